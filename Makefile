@@ -1,0 +1,58 @@
+# Works with nothing but python3 (with venv) and make on the machine.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help setup rehearse test lint bench serve lock clean
+
+help:
+	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
+	@echo "make test       every test"
+	@echo "make lint       style, types, import rules"
+	@echo "make bench      speed, measured on this machine"
+	@echo "make serve      a referee on CONTEST (default: ./contest, made when missing)"
+	@echo "make setup      only build $(VENV) from requirements.lock"
+	@echo "make lock       resolve requirements.lock anew"
+	@echo "make clean      remove $(VENV) and everything generated"
+
+setup: $(READY)
+
+$(READY): requirements.lock pyproject.toml client/pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Use: make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e client
+	@touch $@
+
+rehearse: setup
+	@$(BIN)/referee rehearse $(ARGS)
+
+test: setup
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup
+	$(BIN)/python -m bench $(ARGS)
+
+CONTEST ?= contest
+serve: setup
+	@test -e $(CONTEST)/contest.toml || $(BIN)/referee init $(CONTEST)
+	@$(BIN)/referee serve $(CONTEST) $(ARGS)
+
+# No index host may enter the lock file: it must install from whichever index the machine is set up for.
+lock: setup
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url --no-emit-find-links --extra dev --extra progress --extra detector \
+	  pyproject.toml client/pyproject.toml -o requirements.lock $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis rehearsals
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Sample client of the LPIRC referee."""

@@ -1,0 +1,1 @@
+"""Test sets: readers, the synthetic set, the manifest and its checks."""

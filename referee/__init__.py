@@ -1,0 +1,1 @@
+"""The contest server and the judge of low-power vision contests."""

@@ -1,0 +1,1 @@
+"""Scoring: pure functions on numpy arrays; no I/O, no clock."""

@@ -1,1 +1,1 @@
-"""Sample client of the LPIRC referee."""
+"""Sample client of the LPIRC referee: fetches test images, posts detections."""

@@ -10,6 +10,8 @@ class TestSetError(Exception):
     sentence each, when there is more to say than the first.
     """
 
+    __test__ = False  # pytest would take the name for a class of tests
+
     def __init__(self, code: str, sentence: str, problems: tuple[str, ...] = ()) -> None:
         super().__init__(sentence)
         self.code = code

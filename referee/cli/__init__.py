@@ -1,1 +1,5 @@
 """The command `referee`."""
+
+from referee.cli.main import main
+
+__all__ = ["main"]

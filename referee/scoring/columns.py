@@ -26,7 +26,7 @@ class Detections:
 
     @classmethod
     def from_rows(cls, rows: NDArray[np.float64]) -> Detections:
-        """Columns from rows of seven numbers, shape (M, 7): image, category, confidence, xmin, ymin, xmax, ymax."""
+        """Take rows (M, 7) apart: image, category, confidence, xmin, ymin, xmax, ymax."""
         return cls(
             image=rows[:, 0].astype(np.int64),
             category=rows[:, 1].astype(np.int64),

@@ -1,0 +1,53 @@
+"""End with another process: a client started by a rehearsal must not outlive it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+from lpirc_client.errors import ClientError
+
+POLL_S = 0.3
+
+
+class ParentWatch:
+    """Interrupts the main thread, as Ctrl-C would, when process `pid` is gone; `gone` then tells why."""
+
+    def __init__(self, pid: int) -> None:
+        if os.name != "posix":
+            # On Windows os.kill(pid, 0) would end the process instead of asking after it.
+            raise ClientError("bad-parent", "--parent works on POSIX systems only")
+        self.pid = pid
+        self.gone = False
+        self._is_own = os.getppid() == pid
+        self._stopped = threading.Event()
+        self._main = threading.get_ident()
+        self._thread = threading.Thread(target=self._watch, name="parent-watch", daemon=True)
+
+    def start(self) -> None:
+        """Start to watch; to be called from the main thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop watching."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(POLL_S):
+            if not self._lives():
+                self.gone = True
+                signal.pthread_kill(self._main, signal.SIGINT)
+                return
+
+    def _lives(self) -> bool:
+        if self._is_own:
+            return os.getppid() == self.pid  # a dead parent that nobody waited for still answers signal 0
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True

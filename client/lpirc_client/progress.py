@@ -1,0 +1,117 @@
+"""Where a run stands, told on stderr: a bar, lines, JSON lines, or nothing."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from lpirc_client.output import say
+
+if TYPE_CHECKING:
+    import rich.progress
+
+JSON_INTERVAL_S = 0.2
+LINE_INTERVAL_S = 2.0
+CHOICES = ("auto", "bar", "json", "none")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`images` of `of` are posted with `detections` rows; `remaining_s` of the window is left."""
+
+    images: int
+    of: int
+    detections: int
+    remaining_s: float
+
+
+class Reporter(Protocol):
+    """Who is told about progress."""
+
+    def update(self, progress: Progress) -> None:
+        """Take note of where the run stands."""
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+
+
+class Silence:
+    """Reports nothing."""
+
+    def update(self, progress: Progress) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class Lines:
+    """Reports lines, at most one every `interval_s` and always the last; as JSON objects or in words."""
+
+    def __init__(self, interval_s: float, as_json: bool) -> None:
+        self._interval_s = interval_s
+        self._as_json = as_json
+        self._due = 0.0
+
+    def update(self, progress: Progress) -> None:
+        """Write a line when one is due."""
+        now = time.monotonic()
+        if now < self._due and progress.images < progress.of:
+            return
+        self._due = now + self._interval_s
+        say(_as_json(progress) if self._as_json else _in_words(progress))
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class Bar:
+    """Reports a bar on the terminal, by rich."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import Progress as RichProgress
+
+        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("images  {task.description}"))
+        self._bar: rich.progress.Progress = RichProgress(*columns, console=Console(stderr=True))
+        self._task = self._bar.add_task("", total=None)
+        self._bar.start()
+
+    def update(self, progress: Progress) -> None:
+        """Move the bar."""
+        text = f"{progress.detections} detections, {progress.remaining_s:.0f} s left"
+        self._bar.update(self._task, completed=progress.images, total=progress.of, description=text)
+
+    def close(self) -> None:
+        """Stop drawing."""
+        self._bar.stop()
+
+
+def reporter(choice: str) -> Reporter:
+    """Return the reporter for one of CHOICES; "auto" is a bar on a terminal and nothing elsewhere.
+
+    Without rich, which the extra "progress" installs, the bar becomes a line now and then.
+    """
+    if choice == "json":
+        return Lines(JSON_INTERVAL_S, as_json=True)
+    if choice == "none" or (choice == "auto" and not sys.stderr.isatty()):
+        return Silence()
+    try:
+        return Bar()
+    except ImportError:
+        return Lines(LINE_INTERVAL_S, as_json=False)
+
+
+def _as_json(progress: Progress) -> str:
+    return json.dumps({**asdict(progress), "remaining_s": round(progress.remaining_s, 1)})
+
+
+def _in_words(progress: Progress) -> str:
+    return (
+        f"{progress.images} of {progress.of} images, {progress.detections} detections,"
+        f" {progress.remaining_s:.0f} s left"
+    )

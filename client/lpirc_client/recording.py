@@ -1,0 +1,140 @@
+"""Recorded detections: a CSV file with header, or the contest's rows of seven numbers without one.
+
+Header: `image,class,confidence,xmin,ymin,xmax,ymax`, columns in any order, `category` for `class` allowed,
+others left aside. Without a header the same seven in that order, between commas or blanks. Images are named
+by number or file name, categories by number or name.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lpirc_client.errors import AnswerError, ClientError
+from lpirc_client.wire import Category
+
+NUMBERS = ("confidence", "xmin", "ymin", "xmax", "ymax")
+NAMES = ("image", "category", *NUMBERS)
+
+Values = tuple[float, float, float, float, float]
+"""confidence, xmin, ymin, xmax, ymax."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Rows by the image's text: for each the (category's text, five numbers), in the file's order.
+
+    `image_lines` and `category_lines` hold the line on which each text occurs first.
+    """
+
+    path: Path
+    rows: dict[str, list[tuple[str, Values]]] = field(default_factory=dict)
+    image_lines: dict[str, int] = field(default_factory=dict)
+    category_lines: dict[str, int] = field(default_factory=dict)
+
+
+def read(path: Path) -> Recording:
+    """Read a recording; ClientError names file, line and value of what is wrong."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return _collect(path, _fields(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ClientError("bad-recording", f"{path}: cannot be read: {reason}") from error
+
+
+def whole(text: str) -> int | None:
+    """Return the whole number that the text writes ("12", "12.000000"), or None."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return int(value) if value.is_integer() else None
+
+
+def category_ids(recording: Recording, categories: Iterable[Category]) -> dict[str, int]:
+    """Return the id for each category's text, by id or by name; AnswerError names the first unknown one."""
+    by_name: Mapping[str, int] = {category.name: category.id for category in categories}
+    known = set(by_name.values())
+    found: dict[str, int] = {}
+    for text, line in recording.category_lines.items():
+        number = whole(text)
+        if number in known and number is not None:
+            found[text] = number
+        elif text in by_name:
+            found[text] = by_name[text]
+        else:
+            raise AnswerError(
+                "unknown-category",
+                f"{recording.path}, line {line}: category {text!r} is none of this contest's {len(known)}",
+            )
+    return found
+
+
+def _fields(lines: Iterable[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """Yield (line number, fields) of every line that is not empty."""
+    reader = csv.reader(lines, skipinitialspace=True)
+    for fields in reader:
+        if len(fields) == 1:
+            fields = fields[0].split()
+        if fields:
+            yield reader.line_num, [text.strip() for text in fields]
+
+
+def _collect(path: Path, lines: Iterator[tuple[int, Sequence[str]]]) -> Recording:
+    recording = Recording(path)
+    order: Sequence[int] = range(len(NAMES))
+    width = 0
+    for line, fields in lines:
+        if not width:
+            header = _header(path, line, fields)
+            order, width = header or order, len(fields) if header else len(NAMES)
+            if header:
+                continue
+        if len(fields) != width:
+            raise _bad(path, line, f"{len(fields)} values instead of {width}")
+        _add(recording, line, [fields[column] for column in order])
+    return recording
+
+
+def _header(path: Path, line: int, fields: Sequence[str]) -> list[int] | None:
+    """Return where each of NAMES stands, or None when the line is no header but a row."""
+    names = ["category" if name.lower() == "class" else name.lower() for name in fields]
+    if not set(NUMBERS) & set(names):
+        return None
+    missing = [name for name in NAMES if name not in names]
+    if missing:
+        raise _bad(path, line, f"the header misses {', '.join(missing)}")
+    return [names.index(name) for name in NAMES]
+
+
+def _add(recording: Recording, line: int, texts: Sequence[str]) -> None:
+    image, category, *rest = texts
+    values = tuple(
+        _number(recording.path, line, name, text) for name, text in zip(NUMBERS, rest, strict=True)
+    )
+    recording.image_lines.setdefault(image, line)
+    recording.category_lines.setdefault(category, line)
+    confidence, xmin, ymin, xmax, ymax = values
+    recording.rows.setdefault(image, []).append((category, (confidence, xmin, ymin, xmax, ymax)))
+
+
+def _number(path: Path, line: int, name: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise _bad(path, line, f"{name} is {text!r}, not a finite number")
+    return value
+
+
+def _bad(path: Path, line: int, what: str) -> ClientError:
+    return ClientError("bad-recording", f"{path}, line {line}: {what}")

@@ -1,0 +1,85 @@
+"""Connected regions of one class in a map of classes, by runs of equal pixels; numpy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Pixels of one class that hang together: their box in inclusive pixels, `mask` (height, width) in it."""
+
+    value: int
+    xmin: int
+    ymin: int
+    xmax: int
+    ymax: int
+    mask: NDArray[np.bool_]
+
+
+def regions(classes: NDArray[np.uint8], smallest: int) -> Iterator[Region]:
+    """Yield the regions of at least `smallest` pixels in a map (height, width) of classes but 0."""
+    rows, starts, ends = _runs(classes)
+    values = classes[rows, starts]
+    roots = _roots(rows, starts, ends, values, classes.shape[1])
+    _, region_of_run = np.unique(roots, return_inverse=True)
+    sizes = np.bincount(region_of_run, weights=ends - starts)
+    order = np.argsort(region_of_run, kind="stable")
+    bounds = np.concatenate(([0], np.cumsum(np.bincount(region_of_run))))
+    for region in np.flatnonzero(sizes >= smallest):
+        runs = order[bounds[region] : bounds[region + 1]]
+        yield _region(int(values[runs[0]]), rows[runs], starts[runs], ends[runs])
+
+
+def _runs(classes: NDArray[np.uint8]) -> tuple[Ints, Ints, Ints]:
+    """Return row, first and past-the-last column of every run of one class but 0, in reading order."""
+    height, width = classes.shape
+    is_start = np.ones((height, width + 1), dtype=np.bool_)
+    is_start[:, 1:width] = classes[:, 1:] != classes[:, :-1]
+    rows, columns = np.nonzero(is_start)
+    in_row = columns[:-1] < width  # the column past the last only closes a row's last run
+    rows, starts, ends = rows[:-1][in_row], columns[:-1][in_row], columns[1:][in_row]
+    kept = classes[rows, starts] != 0
+    return rows[kept], starts[kept], ends[kept]
+
+
+def _roots(rows: Ints, starts: Ints, ends: Ints, values: NDArray[np.uint8], width: int) -> Ints:
+    """Return for each run the lowest index of a run that it hangs together with."""
+    above, below = _touching(rows, starts, ends, width + 1)
+    same = values[above] == values[below]
+    above, below = above[same], below[same]
+    roots = np.arange(len(rows))
+    while True:
+        low = np.minimum(roots[above], roots[below])
+        lower = roots.copy()
+        np.minimum.at(lower, roots[above], low)
+        np.minimum.at(lower, roots[below], low)
+        lower = lower[lower]
+        if np.array_equal(lower, roots):
+            return roots
+        roots = lower
+
+
+def _touching(rows: Ints, starts: Ints, ends: Ints, stride: int) -> tuple[Ints, Ints]:
+    """Return the pairs (run, run in the row below it) that share a column."""
+    first = np.searchsorted(rows * stride + ends, (rows + 1) * stride + starts, side="right")
+    last = np.searchsorted(rows * stride + starts, (rows + 1) * stride + ends, side="left")
+    counts = np.maximum(last - first, 0)
+    above = np.repeat(np.arange(len(rows)), counts)
+    offsets = np.arange(len(above)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return above, np.repeat(first, counts) + offsets
+
+
+def _region(value: int, rows: Ints, starts: Ints, ends: Ints) -> Region:
+    ymin, xmin, xmax = int(rows[0]), int(starts.min()), int(ends.max()) - 1
+    ymax = int(rows[-1])
+    mask = np.zeros((ymax - ymin + 1, xmax - xmin + 1), dtype=np.bool_)
+    for row, start, end in zip(rows - ymin, starts - xmin, ends - xmin, strict=True):
+        mask[row, start:end] = True
+    return Region(value, xmin, ymin, xmax, ymax, mask)

@@ -1,0 +1,150 @@
+"""The loop of a run: fetch an image, answer it, post what was found, keep an eye on the window, log out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from lpirc_client.errors import AnswerError, ClientError
+from lpirc_client.progress import Progress, Reporter
+from lpirc_client.session import Session
+from lpirc_client.wire import Login, Row
+
+WINDOW_CLOSED = "window-closed"
+URGENT_S = 5.0
+
+Answer = Callable[[int, bytes], Iterable[Row]]
+"""From an image's number and JPEG bytes to its rows; raises AnswerError."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do in a run: at most `limit` images from `first` on, a POST every `batch`, log out or stay."""
+
+    first: int = 1
+    limit: int | None = None
+    batch: int = 10
+    stay: bool = False
+
+    def numbers(self, images: int) -> range:
+        """Return the numbers of the images to fetch, given how many there are."""
+        last = images if self.limit is None else min(images, self.first + self.limit - 1)
+        return range(self.first, last + 1)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a run ended: "finished", "window-closed" or "failed" (with `failure`).
+
+    `images` were answered and what was found in them, `detections` rows, is on the referee's disk;
+    `next_image` is the first that is not; `elapsed_s` since login, by this host's clock.
+    """
+
+    run: str
+    images: int
+    of: int
+    detections: int
+    elapsed_s: float
+    ended: str
+    logged_out: bool
+    next_image: int
+    failure: ClientError | None = None
+
+
+class ImageRun:
+    """One pass over the images of an open run.
+
+    `prepare` gets the login and returns what answers each image; it may raise AnswerError, as the answers
+    may. After an AnswerError what was found before is posted and the run logged out; after a lost connection
+    it is left open.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        login: Login,
+        plan: Plan,
+        prepare: Callable[[Login], Answer],
+        reporter: Reporter,
+    ) -> None:
+        self._session = session
+        self._login = login
+        self._plan = plan
+        self._prepare = prepare
+        self._reporter = reporter
+        self._numbers = plan.numbers(login.images)
+        self._pending: list[Row] = []
+        self._slowest_s = 0.0
+        self._answered = 0
+        self._posted = 0
+        self._detections = 0
+
+    @property
+    def next_image(self) -> int:
+        """Number of the first image whose rows the referee does not have yet."""
+        return self._plan.first + self._posted
+
+    def go(self) -> Summary:
+        """Work through the images until they, the window or the means are at an end."""
+        started = time.monotonic()
+        failure: ClientError | None = None
+        try:
+            self._work()
+        except ClientError as error:
+            failure = error
+        logged_out = False
+        if not self._plan.stay and (failure is None or isinstance(failure, AnswerError)):
+            try:
+                self._session.logout()
+                logged_out = True
+            except ClientError as error:
+                failure = failure or error
+        closed = failure is not None and failure.code == WINDOW_CLOSED
+        complete = self._posted == len(self._numbers)
+        ended = "failed" if failure and not closed else "finished" if complete else WINDOW_CLOSED
+        return Summary(
+            run=self._login.run,
+            images=self._posted,
+            of=len(self._numbers),
+            detections=self._detections,
+            elapsed_s=round(time.monotonic() - started, 3),
+            ended=ended,
+            logged_out=logged_out,
+            next_image=self.next_image,
+            failure=None if closed else failure,
+        )
+
+    def _work(self) -> None:
+        answer = self._prepare(self._login)
+        try:
+            for number in self._numbers:
+                self._one(number, answer)
+                if self._answered - self._posted >= self._plan.batch or self._is_urgent():
+                    self._post()
+        except AnswerError:
+            self._post()
+            raise
+        self._post()
+
+    def _one(self, number: int, answer: Answer) -> None:
+        started = time.monotonic()
+        self._pending += answer(number, self._session.image(number))
+        self._answered += 1
+        self._slowest_s = max(self._slowest_s, time.monotonic() - started)
+
+    def _is_urgent(self) -> bool:
+        """Whether one more image might take what is left of the window: then no row waits for its batch."""
+        return self._session.remaining_s < max(URGENT_S, 3 * self._slowest_s)
+
+    def _post(self) -> None:
+        """Hand in what is pending; it stays pending when that fails."""
+        if self._posted == self._answered:
+            return
+        if self._pending:
+            self._detections += self._session.post(self._pending).accepted
+            self._pending.clear()
+        self._posted = self._answered
+        self._reporter.update(
+            Progress(self._posted, len(self._numbers), self._detections, self._session.remaining_s)
+        )

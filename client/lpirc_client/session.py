@@ -1,0 +1,206 @@
+"""One connection to the referee: log in, fetch images, post detections, log out.
+
+Within a run a broken connection, a timeout and the statuses 502, 503 and 504 are tried again, with growing
+pauses, as long as the window lasts: the referee keeps a run and its token over a restart. Nothing else is
+tried again.
+
+A POST whose answer got lost may have been counted. Every POST therefore carries an `Idempotency-Key` of its
+own, the same in each attempt: the referee answers a repeated key with its first answer and counts the rows
+once. A referee that ignores the header would count such rows twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from itertools import chain, repeat
+from types import TracebackType
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+
+from lpirc_client import failures
+from lpirc_client.errors import ClientError
+from lpirc_client.wire import Login, Receipt, Row, body_of, login_from, receipt_from
+
+CONNECT_S = 5.0
+ANSWER_S = 15.0
+LOGIN_S = 60.0  # the referee answers a login only when the meter integrates
+LOGIN_RETRY_S = 5.0
+PAUSES_S = (
+    0.0,
+    0.1,
+    0.2,
+    0.4,
+    0.8,
+    1.6,
+)  # the first at once: a kept-alive connection may just have been stale
+TRANSIENT_CODES = ("connection-lost", "connection-refused", "timeout", "unknown-host")
+TRANSIENT_STATUSES = (502, 503, 504)
+JSON_BODY = {"Content-Type": "application/json"}
+
+Value = TypeVar("Value")
+
+
+class Session:
+    """A client of the referee at `url` ("http://host:port"), on one kept-alive connection; a context manager.
+
+    `ca_cert` is a PEM file for a referee with a certificate of its own. Proxies and `~/.netrc` are left
+    aside: the referee is in the same hall, and a netrc entry would replace the token. Every method raises
+    ClientError.
+    """
+
+    def __init__(self, url: str, ca_cert: str | None = None) -> None:
+        if not _is_url(url):
+            raise ClientError("bad-url", f"{url!r} is not a referee's URL: write http://host:port")
+        self.url = url.rstrip("/")
+        self._http = requests.Session()
+        self._http.trust_env = False
+        self._adapter = HTTPAdapter()
+        self._http.mount("http://", self._adapter)
+        self._http.mount("https://", self._adapter)
+        if ca_cert is not None:
+            self._http.verify = ca_cert
+        self._deadline: float | None = None
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; the run stays as it is."""
+        # urllib3 leaves this to the garbage collector, which a failed attempt's traceback keeps waiting.
+        pools = self._adapter.poolmanager.pools
+        for key in pools.keys():  # noqa: SIM118 - not a mapping: it cannot be iterated
+            pools[key].close()
+        self._http.close()
+
+    @property
+    def remaining_s(self) -> float:
+        """Seconds left of the window, by the referee's latest word; 0 before login and after the end."""
+        return 0.0 if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+
+    def health(self) -> dict[str, Any]:
+        """Return the referee's word on itself; an error when something else answers at the URL."""
+        response = self._attempt("GET", "/v1/health", (CONNECT_S, CONNECT_S))
+        document = failures.json_object(response)
+        if response.status_code != 200 or document.get("status") != "ok":
+            raise failures.from_response(f"{self.url}/v1/health", response)
+        return document
+
+    def login(self, team: str, password: str) -> Login:
+        """Open the team's armed run, or take up its open one; the window runs from here on."""
+        body = json.dumps({"team": team, "password": password}).encode()
+        # A second login gives the same run back, so that one whose answer got lost can be sent again.
+        until = time.monotonic() + LOGIN_RETRY_S
+        while True:
+            try:
+                response = self._attempt("POST", "/v1/session", (CONNECT_S, LOGIN_S), body, JSON_BODY)
+                break
+            except ClientError as error:
+                if error.code != "connection-lost" or time.monotonic() > until:
+                    raise
+                time.sleep(PAUSES_S[2])
+        login = _read(response, 201, login_from)
+        self._http.headers["Authorization"] = f"Bearer {login.token}"
+        self._deadline = time.monotonic() + login.remaining_s
+        return login
+
+    def status(self) -> dict[str, Any]:
+        """Return the phase of the run and what the referee has of it so far."""
+        return _read(self._send("GET", "/v1/session"), 200, dict)
+
+    def image(self, number: int) -> bytes:
+        """Return the JPEG file of image `number`, 1..N."""
+        path = f"/v1/images/{number}"
+        response = self._send("GET", path)
+        if response.status_code != 200:
+            raise failures.from_response(self.url + path, response)
+        return response.content
+
+    def post(self, rows: Sequence[Row]) -> Receipt:
+        """Hand in rows; returns once the referee has them on disk and named the SHA-256 of what was sent."""
+        body = body_of(rows)
+        headers = {**JSON_BODY, "Idempotency-Key": uuid.uuid4().hex}
+        receipt = _read(self._send("POST", "/v1/detections", body, headers), 202, receipt_from)
+        if receipt.sha256 != hashlib.sha256(body).hexdigest():
+            raise ClientError(
+                "altered-on-the-way",
+                f"{self.url}: the referee received other bytes than were sent; is there a proxy between?",
+            )
+        return receipt
+
+    def logout(self) -> dict[str, Any]:
+        """Close the run for good and stop the meter."""
+        return _read(self._send("DELETE", "/v1/session"), 200, dict)
+
+    def _send(
+        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> requests.Response:
+        """Send within the run, again and again while the window lasts; returns any answer that is final."""
+        pauses = chain(PAUSES_S, repeat(PAUSES_S[-1]))
+        refusals = 0
+        while True:
+            pause = next(pauses)
+            limit = (CONNECT_S, max(1.0, min(ANSWER_S, self.remaining_s + 1.0)))
+            try:
+                response = self._attempt(method, path, limit, body, headers)
+            except ClientError as error:
+                if error.code not in TRANSIENT_CODES or self.remaining_s <= pause:
+                    raise
+            else:
+                if response.status_code not in TRANSIENT_STATUSES or self.remaining_s <= pause:
+                    return response
+                refusals += 1
+                if refusals == len(PAUSES_S) and "code" in failures.json_object(response):
+                    return response
+            time.sleep(pause)
+
+    def _attempt(
+        self,
+        method: str,
+        path: str,
+        timeout: tuple[float, float],
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> requests.Response:
+        url = self.url + path
+        try:
+            response = self._http.request(
+                method, url, data=body, headers=headers, timeout=timeout, allow_redirects=False
+            )
+        except (requests.RequestException, OSError) as error:
+            raise failures.from_transport(self.url, error) from error
+        left_ms = response.headers.get("X-Window-Remaining-Ms", "")
+        if left_ms.isascii() and left_ms.isdigit():
+            self._deadline = time.monotonic() + int(left_ms) / 1000
+        return response
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _read(response: requests.Response, status: int, reader: Callable[[dict[str, Any]], Value]) -> Value:
+    """Return what `reader` makes of the JSON document, given the status that means success."""
+    if response.status_code != status:
+        raise failures.from_response(response.url, response)
+    try:
+        return reader(failures.json_object(response))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ClientError(
+            "not-a-referee", f"{response.url}: the answer misses or misstates {error}; is this a referee?"
+        ) from error

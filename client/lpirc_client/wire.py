@@ -1,0 +1,66 @@
+"""The documents of HTTP version 1 as values: what a login and a receipt hold, how rows become a body."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Row = tuple[int, int, float, float, float, float, float]
+"""image number, category id, confidence, xmin, ymin, xmax, ymax; corners are inclusive pixels."""
+
+
+@dataclass(frozen=True)
+class Category:
+    """A category of the contest: the id that detections carry, and its name."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Login:
+    """An open run with images 1..`images`; of the window of `window_s` seconds `remaining_s` are left."""
+
+    token: str
+    run: str
+    images: int
+    window_s: float
+    remaining_s: float
+    categories: tuple[Category, ...]
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The answer to a POST: `accepted` rows of it, `received_total` in the run, SHA-256 of the body."""
+
+    accepted: int
+    received_total: int
+    sha256: str
+
+
+def login_from(document: Mapping[str, Any]) -> Login:
+    """Read the answer to a login; KeyError, TypeError or ValueError when it is something else."""
+    return Login(
+        token=str(document["token"]),
+        run=str(document["run"]),
+        images=int(document["images"]),
+        window_s=float(document["window_s"]),
+        remaining_s=float(document["remaining_s"]),
+        categories=tuple(Category(int(c["id"]), str(c["name"])) for c in document["categories"]),
+    )
+
+
+def receipt_from(document: Mapping[str, Any]) -> Receipt:
+    """Read the answer to a POST; KeyError, TypeError or ValueError when it is something else."""
+    return Receipt(
+        int(document["accepted"]),
+        int(document["received_total"]),
+        str(document["sha256"]),
+    )
+
+
+def body_of(rows: Sequence[Row]) -> bytes:
+    """Return rows as a JSON body; every float is written so that it reads back as the same float64."""
+    return json.dumps(rows, separators=(",", ":"), allow_nan=False).encode("ascii")

@@ -1,0 +1,34 @@
+"""Two ways to write a box, and the way between them.
+
+Corners (xmin, ymin, xmax, ymax) are inclusive pixels, so that width = xmax - xmin + 1; a COCO box is
+(x, y, w, h). Neither says whether the first pixel is 0 (COCO) or 1 (VOC): the numbers are never shifted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def corners_from_coco(coco_boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn COCO boxes (M, 4) into inclusive corners (M, 4)."""
+    corners = coco_boxes.astype(np.float64)
+    corners[:, 2:] += coco_boxes[:, :2] - 1.0
+    return corners
+
+
+def coco_from_corners(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn inclusive corners (M, 4) into COCO boxes (M, 4)."""
+    coco_boxes = corners.astype(np.float64)
+    coco_boxes[:, 2:] -= corners[:, :2] - 1.0
+    return coco_boxes
+
+
+def outside(corners: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Find the boxes (M, 4) that leave their image of (width, height), `sizes` (M, 2): (M,) bool.
+
+    Corners from 0 to the width itself are inside: pixels counted from 0 end at width - 1, those counted from
+    1 at width.
+    """
+    beyond = np.concatenate((corners[:, :2] < 0, corners[:, 2:] > sizes), axis=1)
+    return np.asarray(beyond.any(axis=1), dtype=np.bool_)

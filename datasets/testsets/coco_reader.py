@@ -1,0 +1,169 @@
+"""COCO JSON to columns.
+
+Format: https://cocodataset.org/#format-data. Ids may be any integers, sparse and huge. What is read: `images`
+(id, file_name, width, height), `categories` (id, name) and `annotations` (image_id, category_id, bbox;
+optional id, area, iscrowd, and `difficult`, which is ours). A missing area is w * h, a missing name the id.
+
+Real COCO files hold boxes of zero width or height; they are kept, as pycocotools keeps them. Only negative
+ones are refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from testsets.boxes import corners_from_coco
+from testsets.errors import TestSetError
+from testsets.ground_truth import GroundTruth
+from testsets.problems import Problems
+from testsets.text_file import read_text
+
+LARGEST_ID = 2**53  # detections travel as float64, which holds no larger integer exactly
+
+Row = tuple[int, int, float, float, float, float, float, bool, bool]
+
+
+@dataclass(frozen=True, eq=False)
+class CocoDocument:
+    """A COCO file as columns, with the stated (width, height) of each image id that has them."""
+
+    ground_truth: GroundTruth
+    sizes: dict[int, tuple[int, int]]
+
+
+def read_coco(path: Path) -> GroundTruth:
+    """Read a COCO JSON file; raises TestSetError as `read_ground_truth` tells."""
+    problems = Problems()
+    document = parse_coco(path, problems)
+    problems.raise_if_any("ground-truth-invalid")
+    return document.ground_truth
+
+
+def parse_coco(path: Path, problems: Problems) -> CocoDocument:
+    """Read what can be read of a COCO JSON file and add what is wrong to `problems`.
+
+    Raises TestSetError when there is nothing to go on with: `ground-truth-missing` or
+    `ground-truth-unreadable`.
+    """
+    lists = _load_lists(path)
+    images = _by_id(lists["images"], f"{path}: images", problems)
+    categories = _by_id(lists["categories"], f"{path}: categories", problems)
+    names = {id_: str(entry.get("name", id_)) for id_, entry in categories.items()}
+    for name, uses in Counter(names.values()).items():
+        if uses > 1:
+            problems.add(f"{path}: categories: the name {name!r} is used {uses} times")
+    rows = _rows(lists["annotations"], f"{path}: annotations", images.keys(), names.keys(), problems)
+    if not problems.count and not rows:
+        problems.add(f"{path}: annotations: no objects in it")
+    image_ids, category_ids = sorted(images), sorted(categories)
+    table = np.array(rows, dtype=np.float64).reshape(-1, 9)
+    ground_truth = GroundTruth(
+        image_ids=np.array(image_ids, dtype=np.int64),
+        image_names=tuple(str(images[id_].get("file_name", "")) for id_ in image_ids),
+        category_ids=np.array(category_ids, dtype=np.int64),
+        category_names=tuple(names[id_] for id_ in category_ids),
+        image=table[:, 0].astype(np.int64),
+        category=table[:, 1].astype(np.int64),
+        boxes=corners_from_coco(table[:, 2:6]),
+        difficult=table[:, 8].astype(np.bool_),
+        crowd=table[:, 7].astype(np.bool_),
+        area=table[:, 6].copy(),
+        coco_boxes=table[:, 2:6].copy(),
+    )
+    return CocoDocument(ground_truth, _sizes(images, path, problems))
+
+
+def _load_lists(path: Path) -> dict[str, list[Any]]:
+    text = read_text(path)
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise TestSetError("ground-truth-unreadable", f"{path}: not JSON: {error}") from error
+    for key in ("images", "annotations", "categories"):
+        if not isinstance(document, dict) or not isinstance(document.get(key), list):
+            raise TestSetError("ground-truth-unreadable", f'{path}: not a COCO file, it has no list "{key}"')
+    return document  # type: ignore[no-any-return]  # the loop above looked
+
+
+def _by_id(entries: list[Any], where: str, problems: Problems) -> dict[int, dict[str, Any]]:
+    if not entries:
+        problems.add(f"{where}: the list is empty")
+    found: dict[int, dict[str, Any]] = {}
+    for index, entry in enumerate(entries):
+        id_ = entry.get("id") if isinstance(entry, dict) else None
+        if type(id_) is not int or abs(id_) > LARGEST_ID:
+            problems.add(f"{where}[{index}]: id {id_!r} is not an integer of at most 53 bits")
+        elif id_ in found:
+            problems.add(f"{where}[{index}]: id {id_} is used more than once")
+        else:
+            found[id_] = entry
+    return found
+
+
+def _rows(
+    entries: list[Any], where: str, images: AbstractSet[int], categories: AbstractSet[int], problems: Problems
+) -> list[Row]:
+    rows: list[Row] = []
+    seen: set[object] = set()
+    for index, entry in enumerate(entries):
+        try:
+            row = _row(entry, images, categories)
+            id_ = entry.get("id")
+            if id_ is not None and id_ in seen:
+                raise ValueError(f"id {id_!r} is used more than once")  # noqa: TRY301  # one way to say it
+        except KeyError as error:
+            problems.add(f"{where}[{index}]: {error} is missing")
+        except (TypeError, ValueError, AttributeError) as error:
+            problems.add(f"{where}[{index}]: {error}")
+        else:
+            seen.add(id_)
+            rows.append(row)
+    return rows
+
+
+def _row(entry: dict[str, Any], images: AbstractSet[int], categories: AbstractSet[int]) -> Row:
+    image, category, bbox = entry["image_id"], entry["category_id"], entry["bbox"]
+    if image not in images:
+        raise ValueError(f"image_id {image!r} is not among the images")
+    if category not in categories:
+        raise ValueError(f"category_id {category!r} is not among the categories")
+    if len(bbox) != 4:
+        raise ValueError(f"bbox {bbox!r} does not have four numbers")
+    x, y, width, height = bbox
+    if not isfinite(x + y + width + height):
+        raise ValueError(f"bbox {bbox!r} is not finite")
+    if width < 0 or height < 0:
+        raise ValueError(f"bbox {bbox!r} is inverted: its width or height is negative")
+    area = entry.get("area")
+    area = width * height if area is None else area
+    if not isfinite(area) or area < 0:
+        raise ValueError(f"area {area!r} is not a number from 0")
+    return image, category, x, y, width, height, area, _flag(entry, "iscrowd"), _flag(entry, "difficult")
+
+
+def _flag(entry: dict[str, Any], key: str) -> bool:
+    value = entry.get(key, 0)
+    if value not in (0, 1):
+        raise ValueError(f"{key} {value!r} is neither 0 nor 1")
+    return bool(value)
+
+
+def _sizes(images: dict[int, dict[str, Any]], path: Path, problems: Problems) -> dict[int, tuple[int, int]]:
+    sizes: dict[int, tuple[int, int]] = {}
+    for id_, entry in images.items():
+        size = (entry.get("width"), entry.get("height"))
+        if size == (None, None):
+            continue
+        if type(size[0]) is int and type(size[1]) is int:
+            sizes[id_] = (size[0], size[1])
+        else:
+            problems.add(f"{path}: image {id_}: width and height {size!r} are not integers")
+    return sizes

@@ -1,0 +1,133 @@
+"""CSV ground truth to columns, and lists of images.
+
+Ground truth: header `image,class,xmin,ymin,xmax,ymax[,difficult]`, then one object a line; image and class
+are integer ids, corners are inclusive pixels, `difficult` is 0 or 1. The categories are those that occur; a
+category's name is its id. A list of images: header `image[,name]`, then one image a line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+
+from testsets.boxes import coco_from_corners
+from testsets.coco_reader import LARGEST_ID
+from testsets.errors import TestSetError
+from testsets.ground_truth import GroundTruth
+from testsets.problems import Problems
+from testsets.text_file import read_text
+
+COLUMNS = ("image", "class", "xmin", "ymin", "xmax", "ymax")
+IMAGE_COLUMNS = ("image",)
+
+Row = tuple[int, int, float, float, float, float, bool]
+
+
+def read_csv(path: Path) -> GroundTruth:
+    """Read ground truth from CSV; raises TestSetError as `read_ground_truth` tells."""
+    problems = Problems()
+    rows: list[Row] = []
+    for line, cells in _lines(path, (COLUMNS, (*COLUMNS, "difficult"))):
+        try:
+            rows.append(_row(cells))
+        except ValueError as error:
+            problems.add(f"{path}: line {line}: {error}")
+    if not rows and not problems.count:
+        problems.add(f"{path}: no objects below the header")
+    problems.raise_if_any("ground-truth-invalid")
+    table = np.array(rows, dtype=np.float64)
+    image, category = table[:, 0].astype(np.int64), table[:, 1].astype(np.int64)
+    boxes = table[:, 2:6].copy()
+    coco_boxes = coco_from_corners(boxes)
+    image_ids, category_ids = np.unique(image), np.unique(category)
+    return GroundTruth(
+        image_ids=image_ids,
+        image_names=("",) * len(image_ids),
+        category_ids=category_ids,
+        category_names=tuple(str(id_) for id_ in category_ids.tolist()),
+        image=image,
+        category=category,
+        boxes=boxes,
+        difficult=table[:, 6].astype(np.bool_),
+        crowd=np.zeros(len(table), dtype=np.bool_),
+        area=coco_boxes[:, 2] * coco_boxes[:, 3],
+        coco_boxes=coco_boxes,
+    )
+
+
+def read_image_list(path: Path) -> dict[int, str]:
+    """Read a list of images: ids, ascending, with their names ("" without a column `name`).
+
+    Raises TestSetError, as `read_ground_truth` tells, also for an id that is listed twice.
+    """
+    problems = Problems()
+    found: dict[int, str] = {}
+    for line, (cell, *name) in _lines(path, (IMAGE_COLUMNS, (*IMAGE_COLUMNS, "name"))):
+        try:
+            id_ = _id(cell, "image")
+        except ValueError as error:
+            problems.add(f"{path}: line {line}: {error}")
+            continue
+        if id_ in found:
+            problems.add(f"{path}: line {line}: image {id_} is listed more than once")
+        found[id_] = "".join(name)
+    if not found and not problems.count:
+        problems.add(f"{path}: no images below the header")
+    problems.raise_if_any("ground-truth-invalid")
+    return dict(sorted(found.items()))
+
+
+def _lines(path: Path, headers: tuple[tuple[str, ...], ...]) -> list[tuple[int, list[str]]]:
+    """Line numbers and cells below the header; blank lines are passed over."""
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    try:
+        lines = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
+    except csv.Error as error:
+        raise TestSetError("ground-truth-unreadable", f"{path}: line {reader.line_num}: {error}") from error
+    header = tuple(cell.strip() for cell in lines[0][1]) if lines else ()
+    if header not in headers:
+        wanted = " or ".join(f'"{",".join(names)}"' for names in headers)
+        raise TestSetError(
+            "ground-truth-unreadable", f'{path}: the header is "{",".join(header)}", expected {wanted}'
+        )
+    problems = Problems()
+    for line, cells in lines:
+        if len(cells) != len(header):
+            problems.add(f"{path}: line {line}: {len(cells)} values, the header has {len(header)}")
+    problems.raise_if_any("ground-truth-invalid")
+    return lines[1:]
+
+
+def _row(cells: list[str]) -> Row:
+    image, category = _id(cells[0], "image"), _id(cells[1], "class")
+    xmin, ymin, xmax, ymax = (_number(cell, name) for cell, name in zip(cells[2:6], COLUMNS[2:], strict=True))
+    if xmax < xmin or ymax < ymin:
+        raise ValueError(f"the box {','.join(cells[2:6])} is inverted")
+    difficult = cells[6].strip() if len(cells) > 6 else "0"
+    if difficult not in ("0", "1"):
+        raise ValueError(f"difficult {difficult!r} is neither 0 nor 1")
+    return image, category, xmin, ymin, xmax, ymax, difficult == "1"
+
+
+def _id(cell: str, name: str) -> int:
+    try:
+        id_ = int(cell)
+    except ValueError:
+        id_ = LARGEST_ID + 1
+    if "_" in cell or abs(id_) > LARGEST_ID:
+        raise ValueError(f"{name} {cell!r} is not an integer of at most 53 bits")
+    return id_
+
+
+def _number(cell: str, name: str) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = float("nan")
+    if "_" in cell or not isfinite(value):
+        raise ValueError(f"{name} {cell!r} is not a finite number")
+    return value

@@ -1,0 +1,213 @@
+"""A test set on disk.
+
+    manifest.json       format, name, digest, categories, and every image with its number, size and SHA-256
+    ground_truth.json   COCO form; the image id is the image number 1..N
+    images/             the JPEG files, untouched, under the names they came with
+
+The digest names the whole set: one SHA-256 over the hashes of the images in order, the hash of the ground
+truth and the categories. Where the set lies and what it is called do not enter it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+from testsets.errors import TestSetError
+
+FORMAT = "lpirc-testset"
+VERSION = 1
+MANIFEST = "manifest.json"
+GROUND_TRUTH = "ground_truth.json"
+IMAGES = "images"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Category:
+    """A category by the id that detections carry, and its name."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Image:
+    """One image: number 1..N, file relative to `images/`, size in pixels, SHA-256, id at its source."""
+
+    number: int
+    file: str
+    width: int
+    height: int
+    sha256: str
+    source_id: str
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """What a manifest says: `images[i]` has number i + 1, `objects` counts the annotated objects."""
+
+    __test__: ClassVar[bool] = False  # pytest would take the name for a class of tests
+
+    folder: Path
+    name: str
+    digest: str
+    images: tuple[Image, ...]
+    categories: tuple[Category, ...]
+    ground_truth_sha256: str
+    objects: int
+
+    @property
+    def ground_truth_path(self) -> Path:
+        """The ground truth of this set, in COCO form."""
+        return self.folder / GROUND_TRUTH
+
+    def image_path(self, number: int) -> Path:
+        """Find the file of image 1..N. Raises TestSetError `testset-no-such-image`."""
+        if not 1 <= number <= len(self.images):
+            raise TestSetError("testset-no-such-image", f"image {number} is not in 1..{len(self.images)}")
+        return self.folder / IMAGES / self.images[number - 1].file
+
+
+def load_test_set(folder: Path) -> TestSet:
+    """Read the manifest of a test-set folder, and nothing else.
+
+    Raises TestSetError: `testset-missing` (no such folder), `testset-not-a-testset` (no manifest, or another
+    format), `testset-damaged` (a manifest that contradicts itself or its digest).
+    """
+    test_set = read_manifest(folder)
+    problems = contradictions(test_set)
+    if problems:
+        raise TestSetError("testset-damaged", problems[0], problems)
+    return test_set
+
+
+def read_manifest(folder: Path) -> TestSet:
+    """Read a manifest as it stands, contradictions included. Raises TestSetError as `load_test_set` does."""
+    path = folder / MANIFEST
+    manifest = _manifest_json(folder, path)
+    try:
+        return TestSet(
+            folder=folder,
+            name=_typed(manifest["name"], str),
+            digest=_typed(manifest["digest"], str),
+            images=tuple(_image(entry) for entry in manifest["images"]),
+            categories=tuple(
+                Category(_typed(entry["id"], int), _typed(entry["name"], str))
+                for entry in manifest["categories"]
+            ),
+            ground_truth_sha256=_typed(manifest["ground_truth"]["sha256"], str),
+            objects=_typed(manifest["ground_truth"]["objects"], int),
+        )
+    except KeyError as error:
+        raise TestSetError("testset-damaged", f"{path}: {error} is missing") from error
+    except (TypeError, ValueError) as error:
+        raise TestSetError("testset-damaged", f"{path}: {error}") from error
+
+
+def contradictions(test_set: TestSet) -> tuple[str, ...]:
+    """Find where a manifest contradicts itself: its digest, gaps in the numbering, a file used twice."""
+    path = test_set.folder / MANIFEST
+    problems = []
+    if compute_digest(test_set.images, test_set.ground_truth_sha256, test_set.categories) != test_set.digest:
+        problems.append(f"{path}: digest {test_set.digest} is not that of its content")
+    for position, image in enumerate(test_set.images, start=1):
+        if image.number != position:
+            problems.append(f"{path}: image {image.file} has number {image.number}, expected {position}")
+    uses = Counter(image.file for image in test_set.images)
+    problems += [f"{path}: {file} is listed {count} times" for file, count in uses.items() if count > 1]
+    return tuple(problems)
+
+
+def verify(test_set: TestSet) -> tuple[str, ...]:
+    """Find what changed since the manifest was written, by reading and hashing every file of the set.
+
+    Returns one sentence per image or ground truth that is missing or has another SHA-256, and one for a
+    manifest whose own digest is not that of its content; nothing when the set is what its digest says.
+    """
+    problems = list(contradictions(test_set))
+    expected = [(test_set.ground_truth_path, test_set.ground_truth_sha256)]
+    expected += [(test_set.folder / IMAGES / image.file, image.sha256) for image in test_set.images]
+    for path, sha256 in expected:
+        try:
+            found = sha256_of(path)
+        except OSError as error:
+            problems.append(f"{path}: {error.strerror}")
+            continue
+        if found != sha256:
+            problems.append(f"{path}: SHA-256 is {found}, the manifest says {sha256}")
+    return tuple(problems)
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def compute_digest(images: Sequence[Image], ground_truth_sha256: str, categories: Sequence[Category]) -> str:
+    """Compute the digest of a test set, in hexadecimal."""
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "images": [image.sha256 for image in images],
+        "ground_truth": ground_truth_sha256,
+        "categories": [[category.id, category.name] for category in categories],
+    }
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def _manifest_json(folder: Path, path: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise TestSetError("testset-missing", f"{folder}: no such folder")
+    if not path.is_file():
+        raise TestSetError("testset-not-a-testset", f"{folder}: no {MANIFEST} in it, so it is not a test set")
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise TestSetError("testset-damaged", f"{path}: {error}") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise TestSetError("testset-not-a-testset", f'{path}: its format is not "{FORMAT}"')
+    if manifest.get("version") != VERSION:
+        version = manifest.get("version")
+        raise TestSetError(
+            "testset-not-a-testset", f"{path}: version {version!r}, this program reads {VERSION}"
+        )
+    return manifest
+
+
+def _image(entry: dict[str, Any]) -> Image:
+    return Image(
+        number=_typed(entry["number"], int),
+        file=contained(_typed(entry["file"], str)),
+        width=_typed(entry["width"], int),
+        height=_typed(entry["height"], int),
+        sha256=_typed(entry["sha256"], str),
+        source_id=_typed(entry["source_id"], str),
+    )
+
+
+def contained(file: str) -> str:
+    """Pass a relative file name. Raises ValueError for one that would lead out of its folder."""
+    if (
+        not file
+        or file.startswith("/")
+        or "\\" in file
+        or "\0" in file
+        or {"..", ".", ""} & set(file.split("/"))
+    ):
+        raise ValueError(f"{file!r} is not a plain file name relative to the folder of images")
+    return file
+
+
+def _typed(value: object, kind: type[T]) -> T:
+    if type(value) is not kind:
+        raise ValueError(f"{value!r} is not of type {kind.__name__}")
+    return value

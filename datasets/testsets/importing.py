@@ -1,0 +1,132 @@
+"""What every importer shares: copying images untouched, and refusing what does not fit together."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
+
+import numpy as np
+from PIL import Image as Pillow
+from PIL import UnidentifiedImageError
+
+from testsets.boxes import corners_from_coco, outside
+from testsets.errors import TestSetError
+from testsets.folder import IMAGES, Category, Image, TestSet, contained, load_test_set
+from testsets.problems import Problems
+from testsets.writing import ObjectRecord, new_folder, write_records
+
+# Pillow calls a JPEG with further pictures in it (some cameras and telephones write them) MPO.
+JPEG_FORMATS = ("JPEG", "MPO")
+
+
+@dataclass(frozen=True)
+class SourceImage:
+    """An image to import.
+
+    `path` is where it lies, `file` the name it keeps, `size` (width, height) what `origin`, the annotation
+    file, says about it, if anything.
+    """
+
+    path: Path
+    file: str
+    size: tuple[int, int] | None
+    source_id: str
+    origin: Path
+
+
+def build_test_set(
+    out: Path,
+    sources: Sequence[SourceImage],
+    categories: Sequence[Category],
+    objects: Sequence[ObjectRecord],
+    problems: Problems,
+) -> TestSet:
+    """Copy the images, numbered in the order given, and write the set, unless there are problems by then.
+
+    Raises TestSetError `import-invalid` with everything in `problems`, and those of `writing.new_folder`.
+    """
+    for file, uses in Counter(source.file for source in sources).items():
+        if uses > 1:
+            problems.add(f"{file}: {uses} images have this file name")
+    with new_folder(out) as partial:
+        made = _copy_all(sources, partial / IMAGES, problems)
+        _refuse_outside(sources, made, objects, problems)
+        problems.raise_if_any("import-invalid")
+        write_records(partial, out.resolve().name, list(made.values()), categories, objects)
+    return load_test_set(out)
+
+
+def require_folder(folder: Path) -> None:
+    """Raise TestSetError `import-missing` when there is no such folder."""
+    if not folder.is_dir():
+        raise TestSetError("import-missing", f"{folder}: no such folder")
+
+
+def jpeg_size(data: bytes) -> tuple[int, int]:
+    """Decode a JPEG whole and tell its width and height in pixels. Raises ValueError for anything else."""
+    try:
+        with Pillow.open(io.BytesIO(data)) as picture:
+            if picture.format not in JPEG_FORMATS:
+                raise ValueError(f"is {picture.format}, not JPEG")
+            picture.load()
+            return picture.size
+    except UnidentifiedImageError as error:
+        raise ValueError("is not an image") from error
+    except (OSError, SyntaxError, Pillow.DecompressionBombError) as error:
+        raise ValueError(f"cannot be decoded: {error}") from error
+
+
+def _copy_all(sources: Sequence[SourceImage], images: Path, problems: Problems) -> dict[int, Image]:
+    """Copy with as many threads as there are cores (decoding leaves Python's lock); images by number."""
+    made: dict[int, Image] = {}
+    with ThreadPoolExecutor() as pool:
+        copies = pool.map(_copy, range(1, len(sources) + 1), sources, repeat(images))
+        for number, copied in enumerate(copies, start=1):
+            if isinstance(copied, Image):
+                made[number] = copied
+            else:
+                problems.add(copied)
+    return made
+
+
+def _copy(number: int, source: SourceImage, images: Path) -> Image | str:
+    """Copy one image, or say why not."""
+    try:
+        target = images / contained(source.file)
+        data = source.path.read_bytes()
+        size = jpeg_size(data)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    except OSError as error:
+        return f"{error.filename or source.path}: {error.strerror} (image of {source.origin})"
+    except ValueError as error:
+        return f"{source.path}: {error}"
+    if source.size not in (None, size):
+        stated = "{} x {}".format(*source.size) if source.size else ""
+        return f"{source.path}: is {size[0]} x {size[1]} pixels, {source.origin} says {stated}"
+    return Image(number, source.file, *size, hashlib.sha256(data).hexdigest(), source.source_id)
+
+
+def _refuse_outside(
+    sources: Sequence[SourceImage],
+    made: dict[int, Image],
+    objects: Sequence[ObjectRecord],
+    problems: Problems,
+) -> None:
+    known = [each for each in objects if each.image in made]
+    if not known:
+        return
+    corners = corners_from_coco(np.array([each.bbox for each in known], dtype=np.float64))
+    sizes = np.array([(made[each.image].width, made[each.image].height) for each in known], dtype=np.float64)
+    for index in np.flatnonzero(outside(corners, sizes)):
+        image, box = made[known[index].image], corners[index].tolist()
+        problems.add(
+            f"{sources[image.number - 1].origin}: box {box} leaves image {image.file} "
+            f"of {image.width} x {image.height} pixels"
+        )

@@ -1,0 +1,68 @@
+"""Reading ground truth in whichever of its forms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from testsets import coco_reader, csv_reader
+from testsets.errors import TestSetError
+from testsets.folder import load_test_set, sha256_of
+from testsets.ground_truth import GroundTruth
+from testsets.problems import Problems
+
+
+def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
+    """Read the ground truth of a test-set folder, a COCO JSON file or a CSV file.
+
+    CSV has the header `image,class,xmin,ymin,xmax,ymax[,difficult]` and numbers below it. A file is taken for
+    JSON when its name ends in .json or its content starts with a brace or bracket.
+
+    `images`, a CSV with the column `image` (and perhaps `name`), lists *every* image of the set: it adds
+    images without objects, and an image that the ground truth knows and the list does not is an error. It can
+    be given with every form, but only CSV ground truth needs it.
+
+    Raises TestSetError with every problem found, at most 20, in `problems`: `ground-truth-missing`,
+    `ground-truth-unreadable` (neither JSON nor text, or not the expected columns), `ground-truth-invalid`
+    (values), and those of `load_test_set`; `testset-damaged` also for a folder whose ground truth is not the
+    manifest's.
+    """
+    ground_truth = _read(path)
+    return ground_truth if images is None else _with_images(ground_truth, path, images)
+
+
+def _read(path: Path) -> GroundTruth:
+    if path.is_dir():
+        test_set = load_test_set(path)
+        if not test_set.ground_truth_path.is_file():
+            raise TestSetError("testset-damaged", f"{test_set.ground_truth_path}: no such file")
+        if sha256_of(test_set.ground_truth_path) != test_set.ground_truth_sha256:
+            raise TestSetError(
+                "testset-damaged", f"{test_set.ground_truth_path}: changed since the manifest was written"
+            )
+        return coco_reader.read_coco(test_set.ground_truth_path)
+    if _looks_like_json(path):
+        return coco_reader.read_coco(path)
+    return csv_reader.read_csv(path)
+
+
+def _looks_like_json(path: Path) -> bool:
+    if path.suffix.lower() == ".json" or not path.is_file():
+        return path.suffix.lower() == ".json"
+    with path.open("rb") as file:
+        return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+
+
+def _with_images(ground_truth: GroundTruth, path: Path, images: Path) -> GroundTruth:
+    listed = csv_reader.read_image_list(images)
+    problems = Problems()
+    names = dict(zip(ground_truth.image_ids.tolist(), ground_truth.image_names, strict=True))
+    for image in sorted(names.keys() - listed.keys()):
+        problems.add(f"{images}: image {image} of {path} is not in the list")
+    problems.raise_if_any("ground-truth-invalid")
+    merged = {image: names.get(image) or name for image, name in listed.items()}
+    return replace(
+        ground_truth, image_ids=np.array(list(merged), dtype=np.int64), image_names=tuple(merged.values())
+    )

@@ -1,0 +1,117 @@
+"""The vocabulary of the synthetic scenes: shapes, hues, fills, and the outline of each shape."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image as Pillow
+from PIL import ImageDraw
+
+SHAPES = ("disc", "square", "triangle", "star", "cross", "ring", "diamond", "bar")
+HUES = {
+    "red": 0.0,
+    "green": 120.0,
+    "blue": 225.0,
+    "yellow": 56.0,
+    "magenta": 310.0,
+    "cyan": 182.0,
+    "orange": 28.0,
+    "purple": 268.0,
+}
+FILLS = ("plain", "striped", "checked", "dotted")
+
+SUPERSAMPLING = 4
+HOLE = 0.55  # of a ring, relative to its radius
+
+Points = list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an object looks like, by name: one shape, one hue, one fill."""
+
+    shape: str
+    hue: str
+    fill: str
+
+    @property
+    def name(self) -> str:
+        """The category's name: "red-disc", or "striped-red-disc" when the fill is not plain."""
+        return f"{self.hue}-{self.shape}" if self.fill == "plain" else f"{self.fill}-{self.hue}-{self.shape}"
+
+
+def kinds() -> tuple[Kind, ...]:
+    """All 256 kinds, in the order in which categories are taken from them.
+
+    Any run of eight holds eight hues and eight shapes; the first 64 are plain.
+    """
+    hues = tuple(HUES)
+    return tuple(
+        Kind(shape=SHAPES[(hue + turn) % len(SHAPES)], hue=hues[hue], fill=fill)
+        for fill in FILLS
+        for turn in range(len(SHAPES))
+        for hue in range(len(hues))
+    )
+
+
+def coverage(shape: str, radius: float, stretch: float, turn: float) -> NDArray[np.float32]:
+    """How much of each pixel a shape covers, 0..1, in a square window of odd side around its centre.
+
+    `radius` in pixels, `stretch` widens the shape and flattens it by the same factor, `turn` is in radians.
+    """
+    outline = _outline(shape)
+    reach = radius * max(math.hypot(x * stretch, y / stretch) for x, y in outline)
+    side = 2 * math.ceil(reach) + 3
+    canvas = Pillow.new("L", (side * SUPERSAMPLING, side * SUPERSAMPLING), 0)
+    draw = ImageDraw.Draw(canvas)
+    draw.polygon(_placed(outline, radius, stretch, turn, side), fill=255)
+    if shape == "ring":
+        draw.polygon(_placed(_outline("disc"), radius * HOLE, stretch, turn, side), fill=0)
+    small = canvas.resize((side, side), Pillow.Resampling.BOX)
+    return np.asarray(small, dtype=np.float32) / np.float32(255.0)
+
+
+def _placed(points: Points, radius: float, stretch: float, turn: float, side: int) -> Points:
+    cos, sin, centre = math.cos(turn), math.sin(turn), side / 2
+    placed = []
+    for x, y in points:
+        wide, high = x * radius * stretch, y * radius / stretch
+        placed.append(
+            (
+                (centre + wide * cos - high * sin) * SUPERSAMPLING,
+                (centre + wide * sin + high * cos) * SUPERSAMPLING,
+            )
+        )
+    return placed
+
+
+def _outline(shape: str) -> Points:
+    """Corners of a shape of radius 1 around the origin, y downwards."""
+    if shape in ("disc", "ring"):
+        return _regular(48)
+    if shape == "triangle":
+        return _regular(3)
+    if shape == "star":
+        return [(x * r, y * r) for (x, y), r in zip(_regular(10), (1.0, 0.42) * 5, strict=True)]
+    if shape == "cross":
+        arm = 0.32
+        quarter = [(arm, -1.0), (arm, -arm), (1.0, -arm)]
+        return [turned for step in range(4) for turned in _quarter_turns(quarter, step)]
+    wide, high = {"square": (0.85, 0.85), "bar": (1.0, 0.34)}.get(shape, (0.0, 0.0))
+    if shape == "diamond":
+        return [(0.0, -1.0), (0.62, 0.0), (0.0, 1.0), (-0.62, 0.0)]
+    return [(-wide, -high), (wide, -high), (wide, high), (-wide, high)]
+
+
+def _regular(corners: int) -> Points:
+    angles = [2 * math.pi * corner / corners for corner in range(corners)]
+    return [(math.sin(angle), -math.cos(angle)) for angle in angles]
+
+
+def _quarter_turns(points: Points, times: int) -> Points:
+    for _ in range(times):
+        points = [(-y, x) for x, y in points]
+    return points

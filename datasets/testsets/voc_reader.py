@@ -1,0 +1,111 @@
+"""One VOC annotation file to values.
+
+Format: the VOC development kit, http://host.robots.ox.ac.uk/pascal/VOC/voc2012/htmldoc/; ILSVRC DET uses the
+same one, without `difficult` and without the extension in `filename`. Corners are inclusive, the first pixel
+is 1, and some files state them with fractions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+MOST_BYTES = 8 * 2**20
+
+Corners = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class VocObject:
+    """A named object: corners xmin, ymin, xmax, ymax in inclusive pixels."""
+
+    name: str
+    corners: Corners
+    difficult: bool
+
+
+@dataclass(frozen=True)
+class VocAnnotation:
+    """What a file says about its image: `size` (width, height) if any, `problems` for what was unreadable."""
+
+    file: str
+    size: tuple[int, int] | None
+    objects: tuple[VocObject, ...]
+    problems: tuple[str, ...]
+
+
+def read_voc(path: Path) -> VocAnnotation:
+    """Read one annotation file. Raises ValueError, naming the file, when nothing can be made of it."""
+    root = _root(path)
+    problems: list[str] = []
+    size: tuple[int, int] | None = None
+    try:
+        size = _size(root)
+    except ValueError as error:
+        problems.append(f"{path}: {error}")
+    objects = []
+    for index, element in enumerate(root.findall("object"), start=1):
+        try:
+            objects.append(_object(element))
+        except ValueError as error:
+            problems.append(f"{path}: object {index}: {error}")
+    return VocAnnotation((root.findtext("filename") or "").strip(), size, tuple(objects), tuple(problems))
+
+
+def _root(path: Path) -> ET.Element:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from error
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"{path}: {len(data)} bytes are too many for an annotation")
+    if b"<!ENTITY" in data:
+        raise ValueError(f"{path}: declares entities, which annotations do not need")
+    try:
+        # Bounded in size and without entities of its own; expat (2.4.1 and later) also stops amplification.
+        root = ET.fromstring(data)  # noqa: S314
+    except (ET.ParseError, ValueError, LookupError) as error:
+        raise ValueError(f"{path}: not XML: {error}") from error
+    if root.tag != "annotation":
+        raise ValueError(f"{path}: its root is <{root.tag}>, expected <annotation>")
+    return root
+
+
+def _size(root: ET.Element) -> tuple[int, int] | None:
+    element = root.find("size")
+    if element is None:
+        return None
+    width, height = _number(element, "width"), _number(element, "height")
+    if not (width.is_integer() and height.is_integer()):
+        raise ValueError(f"size {width} x {height} is not in whole pixels")
+    return int(width), int(height)
+
+
+def _object(element: ET.Element) -> VocObject:
+    name = (element.findtext("name") or "").strip()
+    if not name:
+        raise ValueError("<name> is missing")
+    box = element.find("bndbox")
+    if box is None:
+        raise ValueError(f"{name}: <bndbox> is missing")
+    corners = tuple(_number(box, tag) for tag in ("xmin", "ymin", "xmax", "ymax"))
+    xmin, ymin, xmax, ymax = corners
+    if xmax < xmin or ymax < ymin:
+        raise ValueError(f"{name}: box {list(corners)} is inverted")
+    difficult = (element.findtext("difficult") or "0").strip()
+    if difficult not in ("0", "1"):
+        raise ValueError(f"{name}: difficult {difficult!r} is neither 0 nor 1")
+    return VocObject(name, (xmin, ymin, xmax, ymax), difficult == "1")
+
+
+def _number(element: ET.Element, tag: str) -> float:
+    text = (element.findtext(tag) or "").strip()
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not isfinite(value) or "_" in text:
+        raise ValueError(f"<{tag}> {text!r} is not a finite number")
+    return value

@@ -1,0 +1,156 @@
+"""What a meter is to the rest of the program: its identity, its setup, a reading, the calls it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Protocol
+
+from power.errors import MeterError
+
+
+class IntegratorState(Enum):
+    """The states of the integrator, by the long words of IM WT310-17EN, command :INTEGrate:STATe?."""
+
+    RESET = "RESET"
+    START = "START"
+    STOP = "STOP"
+    TIMEUP = "TIMEUP"
+    ERROR = "ERROR"
+
+    @classmethod
+    def parse(cls, word: str) -> IntegratorState:
+        """Return the state that a long or short word names ("TIMEUP" or "TIM", in any case).
+
+        Raises MeterError `meter-answer` for any other word.
+        """
+        wanted = word.strip().upper()
+        for state, short in zip(cls, ("RES", "STAR", "STOP", "TIM", "ERR"), strict=True):
+            if wanted in (state.value, short):
+                return state
+        raise MeterError(
+            "meter-answer",
+            f"The meter names {word!r} as the integrator's state; no such state is known.",
+            answer=word,
+        )
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who the meter says it is, in answer to *IDN?."""
+
+    maker: str
+    model: str
+    serial: str
+    firmware: str
+
+    def __str__(self) -> str:
+        return f"{self.maker} {self.model} {self.serial} {self.firmware}"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a meter is to measure.
+
+    A range of None means auto range. The integrator stops by itself after `integrator_timer_s` whole seconds;
+    0 means that only a stop ends it. `mode` is "rms", "vmean" or "dc".
+    """
+
+    voltage_range_v: float | None
+    current_range_a: float | None
+    update_interval_s: float
+    integrator_timer_s: int
+    mode: str = "rms"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One sample of everything that is recorded during a run.
+
+    NaN means that the meter had no data, infinity that it was over range. `monotonic_s` and `utc` are the
+    host's time when the sample was asked for; `integrator_s` is in the meter's resolution of whole seconds.
+    The two peak flags tell that the wave was clipped, which the values themselves never show.
+    """
+
+    monotonic_s: float
+    utc: datetime
+    voltage_v: float
+    current_a: float
+    apparent_va: float
+    power_w: float
+    power_factor: float
+    energy_wh: float
+    integrator_s: float
+    state: IntegratorState
+    over_range: bool
+    voltage_peak_over: bool
+    current_peak_over: bool
+
+
+@dataclass(frozen=True)
+class Status:
+    """The settings a meter works with at the moment, for people who look at it."""
+
+    voltage_range_v: float
+    voltage_auto: bool
+    current_range_a: float
+    current_auto: bool
+    update_interval_s: float
+    mode: str
+    crest_factor: int
+    state: IntegratorState
+    errors: tuple[str, ...]
+
+
+class Meter(Protocol):
+    """A meter behind an open link, used by one thread at a time. Every call can raise MeterError."""
+
+    @property
+    def identity(self) -> Identity:
+        """Who answered when the link was opened."""
+        ...
+
+    def attach(self) -> None:
+        """Fix how the two talk, and which values a sample carries, without touching the measurement."""
+        ...
+
+    def configure(self, setup: Setup) -> None:
+        """Set up the measurement and reset the integrator; refused with `meter-busy` while it integrates."""
+        ...
+
+    def start(self) -> None:
+        """Start the integrator; returns once the meter has confirmed that it integrates."""
+        ...
+
+    def stop(self) -> None:
+        """Stop the integrator; nothing happens if it has stopped already."""
+        ...
+
+    def state(self) -> IntegratorState:
+        """Return the integrator's state now."""
+        ...
+
+    def read(self) -> Reading:
+        """One sample, new or not."""
+        ...
+
+    def read_update(self) -> tuple[Reading, bool]:
+        """One sample, and whether the meter has measured anew since the last sample."""
+        ...
+
+    def read_final(self) -> Reading:
+        """Take the sample of record, after the integrator has stopped."""
+        ...
+
+    def status(self) -> Status:
+        """Return the present settings and everything in the error queue, which this empties."""
+        ...
+
+    def changes(self, setup: Setup) -> tuple[str, ...]:
+        """Return what in the meter differs from `setup`, one phrase each."""
+        ...
+
+    def close(self) -> None:
+        """Close the link; a second call does nothing."""
+        ...

@@ -1,0 +1,127 @@
+"""Links of the VXI-11 server: what was written and not yet complete, what is answered and not yet read."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from typing import Final
+
+from power.simulator.instrument import Instrument
+
+LONGEST_MESSAGE: Final = 1 << 20
+
+IO_TIMEOUT: Final = 15
+ABORTED: Final = 23
+OUT_OF_RESOURCES: Final = 9
+
+REQUEST_COUNT: Final = 1
+TERMINATOR: Final = 2
+END: Final = 4
+
+
+class Link:
+    """One client's mailbox. Each link has its own answers, so that two clients never read each other's."""
+
+    def __init__(self, number: int, desk: Desk) -> None:
+        self.number = number
+        self._desk = desk
+        self._incoming = b""
+        self._answer = b""
+        self._aborted = False
+        self._cleared = 0
+        self._changed = threading.Condition()
+
+    def write(self, data: bytes, end: bool) -> int:
+        """Take a chunk and hand over complete messages, which end at NL or with END; return the error."""
+        self._incoming += data
+        if len(self._incoming) > LONGEST_MESSAGE:
+            self._incoming = b""
+            return OUT_OF_RESOURCES
+        *complete, rest = self._incoming.split(b"\n")
+        if end:
+            complete, rest = [*complete, rest], b""
+        self._incoming = rest
+        for message in complete:
+            if message.strip():
+                self._desk.put(self, message.rstrip(b"\r"), self._cleared)
+        return 0
+
+    def read(self, size: int, timeout_s: float, terminator: int | None) -> tuple[int, int, bytes]:
+        """Return error, reasons and a chunk; without an answer wait for it, at most `timeout_s`."""
+        with self._changed:
+            self._aborted = False
+            if not self._changed.wait_for(lambda: self._answer or self._aborted, timeout_s):
+                return IO_TIMEOUT, 0, b""
+            if self._aborted:
+                return ABORTED, 0, b""
+            chunk = self._answer[:size]
+            reason = 0
+            if terminator is not None and (at := chunk.find(bytes([terminator]))) >= 0:
+                chunk, reason = chunk[: at + 1], TERMINATOR
+            self._answer = self._answer[len(chunk) :]
+            if len(chunk) == size:
+                reason |= REQUEST_COUNT
+            return 0, reason | (0 if self._answer else END), chunk
+
+    def waiting(self) -> bool:
+        """Whether an answer waits to be read."""
+        with self._changed:
+            return bool(self._answer)
+
+    def take_unread(self, generation: int) -> tuple[bool, bool]:
+        """Drop an unread answer; return whether there was one, and whether the message is still wanted."""
+        with self._changed:
+            dropped, self._answer = bool(self._answer), b""
+            return dropped, generation == self._cleared
+
+    def answer(self, data: bytes, generation: int) -> None:
+        """Lay an answer out for reading, unless the link was cleared since its message came."""
+        with self._changed:
+            if generation == self._cleared:
+                self._answer = data
+                self._changed.notify_all()
+
+    def abort(self) -> None:
+        """Make a read that waits end at once."""
+        with self._changed:
+            self._aborted = True
+            self._changed.notify_all()
+
+    def clear(self) -> None:
+        """Forget everything written and answered, and free a message that waits for an event."""
+        with self._changed:
+            self._incoming = self._answer = b""
+            self._cleared += 1
+        self._desk.instrument.interrupt()
+
+
+class Desk:
+    """The instrument's own thread: a write is acknowledged at once, messages run here in turn."""
+
+    def __init__(self, instrument: Instrument) -> None:
+        self.instrument = instrument
+        self._messages: queue.SimpleQueue[tuple[Link, bytes, int] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="instrument", daemon=True)
+        self._thread.start()
+
+    def put(self, link: Link, message: bytes, generation: int) -> None:
+        """Queue a complete message."""
+        self._messages.put((link, message, generation))
+
+    def close(self) -> None:
+        """Finish what is queued and end the thread."""
+        self._messages.put(None)
+        self.instrument.interrupt()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while (work := self._messages.get()) is not None:
+            link, message, generation = work
+            dropped, wanted = link.take_unread(generation)
+            if dropped:
+                self.instrument.interrupted_query()
+            if not wanted:
+                continue
+            answer = self.instrument.execute(message.decode("latin-1"))
+            if answer is not None:
+                link.answer(answer.encode("latin-1") + b"\n", generation)

@@ -1,0 +1,191 @@
+"""What the simulated meter measures: loads that answer with their mean over any stretch of time.
+
+Means, not momentary values: then the integral is right however rarely anyone looks.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, Protocol
+
+from power.errors import MeterError
+from power.simulator.cpu_load import cpu_power
+
+NO_DATA: Final = 9.9e36
+"""Recordings write 9.91E+37 for no data; nothing real is as large."""
+
+
+@dataclass(frozen=True)
+class Wave:
+    """How the power is drawn: mains voltage, power factor, and the current's crest factor (peak / rms)."""
+
+    voltage_v: float = 120.0
+    power_factor: float = 1.0
+    crest: float = math.sqrt(2.0)
+
+
+@dataclass(frozen=True)
+class Electrical:
+    """Means over a stretch of time."""
+
+    voltage_v: float
+    current_a: float
+    power_w: float
+    crest: float = math.sqrt(2.0)
+
+
+class Load(Protocol):
+    """Anything with a mean over a stretch of the simulated meter's clock, which starts at zero."""
+
+    def mean(self, start_s: float, end_s: float) -> Electrical:
+        """Return the means from `start_s` to a later `end_s`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A load of which only the power varies, drawn by one wave."""
+
+    power_w: Callable[[float, float], float]
+    wave: Wave
+
+    def mean(self, start_s: float, end_s: float) -> Electrical:
+        """Return the means; the current follows from power, voltage and power factor."""
+        power_w = self.power_w(start_s, end_s)
+        current_a = power_w / (self.wave.voltage_v * self.wave.power_factor)
+        return Electrical(self.wave.voltage_v, current_a, power_w, self.wave.crest)
+
+
+class Replay:
+    """Rows that each hold for a while, looped at the end; the integrals are exact at any step."""
+
+    def __init__(self, edges_s: Sequence[float], rows: Sequence[tuple[float, float, float]]) -> None:
+        self._edges_s = list(edges_s)
+        self._rows = list(rows)
+        self._sums = [(0.0, 0.0, 0.0)]
+        for (start_s, end_s), row in zip(pairwise(self._edges_s), self._rows, strict=True):
+            done = self._sums[-1]
+            dt = end_s - start_s
+            self._sums.append((done[0] + row[0] * dt, done[1] + row[1] * dt, done[2] + row[2] * dt))
+
+    def mean(self, start_s: float, end_s: float) -> Electrical:
+        """Return the means of voltage, current and power."""
+        before, after = self._integral(start_s), self._integral(end_s)
+        volts, amperes, watts = ((b - a) / (end_s - start_s) for a, b in zip(before, after, strict=True))
+        return Electrical(volts, amperes, watts)
+
+    def _integral(self, t_s: float) -> tuple[float, float, float]:
+        rounds, rest_s = divmod(t_s, self._edges_s[-1])
+        index = min(bisect_right(self._edges_s, rest_s) - 1, len(self._rows) - 1)
+        dt = rest_s - self._edges_s[index]
+        whole, row, done = self._sums[-1], self._rows[index], self._sums[index]
+        return (
+            rounds * whole[0] + done[0] + row[0] * dt,
+            rounds * whole[1] + done[1] + row[1] * dt,
+            rounds * whole[2] + done[2] + row[2] * dt,
+        )
+
+
+def parse_load(spec: str, clock: Callable[[], float]) -> Load:
+    """Return the load of a specification such as `constant:36W` or `steps:2W@5s,9W@10s`.
+
+    `clock` is the monotonic clock that a load following something real measures with. Raises MeterError
+    `simulator-load` with the forms that exist.
+    """
+    kind, _, rest = spec.partition(":")
+    try:
+        if kind == "constant":
+            words, wave = _wave(rest)
+            watts = _quantity(words[0], "W")
+            return Drawn(lambda _start, _end: watts, wave)
+        if kind == "steps":
+            words, wave = _wave(rest)
+            return _steps(words, wave)
+        if kind == "cpu":
+            return _cpu(rest, clock)
+        if kind == "csv":
+            return _recording(Path(rest))
+    except (ValueError, IndexError, OSError) as error:
+        raise MeterError("simulator-load", f"The load {spec!r} cannot be used: {error}. {_FORMS}") from error
+    raise MeterError("simulator-load", f"There is no load {spec!r}. {_FORMS}")
+
+
+_FORMS: Final = (
+    "Loads are constant:36W, steps:2W@5s,9W@10s (each power until its time, then again from the start), "
+    "csv:FILE and cpu:PID,idle=2W,busy=9W; all but csv take ,volts=120V,pf=1,crest=1.414."
+)
+
+
+def _quantity(text: str, unit: str) -> float:
+    value = float(text.strip().removesuffix(unit).removesuffix(unit.lower()))
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(f"{text!r} is not a number of {unit or 'units'} from zero up")
+    return value
+
+
+def _wave(rest: str) -> tuple[list[str], Wave]:
+    words = [word for word in rest.split(",") if "=" not in word]
+    options = dict(word.split("=", 1) for word in rest.split(",") if "=" in word)
+    voltage_v = _quantity(options.pop("volts", "120"), "V")
+    power_factor = _quantity(options.pop("pf", "1"), "")
+    crest = _quantity(options.pop("crest", "1.4142135"), "")
+    if options:
+        raise ValueError(f"{', '.join(options)} is not known")
+    if not (voltage_v > 0 and 0 < power_factor <= 1 and crest >= 1):
+        raise ValueError("volts must be above 0, pf above 0 and at most 1, crest at least 1")
+    if not words or not words[0].strip():
+        raise ValueError("the power is missing")
+    return words, Wave(voltage_v, power_factor, crest)
+
+
+def _steps(words: Sequence[str], wave: Wave) -> Load:
+    edges_s, rows = [0.0], []
+    for word in words:
+        watts, _, until = word.partition("@")
+        rows.append((wave.voltage_v, 0.0, _quantity(watts, "W")))
+        edges_s.append(_quantity(until, "s"))
+    if any(later <= earlier for earlier, later in pairwise(edges_s)):
+        raise ValueError("the times must grow")
+    replay = Replay(edges_s, rows)
+    return Drawn(lambda start_s, end_s: replay.mean(start_s, end_s).power_w, wave)
+
+
+def _cpu(rest: str, clock: Callable[[], float]) -> Load:
+    head, *others = rest.split(",")
+    options = dict(word.split("=", 1) for word in others)
+    idle_w = _quantity(options.pop("idle", "2W"), "W")
+    busy_w = _quantity(options.pop("busy", "9W"), "W")
+    _, wave = _wave(",".join(["0", *(f"{key}={value}" for key, value in options.items())]))
+    if int(head) <= 0:
+        raise ValueError(f"{head!r} is not a process id")
+    return Drawn(cpu_power(int(head), idle_w, busy_w, clock), wave)
+
+
+def _recording(path: Path) -> Load:
+    with path.open(newline="") as lines:
+        rows = [row for row in csv.reader(lines) if row]
+    if rows and rows[0][0].strip() == "seconds":
+        return _powers([(float(row[0]), float(row[1])) for row in rows[1:]])
+    measured = [(float(row[0]), float(row[1]), float(row[2])) for row in rows]
+    kept = [row for row in measured if max(abs(value) for value in row) < NO_DATA]
+    if not kept:
+        raise ValueError("the file holds no reading")
+    return Replay([float(second) for second in range(len(kept) + 1)], kept)
+
+
+def _powers(points: Sequence[tuple[float, float]]) -> Load:
+    # Each power holds until the next row's time, the last one for as long as the one before it.
+    if not points:
+        raise ValueError("the file holds no row after its heading")
+    times = [seconds - points[0][0] for seconds, _ in points]
+    times.append(times[-1] + (times[-1] - times[-2] if len(times) > 1 else 1.0))
+    if any(later <= earlier for earlier, later in pairwise(times)):
+        raise ValueError("the column seconds must grow")
+    volts = Wave().voltage_v
+    return Replay(times, [(volts, watts / volts, watts) for _, watts in points])

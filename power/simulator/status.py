@@ -1,0 +1,107 @@
+"""Status registers and the error queue (IM WT310-17EN, status reports)."""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import IntFlag
+from typing import Final
+
+from power.simulator.refusals import TEXTS
+
+QUEUE_LENGTH: Final = 16  # the manual's figure was not at hand; nothing rests on it
+
+
+class Condition(IntFlag):
+    """Bits of the condition register."""
+
+    UPDATING = 1 << 0
+    INTEGRATING = 1 << 1
+    TIMER = 1 << 2
+    OVERFLOW_S = 1 << 3
+    FREQUENCY = 1 << 4
+    STORING = 1 << 5
+    OVER_RANGE = 1 << 6
+    VOLTAGE_PEAK = 1 << 7
+    CURRENT_PEAK = 1 << 8
+
+
+class Event(IntFlag):
+    """Bits of the standard event register (IEEE 488.2)."""
+
+    OPERATION_COMPLETE = 1 << 0
+    QUERY_ERROR = 1 << 2
+    DEVICE_ERROR = 1 << 3
+    EXECUTION_ERROR = 1 << 4
+    COMMAND_ERROR = 1 << 5
+    POWER_ON = 1 << 7
+
+
+class StatusRegisters:
+    """Condition, transition filters, extended events, standard events, and the queue of errors."""
+
+    def __init__(self) -> None:
+        self.condition = Condition(0)
+        self.filters = ["NEVer"] * 16
+        self.extended_events = 0
+        self.extended_enable = 0
+        self.events = Event.POWER_ON
+        self.event_enable = 0
+        self.request_enable = 0
+        self._errors: deque[int] = deque()
+
+    def set(self, bit: Condition, on: bool) -> None:
+        """Set a condition bit; a change that its filter lets through raises the extended event."""
+        if bool(self.condition & bit) == on:
+            return
+        self.condition ^= bit
+        wanted = self.filters[bit.bit_length() - 1]
+        if wanted == "BOTH" or wanted == ("RISE" if on else "FALL"):
+            self.extended_events |= bit
+
+    def add_error(self, code: int) -> None:
+        """Queue an error; a full queue keeps its oldest errors and ends in 350."""
+        self.events |= _event_of(code)
+        if len(self._errors) < QUEUE_LENGTH:
+            self._errors.append(code)
+        else:
+            self._errors[-1] = 350
+
+    def next_error(self) -> str:
+        """Take the oldest error out; `0,"No error"` when there is none."""
+        code = self._errors.popleft() if self._errors else 0
+        return f'{code},"{TEXTS[code]}"'
+
+    def take_events(self) -> int:
+        """Return the standard events and clear them."""
+        events, self.events = int(self.events), Event(0)
+        return events
+
+    def take_extended_events(self) -> int:
+        """Return the extended events and clear them."""
+        events, self.extended_events = self.extended_events, 0
+        return events
+
+    def complete(self) -> None:
+        """Note that an operation is complete: every command of this meter is, once the next one runs."""
+        self.events |= Event.OPERATION_COMPLETE
+
+    def clear(self) -> None:
+        """Do what *CLS does: no events, no errors."""
+        self.events = Event(0)
+        self.extended_events = 0
+        self._errors.clear()
+
+    def status_byte(self, answer_waiting: bool) -> int:
+        """Return the status byte: EAV2 EES3 MAV4 ESB5 and their summary MSS6."""
+        byte = (bool(self._errors) << 2) | (bool(self.extended_events & self.extended_enable) << 3)
+        byte |= (answer_waiting << 4) | (bool(self.events & self.event_enable) << 5)
+        return byte | (bool(byte & self.request_enable) << 6)
+
+
+def _event_of(code: int) -> Event:
+    hundreds = code // 100
+    if hundreds == 1:
+        return Event.COMMAND_ERROR
+    if hundreds == 4:
+        return Event.QUERY_ERROR
+    return Event.DEVICE_ERROR if hundreds == 3 else Event.EXECUTION_ERROR

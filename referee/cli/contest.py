@@ -1,0 +1,86 @@
+"""`referee init` and `referee serve`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from referee.contest import create_contest
+from referee.errors import RefereeError
+from referee.web.server import Listen
+from referee.web.server import serve as serve_contest
+from testsets import synthesize
+
+DEFAULT_IMAGES = 200
+DEFAULT_CATEGORIES = 10
+
+
+def config_text(
+    name: str, window_s: int, meter: str, testset: str, *, auto_arm: bool, update_interval_s: float = 0.25
+) -> str:
+    """A contest.toml with one station; every text quoted as TOML wants it."""
+    quoted = {
+        key: json.dumps(value) for key, value in {"name": name, "meter": meter, "testset": testset}.items()
+    }
+    return f"""\
+name = {quoted["name"]}
+window_s = {window_s}              # whole seconds from the first log-in
+metric = "lpirc"
+testset = {quoted["testset"]}      # a test-set folder, relative to this file
+shuffle = true              # each run sees the images in its own secret order
+auto_arm = {str(auto_arm).lower()}            # true: a log-in arms a run by itself, as in rehearsals
+
+[[stations]]
+name = "station-1"
+meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR, or sim:
+# voltage_range_v = 150     # fixed ranges; without them the meter ranges by itself
+# current_range_a = 0.5
+update_interval_s = {update_interval_s}
+"""
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--name", help="The contest's name; default: the folder's.")
+@click.option(
+    "--testset", type=click.Path(path_type=Path), help="A test-set folder; default: a synthetic one."
+)
+@click.option("--meter", default="sim:", show_default=True, help="The meter of the first station.")
+@click.option("--window", "window_s", type=click.IntRange(1), default=600, show_default=True, help="Seconds.")
+@click.option("--auto-arm", is_flag=True, help="Let a team's log-in arm its run, without an operator.")
+def init(
+    folder: Path, name: str | None, testset: Path | None, meter: str, window_s: int, *, auto_arm: bool
+) -> None:
+    """Make a contest folder: contest.toml, database, secret, and a test set if none is given."""
+    if testset is not None and not testset.is_dir():
+        raise RefereeError("testset-missing", f"The test set {testset} does not exist.")
+    place = "testset" if testset is None else str(testset.resolve())
+    name = name or folder.resolve().name
+    create_contest(folder, config_text(name, window_s, meter, place, auto_arm=auto_arm))
+    if testset is None:
+        synthesize(folder / "testset", images=DEFAULT_IMAGES, categories=DEFAULT_CATEGORIES, seed=1)
+    click.echo(f"Made {folder}. Next: referee team add NAME --contest {folder}; referee serve {folder}")
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="0.0.0.0 for every network of this machine."
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free one."
+)
+@click.option(
+    "--tls-cert", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="PEM; needs --tls-key."
+)
+@click.option("--tls-key", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="PEM.")
+@click.option("--parent", type=int, hidden=True, help="End when this process does.")
+def serve(
+    folder: Path, host: str, port: int, tls_cert: Path | None, tls_key: Path | None, parent: int | None
+) -> None:
+    """Serve the contest in FOLDER until Ctrl-C."""
+    if (tls_cert is None) != (tls_key is None):
+        raise click.UsageError("--tls-cert and --tls-key belong together.")
+    serve_contest(folder, Listen(host, port, tls_cert, tls_key), click.echo, parent)

@@ -1,0 +1,40 @@
+"""`referee judge`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from referee.cli.options import as_json, contest_folder
+from referee.cli.report import print_score, score_document
+from referee.clock import Clock
+from referee.contest import open_contest, require_unchanged
+from referee.judging import judge as judge_run
+from referee.records import RunState
+
+
+@click.command()
+@click.argument("number", metavar="RUN", type=int, required=False)
+@click.option("--all", "all_runs", is_flag=True, help="Every run that is closed and not judged yet.")
+@contest_folder
+@as_json
+def judge(number: int | None, folder: Path, *, all_runs: bool, as_json: bool) -> None:
+    """Judge a closed run: mAP, energy, score and checks, stored with their signature."""
+    if (number is None) != all_runs:
+        raise click.UsageError("Give either RUN or --all.")
+    with open_contest(folder) as contest:
+        require_unchanged(contest.test_set)
+        closed = contest.store.runs(RunState.CLOSED)
+        numbers = [number] if number is not None else [run.id for run in closed]
+        scores = [judge_run(contest, one, Clock()) for one in numbers]
+        runs = [contest.store.run(one) for one in numbers]
+    if as_json:
+        documents = [score_document(run, score) for run, score in zip(runs, scores, strict=True)]
+        click.echo(json.dumps(documents if all_runs else documents[0]))
+        return
+    for run, score in zip(runs, scores, strict=True):
+        print_score(run, score)
+    if not runs:
+        click.echo("No closed run waits for judgement.", err=True)

@@ -1,0 +1,46 @@
+"""The command's groups and its error boundary: a stated failure is one line on stderr and exit code 1."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from typing import Any
+
+import click
+
+from power.errors import MeterError
+from referee.cli.contest import init, serve
+from referee.cli.judge import judge
+from referee.cli.rehearse import rehearse
+from referee.cli.run import run
+from referee.cli.score import score
+from referee.cli.team import team
+from referee.cli.testset import testset
+from referee.errors import RefereeError
+from testsets import TestSetError
+
+
+class Boundary(click.Group):
+    """Turns the project's failures into one line; anything else is a defect and keeps its traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except (RefereeError, MeterError, TestSetError) as failure:
+            click.echo(f"referee: {failure.sentence}", err=True)
+            sys.exit(1)
+        except BrokenPipeError:
+            # The reader of our output went away (`| head`); nothing is left to say to it.
+            sys.stderr.close()
+            sys.exit(1)
+
+
+@click.group(cls=Boundary, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version("lpirc-referee"), prog_name="referee")
+def main() -> None:
+    """Referee low-power vision contests: mAP per watt-hour."""
+
+
+for command in (rehearse, init, serve, team, run, judge, score, testset):
+    main.add_command(command)

@@ -1,0 +1,209 @@
+"""`referee rehearse`: a whole contest run on this machine, every part in its own process."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from referee.cli.contest import config_text
+from referee.cli.options import as_json
+from referee.cli.processes import HELD, Child, children_end_on_sigterm, program
+from referee.cli.report import print_score, score_document
+from referee.clock import Clock
+from referee.contest import create_contest, open_contest
+from referee.errors import RefereeError
+from referee.judging import judge
+from referee.passwords import hash_password
+from referee.records import Run, RunState, Score
+from referee.store import Store
+from testsets import load_test_set, synthesize
+
+TEAM = "rehearsal"
+CATEGORIES = 10
+SEED = 2017
+UPDATE_INTERVAL_S = 0.1
+CLOSE_PATIENCE_S = 30.0
+CLIENT_LOAD = "cpu:{pid},idle=2W,busy=9W"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to rehearse, and where to leave it."""
+
+    folder: Path
+    images: int
+    window_s: int
+    load: str
+    testset: Path | None
+    replay: Path | None
+
+    @property
+    def testset_folder(self) -> Path:
+        """The test set of the rehearsal: the given one, or one synthesized in its folder."""
+        return self.testset.resolve() if self.testset else self.folder.resolve() / "testset"
+
+
+@click.command()
+@click.option(
+    "--images", type=click.IntRange(1), default=200, show_default=True, help="Size of the synthetic set."
+)
+@click.option("--window", "window_s", type=click.IntRange(1), default=60, show_default=True, help="Seconds.")
+@click.option("--testset", type=click.Path(path_type=Path), help="Your own test-set folder, instead.")
+@click.option("--replay", type=click.Path(path_type=Path), help="Post these recorded detections (CSV).")
+@click.option("--load", default=CLIENT_LOAD, show_default=True, help="What the simulated meter measures.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder to leave; default: rehearsals/<time>.")
+@as_json
+def rehearse(
+    images: int,
+    window_s: int,
+    testset: Path | None,
+    replay: Path | None,
+    load: str,
+    out: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Carry out a whole contest run here: simulated meter, server, sample client, judgement.
+
+    The meter is simulated and follows what the client computes, so that a leaner client scores better.
+    """
+    if replay is not None and not replay.is_file():
+        raise RefereeError("replay-missing", f"The file to replay, {replay}, does not exist.")
+    stamp = Clock().utc().strftime("%Y%m%dT%H%M%SZ")
+    folder = out or Path("rehearsals") / f"{stamp}-{secrets.token_hex(2)}"
+    plan = Plan(folder, images, window_s, load, testset, replay)
+    try:
+        with children_end_on_sigterm():
+            run, score = carry_out(plan)
+    except KeyboardInterrupt:
+        click.echo(
+            f"referee: interrupted; everything is stopped, and {folder} keeps what there was.", err=True
+        )
+        sys.exit(130)
+    document = score_document(run, score) | {"paths": _paths(plan)}
+    (folder / "report.json").write_text(json.dumps(document, indent=2) + "\n")
+    if as_json:
+        click.echo(json.dumps(document))
+    else:
+        print_score(run, score)
+        for name, path in _paths(plan).items():
+            click.echo(f"{name:>10}  {path}")
+
+
+def carry_out(plan: Plan) -> tuple[Run, Score]:
+    """Prepare, run, judge. Raises RefereeError, TestSetError; KeyboardInterrupt after everything is stopped."""
+    images = _prepare_test_set(plan)
+    with ExitStack() as processes:
+        held = [sys.executable, "-c", HELD]
+        client = processes.enter_context(Child("client", held, plan.folder / "client.log", tells_on="stderr"))
+        meter = processes.enter_context(_meter(plan, client.pid))
+        password = _make_contest(plan, meter.first_line())
+        server = processes.enter_context(_server(plan))
+        url = server.first_line().split(" at ")[-1].split()[0]
+        client.tell(json.dumps(_client_arguments(plan, url, password)))
+        _show_progress(client, images)
+        client.wait()
+        run = _closed_run(plan)
+    with open_contest(plan.folder) as contest:
+        score = judge(contest, run.id, Clock())
+        return contest.store.run(run.id), score
+
+
+def _prepare_test_set(plan: Plan) -> int:
+    if plan.folder.exists() and any(plan.folder.iterdir()):
+        raise RefereeError("folder-in-use", f"{plan.folder} is not empty; choose another folder with --out.")
+    if plan.testset is None:
+        plan.folder.mkdir(parents=True, exist_ok=True)
+        synthesize(plan.testset_folder, images=plan.images, categories=CATEGORIES, seed=SEED)
+    images = len(load_test_set(plan.testset_folder).images)
+    plan.folder.mkdir(parents=True, exist_ok=True)
+    return images
+
+
+def _make_contest(plan: Plan, meter: str) -> str:
+    """Make the contest folder; gives the team's password, which is kept nowhere else."""
+    text = config_text(
+        "Rehearsal",
+        plan.window_s,
+        meter,
+        str(plan.testset_folder),
+        auto_arm=True,
+        update_interval_s=UPDATE_INTERVAL_S,
+    )
+    create_contest(plan.folder, text)
+    password = secrets.token_urlsafe(16)
+    with open_contest(plan.folder) as contest:
+        contest.store.add_team(TEAM, hash_password(password), Clock().utc())
+    return password
+
+
+def _meter(plan: Plan, client_pid: int) -> Child:
+    arguments = [program("meter"), "simulate", "--load", plan.load.replace("{pid}", str(client_pid))]
+    return Child("meter", [*arguments, "--parent", str(os.getpid())], plan.folder / "meter.log")
+
+
+def _server(plan: Plan) -> Child:
+    arguments = [program("referee"), "serve", str(plan.folder), "--port", "0", "--parent", str(os.getpid())]
+    return Child("server", arguments, plan.folder / "server.log")
+
+
+def _client_arguments(plan: Plan, url: str, password: str) -> list[str]:
+    """The client's command line; the password travels in a file of mode 0600, as it would for a contestant."""
+    password_file = plan.folder / "password"
+    password_file.touch(mode=0o600)
+    password_file.write_text(password + "\n")
+    what = ["run", url]
+    if plan.replay is not None:
+        what = ["replay", url, str(plan.replay), "--testset", str(plan.testset_folder)]
+    common = ["--team", TEAM, "--password-file", str(password_file), "--parent", str(os.getpid())]
+    return [program("lpirc-client"), *what, *common, "--progress", "json"]
+
+
+def _show_progress(client: Child, images: int) -> None:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task("images", total=images)
+        for line in client.lines():
+            if not line.startswith("{"):
+                client.keep(line)
+                continue
+            told = json.loads(line)
+            progress.update(task, completed=told["images"], description=f"{told['detections']} detections")
+
+
+def _closed_run(plan: Plan) -> Run:
+    """The rehearsal's run, once it is closed: by the client's logout, or by the deadline a little later."""
+    store, clock, nobody = Store(plan.folder / "contest.db"), Clock(), threading.Event()
+    try:
+        give_up_s = clock.monotonic_s() + plan.window_s + CLOSE_PATIENCE_S
+        while True:
+            (run,) = store.runs()
+            if run.state is not RunState.OPEN:
+                return run
+            if clock.monotonic_s() > give_up_s:
+                raise RefereeError(
+                    "run-state", f"Run {run.id} did not close; see {plan.folder / 'server.log'}."
+                )
+            clock.wait(nobody, clock.monotonic_s() + 0.05)
+    finally:
+        store.close()
+
+
+def _paths(plan: Plan) -> dict[str, str]:
+    return {
+        "contest": str(plan.folder),
+        "database": str(plan.folder / "contest.db"),
+        "report": str(plan.folder / "report.json"),
+        "test set": str(plan.testset_folder),
+    }

@@ -1,0 +1,73 @@
+"""A judged run for people and for machines."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from referee.records import Run, Score
+from referee.scoring import format_score
+
+
+def score_document(run: Run, score: Score) -> dict[str, Any]:
+    """The JSON document of a judged run; figures that do not exist are null."""
+    return {
+        "run": run.id,
+        "team": run.team,
+        "map": score.map,
+        "energy_wh": score.energy_wh,
+        "score": score.score,
+        "images": score.images,
+        "detections": score.detections,
+        "elapsed_s": run.elapsed_s,
+        "mean_power_w": score.mean_power_w,
+        "checks": [
+            {
+                "code": check.code,
+                "ok": check.ok,
+                "severity": check.severity,
+                "sentence": check.sentence,
+                "figures": {name: _finite(value) for name, value in check.figures.items()},
+            }
+            for check in score.checks
+        ],
+        "needs_review": score.needs_review,
+        "ap": {str(category): ap for category, ap in score.ap.items()},
+        "window_s": run.window_s,
+        "closed_by": run.closed_by,
+        "meter": run.meter_identity,
+        "signature": score.signature,
+    }
+
+
+def print_score(run: Run, score: Score) -> None:
+    """The figures and every check, on stdout."""
+    console = Console(soft_wrap=True, highlight=False)
+    table = Table(title=f"Run {run.id} of {run.team}", show_header=False, title_justify="left")
+    table.add_row("images", f"{score.images}")
+    table.add_row("detections", f"{score.detections}")
+    table.add_row("mAP", f"{score.map:.5f}")
+    table.add_row("energy", _with_unit(score.energy_wh, "Wh", 6))
+    table.add_row("mean power", _with_unit(score.mean_power_w, "W", 3))
+    table.add_row("elapsed", f"{_with_unit(run.elapsed_s, 's', 3)} (closed by {run.closed_by})")
+    table.add_row(
+        "score", "none" if score.score is None else f"{format_score(score.score)} mAP/Wh", style="bold"
+    )
+    console.print(table)
+    for check in score.checks:
+        mark = "[green]ok[/]" if check.ok else f"[red]{check.severity}[/]"
+        console.print(f"{mark:>5} {check.code}: {check.sentence}")
+    if score.needs_review:
+        console.print("[bold red]This run needs review:[/] a check failed.")
+    console.print(f"signature {score.signature}")
+
+
+def _with_unit(value: float | None, unit: str, digits: int) -> str:
+    return "none" if value is None else f"{value:.{digits}f} {unit}"
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,133 @@
+"""`referee run arm|close|void|list|show`: looking reads the database, acting asks the server that serves it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+import requests
+from rich.console import Console
+from rich.table import Table
+
+from referee.cli.options import as_json, contest_folder
+from referee.cli.report import print_score, score_document
+from referee.contest import open_contest
+from referee.errors import RefereeError
+from referee.records import Run
+
+TIMEOUT_S = 60.0
+
+
+@click.group()
+def run() -> None:
+    """Arm, close, void and look at runs."""
+
+
+@run.command()
+@click.argument("team")
+@click.option("--station", help="Needed only where there is more than one.")
+@contest_folder
+def arm(team: str, station: str | None, folder: Path) -> None:
+    """Prepare a run for TEAM: set up its meter; its first log-in then opens the window."""
+    armed = _ask(folder, "", {"team": team} | ({"station": station} if station else {}))
+    click.echo(
+        f"Run {armed['id']} is armed for {team} at {armed['station']}, meter {armed['meter_identity']}."
+    )
+
+
+@run.command()
+@click.argument("number", metavar="RUN", type=int)
+@contest_folder
+def close(number: int, folder: Path) -> None:
+    """Close RUN now, before its deadline."""
+    closed = _ask(folder, f"/{number}/close", {})
+    click.echo(
+        f"Run {number} is {closed['state']} after {closed['elapsed_s']:.1f} s, {closed['energy_wh']} Wh."
+    )
+
+
+@run.command()
+@click.argument("number", metavar="RUN", type=int)
+@click.option("--reason", required=True, help="Kept with the run.")
+@contest_folder
+def void(number: int, reason: str, folder: Path) -> None:
+    """Take RUN out of the contest; what is stored of it stays."""
+    _ask(folder, f"/{number}/void", {"reason": reason})
+    click.echo(f"Run {number} is void: {reason}")
+
+
+@run.command("list")
+@contest_folder
+@as_json
+def list_runs(folder: Path, *, as_json: bool) -> None:
+    """List the runs, oldest first."""
+    with open_contest(folder) as contest:
+        runs = contest.store.runs()
+        scores = {one.id: contest.store.latest_score(one.id) for one in runs}
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in runs]))
+        return
+    table = Table("run", "team", "station", "state", "elapsed s", "energy Wh", "mAP", "score")
+    for one in runs:
+        score = scores[one.id]
+        judged = (None, None) if score is None else (score.map, score.score)
+        figures = [_figure(value) for value in (one.elapsed_s, one.energy_wh, *judged)]
+        table.add_row(str(one.id), one.team, one.station, one.state, *figures)
+    Console().print(table)
+
+
+@run.command()
+@click.argument("number", metavar="RUN", type=int)
+@contest_folder
+@as_json
+def show(number: int, folder: Path, *, as_json: bool) -> None:
+    """Show one run with its score, checks and events."""
+    with open_contest(folder) as contest:
+        one = contest.store.run(number)
+        score = contest.store.latest_score(number)
+        events = contest.store.events(number)
+    if as_json:
+        judged = None if score is None else score_document(one, score)
+        click.echo(json.dumps(asdict(one) | {"judged": judged, "events": events}))
+        return
+    if score is not None:
+        print_score(one, score)
+    else:
+        _print_run(one)
+    for event in events:
+        details = ", ".join(f"{key} {value}" for key, value in event.items() if key not in ("utc", "kind"))
+        click.echo(f"{event['utc']}  {event['kind']}  {details}")
+
+
+def _print_run(one: Run) -> None:
+    for name, value in asdict(one).items():
+        if value is not None:
+            click.echo(f"{name:>18}  {value}")
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
+def _ask(folder: Path, path: str, body: dict[str, str]) -> dict[str, Any]:
+    with open_contest(folder) as contest:
+        url, key = contest.server_url, contest.operator_key
+    try:
+        response = requests.post(
+            f"{url}/operator/runs{path}",
+            json=body,
+            headers={"Authorization": f"Bearer {key}"},
+            timeout=TIMEOUT_S,
+            verify=False,  # noqa: S501 - our own server, whose certificate may be its own
+        )
+    except requests.RequestException:
+        response = None
+    if url is None or response is None:
+        raise RefereeError("not-served", f"{folder} is not being served; start: referee serve {folder}")
+    document: dict[str, Any] = response.json()
+    if not response.ok:
+        raise RefereeError(document.get("code", "failed"), document.get("detail", response.text))
+    return document

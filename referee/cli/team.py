@@ -1,0 +1,76 @@
+"""`referee team add|list|disable`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import click
+
+from referee.cli.options import as_json, contest_folder
+from referee.clock import Clock
+from referee.contest import open_contest
+from referee.errors import RefereeError
+from referee.passwords import hash_password
+
+PASSWORD_VARIABLE = "LPIRC_PASSWORD"  # noqa: S105 - a variable's name
+
+
+@click.group()
+def team() -> None:
+    """Register teams."""
+
+
+@team.command()
+@click.argument("name")
+@click.option("--password-file", type=click.Path(path_type=Path), help="Its first line is the password.")
+@contest_folder
+def add(name: str, password_file: Path | None, folder: Path) -> None:
+    """Register team NAME; the password comes from a file, $LPIRC_PASSWORD, or a prompt."""
+    if not name.strip():
+        raise RefereeError("team-name", "A team needs a name that is not blank.")
+    with open_contest(folder) as contest:
+        contest.store.add_team(name, hash_password(_password(password_file)), Clock().utc())
+    click.echo(f"Registered {name}.")
+
+
+@team.command("list")
+@contest_folder
+@as_json
+def list_teams(folder: Path, *, as_json: bool) -> None:
+    """List the teams."""
+    with open_contest(folder) as contest:
+        teams = contest.store.teams()
+    if as_json:
+        click.echo(json.dumps([{"team": name, "disabled": disabled} for name, disabled in teams.items()]))
+        return
+    for name, disabled in teams.items():
+        click.echo(f"{name} (disabled)" if disabled else name)
+
+
+@team.command()
+@click.argument("name")
+@contest_folder
+def disable(name: str, folder: Path) -> None:
+    """Let team NAME log in no more; its runs stay."""
+    with open_contest(folder) as contest:
+        contest.store.disable_team(name)
+    click.echo(f"{name} can log in no more.")
+
+
+def _password(file: Path | None) -> str:
+    if file is not None:
+        try:
+            password = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
+        except (OSError, UnicodeDecodeError) as error:
+            raise RefereeError(
+                "password-file", f"The password file {file} cannot be read: {error}."
+            ) from error
+    elif PASSWORD_VARIABLE in os.environ:
+        password = os.environ[PASSWORD_VARIABLE]
+    else:
+        password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+    if not password:
+        raise RefereeError("password-empty", "The password is empty.")
+    return password

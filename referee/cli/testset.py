@@ -1,0 +1,137 @@
+"""`referee testset`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from referee.cli.options import as_json
+from testsets import TestSet, TestSetError, check, import_coco, import_voc, read_ground_truth, synthesize
+
+folder_path = click.Path(path_type=Path)
+out_option = click.option("--out", type=folder_path, required=True, help="The new test-set folder.")
+images_option = click.option("--images", type=folder_path, required=True, help="The folder of images.")
+
+
+@click.group()
+def testset() -> None:
+    """Make, import and check test sets."""
+
+
+@testset.command("synthesize")
+@click.option("--images", type=click.IntRange(1), default=200, show_default=True, help="How many images.")
+@click.option(
+    "--categories", type=click.IntRange(1), default=10, show_default=True, help="How many categories."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same bytes.")
+@click.option("--width", type=int, default=320, show_default=True, help="Pixels.")
+@click.option("--height", type=int, default=240, show_default=True, help="Pixels.")
+@out_option
+@as_json
+def synthesize_command(
+    images: int, categories: int, seed: int, width: int, height: int, out: Path, *, as_json: bool
+) -> None:
+    """Make a set of synthetic photographs with exact boxes."""
+    _report(synthesize(out, images, categories, seed, (width, height)), as_json=as_json)
+
+
+@testset.group("import")
+def import_group() -> None:
+    """Import a data set: checked as a whole, images copied byte for byte."""
+
+
+@import_group.command("coco")
+@click.option(
+    "--annotations", type=folder_path, required=True, help="The JSON file, as COCO's instances_*.json."
+)
+@images_option
+@out_option
+@as_json
+def coco_command(annotations: Path, images: Path, out: Path, *, as_json: bool) -> None:
+    """Import a COCO JSON file; image numbers are the ranks of its image ids."""
+    with _problems_told(as_json=as_json):
+        test_set = import_coco(annotations, images, out)
+    _report(test_set, as_json=as_json)
+
+
+@import_group.command("voc")
+@click.option("--annotations", type=folder_path, required=True, help="The folder of XML files.")
+@images_option
+@out_option
+@click.option(
+    "--categories", type=folder_path, help="One name a line, numbered from 1; default: sorted names."
+)
+@as_json
+def voc_command(
+    annotations: Path, images: Path, out: Path, categories: Path | None, *, as_json: bool
+) -> None:
+    """Import VOC annotations; images without one are left out."""
+    with _problems_told(as_json=as_json):
+        test_set = import_voc(annotations, images, out, categories)
+    _report(test_set, as_json=as_json)
+
+
+@import_group.command("ilsvrc")
+@click.option("--annotations", type=folder_path, required=True, help="The folder of XML files.")
+@images_option
+@out_option
+@click.option("--categories", type=folder_path, required=True, help="The WordNet ids, one a line, from 1.")
+@as_json
+def ilsvrc_command(annotations: Path, images: Path, out: Path, categories: Path, *, as_json: bool) -> None:
+    """Import ILSVRC DET annotations, which have VOC's form; images without one are left out."""
+    with _problems_told(as_json=as_json):
+        test_set = import_voc(annotations, images, out, categories)
+    _report(test_set, as_json=as_json)
+
+
+@testset.command("check")
+@click.argument("folder", type=folder_path)
+@as_json
+def check_command(folder: Path, *, as_json: bool) -> None:
+    """List everything that is wrong with the test set in FOLDER."""
+    problems = check(folder)
+    if as_json:
+        click.echo(json.dumps({"folder": str(folder), "problems": problems}))
+    elif problems:
+        click.echo("\n".join(problems))
+    else:
+        click.echo(f"{folder}: nothing wrong")
+    if problems:
+        raise TestSetError("testset-problems", f"{folder}: problems found: {len(problems)}", problems)
+
+
+@contextmanager
+def _problems_told(*, as_json: bool) -> Iterator[None]:
+    """Print every problem of a refused import before the error goes its way."""
+    try:
+        yield
+    except TestSetError as error:
+        if as_json:
+            click.echo(json.dumps({"code": error.code, "problems": error.problems or [error.sentence]}))
+        elif error.problems:
+            click.echo("\n".join(error.problems))
+        raise
+
+
+def _report(test_set: TestSet, *, as_json: bool) -> None:
+    truth = read_ground_truth(test_set.folder)
+    facts = {
+        "folder": str(test_set.folder),
+        "name": test_set.name,
+        "images": len(test_set.images),
+        "categories": len(test_set.categories),
+        "categories_with_objects": len(set(truth.category.tolist())),
+        "objects": test_set.objects,
+        "digest": test_set.digest,
+    }
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    click.echo(
+        f"{test_set.folder}: {facts['images']} images, {facts['objects']} objects in "
+        f"{facts['categories_with_objects']} of {facts['categories']} categories, digest {test_set.digest}"
+    )

@@ -1,0 +1,38 @@
+"""The only module that reads clocks: windows run on the monotonic clock, records carry UTC."""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
+
+
+class Clock:
+    """The host's clocks. Whatever needs the time is handed one, so that a test can hand it another."""
+
+    def monotonic_s(self) -> float:
+        """Seconds since an arbitrary start; never steps; on Linux it is shared by all processes of one boot."""
+        return time.monotonic()
+
+    def utc(self) -> datetime:
+        """The wall clock, for records only."""
+        return datetime.now(UTC)
+
+    def wait(self, event: threading.Event, until_s: float) -> bool:
+        """Wait until `event` is set (True) or the monotonic clock reaches `until_s` (False)."""
+        while not event.is_set():
+            remaining_s = until_s - self.monotonic_s()
+            if remaining_s <= 0:
+                return False
+            event.wait(remaining_s)
+        return True
+
+    def boot_id(self) -> str | None:
+        """Which boot the monotonic clock belongs to, or None where the system does not tell."""
+        try:
+            return BOOT_ID_FILE.read_text().strip()
+        except OSError:
+            return None

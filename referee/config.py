@@ -1,0 +1,104 @@
+"""The contest folder's `contest.toml`, read once into one frozen value; unknown keys and odd values are refused."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from referee.errors import RefereeError
+
+CONFIG_NAME = "contest.toml"
+LONGEST_WINDOW_S = 24 * 3600
+
+
+@dataclass(frozen=True)
+class Station:
+    """One place for a board: its meter's address and fixed ranges (volts and amperes; absent: automatic)."""
+
+    name: str
+    meter: str
+    voltage_range_v: float | None = None
+    current_range_a: float | None = None
+    update_interval_s: float = 0.25
+    mode: str = "rms"
+
+
+@dataclass(frozen=True)
+class ContestConfig:
+    """A contest: its rules and its stations. `window_s` whole seconds; `testset` a path relative to the folder."""
+
+    name: str
+    stations: tuple[Station, ...]
+    window_s: int = 600
+    metric: str = "lpirc"
+    testset: str = "testset"
+    shuffle: bool = True
+    auto_arm: bool = False
+
+
+def read_config(folder: Path) -> ContestConfig:
+    """The configuration of the contest in `folder`.
+
+    Raises RefereeError `contest-missing` or `bad-config`, the latter naming file, key and value.
+    """
+    path = folder / CONFIG_NAME
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RefereeError(
+            "contest-missing",
+            f"{folder} is not a contest folder: it has no {CONFIG_NAME}. Make one with: referee init {folder}",
+        ) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise RefereeError("bad-config", f"{path} cannot be read: {error}.") from error
+    return _contest(path, table)
+
+
+def _contest(path: Path, table: dict[str, Any]) -> ContestConfig:
+    stations = table.pop("stations", [])
+    if not isinstance(stations, list) or not all(isinstance(station, dict) for station in stations):
+        raise RefereeError("bad-config", f"{path}: stations must be written as [[stations]] tables.")
+    checked = [_checked(Station, f"{path}, station {i}", row) for i, row in enumerate(stations, start=1)]
+    config = ContestConfig(
+        stations=tuple(Station(**row) for row in checked),
+        **_checked(ContestConfig, str(path), table, given=("stations",)),
+    )
+    for problem in _problems(config):
+        raise RefereeError("bad-config", f"{path}: {problem}")
+    return config
+
+
+def _checked(
+    kind: type[Station | ContestConfig], where: str, table: dict[str, Any], given: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    known = {field.name: field for field in fields(kind) if field.name not in given}
+    for key in table:
+        if key not in known:
+            raise RefereeError(
+                "bad-config", f"{where}: unknown key {key!r}; the keys are {', '.join(sorted(known))}."
+            )
+    for name, field in known.items():
+        if name not in table and field.default is MISSING:
+            raise RefereeError("bad-config", f"{where}: the key {name!r} is missing.")
+    return {key: _typed(where, key, value, str(known[key].type)) for key, value in table.items()}
+
+
+def _typed(where: str, key: str, value: object, kind: str) -> object:
+    accepted = {"str": str, "bool": bool, "int": int}.get(kind, (int, float))
+    if not isinstance(value, accepted) or (isinstance(value, bool) and kind != "bool"):
+        words = {"str": "a text", "bool": "true or false", "int": "a whole number"}.get(kind, "a number")
+        raise RefereeError("bad-config", f"{where}: {key} = {value!r} must be {words}.")
+    return float(value) if kind.startswith("float") and isinstance(value, int | float) else value
+
+
+def _problems(config: ContestConfig) -> list[str]:
+    problems = []
+    if not 1 <= config.window_s <= LONGEST_WINDOW_S:
+        problems.append(f"window_s = {config.window_s} must lie between 1 and {LONGEST_WINDOW_S} seconds.")
+    names = [station.name for station in config.stations]
+    if not names:
+        problems.append("there is no station; add one [[stations]] table with name and meter.")
+    problems += [f"the station name {name!r} is given twice." for name in set(names) if names.count(name) > 1]
+    return problems

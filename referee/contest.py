@@ -1,0 +1,114 @@
+"""A contest folder, opened: configuration, secret, database, test set."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from referee.config import CONFIG_NAME, ContestConfig, Station, read_config
+from referee.errors import RefereeError
+from referee.scoring import METRICS
+from referee.store import DATABASE_NAME, Store
+from testsets import TestSet, load_test_set, verify
+
+SECRET_NAME = "secret"  # noqa: S105 - a file's name
+SECRET_BYTES = 32
+OPERATOR_KEY_NAME = "operator-key"
+SERVER_NAME = "server"
+
+
+@dataclass(frozen=True)
+class Contest:
+    """An open contest folder. The database is open until the `open_contest` that made it ends."""
+
+    folder: Path
+    config: ContestConfig
+    secret: bytes
+    operator_key: str
+    store: Store
+    test_set: TestSet
+
+    @property
+    def server_url(self) -> str | None:
+        """Where the contest was last served, or None."""
+        try:
+            return (self.folder / SERVER_NAME).read_text().strip()
+        except FileNotFoundError:
+            return None
+
+    def station(self, name: str) -> Station:
+        """The station of that name. Raises RefereeError `station-unknown`."""
+        for station in self.config.stations:
+            if station.name == name:
+                return station
+        names = ", ".join(station.name for station in self.config.stations)
+        raise RefereeError("station-unknown", f"There is no station {name!r}; the stations are {names}.")
+
+
+@contextmanager
+def open_contest(folder: Path) -> Iterator[Contest]:
+    """Open the contest in `folder` and close its database at the end.
+
+    Raises RefereeError `contest-missing`, `bad-config`, `secret-missing`; TestSetError for a bad test set.
+    """
+    config = read_config(folder)
+    if config.metric not in METRICS:
+        raise RefereeError(
+            "bad-config",
+            f"{folder / CONFIG_NAME}: metric = {config.metric!r} is unknown; the metrics are {', '.join(METRICS)}.",
+        )
+    secret = _read_secret(folder / SECRET_NAME)
+    operator_key = _read_secret(folder / OPERATOR_KEY_NAME).hex()
+    test_set = load_test_set(folder / config.testset)
+    store = Store(folder / DATABASE_NAME)
+    try:
+        yield Contest(folder, config, secret, operator_key, store, test_set)
+    finally:
+        store.close()
+
+
+def require_unchanged(test_set: TestSet) -> None:
+    """Raise RefereeError `testset-changed` unless every file is the one the manifest was made for."""
+    problems = verify(test_set)
+    if problems:
+        raise RefereeError(
+            "testset-changed",
+            f"The test set in {test_set.folder} changed since its manifest was made: {problems[0]}"
+            + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""),
+            problems=list(problems),
+        )
+
+
+def create_contest(folder: Path, config_text: str) -> None:
+    """Make a contest folder with its configuration, a new secret and an empty database.
+
+    Raises RefereeError `contest-exists` when there is one already.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / CONFIG_NAME
+    if path.exists():
+        raise RefereeError("contest-exists", f"{folder} is a contest folder already; choose another one.")
+    for name in (SECRET_NAME, OPERATOR_KEY_NAME):
+        secret = folder / name
+        secret.touch(mode=0o600)
+        secret.write_text(secrets.token_hex(SECRET_BYTES) + "\n")
+    Store(folder / DATABASE_NAME).close()
+    path.write_text(config_text, encoding="utf-8")
+
+
+def _read_secret(path: Path) -> bytes:
+    try:
+        secret = bytes.fromhex(path.read_text().strip())
+    except (OSError, ValueError) as error:
+        raise RefereeError(
+            "secret-missing",
+            f"The contest's secret {path} cannot be read ({error}); restore it from your backup.",
+        ) from error
+    if len(secret) < SECRET_BYTES:
+        raise RefereeError(
+            "secret-missing", f"The contest's secret {path} is too short to be one; restore it."
+        )
+    return secret

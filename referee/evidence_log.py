@@ -1,0 +1,59 @@
+"""What is recorded beside the detections of an open run: meter readings and served images."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from power.meter import Reading
+from referee.errors import RefereeError
+from referee.store import Store
+
+logger = logging.getLogger(__name__)
+
+
+class EvidenceLog:
+    """Collects readings (from the sampler's thread) and served images (from the web's), and stores them.
+
+    Readings that come before the window's start is known wait for `begin`. Served images wait for the next reading,
+    so that logging an image costs its request nothing.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._run: tuple[int, float] | None = None
+        self._readings: list[Reading] = []
+        self._served: list[tuple[int, float, int]] = []
+
+    def begin(self, run: int, start_s: float) -> None:
+        """The run and the monotonic start of its window."""
+        with self._lock:
+            self._run = (run, start_s)
+
+    def reading(self, reading: Reading) -> None:
+        """Take one reading of the meter; a database that fails is logged and tried again with the next reading."""
+        with self._lock:
+            self._readings.append(reading)
+        try:
+            self.flush()
+        except RefereeError as error:
+            logger.warning("readings wait in memory: %s", error.sentence)
+
+    def served(self, image: int, elapsed_s: float, size_bytes: int) -> None:
+        """Take note of one served image, by the number the team knows it by."""
+        with self._lock:
+            self._served.append((image, elapsed_s, size_bytes))
+
+    def flush(self) -> None:
+        """Store what waits. Raises RefereeError `storage-failed`, and then keeps it."""
+        with self._lock:
+            if self._run is None:
+                return
+            run, start_s = self._run
+            if self._readings:
+                self._store.append_readings(run, start_s, self._readings)
+                self._readings = []
+            if self._served:
+                self._store.append_served(run, self._served)
+                self._served = []

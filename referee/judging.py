@@ -1,0 +1,76 @@
+"""From stored rows to a stored score: reads the run, undoes its image order, scores, checks, records."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from power.energy import mean_power_w
+from referee.checks import run_checks
+from referee.clock import Clock
+from referee.contest import Contest
+from referee.errors import RefereeError
+from referee.records import Run, RunState, Score
+from referee.scoring import Detections, Evaluation, evaluate, score
+from testsets import read_ground_truth
+
+IMAGE = 0
+START_S = 0.0  # a closed run's host times are told from its start
+
+
+def judge(contest: Contest, number: int, clock: Clock) -> Score:
+    """Judge a closed run, or judge it again; the new score is appended and counts from now on.
+
+    Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`; TestSetError.
+    """
+    run = contest.store.run(number)
+    if run.state not in (RunState.CLOSED, RunState.JUDGED):
+        raise RefereeError(
+            "run-state", f"Run {run.id} is {run.state}; only a closed run can be judged.", run=run.id
+        )
+    if run.testset_digest != contest.test_set.digest:
+        raise RefereeError(
+            "testset-changed",
+            f"Run {run.id} was on test set {run.testset_digest[:12]}, but {contest.test_set.folder} holds "
+            f"{contest.test_set.digest[:12]}; put the run's test set back.",
+        )
+    evaluation = _evaluate(contest, run)
+    judged = _score(contest, run, evaluation, clock)
+    contest.store.add_score(judged)
+    contest.store.change_run(run.id, (RunState.CLOSED, RunState.JUDGED), state=RunState.JUDGED.value)
+    contest.store.log_event(clock.utc(), run.id, "judged", map=judged.map, score=judged.score)
+    return judged
+
+
+def testset_rows(contest: Contest, run: int) -> NDArray[np.float64]:
+    """The run's detections in order of arrival, shape (n, 7), with the test set's own image numbers."""
+    rows = contest.store.detections(run)
+    rows[:, IMAGE] = contest.store.image_order(run)[rows[:, IMAGE].astype(np.int64) - 1]
+    return rows
+
+
+def _evaluate(contest: Contest, run: Run) -> Evaluation:
+    detections = Detections.from_rows(testset_rows(contest, run.id))
+    ground_truth = read_ground_truth(contest.test_set.folder)
+    return evaluate(
+        ground_truth, detections, contest.config.metric, ground_truth_digest=contest.test_set.digest
+    )
+
+
+def _score(contest: Contest, run: Run, evaluation: Evaluation, clock: Clock) -> Score:
+    checks = run_checks(run, contest.store.readings(run.id, START_S), START_S)
+    energy_wh = run.energy_wh if run.energy_wh is not None and run.energy_wh > 0 else None
+    power_w = mean_power_w(energy_wh, run.elapsed_s) if energy_wh is not None and run.elapsed_s else None
+    return Score(
+        run=run.id,
+        judged_utc=clock.utc().isoformat(),
+        map=evaluation.map,
+        energy_wh=run.energy_wh,
+        score=None if energy_wh is None else score(evaluation.map, energy_wh),
+        mean_power_w=power_w,
+        images=run.images,
+        detections=evaluation.detections,
+        ap=evaluation.ap,
+        signature=f"{evaluation.signature}|window:{run.window_s:g}s|meter:{run.meter_identity}",
+        checks=checks,
+    )

@@ -1,0 +1,143 @@
+"""An open run in memory: its window, its meter, what it has admitted so far."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from power.sampler import Sampler
+from referee.clock import Clock
+from referee.errors import RefereeError
+from referee.evidence_log import EvidenceLog
+from referee.records import Post, Run
+from referee.store import Store
+from referee.window import Phase, Window, elapsed_s, phase_at
+
+
+class LiveRun:
+    """Admits images and bodies while the window is open.
+
+    A body is admitted at the moment it has been read whole. Admitting and ending take the same lock: whatever was
+    admitted before the end is committed before the run counts as closed, and nothing is admitted after it.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        window: Window,
+        order: NDArray[np.int64],
+        sampler: Sampler,
+        log: EvidenceLog,
+        store: Store,
+        clock: Clock,
+    ) -> None:
+        self.run = run
+        self.window = window
+        self.order = order
+        self.sampler = sampler
+        self.log = log
+        self.ending = threading.Event()
+        self.closed = threading.Event()
+        self._store = store
+        self._clock = clock
+        self._gate = threading.Condition()
+        self._posting = threading.Lock()
+        self._in_flight = 0
+        self._received_total = store.count_detections(run.id)
+        self._served_images = set(store.served_images(run.id))
+
+    @property
+    def received_total(self) -> int:
+        """Detections on disk."""
+        return self._received_total
+
+    @property
+    def served_images(self) -> int:
+        """How many different images were served."""
+        return len(self._served_images)
+
+    @contextmanager
+    def admit(self) -> Iterator[float]:
+        """Hold the run open for one request; gives the seconds since its start.
+
+        Raises RefereeError `window-closed`.
+        """
+        with self._gate:
+            now_s = self._clock.monotonic_s()
+            if phase_at(self.window, now_s) is not Phase.OPEN:
+                raise window_closed(self.run)
+            self._in_flight += 1
+        try:
+            yield elapsed_s(self.window, now_s)
+        finally:
+            with self._gate:
+                self._in_flight -= 1
+                self._gate.notify_all()
+
+    def end(self) -> Window:
+        """End the window now, or at its deadline if that has passed, and wait for what was admitted before."""
+        with self._gate:
+            self.window = replace(self.window, closed_s=self._clock.monotonic_s())
+            self._gate.wait_for(lambda: self._in_flight == 0)
+        return self.window
+
+    def testset_number(self, image: int) -> int:
+        """The test-set number of what the team calls `image`. Raises RefereeError `image-unknown`."""
+        if not 1 <= image <= len(self.order):
+            raise RefereeError(
+                "image-unknown",
+                f"There is no image {image}; the images are 1 to {len(self.order)}.",
+                image=image,
+            )
+        return int(self.order[image - 1])
+
+    def note_served(self, image: int, at_s: float, size_bytes: int) -> None:
+        """Log one served image."""
+        self._served_images.add(image)
+        self.log.served(image, at_s, size_bytes)
+
+    def take_post(self, body: bytes, key: str | None, parse: Callable[[bytes], NDArray[np.float64]]) -> Post:
+        """Admit, parse and commit one body that has been read whole; the receipt means that it is on disk.
+
+        With an idempotency key that was used before, the same body gets the first receipt again and counts once.
+        Raises RefereeError: `window-closed`, `key-reused`, or what `parse` raises.
+        """
+        with self.admit() as at_s:
+            sha256 = hashlib.sha256(body).hexdigest()
+            rows = parse(body)
+            with self._posting:
+                earlier = self._store.find_post(self.run.id, key) if key else None
+                if earlier is not None:
+                    return _same(earlier, sha256)
+                self._store.append_post(
+                    self.run.id,
+                    rows,
+                    sha256=sha256,
+                    idempotency_key=key,
+                    elapsed_s=at_s,
+                    now=self._clock.utc(),
+                )
+                self._received_total += len(rows)
+                return Post(len(rows), sha256, self._received_total)
+
+
+def window_closed(run: Run) -> RefereeError:
+    """What a team is told that comes too late."""
+    return RefereeError(
+        "window-closed", f"Run {run.id} is closed; nothing more is served or counted.", run=run.id
+    )
+
+
+def _same(earlier: Post, sha256: str) -> Post:
+    if earlier.sha256 != sha256:
+        raise RefereeError(
+            "key-reused",
+            "This Idempotency-Key came with another body before; use a new key for new detections.",
+        )
+    return earlier

@@ -1,0 +1,67 @@
+"""Team passwords: only Argon2 hashes are kept, and guessing is slowed down per address and team."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import deque
+
+from argon2 import PasswordHasher
+from argon2.exceptions import Argon2Error, InvalidHashError
+
+from referee.errors import RefereeError
+
+FAILURES_ALLOWED = 10
+FAILURE_MEMORY_S = 60.0
+
+_hasher = PasswordHasher()
+
+
+def hash_password(password: str) -> str:
+    """The Argon2id hash to keep instead of the password."""
+    return _hasher.hash(password)
+
+
+def matches(password_hash: str, password: str) -> bool:
+    """Whether `password` is the one hashed."""
+    try:
+        return _hasher.verify(password_hash, password)
+    except (Argon2Error, InvalidHashError):
+        return False
+
+
+class FailureLimit:
+    """Counts failed log-ins per (address, team), so that nobody can guess on, nor lock out a team from elsewhere.
+
+    It also bounds what guessing costs the host: a check of an Argon2 hash takes tens of milliseconds.
+    """
+
+    def __init__(self) -> None:
+        self._failures: dict[tuple[str, str], deque[float]] = {}
+        self._lock = threading.Lock()
+
+    def check(self, address: str, team: str, now_s: float) -> None:
+        """Raise RefereeError `too-many-failures` with `retry_after_s` when this client has to wait."""
+        with self._lock:
+            self._forget(now_s)
+            recent = self._failures.get((address, team))
+            if recent is None or len(recent) < FAILURES_ALLOWED:
+                return
+            wait_s = math.ceil(recent[0] + FAILURE_MEMORY_S - now_s)
+        raise RefereeError(
+            "too-many-failures",
+            f"{FAILURES_ALLOWED} failed log-ins within {FAILURE_MEMORY_S:.0f} s; try again in {wait_s} s.",
+            retry_after_s=wait_s,
+        )
+
+    def count(self, address: str, team: str, now_s: float) -> None:
+        """Remember one failure."""
+        with self._lock:
+            self._failures.setdefault((address, team), deque(maxlen=FAILURES_ALLOWED)).append(now_s)
+
+    def _forget(self, now_s: float) -> None:
+        for key, times in list(self._failures.items()):
+            while times and times[0] <= now_s - FAILURE_MEMORY_S:
+                times.popleft()
+            if not times:
+                del self._failures[key]

@@ -1,0 +1,74 @@
+"""What the store hands out: runs, posts, scores, as frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from power.energy import Check
+
+
+class RunState(StrEnum):
+    """The life of a run; `void` can follow any of the others."""
+
+    ARMED = "armed"
+    OPEN = "open"
+    CLOSED = "closed"
+    JUDGED = "judged"
+    VOID = "void"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One timed, metered attempt, as stored. Times in seconds; `start_s` is monotonic, of boot `boot_id`."""
+
+    id: int
+    team: str
+    station: str
+    state: RunState
+    armed_utc: str
+    testset_digest: str
+    images: int
+    window_s: float
+    update_interval_s: float
+    meter_identity: str | None = None
+    opened_utc: str | None = None
+    start_s: float | None = None
+    boot_id: str | None = None
+    closed_utc: str | None = None
+    closed_by: str | None = None
+    elapsed_s: float | None = None
+    energy_wh: float | None = None
+    integrator_s: float | None = None
+    void_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Post:
+    """The receipt of one accepted body: its rows, its SHA-256, and the run's total after it."""
+
+    row_count: int
+    sha256: str
+    received_total: int
+
+
+@dataclass(frozen=True)
+class Score:
+    """The judgement of a run. `score` = `map` / `energy_wh`, None when there is no energy of record."""
+
+    run: int
+    judged_utc: str
+    map: float
+    energy_wh: float | None
+    score: float | None
+    mean_power_w: float | None
+    images: int
+    detections: int
+    ap: dict[int, float | None]
+    signature: str
+    checks: tuple[Check, ...]
+
+    @property
+    def needs_review(self) -> bool:
+        """Whether a check failed that a published score must not have failed."""
+        return any(not check.ok and check.severity == "error" for check in self.checks)

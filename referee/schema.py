@@ -1,0 +1,119 @@
+"""The tables of `contest.db`. Append-only but for the state columns of `runs`, which only RunControl changes."""
+
+from __future__ import annotations
+
+import sqlite_utils
+
+VERSION = 1
+
+
+def create_tables(database: sqlite_utils.Database) -> None:
+    """Create what is missing; calling it again changes nothing."""
+    _create_people_and_runs(database)
+    _create_evidence(database)
+    database.table("posts").create_index(["run"], if_not_exists=True)
+    database.table("posts").create_index(["run", "idempotency_key"], unique=True, if_not_exists=True)
+    for table in ("readings", "served", "checks", "scores", "events"):
+        database.table(table).create_index(["run"], if_not_exists=True)
+    database.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _create_people_and_runs(database: sqlite_utils.Database) -> None:
+    database.table("teams").create(
+        {"name": str, "password_hash": str, "disabled": int, "created_utc": str},
+        pk="name",
+        not_null={"password_hash", "disabled", "created_utc"},
+        if_not_exists=True,
+    )
+    database.table("runs").create(
+        {
+            "id": int,
+            "team": str,
+            "station": str,
+            "state": str,
+            "armed_utc": str,
+            "testset_digest": str,
+            "images": int,
+            "window_s": float,
+            "update_interval_s": float,
+            "meter_identity": str,
+            "opened_utc": str,
+            "start_s": float,  # monotonic clock of boot `boot_id`
+            "boot_id": str,
+            "closed_utc": str,
+            "closed_by": str,  # logout, deadline, operator
+            "elapsed_s": float,
+            "energy_wh": float,  # of record: the meter's integrator
+            "integrator_s": float,
+            "void_reason": str,
+        },
+        pk="id",
+        not_null={"team", "station", "state", "armed_utc", "testset_digest", "images", "window_s"},
+        foreign_keys=[("team", "teams", "name")],
+        if_not_exists=True,
+    )
+    # Kept apart from `runs`, so that listing runs does not read 160 kB a run.
+    database.table("image_orders").create({"run": int, "numbers": bytes}, pk="run", if_not_exists=True)
+
+
+def _create_evidence(database: sqlite_utils.Database) -> None:
+    database.table("posts").create(
+        {
+            "id": int,
+            "run": int,
+            "received_utc": str,
+            "elapsed_s": float,
+            "sha256": str,
+            "idempotency_key": str,
+            "row_count": int,
+            "rows": bytes,  # little-endian float64, shape (row_count, 7), image numbers as the team knows them
+        },
+        pk="id",
+        not_null={"run", "received_utc", "elapsed_s", "sha256", "row_count", "rows"},
+        foreign_keys=[("run", "runs", "id")],
+        if_not_exists=True,
+    )
+    database.table("readings").create(
+        {
+            "run": int,
+            "elapsed_s": float,
+            "utc": str,
+            "voltage_v": float,
+            "current_a": float,
+            "apparent_va": float,
+            "power_w": float,
+            "power_factor": float,
+            "energy_wh": float,
+            "integrator_s": float,
+            "state": str,
+            "flags": str,  # over-range, voltage-peak-over, current-peak-over; no-data and infinite figures by column
+        },
+        if_not_exists=True,
+    )
+    database.table("served").create(
+        {"run": int, "image": int, "elapsed_s": float, "bytes": int}, if_not_exists=True
+    )
+    database.table("checks").create(
+        {"run": int, "score": int, "code": str, "ok": int, "severity": str, "sentence": str, "figures": str},
+        if_not_exists=True,
+    )
+    database.table("scores").create(
+        {
+            "id": int,
+            "run": int,
+            "judged_utc": str,
+            "map": float,
+            "energy_wh": float,
+            "score": float,
+            "mean_power_w": float,
+            "images": int,
+            "detections": int,
+            "ap": str,
+            "signature": str,
+        },
+        pk="id",
+        if_not_exists=True,
+    )
+    database.table("events").create(
+        {"id": int, "utc": str, "run": int, "kind": str, "detail": str}, pk="id", if_not_exists=True
+    )

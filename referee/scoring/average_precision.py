@@ -1,0 +1,27 @@
+"""Average precision of one category from the ranks of its true positives."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def best_precisions(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the monotone envelope (T,): by true positive, the best precision at its recall or above.
+
+    `ranks` (T,) ascending from 1: places of the true positives among all detections of the category that
+    count.
+    """
+    precision = np.arange(1, len(ranks) + 1) / ranks
+    return np.maximum.accumulate(precision[::-1])[::-1]
+
+
+def area_under_envelope(ranks: NDArray[np.int64], objects: int) -> float:
+    """Return the area under the monotone precision-recall curve: the envelope's sum divided by `objects`.
+
+    The AP of VOC since 2010 and of ILSVRC DET. The sum is exact (`math.fsum`), so no order of summation can
+    change the result.
+    """
+    return math.fsum(best_precisions(ranks).tolist()) / objects

@@ -1,0 +1,39 @@
+"""Where the true positives stand among all detections of their category."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from referee.scoring.ordering import ascending_codes, descending
+
+Ints = NDArray[np.int64]
+Order = NDArray[np.integer]
+
+
+def by_category(image: NDArray[np.int32], category: NDArray[np.int32], images: int, categories: int) -> Order:
+    """Order (M,) of detections by category place, then image place, then arrival."""
+    if (image[1:] >= image[:-1]).all():
+        return ascending_codes(category, categories)
+    order = ascending_codes(image, images).astype(np.int32)  # half the memory while the second order is made
+    return order[ascending_codes(category[order], categories)]
+
+
+def true_positive_ranks(
+    confidence: NDArray[np.float64], is_true: NDArray[np.bool_], order: Order, sizes: Ints
+) -> Iterator[Ints]:
+    """Ascending ranks from 1 of the true positives of each category in turn.
+
+    `order` is that of `by_category`, `sizes` (K,) the detections that count in each category. The list of a
+    category runs by confidence, highest first; equal confidences by image id, then arrival.
+    """
+    ends = np.cumsum(sizes)
+    for start, end in zip(ends - sizes, ends, strict=True):
+        members = order[start:end]
+        hits = is_true[members]
+        if hits.any():
+            yield np.flatnonzero(hits[descending(confidence[members])]) + 1
+        else:
+            yield np.empty(0, np.int64)

@@ -1,0 +1,145 @@
+"""HTTP version 1: what a contestant's system talks to."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib.metadata import version
+
+import numpy as np
+from flask import Blueprint, Response, g, jsonify, request
+
+from referee.detections import parse_detections
+from referee.errors import RefereeError
+from referee.live_run import LiveRun
+from referee.records import RunState
+from referee.web.auth import current_session, issue_token, require_password
+from referee.web.state import web_state
+from referee.window import phase_at, remaining_s
+
+blueprint = Blueprint("contest", __name__, url_prefix="/v1")
+
+
+@blueprint.get("/health")
+def health() -> Response:
+    """Whether the referee answers, and what contest this is; no login."""
+    config = web_state().contest.config
+    return jsonify(
+        status="ok", contest=config.name, version=version("lpirc-referee"), window_s=config.window_s
+    )
+
+
+@blueprint.post("/session")
+def log_in() -> tuple[Response, int]:
+    """Open the team's run, or give back the session of the open one."""
+    team, password = _credentials()
+    require_password(team, password)
+    state = web_state()
+    live = state.control.login(team)
+    _follow(live)
+    categories = [{"id": one.id, "name": one.name} for one in state.contest.test_set.categories]
+    return jsonify(
+        token=issue_token(state, live.run),
+        run=live.run.id,
+        images=live.run.images,
+        window_s=live.run.window_s,
+        remaining_s=remaining_s(live.window, state.clock.monotonic_s()),
+        categories=categories,
+    ), 201
+
+
+@blueprint.get("/session")
+def show_session() -> Response:
+    """Where the run stands."""
+    session, state = current_session(), web_state()
+    try:
+        live = state.control.live(session.run)
+    except RefereeError as error:
+        if error.code != "window-closed":
+            raise
+        run, store = state.contest.store.run(session.run), state.contest.store
+        served, received = len(store.served_images(run.id)), store.count_detections(run.id)
+        return jsonify(
+            run=run.id, phase=run.state, remaining_s=0.0, images_served=served, detections_accepted=received
+        )
+    _follow(live)
+    now_s = state.clock.monotonic_s()
+    return jsonify(
+        run=live.run.id,
+        phase=phase_at(live.window, now_s),
+        remaining_s=remaining_s(live.window, now_s),
+        images_served=live.served_images,
+        detections_accepted=live.received_total,
+    )
+
+
+@blueprint.delete("/session")
+def log_out() -> Response:
+    """Close the run and stop its meter; a second time changes nothing."""
+    run = web_state().control.close(current_session().run, "logout")
+    return jsonify(
+        run=run.id,
+        phase=RunState.CLOSED,
+        elapsed_s=run.elapsed_s,
+        energy_wh=run.energy_wh,
+        detections_accepted=web_state().contest.store.count_detections(run.id),
+    )
+
+
+@blueprint.get("/images/<number>")
+def image(number: str) -> Response:
+    """One JPEG, while the window is open."""
+    live = _live_run()
+    with live.admit() as at_s:
+        if not (number.isascii() and number.isdigit()):
+            raise RefereeError(
+                "image-unknown", f"{number!r} is no image number; the images are 1 to {live.run.images}."
+            )
+        jpeg = web_state().images.read(live.testset_number(int(number[:12])))
+        live.note_served(int(number), at_s, len(jpeg))
+    return Response(jpeg, mimetype="image/jpeg")
+
+
+@blueprint.post("/detections")
+def detections() -> tuple[Response, int]:
+    """Rows of detections; the answer means that they are on disk."""
+    live = _live_run()
+    body = request.get_data(cache=False)
+    categories = web_state().contest.test_set.categories
+    parse = partial(
+        parse_detections,
+        content_type=request.content_type or "application/json",
+        images=live.run.images,
+        category_ids=np.array([one.id for one in categories], dtype=np.int64),
+    )
+    post = live.take_post(body, request.headers.get("Idempotency-Key"), parse)
+    return jsonify(accepted=post.row_count, received_total=post.received_total, sha256=post.sha256), 202
+
+
+@blueprint.after_request
+def tell_remaining(response: Response) -> Response:
+    """Within a run, every answer tells how much of the window is left."""
+    live: LiveRun | None = g.get("live")
+    if live is not None:
+        left_s = remaining_s(live.window, web_state().clock.monotonic_s())
+        response.headers["X-Window-Remaining-Ms"] = str(int(left_s * 1000))
+    return response
+
+
+def _live_run() -> LiveRun:
+    live = web_state().control.live(current_session().run)
+    _follow(live)
+    return live
+
+
+def _follow(live: LiveRun) -> None:
+    g.live = live
+
+
+def _credentials() -> tuple[str, str]:
+    body = request.get_json(silent=True)
+    if not isinstance(body, dict):
+        raise RefereeError("bad-json", 'Log in with a JSON body: {"team": "...", "password": "..."}.')
+    team, password = body.get("team"), body.get("password")
+    if not (isinstance(team, str) and isinstance(password, str)):
+        raise RefereeError("bad-json", "The log-in needs team and password, both as texts.")
+    return team, password

@@ -1,0 +1,74 @@
+"""Fixtures: referees of the tests' own, and the command as a process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lpirc_client.referee_double import PASSWORD, Handler, Referee
+
+COMMAND = Path(sys.executable).with_name("lpirc-client")
+
+Client = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Referee]]:
+    """Start a referee, on a free port or a given one."""
+    running: list[tuple[ThreadingHTTPServer, threading.Thread]] = []
+
+    def start(port: int = 0, **settings: Any) -> Referee:
+        referee = Referee(**settings)
+        handler = type("BoundHandler", (Handler,), {"referee": referee})
+        server = ThreadingHTTPServer(("127.0.0.1", port), handler)
+        server.daemon_threads = False  # joined at close, so that nothing outlives the test
+        referee.port = server.server_port
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        running.append((server, thread))
+        return referee
+
+    yield start
+    for server, thread in running:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def referee(serve: Callable[..., Referee]) -> Referee:
+    return serve()
+
+
+@pytest.fixture
+def environment() -> dict[str, str]:
+    """Return an environment with the password, and without colours and proxies."""
+    kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    return {**kept, "LPIRC_PASSWORD": PASSWORD, "NO_COLOR": "1"}
+
+
+@pytest.fixture
+def client(environment: dict[str, str], tmp_path: Path) -> Client:
+    """Run the command in a folder of its own; returns its exit code, stdout and stderr."""
+
+    def run(*arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(COMMAND), *map(str, arguments)],
+            cwd=tmp_path,
+            env={**environment, **changes},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+
+    return run

@@ -1,0 +1,181 @@
+"""A second, small implementation of the wire contract, on a real socket, that can be made to fail."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+PASSWORD = "geheim"
+
+# What a fault does: a status with that problem, a broken connection before or after the request took effect,
+# or a call made before the request is handled.
+Fault = tuple[int, str] | str | Callable[[], None]
+
+
+@dataclass
+class Referee:
+    """One team, one run; counts requests by "METHOD /path" and keeps every accepted row."""
+
+    images: list[bytes] = field(default_factory=lambda: [b"jpeg %d" % n for n in range(1, 6)])
+    categories: list[dict[str, Any]] = field(default_factory=lambda: [{"id": 7, "name": "red-disc"}])
+    window_s: float = 60.0
+    opened_at: float | None = None
+    phase: str = "armed"
+    rows: list[list[float]] = field(default_factory=list)
+    keys: dict[str, dict[str, Any]] = field(default_factory=dict)
+    posts: list[bytes] = field(default_factory=list)
+    requests: Counter[str] = field(default_factory=Counter)
+    connections: set[Any] = field(default_factory=set)
+    faults: dict[str, list[Fault]] = field(default_factory=dict)
+    lies_about_hash: bool = False
+    port: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def remaining_s(self) -> float:
+        return 0.0 if self.opened_at is None else self.opened_at + self.window_s - time.monotonic()
+
+    def problem(self, status: int, code: str, **facts: Any) -> tuple[int, dict[str, Any]]:
+        return status, {
+            "type": "about:blank",
+            "title": code,
+            "status": status,
+            "detail": f"It is {code}.",
+            "code": code,
+            **facts,
+        }
+
+    def answer(self, method: str, path: str, headers: Any, body: bytes) -> tuple[int, dict[str, Any] | bytes]:
+        if path == "/v1/health":
+            return 200, {"status": "ok", "contest": "double", "version": "0"}
+        if (method, path) == ("POST", "/v1/session"):
+            return self._log_in(json.loads(body))
+        if headers.get("Authorization") != "Bearer token-1":
+            return self.problem(401, "bad-token")
+        if path == "/v1/session" and method == "GET":
+            return 200, {"phase": self.phase, "remaining_s": self.remaining_s}
+        if self.phase == "closed" or self.remaining_s <= 0:
+            return self.problem(409, "window-closed")
+        if path == "/v1/session":
+            self.phase = "closed"
+            return 200, {"run": "r1", "phase": "closed"}
+        if path == "/v1/detections":
+            return self._take(headers, body)
+        number = int(path.rpartition("/")[2])
+        return (
+            (200, self.images[number - 1])
+            if 1 <= number <= len(self.images)
+            else self.problem(404, "image-unknown")
+        )
+
+    def _log_in(self, wanted: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        if wanted != {"team": "alpha", "password": PASSWORD}:
+            return self.problem(401, "bad-credentials")
+        if self.phase == "closed":
+            return self.problem(409, "not-armed")
+        self.phase = "open"
+        self.opened_at = self.opened_at or time.monotonic()
+        return 201, {
+            "token": "token-1",
+            "run": "r1",
+            "images": len(self.images),
+            "window_s": self.window_s,
+            "remaining_s": self.remaining_s,
+            "categories": self.categories,
+        }
+
+    def _take(self, headers: Any, body: bytes) -> tuple[int, dict[str, Any]]:
+        key = headers["Idempotency-Key"]
+        if key in self.keys:
+            return 202, self.keys[key]
+        rows = json.loads(body)
+        known = {category["id"] for category in self.categories}
+        problems = [
+            {"line": i, "detail": f"category {row[1]}"}
+            for i, row in enumerate(rows, 1)
+            if row[1] not in known
+        ]
+        if problems:
+            return self.problem(422, "bad-rows", problems=problems)
+        self.rows += rows
+        self.posts.append(body)
+        digest = "0" * 64 if self.lies_about_hash else hashlib.sha256(body).hexdigest()
+        self.keys[key] = {"accepted": len(rows), "received_total": len(self.rows), "sha256": digest}
+        return 202, self.keys[key]
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    referee: Referee
+
+    def setup(self) -> None:
+        super().setup()
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def handle_one_request(self) -> None:
+        try:
+            super().handle_one_request()
+        except ConnectionError:
+            self.close_connection = True
+
+    def _serve(self) -> None:
+        referee, name = self.referee, f"{self.command} {self.path}"
+        referee.requests[name] += 1
+        referee.connections.add(self.client_address)
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        fault = next(iter(referee.faults.get(name, ())), None)
+        if fault is not None:
+            referee.faults[name].pop(0)
+        if fault == "drop-before":
+            self.close_connection = True
+            return
+        if callable(fault):
+            fault()
+        if isinstance(fault, tuple):
+            status, content = referee.problem(*fault) if fault[1] else (fault[0], b"<html>")
+        else:
+            status, content = referee.answer(self.command, self.path, self.headers, body)
+        if fault == "drop-after":
+            self.close_connection = True
+            return
+        self._reply(status, content)
+
+    def _reply(self, status: int, content: dict[str, Any] | bytes) -> None:
+        data = content if isinstance(content, bytes) else json.dumps(content).encode()
+        kind = (
+            "image/jpeg"
+            if isinstance(content, bytes)
+            else "application/json"
+            if status < 400
+            else "application/problem+json"
+        )
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        if self.referee.opened_at is not None:
+            self.send_header("X-Window-Remaining-Ms", str(max(0, int(self.referee.remaining_s * 1000))))
+        if status == 429:
+            self.send_header("Retry-After", "30")
+        self.end_headers()
+        self.wfile.write(data)
+
+    do_GET = do_POST = do_DELETE = _serve  # noqa: N815 - named by http.server
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

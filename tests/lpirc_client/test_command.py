@@ -1,0 +1,238 @@
+"""The command as a process of its own: exit codes, output, passwords, interruptions."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.lpirc_client.conftest import COMMAND, Client
+from tests.lpirc_client.referee_double import PASSWORD, Referee, free_port
+
+DETECTOR = "def detect(jpeg, categories):\n    yield categories[0].id, 0.5, 1, 2, 3, 4\n"
+SLOW = "import time\n" + DETECTOR.replace("    yield", "    time.sleep(0.3)\n    yield")
+OWN = ("--team", "alpha", "--detector", "mine:detect")
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.py"
+    path.write_text(DETECTOR)
+    return path
+
+
+def in_background(environment: dict[str, str], folder: Path, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [str(COMMAND), *map(str, arguments)],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 15
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.usefixtures("mine")
+def test_a_run_ends_with_one_line_and_a_logout(referee: Referee, client: Client) -> None:
+    done = client("run", referee.url, *OWN, "--batch", 2)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("run r1: finished after ")
+    assert done.stderr.endswith("; 5 of 5 images, 5 detections posted\n")
+    assert (len(referee.posts), referee.phase) == (3, "closed")
+
+
+@pytest.mark.usefixtures("mine")
+def test_json_gives_one_document_and_json_lines(referee: Referee, client: Client) -> None:
+    done = client(
+        "run", referee.url, *OWN, "--batch", 1, "--images", 3, "--stay", "--json", "--progress", "json"
+    )
+    document = json.loads(done.stdout)
+    assert document.pop("elapsed_s") < 10
+    assert document == {
+        "run": "r1",
+        "images": 3,
+        "of": 3,
+        "detections": 3,
+        "ended": "finished",
+        "logged_out": False,
+        "next_image": 4,
+    }
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    assert {*lines[-1]} == {"images", "of", "detections", "remaining_s"}
+    assert (lines[-1]["images"], referee.phase) == (3, "open")
+
+
+@pytest.mark.usefixtures("mine")
+def test_a_bar_is_drawn_on_request(referee: Referee, client: Client) -> None:
+    assert "5/5" in client("run", referee.url, *OWN, "--progress", "bar").stderr
+
+
+def test_the_sample_detector_is_the_default(referee: Referee, client: Client) -> None:
+    done = client("run", referee.url, "--team", "alpha")
+    assert done.returncode == 1
+    assert "lpirc-client: image 1: the detector failed: UnidentifiedImageError" in done.stderr
+    assert referee.phase == "closed"
+
+
+def test_a_detectors_exception_is_told_after_posting_what_was_found(
+    referee: Referee, client: Client, mine: Path
+) -> None:
+    mine.write_text(DETECTOR + "    assert jpeg != b'jpeg 3', 'three'\n")
+    done = client("run", referee.url, *OWN, "--json")
+    assert done.returncode == 1
+    failed = "image 3: the detector failed: AssertionError: three"
+    assert done.stderr == f"lpirc-client: {failed} (logged out; 2 images were posted)\n"
+    assert json.loads(done.stdout)["ended"] == "failed"
+    assert len(referee.rows) == 2
+
+
+@pytest.mark.usefixtures("mine")
+def test_passwords_come_from_file_or_environment_but_never_from_an_option(
+    referee: Referee, client: Client, tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text(PASSWORD + "\n")
+    stay = (*OWN, "--stay")
+    assert client("run", referee.url, *stay, "--password-file", "secret", LPIRC_PASSWORD="").returncode == 0
+    none = client("run", referee.url, *OWN, LPIRC_PASSWORD="")
+    assert (none.returncode, none.stderr) == (
+        1,
+        "lpirc-client: no password: give --password-file or set LPIRC_PASSWORD\n",
+    )
+    assert client("run", referee.url, *OWN, "--password", PASSWORD).returncode == 2
+    assert "cannot be read" in client("run", referee.url, *OWN, "--password-file", "none").stderr
+    assert (
+        client("run", referee.url, *OWN, LPIRC_PASSWORD="wrong").stderr
+        == "lpirc-client: It is bad-credentials.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("run",),
+        ("run", "http://x"),
+        ("run", "http://x", "--team", "a", "--batch", "0"),
+        ("replay", "http://x"),
+    ],
+)
+def test_wrong_usage_exits_with_2(client: Client, arguments: tuple[str, ...]) -> None:
+    assert client(*arguments).returncode == 2
+
+
+def test_a_referee_that_is_not_there_is_named(client: Client, mine: Path) -> None:
+    done = client("run", f"http://127.0.0.1:{free_port()}", *OWN, "--wait", "0.5")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "nothing listens there" in done.stderr
+
+
+@pytest.mark.usefixtures("mine")
+def test_it_waits_for_a_referee_to_come(serve: Callable[..., Referee], client: Client) -> None:
+    port = free_port()
+    timer = threading.Timer(1.0, serve, (port,))
+    timer.start()
+    assert client("run", f"http://127.0.0.1:{port}", *OWN, "--wait", 20).returncode == 0
+    timer.join()
+
+
+def test_a_first_image_beyond_the_last_does_not_end_the_run(
+    referee: Referee, client: Client, mine: Path
+) -> None:
+    done = client("run", referee.url, *OWN, "--first", 6)
+    assert (done.returncode, referee.phase) == (1, "open")
+    assert done.stderr == "lpirc-client: --first 6: run r1 has 5 images; it stays open\n"
+
+
+def test_an_interrupted_run_stays_open_and_is_taken_up_again(
+    referee: Referee, client: Client, environment: dict[str, str], mine: Path
+) -> None:
+    mine.write_text(SLOW)
+    process = in_background(environment, mine.parent, "run", referee.url, *OWN, "--batch", 1)
+    until(lambda: len(referee.posts) == 2)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert errors == (
+        "lpirc-client: interrupted; run r1 is still open and its time goes on:"
+        " the same command with --first 3 takes it up again\n"
+    )
+    assert referee.phase == "open"
+    assert client("run", referee.url, *OWN, "--first", 3).returncode == 0
+    assert [row[0] for row in referee.rows] == [1, 2, 3, 4, 5]
+
+
+@pytest.fixture
+def bystander() -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_it_ends_with_another_process(
+    referee: Referee, environment: dict[str, str], mine: Path, bystander: subprocess.Popen[bytes]
+) -> None:
+    mine.write_text(SLOW.replace("0.3", "30"))
+    process = in_background(environment, mine.parent, "run", referee.url, *OWN, "--parent", bystander.pid)
+    until(lambda: referee.phase == "open")
+    bystander.kill()
+    bystander.wait()
+    _, errors = process.communicate(timeout=10)
+    assert (process.returncode, errors) == (
+        1,
+        f"lpirc-client: process {bystander.pid} is gone, so this one ends too\n",
+    )
+
+
+@pytest.mark.usefixtures("mine")
+def test_a_living_parent_changes_nothing(referee: Referee, client: Client) -> None:
+    assert client("run", referee.url, *OWN, "--parent", os.getpid()).returncode == 0
+
+
+def test_a_replay_posts_what_was_recorded(referee: Referee, client: Client, tmp_path: Path) -> None:
+    (tmp_path / "found.csv").write_text("4 7 0.25 1 2 3 4\n2 7 0.5 1 2 3 4\n")
+    done = client("replay", referee.url, "found.csv", "--team", "alpha", "--json")
+    assert done.returncode == 0
+    assert referee.rows == [[2, 7, 0.5, 1, 2, 3, 4], [4, 7, 0.25, 1, 2, 3, 4]]
+    assert len(referee.posts) == 1
+
+
+def test_a_replay_with_a_mistake_does_not_log_in(referee: Referee, client: Client, tmp_path: Path) -> None:
+    (tmp_path / "found.csv").write_text("4 7 x 1 2 3 4\n")
+    done = client("replay", referee.url, "found.csv", "--team", "alpha")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "lpirc-client: found.csv, line 1: confidence is 'x', not a finite number\n",
+    )
+    assert referee.phase == "armed"
+
+
+def test_a_replay_of_unknown_categories_says_so_and_logs_out(
+    referee: Referee, client: Client, tmp_path: Path
+) -> None:
+    (tmp_path / "found.csv").write_text("image,class,confidence,xmin,ymin,xmax,ymax\n1,cat,0.5,1,2,3,4\n")
+    done = client("replay", referee.url, "found.csv", "--team", "alpha")
+    assert done.returncode == 1
+    assert "line 2: category 'cat' is none of this contest's 1 (logged out" in done.stderr
+    assert referee.phase == "closed"
+
+
+def test_starting_needs_neither_numpy_nor_pillow_nor_rich() -> None:
+    code = "import lpirc_client.cli, sys; sys.exit(bool({'numpy', 'PIL', 'rich'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

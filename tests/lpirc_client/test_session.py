@@ -1,0 +1,210 @@
+"""The session over a real socket: what it sends, what it tries again, and how it words failures."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from lpirc_client.errors import AnswerError, ClientError
+from lpirc_client.session import Session
+from lpirc_client.wire import Category, Row
+from tests.lpirc_client.referee_double import PASSWORD, Referee, free_port
+
+ROW: Row = (1, 7, 0.5, 1.0, 2.0, 3.0, 4.0)
+IMAGE_1 = "GET /v1/images/1"
+POST = "POST /v1/detections"
+
+
+@pytest.fixture
+def session(referee: Referee) -> Iterator[Session]:
+    with Session(referee.url) as session:
+        session.login("alpha", PASSWORD)
+        yield session
+
+
+def failure_of(call: Callable[[], object]) -> ClientError:
+    with pytest.raises(ClientError) as caught:
+        call()
+    assert "\n" not in caught.value.sentence
+    return caught.value
+
+
+def test_a_login_tells_the_run_and_its_categories(referee: Referee) -> None:
+    with Session(referee.url + "/") as session:
+        login = session.login("alpha", PASSWORD)
+        assert (login.run, login.images, login.window_s) == ("r1", 5, 60.0)
+        assert login.categories == (Category(7, "red-disc"),)
+        assert 59 < session.remaining_s <= 60
+        assert session.status()["phase"] == "open"
+
+
+def test_a_whole_run_uses_one_connection(referee: Referee, session: Session) -> None:
+    assert session.image(2) == b"jpeg 2"
+    receipt = session.post([ROW])
+    session.logout()
+    assert (receipt.accepted, receipt.received_total) == (1, 1)
+    assert len(referee.connections) == 1
+    assert referee.phase == "closed"
+
+
+def test_floats_arrive_as_the_same_float64(referee: Referee, session: Session) -> None:
+    values = (0.1 + 0.2, 1e-17, 1 / 3, 123456789.123456789, 5e-324)
+    session.post([(1, 7, *values)])
+    assert referee.rows == [[1, 7, *values]]
+
+
+def test_remaining_time_follows_the_referee(referee: Referee, session: Session) -> None:
+    referee.window_s = 20.0
+    session.image(1)
+    assert 19 < session.remaining_s <= 20
+
+
+@pytest.mark.parametrize("fault", ["drop-before", "drop-after", (503, ""), (502, "")])
+def test_an_image_is_fetched_again_after_a_break(referee: Referee, session: Session, fault: object) -> None:
+    referee.faults[IMAGE_1] = [fault, fault]  # type: ignore[list-item]
+    assert session.image(1) == b"jpeg 1"
+    assert referee.requests[IMAGE_1] == 3
+
+
+def test_a_post_whose_answer_got_lost_counts_once(referee: Referee, session: Session) -> None:
+    referee.faults[POST] = ["drop-after"]
+    assert session.post([ROW]).received_total == 1
+    assert referee.requests[POST] == 2
+    assert len(referee.rows) == 1
+
+
+def test_equal_posts_have_different_keys(referee: Referee, session: Session) -> None:
+    session.post([ROW])
+    assert session.post([ROW]).received_total == 2
+
+
+def test_a_login_whose_answer_got_lost_is_sent_again(referee: Referee) -> None:
+    referee.faults["POST /v1/session"] = ["drop-after"]
+    with Session(referee.url) as session:
+        assert session.login("alpha", PASSWORD).run == "r1"
+
+
+def test_a_restarted_referee_is_found_again(serve: Callable[..., Referee]) -> None:
+    port = free_port()
+    with Session(f"http://127.0.0.1:{port}") as session:
+        session._deadline = time.monotonic() + 20
+        later = threading.Timer(0.5, lambda: serve(port, phase="open", opened_at=time.monotonic()))
+        later.start()
+        session._http.headers["Authorization"] = "Bearer token-1"
+        assert session.image(1) == b"jpeg 1"
+        later.join()
+
+
+def test_trying_again_ends_with_the_window(referee: Referee, session: Session) -> None:
+    referee.faults[IMAGE_1] = ["drop-before"] * 1000
+    session._deadline = time.monotonic() + 0.6
+    started = time.monotonic()
+    assert failure_of(lambda: session.image(1)).code == "connection-lost"
+    assert time.monotonic() - started < 2
+
+
+def test_a_503_with_reasons_is_believed_after_a_while(referee: Referee, session: Session) -> None:
+    referee.faults[IMAGE_1] = [(503, "testset-changed")] * 100
+    assert failure_of(lambda: session.image(1)).code == "testset-changed"
+    assert referee.requests[IMAGE_1] < 10
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(404, "image-unknown"), (409, "window-closed"), (401, "bad-token")]
+)
+def test_a_refusal_is_not_tried_again(referee: Referee, session: Session, status: int, code: str) -> None:
+    referee.faults[IMAGE_1] = [(status, code)]
+    failure = failure_of(lambda: session.image(1))
+    assert (failure.code, failure.sentence) == (code, f"It is {code}.")
+    assert referee.requests[IMAGE_1] == 1
+
+
+def test_refused_rows_are_named(session: Session) -> None:
+    failure = failure_of(lambda: session.post([ROW, (1, 9, *ROW[2:])]))
+    assert isinstance(failure, AnswerError)
+    assert failure.sentence == "It is bad-rows: line 2: category 9"
+
+
+def test_a_receipt_for_other_bytes_is_noticed(referee: Referee, session: Session) -> None:
+    referee.lies_about_hash = True
+    assert failure_of(lambda: session.post([ROW])).code == "altered-on-the-way"
+
+
+def test_a_wrong_password_is_said_in_the_referees_words(referee: Referee) -> None:
+    with Session(referee.url) as session:
+        assert failure_of(lambda: session.login("alpha", "x")).code == "bad-credentials"
+    assert referee.requests["POST /v1/session"] == 1
+
+
+def test_too_many_logins_say_how_long_to_wait(referee: Referee) -> None:
+    referee.faults["POST /v1/session"] = [(429, "too-many-failures")]
+    with Session(referee.url) as session:
+        assert failure_of(lambda: session.login("alpha", "x")).sentence.endswith("; try again in 30 s")
+
+
+def test_a_closed_port_is_named() -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    with Session(url) as session:
+        failure = failure_of(session.health)
+    assert failure.code == "connection-refused"
+    assert failure.sentence.startswith(f"{url}: nothing listens there")
+
+
+def test_an_unknown_host_is_named() -> None:
+    with Session("http://no-such-host.invalid:1") as session:
+        assert failure_of(session.health).code == "unknown-host"
+
+
+def test_a_silent_host_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lpirc_client.session.CONNECT_S", 0.3)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        Session(f"http://127.0.0.1:{listener.getsockname()[1]}") as session,
+    ):
+        assert failure_of(session.health).code == "timeout"
+
+
+@pytest.mark.parametrize("status", [200, 404, 301])
+def test_another_web_server_is_told_from_a_referee(referee: Referee, status: int) -> None:
+    referee.faults["GET /v1/health"] = [(status, "")]
+    with Session(referee.url) as session:
+        assert failure_of(session.health).code == "not-a-referee"
+
+
+def test_a_login_answer_without_token_is_no_referees(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Referee, "_log_in", lambda *_: (201, {"run": "r1"}))
+    with Session(referee.url) as session:
+        failure = failure_of(lambda: session.login("alpha", PASSWORD))
+    assert failure.code == "not-a-referee"
+    assert "'token'" in failure.sentence
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8080", "ftp://host", "http://", "http://host:port", ""])
+def test_a_url_that_is_none_is_refused(url: str) -> None:
+    assert failure_of(lambda: Session(url)).code == "bad-url"
+
+
+def test_a_netrc_file_does_not_replace_the_token(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    netrc = tmp_path_factory.mktemp("home") / "netrc"
+    netrc.write_text("machine 127.0.0.1 login a password b\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    with Session(referee.url) as session:
+        session.login("alpha", PASSWORD)
+        assert session.image(1) == b"jpeg 1"
+
+
+def test_a_body_is_the_wires_rows() -> None:
+    from lpirc_client.wire import body_of
+
+    assert json.loads(body_of([ROW])) == [[1, 7, 0.5, 1.0, 2.0, 3.0, 4.0]]
+    with pytest.raises(ValueError, match="JSON"):
+        body_of([(1, 7, float("nan"), 1, 2, 3, 4)])

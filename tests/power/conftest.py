@@ -1,0 +1,198 @@
+"""Real simulators in processes of their own, a relay that can be cut, and waiting for conditions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from power.clocks import Clocks
+from power.meter import IntegratorState, Reading
+
+ROOT = Path(__file__).parents[2]
+RECORDINGS = ROOT.parent / "shared" / "data" / "lpirc2015"
+PATIENCE_S = 20.0
+
+
+@dataclass
+class Simulator:
+    """A `meter simulate` process."""
+
+    process: subprocess.Popen[str]
+    address: str
+
+    @property
+    def port(self) -> int:
+        return int(re.search(r",(\d+)::", self.address)[1])  # type: ignore[index]
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def end(self) -> int:
+        self.process.terminate()
+        return self.process.wait(PATIENCE_S)
+
+
+def first_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    ready, _, _ = select.select([process.stdout], [], [], PATIENCE_S)
+    assert ready, "the simulator said nothing"
+    return process.stdout.readline().strip()
+
+
+@pytest.fixture
+def simulate() -> Iterator[Callable[..., Simulator]]:
+    """Start simulators with the given options; all are gone at the end."""
+    with contextlib.ExitStack() as stack:
+
+        def start(*options: str) -> Simulator:
+            command = [sys.executable, "-m", "power", "simulate", *options, "--parent", str(os.getpid())]
+            process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+            stack.callback(process.kill)
+            return Simulator(process, first_line(process))
+
+        yield start
+
+
+@pytest.fixture
+def clocks() -> Clocks:
+    return Clocks(time.monotonic, lambda: datetime.now(UTC), time.sleep)
+
+
+@pytest.fixture
+def until() -> Callable[..., None]:
+    """Wait for a condition; it must come true, however slow the machine."""
+
+    def wait(condition: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
+        deadline_s = time.monotonic() + patience_s
+        while not condition():
+            assert time.monotonic() < deadline_s, "it did not happen"
+            time.sleep(0.01)
+
+    return wait
+
+
+class Relay:
+    """A stretch of cable: passes bytes to a port, and can be cut and mended."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._pairs: list[socket.socket] = []
+        self._guard = threading.Lock()
+        self._whole = True
+        self._threads = [threading.Thread(target=self._accept)]
+        self._threads[0].start()
+
+    @property
+    def address(self) -> str:
+        return f"TCPIP::127.0.0.1,{self.port}::INSTR"
+
+    def cut(self) -> None:
+        with self._guard:
+            self._whole = False
+            for end in self._pairs:
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+
+    def mend(self) -> None:
+        with self._guard:
+            self._whole = True
+
+    def close(self) -> None:
+        self.cut()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for thread in self._threads:
+            thread.join()
+        for end in self._pairs:
+            end.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self._listener.accept()
+            except OSError:
+                return
+            with self._guard:
+                self._pairs.append(near)
+                if not self._whole:
+                    near.shutdown(socket.SHUT_RDWR)
+                    continue
+                far = socket.create_connection(("127.0.0.1", self._target))
+                self._pairs.append(far)
+            for pair in ((near, far), (far, near)):
+                self._threads.append(threading.Thread(target=self._pass, args=pair))
+                self._threads[-1].start()
+
+    @staticmethod
+    def _pass(source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(4096):
+                sink.sendall(data)
+        for end in (source, sink):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def relay() -> Iterator[Callable[[int], Relay]]:
+    with contextlib.ExitStack() as stack:
+
+        def lay(port: int) -> Relay:
+            laid = Relay(port)
+            stack.callback(laid.close)
+            return laid
+
+        yield lay
+
+
+@pytest.fixture
+def recordings() -> Path:
+    """The recordings of real WT310 runs; a CI machine must have them."""
+    if not RECORDINGS.is_dir():
+        assert "CI" not in os.environ, f"{RECORDINGS} is missing"
+        pytest.skip(f"no recordings at {RECORDINGS}")
+    return RECORDINGS
+
+
+PLAIN = Reading(
+    monotonic_s=0.0,
+    utc=datetime(2026, 1, 1, tzinfo=UTC),
+    voltage_v=120.0,
+    current_a=0.05,
+    apparent_va=6.0,
+    power_w=6.0,
+    power_factor=1.0,
+    energy_wh=0.0,
+    integrator_s=0.0,
+    state=IntegratorState.START,
+    over_range=False,
+    voltage_peak_over=False,
+    current_peak_over=False,
+)
+
+
+@pytest.fixture
+def reading() -> Callable[..., Reading]:
+    """Make a reading of 6 W; what differs is given by name."""
+
+    def make(monotonic_s: float, **different: object) -> Reading:
+        return replace(PLAIN, monotonic_s=monotonic_s, **different)  # type: ignore[arg-type]
+
+    return make

@@ -1,0 +1,299 @@
+"""The server on the wire: with a second, independent client, and byte by byte."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from power.simulator.instrument import Instrument
+from power.simulator.loads import parse_load
+from power.simulator.vxi11 import Vxi11Server
+from power.simulator.xdr import Reader, opaque, uint
+
+CORE = 0x0607AF
+CREATE, WRITE, READ, STATUS_BYTE, CLEAR, LOCK, UNLOCK, DESTROY = 10, 11, 12, 13, 15, 18, 19, 23
+END, TERMINATOR, WAIT = 8, 128, 1
+
+
+@pytest.fixture
+def server() -> Iterator[Vxi11Server]:
+    instrument = Instrument(parse_load("constant:36W", time.monotonic), time.monotonic)
+    serving = Vxi11Server(instrument, "127.0.0.1", 0, max_receive=64)
+    yield serving
+    serving.close()
+
+
+@pytest.fixture
+def client(server: Vxi11Server) -> Iterator[Callable[[], Any]]:
+    """Open python-vxi11 instruments on the server."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        # It needs xdrlib of the standard library, which ended with Python 3.12.
+        vxi11 = pytest.importorskip("vxi11.vxi11", reason="python-vxi11 needs xdrlib", exc_type=ImportError)
+    with contextlib.ExitStack() as stack:
+
+        def connect() -> Any:
+            instrument = vxi11.Instrument("127.0.0.1")
+            instrument.client = vxi11.CoreClient("127.0.0.1", server.port)
+            instrument.open()
+            stack.callback(instrument.close)
+            return instrument
+
+        yield connect
+
+
+class Wire:
+    """A connection on which calls are made by hand."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
+        self.transaction = 0
+
+    def send(self, procedure: int, body: bytes, program: int = CORE, version: int = 1, rpc: int = 2) -> None:
+        self.transaction += 1
+        record = uint(self.transaction, 0, rpc, program, version, procedure, 0, 0, 0, 0) + body
+        self.socket.sendall(uint(len(record) | 0x80000000) + record)
+
+    def receive(self) -> bytes:
+        (mark,) = struct.unpack(">I", self._exactly(4))
+        assert mark & 0x80000000
+        return self._exactly(mark & 0x7FFFFFFF)
+
+    def call(self, procedure: int, body: bytes = b"", **header: int) -> Reader:
+        self.send(procedure, body, **header)
+        reader = Reader(self.receive())
+        assert [reader.uint() for _ in range(5)] == [self.transaction, 1, 0, 0, 0]
+        assert reader.uint() == 0
+        return reader
+
+    def link(self) -> int:
+        reader = self.call(CREATE, uint(1, 0, 0) + opaque(b"inst0"))
+        assert reader.uint() == 0
+        return reader.uint()
+
+    def write(self, link: int, data: bytes, flags: int = END) -> int:
+        return self.call(WRITE, uint(link, 1000, 1000, flags) + opaque(data)).uint()
+
+    def read(
+        self, link: int, size: int = 1000, flags: int = 0, timeout_ms: int = 10000
+    ) -> tuple[int, int, bytes]:
+        reader = self.call(READ, uint(link, size, timeout_ms, 0, flags, ord("\n")))
+        return reader.uint(), reader.uint(), reader.opaque()
+
+    def _exactly(self, length: int) -> bytes:
+        data = b""
+        while len(data) < length:
+            part = self.socket.recv(length - len(data))
+            assert part, "the server closed the connection"
+            data += part
+        return data
+
+
+@pytest.fixture
+def wire(server: Vxi11Server) -> Iterator[Callable[[], Wire]]:
+    with contextlib.ExitStack() as stack:
+
+        def connect() -> Wire:
+            connected = Wire(server.port)
+            stack.enter_context(connected.socket)
+            return connected
+
+        yield connect
+
+
+def test_a_second_independent_client_holds_a_conversation(client: Any) -> None:
+    meter = client()
+    assert meter.ask("*IDN?") == "YOKOGAWA,WT310,C2PH13047V,F1.03"
+    meter.write(":COMMUNICATE:HEADER OFF;VERBOSE ON")
+    meter.write(":RATE 100MS;:INTEGRATE:TIMER 0,0,30;:INTEGRATE:START")
+    assert meter.ask(":INTEGRATE:STATE?;TIMER?") == "START;0,0,30"
+    meter.write(":INTEGRATE:RESET")
+    assert meter.ask(":STATUS:ERROR?").startswith("845,")
+    meter.write(":INTEGRATE:STOP")
+    assert meter.ask(":INTEGRATE:STATE?") == "STOP"
+    assert meter.read_stb() == 0
+
+
+def test_long_messages_come_in_chunks(client: Any) -> None:
+    meter = client()
+    assert meter.max_recv_size == 64
+    assert meter.ask(";".join(["*OPC?"] * 60)) == ";".join("1" * 60)
+
+
+def test_a_link_locked_by_another_is_refused_until_unlocked(client: Any) -> None:
+    first, second = client(), client()
+    first.lock()
+    second.lock_timeout = 0
+    with pytest.raises(Exception, match="Device locked by another link"):
+        second.ask("*IDN?")
+    assert first.ask("*OPC?") == "1"
+    first.unlock()
+    assert second.ask("*OPC?") == "1"
+
+
+def test_links_have_answers_of_their_own(client: Any) -> None:
+    first, second = client(), client()
+    first.write("*IDN?")
+    second.write("*OPC?")
+    assert first.read().startswith("YOKOGAWA")
+    assert second.read() == "1"
+
+
+def test_an_unread_answer_is_dropped_by_the_next_message(client: Any) -> None:
+    meter = client()
+    meter.write("*IDN?")
+    assert meter.ask("*OPC?") == "1"
+    assert meter.ask(":STATUS:ERROR?").startswith("410,")
+
+
+def test_clear_forgets_a_half_message_and_an_answer(wire: Any) -> None:
+    line = wire()
+    link = line.link()
+    assert line.write(link, b"*IDN?\n:NONSENSE", flags=0) == 0
+    assert line.call(CLEAR, uint(link, 0, 0, 0)).uint() == 0
+    assert line.write(link, b"*OPC?") == 0
+    assert line.read(link) == (0, 4, b"1\n")
+
+
+def test_messages_end_at_newline_with_or_without_carriage_return_or_with_end(wire: Any) -> None:
+    line = wire()
+    link = line.link()
+    for data, flags in ((b"*OPC?\n", 0), (b"*OPC?\r\n", 0), (b"*OPC?", END), (b"*OPC?\r\n", END)):
+        assert line.write(link, data, flags) == 0
+        assert line.read(link) == (0, 4, b"1\n")
+
+
+def test_a_read_says_why_it_ended(wire: Any) -> None:
+    line = wire()
+    link = line.link()
+    line.write(link, b"*IDN?")
+    assert line.read(link, size=8) == (0, 1, b"YOKOGAWA")
+    assert line.read(link, size=1000, flags=TERMINATOR) == (0, 2 | 4, b",WT310,C2PH13047V,F1.03\n")
+
+
+def test_a_read_without_answer_times_out_and_the_link_lives_on(wire: Any) -> None:
+    line = wire()
+    link = line.link()
+    assert line.read(link, timeout_ms=20)[0] == 15
+    line.write(link, b"*OPC?")
+    assert line.read(link) == (0, 4, b"1\n")
+
+
+def test_an_abort_ends_a_waiting_read(wire: Any, server: Vxi11Server) -> None:
+    line = wire()
+    reader = line.call(CREATE, uint(1, 0, 0) + opaque(b"inst0"))
+    error, link, abort_port, _ = (reader.uint() for _ in range(4))
+    assert error == 0
+    line.send(READ, uint(link, 100, 20000, 0, 0, 0))
+    with contextlib.closing(Wire(abort_port).socket) as other:
+        aborting = Wire.__new__(Wire)
+        aborting.socket, aborting.transaction = other, 0
+        ended = threading.Event()
+
+        def abort_until_ended() -> None:
+            while not ended.wait(0.01):  # the read may not have begun when the first abort comes
+                assert aborting.call(1, uint(link), program=CORE + 1).uint() == 0
+
+        thread = threading.Thread(target=abort_until_ended)
+        thread.start()
+        reply = Reader(line.receive())
+        ended.set()
+        thread.join()
+    assert [reply.uint() for _ in range(7)][6] == 23
+
+
+def test_waiting_for_an_update_answers_when_it_comes(client: Any, server: Vxi11Server) -> None:
+    meter = client()
+    meter.write(":STATUS:FILTER1 FALL;:STATUS:EESR?")
+    meter.read()
+    meter.write(":COMMUNICATE:WAIT? 1")
+    instrument = server._desk.instrument
+    deadline_s = time.monotonic() + 20
+    while not meter.read_stb() & 16:
+        assert time.monotonic() < deadline_s
+        instrument.tick()
+    assert meter.read().endswith("1")
+
+
+def test_a_dropped_connection_frees_its_lock_and_links(wire: Any, server: Vxi11Server) -> None:
+    first, second = wire(), wire()
+    held, other = first.link(), second.link()
+    assert first.call(LOCK, uint(held, 0, 0)).uint() == 0
+    assert second.write(other, b"*OPC?") == 11
+    first.socket.close()
+    assert second.call(LOCK, uint(other, WAIT, 10000)).uint() == 0
+    assert second.call(UNLOCK, uint(other)).uint() == 0
+    assert second.call(UNLOCK, uint(other)).uint() == 12
+    assert second.call(DESTROY, uint(other)).uint() == 0
+    assert second.call(DESTROY, uint(other)).uint() == 4
+    assert second.write(other, b"*OPC?") == 4
+
+
+def test_a_record_in_fragments_is_one_call(wire: Any) -> None:
+    line = wire()
+    record = uint(9, 0, 2, CORE, 1, CREATE, 0, 0, 0, 0) + uint(1, 0, 0) + opaque(b"inst0")
+    for at in range(0, len(record), 4):
+        last = 0x80000000 if at + 4 >= len(record) else 0
+        line.socket.sendall(uint(4 | last))
+        line.socket.sendall(record[at : at + 4])
+    reader = Reader(line.receive())
+    assert [reader.uint() for _ in range(7)] == [9, 1, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("header", "reply"),
+    [
+        ({"program": CORE + 7}, [1, 0, 0, 0, 1]),
+        ({"version": 2}, [1, 0, 0, 0, 2, 1, 1]),
+        ({"procedure": 99}, [1, 0, 0, 0, 3]),
+        ({"procedure": CREATE}, [1, 0, 0, 0, 4]),
+        ({"rpc": 3}, [1, 1, 0, 2, 2]),
+        ({"procedure": 0}, [1, 0, 0, 0, 0]),
+        ({"procedure": 25}, [1, 0, 0, 0, 0, 8]),
+    ],
+)
+def test_wrong_calls_get_the_errors_of_rpc(wire: Any, header: dict[str, int], reply: list[int]) -> None:
+    line = wire()
+    line.send(**{"procedure": 12, "body": b"", **header})
+    reader = Reader(line.receive())
+    assert reader.uint() == line.transaction
+    assert [reader.uint() for _ in reply] == reply
+
+
+@pytest.mark.parametrize("rubbish", [b"\xff\xff\xff\xff", b"GET / HTTP/1.1\r\n\r\n", b"\x80\x00\x00\x04abcd"])
+def test_what_is_no_call_ends_that_connection_only(wire: Any, rubbish: bytes) -> None:
+    line, sound = wire(), wire()
+    line.socket.sendall(rubbish)
+    with contextlib.suppress(ConnectionResetError):  # what was sent after the first fault is never read
+        assert line.socket.recv(1) == b""
+    assert sound.link() > 0
+
+
+def test_links_are_limited_and_come_back(wire: Any) -> None:
+    line = wire()
+    links = [line.link() for _ in range(32)]
+    assert line.call(CREATE, uint(1, 0, 0) + opaque(b"inst0")).uint() == 9
+    assert line.call(DESTROY, uint(links[0])).uint() == 0
+    assert line.link() not in links
+
+
+def test_serial_poll_tells_of_a_waiting_answer(wire: Any) -> None:
+    line = wire()
+    link = line.link()
+    line.write(link, b"*OPC?")
+    deadline_s = time.monotonic() + 20
+    while True:
+        reader = line.call(STATUS_BYTE, uint(link, 0, 0, 0))
+        assert reader.uint() == 0
+        if reader.uint() & 16:
+            break
+        assert time.monotonic() < deadline_s
+    assert line.read(link) == (0, 4, b"1\n")

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+
+from power.errors import MeterError
+from power.meter import Identity, IntegratorState
+
+
+@pytest.mark.parametrize(
+    ("word", "state"),
+    [
+        ("RES", IntegratorState.RESET),
+        ("START", IntegratorState.START),
+        ("star", IntegratorState.START),
+        ("STOP", IntegratorState.STOP),
+        ("TIM", IntegratorState.TIMEUP),
+        ("timeup\n", IntegratorState.TIMEUP),
+        ("ERR", IntegratorState.ERROR),
+    ],
+)
+def test_states_are_known_by_long_and_short_words(word: str, state: IntegratorState) -> None:
+    assert IntegratorState.parse(word) is state
+
+
+def test_an_unknown_state_is_named() -> None:
+    with pytest.raises(MeterError, match="'TI'") as caught:
+        IntegratorState.parse("TI")
+    assert caught.value.code == "meter-answer"
+
+
+def test_identity_reads_as_one_line() -> None:
+    assert str(Identity("YOKOGAWA", "WT310", "C2PH13047V", "F1.03")) == "YOKOGAWA WT310 C2PH13047V F1.03"

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from referee.scoring.average_precision import area_under_envelope, best_precisions
+from referee.scoring.ordering import ascending_codes, descending
+
+FEW = st.sampled_from([0.0, -0.0, 0.25, 0.5, -1.0, 1e-300, 1e300])
+
+
+@given(st.lists(FEW | st.floats(allow_nan=False, allow_infinity=False)))
+def test_descending_is_the_stable_order(values: list[float]) -> None:
+    expected = sorted(range(len(values)), key=lambda place: -values[place])
+    assert descending(np.array(values, float)).tolist() == expected
+
+
+@pytest.mark.parametrize("limit", [1, 2, 65536, 65537, 2**32, 2**40])
+def test_codes_of_any_width_are_sorted_stably(limit: int) -> None:
+    codes = np.random.default_rng(1).integers(0, limit, 500)
+    codes[::3] = limit - 1
+    assert ascending_codes(codes, limit).tolist() == np.argsort(codes, kind="stable").tolist()
+
+
+def test_the_envelope_takes_the_best_of_what_follows() -> None:
+    assert best_precisions(np.array([2, 3, 6])).tolist() == [2 / 3, 2 / 3, 0.5]
+
+
+def test_the_area_is_a_share_of_all_objects() -> None:
+    assert area_under_envelope(np.array([1, 2, 3]), 3) == 1.0
+    assert area_under_envelope(np.array([1]), 4) == 0.25
+    assert area_under_envelope(np.empty(0, np.int64), 4) == 0.0

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner, Result
+
+from referee.cli.testset import testset as command
+from testsets import TestSet, TestSetError, load_test_set
+
+if TYPE_CHECKING:
+    from conftest import CocoSource, VocSource
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+def test_synthesize_makes_the_set_that_it_describes(tmp_path: Path) -> None:
+    out = tmp_path / "set"
+    wish = ("--images", 3, "--categories", 5, "--seed", 2, "--width", 96, "--height", 64)
+    result = run("synthesize", *wish, "--out", out, "--json")
+    assert result.exit_code == 0, result.output
+    told, made = json.loads(result.stdout), load_test_set(out)
+    assert (told["images"], told["categories"], told["objects"]) == (3, 5, made.objects)
+    assert (told["digest"], told["name"], told["folder"]) == (made.digest, "synthetic-3x5-seed-2", str(out))
+    assert made.digest in run("synthesize", *wish, "--out", tmp_path / "again").stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--images", "0", "--out", "x"], ["--images", "1"], ["--images", "many"]]
+)
+def test_wrong_usage_ends_with_two(arguments: list[str]) -> None:
+    assert run("synthesize", *arguments).exit_code == 2
+
+
+def test_coco_is_imported_and_passes_its_check(
+    coco_source: CocoSource, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    out = tmp_path_factory.mktemp("imports") / "coco"
+    annotations = coco_source.write()
+    result = run("import", "coco", "--annotations", annotations, "--images", coco_source.images, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "3 images, 3 objects in 2 of 2 categories" in result.stdout
+    assert run("check", out).stdout == f"{out}: nothing wrong\n"
+
+
+def test_voc_is_imported_with_names(voc_source: VocSource, tmp_path: Path) -> None:
+    names = tmp_path / "names"
+    names.write_text("zebra\nant\nfox\n", encoding="utf-8")
+    folders = ("--annotations", voc_source.annotations, "--images", voc_source.images)
+    result = run("import", "voc", *folders, "--out", voc_source.out, "--categories", names, "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert (told["images"], told["categories"], told["categories_with_objects"]) == (2, 3, 2)
+
+
+def test_ilsvrc_needs_the_list_of_categories(voc_source: VocSource, tmp_path: Path) -> None:
+    where = ("--annotations", voc_source.annotations, "--images", voc_source.images, "--out", voc_source.out)
+    assert run("import", "ilsvrc", *where).exit_code == 2
+    (tmp_path / "ids").write_text("ant\nzebra\n", encoding="utf-8")
+    assert run("import", "ilsvrc", *where, "--categories", tmp_path / "ids").exit_code == 0
+
+
+def test_a_refused_import_prints_every_problem_and_fails(coco_source: CocoSource) -> None:
+    coco_source.add_object(7, 98, [0, 0, 2, 2])
+    coco_source.add_object(7, 99, [0, 0, 2, 2])
+    where = ("--annotations", coco_source.write(), "--images", coco_source.images, "--out", coco_source.out)
+    result = run("import", "coco", *where)
+    assert isinstance(result.exception, TestSetError)
+    assert [line.rsplit(": ", 1)[1] for line in result.stdout.splitlines()] == [
+        "category_id 98 is not among the categories",
+        "category_id 99 is not among the categories",
+    ]
+    as_json = json.loads(run("import", "coco", *where, "--json").stdout)
+    assert as_json["code"] == "import-invalid"
+    assert len(as_json["problems"]) == 2
+
+
+def test_check_prints_every_problem_and_fails_with_their_number(test_set: TestSet) -> None:
+    test_set.image_path(1).unlink()
+    (test_set.folder / "extra").write_text("x", encoding="utf-8")
+    result = run("check", test_set.folder)
+    assert len(result.stdout.splitlines()) == 2
+    assert isinstance(result.exception, TestSetError)
+    assert result.exception.code == "testset-problems"
+    assert "2" in result.exception.sentence
+    assert len(json.loads(run("check", test_set.folder, "--json").stdout)["problems"]) == 2
+
+
+def test_check_of_a_sound_set_as_json_says_so(test_set: TestSet) -> None:
+    result = run("check", test_set.folder, "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == {"folder": str(test_set.folder), "problems": []}

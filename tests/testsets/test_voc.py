@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testsets import TestSet, TestSetError, check, import_voc, read_ground_truth
+
+if TYPE_CHECKING:
+    from conftest import VocSource
+
+
+def imported(source: VocSource, categories: Path | None = None) -> TestSet:
+    return import_voc(source.annotations, source.images, source.out, categories)
+
+
+def problems(source: VocSource, categories: Path | None = None) -> str:
+    with pytest.raises(TestSetError) as caught:
+        imported(source, categories)
+    assert caught.value.code == "import-invalid"
+    assert not source.out.exists()
+    assert not list(source.root.glob(".*")), "a refused import leaves nothing behind"
+    return "\n".join(caught.value.problems)
+
+
+def test_annotated_images_are_numbered_by_file_name_and_the_others_left_out(voc_source: VocSource) -> None:
+    made = imported(voc_source)
+    assert [(image.file, image.source_id) for image in made.images] == [("a.jpg", "a"), ("b.jpg", "b")]
+    for image in made.images:
+        assert made.image_path(image.number).read_bytes() == (voc_source.images / image.file).read_bytes()
+    assert check(made.folder) == ()
+
+
+def test_objects_keep_corners_difficulty_and_name(voc_source: VocSource) -> None:
+    truth = read_ground_truth(imported(voc_source).folder)
+    assert truth.image.tolist() == [1, 2, 2]
+    assert truth.category_names == ("ant", "zebra")
+    assert truth.category.tolist() == [2, 1, 2]
+    assert truth.boxes.tolist() == [[1, 1, 40, 30], [2, 3, 2, 9], [1.5, 2, 3.25, 9]]
+    assert truth.difficult.tolist() == [True, False, False]
+    assert truth.area.tolist() == [1200, 7, 22]
+    assert not truth.crowd.any()
+
+
+def test_a_file_of_names_numbers_the_categories(voc_source: VocSource, tmp_path: Path) -> None:
+    names = tmp_path / "names.txt"
+    names.write_text("zebra\nfox\n\nant \n", encoding="utf-8-sig")
+    truth = read_ground_truth(imported(voc_source, names).folder)
+    assert truth.category_names == ("zebra", "fox", "ant")
+    assert truth.category.tolist() == [1, 3, 1]
+
+
+def test_a_file_of_names_must_hold_every_name_once(voc_source: VocSource, tmp_path: Path) -> None:
+    names = tmp_path / "names.txt"
+    names.write_text("zebra\nzebra\n", encoding="utf-8")
+    told = problems(voc_source, names)
+    assert "'zebra' is listed more than once" in told
+    assert "b.xml: 'ant' is not among the categories" in told
+    names.write_text("", encoding="utf-8")
+    assert "no categories in it" in problems(voc_source, names)
+    assert "none.txt: no such file" in problems(voc_source, tmp_path / "none.txt")
+
+
+def test_an_annotation_without_objects_is_an_image_of_the_set(voc_source: VocSource) -> None:
+    voc_source.annotate("unannotated.xml", "unannotated.jpg")
+    made = imported(voc_source)
+    assert len(made.images) == 3
+    assert read_ground_truth(made.folder).image_ids.tolist() == [1, 2, 3]
+
+
+def test_the_image_is_found_without_extension_in_folders_or_by_the_name_of_the_annotation(
+    voc_source: VocSource, voc_object: Callable[..., str]
+) -> None:
+    box = voc_object("ant", 1, 1, 2, 2)
+    for file in ("val/ILSVRC_1.JPEG", "ünï 1.JPG", "renamed.jpg"):
+        voc_source.add_image(file)
+    voc_source.annotate("val/ILSVRC_1.xml", "ILSVRC_1", box)
+    voc_source.annotate("ünï 1.XML", None, box)
+    voc_source.annotate("renamed.xml", "original.png", box, size=None)
+    made = imported(voc_source)
+    assert [i.file for i in made.images] == [
+        "a.jpg",
+        "b.jpg",
+        "renamed.jpg",
+        "val/ILSVRC_1.JPEG",
+        "ünï 1.JPG",
+    ]
+    assert made.images[3].source_id == "val/ILSVRC_1"
+    assert check(made.folder) == ()
+
+
+def test_an_annotation_may_have_a_byte_order_mark_and_another_encoding(voc_source: VocSource) -> None:
+    path = voc_source.annotations / "a.xml"
+    text = path.read_text(encoding="utf-8")
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    other = '<?xml version="1.0" encoding="iso-8859-1"?>' + text.replace("zebra", "zébra")
+    (voc_source.annotations / "b.xml").write_bytes(other.replace("a.jpg", "b.jpg").encode("latin-1"))
+    assert read_ground_truth(imported(voc_source).folder).category_names == ("zebra", "zébra")
+
+
+def test_all_problems_are_told_at_once(
+    voc_source: VocSource, voc_object: Callable[..., str], jpeg: Callable[..., bytes]
+) -> None:
+    good = voc_object("ant", 1, 1, 2, 2)
+    for name in ("c", "d", "e", "f", "g", "h", "i", "j"):
+        voc_source.add_image(f"{name}.jpg")
+    voc_source.annotate("c.xml", "c.jpg", voc_object("ant", 9, 1, 2, 2), voc_object("ant", 1, "?", 2, 2))
+    voc_source.annotate("d.xml", "d.jpg", voc_object("ant", 1, 1, 42, 2), good, size=(41, 30))
+    voc_source.annotate("e.xml", "e.jpg", voc_object("ant", 1, 1, 42, 2))
+    voc_source.annotate("f.xml", "f.jpg", "<object><name>ant</name></object>", "<object/>")
+    voc_source.annotate("g.xml", "g.jpg", voc_object("ant", 1, 1, 2, 2, more="<difficult>2</difficult>"))
+    voc_source.annotate("h.xml", "missing.jpg", good)
+    (voc_source.images / "h.jpg").unlink()
+    (voc_source.annotations / "i.xml").write_text("<annotation>", encoding="utf-8")
+    (voc_source.annotations / "j.xml").write_text("<html/>", encoding="utf-8")
+    (voc_source.images / "a.jpg").write_bytes(jpeg()[:200])
+    voc_source.annotate("k.xml", "b.jpg", voc_object("ant", "inf", 1, 2, 2))
+    told = problems(voc_source)
+    for expected in (
+        "c.xml: object 1: ant: box [9.0, 1.0, 2.0, 2.0] is inverted",
+        "c.xml: object 2: <ymin> '?' is not a finite number",
+        "d.jpg: is 40 x 30 pixels",
+        "e.xml: box [1.0, 1.0, 42.0, 2.0] leaves image e.jpg",
+        "f.xml: object 1: ant: <bndbox> is missing",
+        "f.xml: object 2: <name> is missing",
+        "g.xml: object 1: ant: difficult '2'",
+        "missing.jpg: No such file",
+        "i.xml: not XML",
+        "j.xml: its root is <html>",
+        "a.jpg: cannot be decoded",
+        "b.jpg: 2 images have this file name",
+        "k.xml: object 1: <xmin> 'inf' is not a finite number",
+    ):
+        assert expected in told
+
+
+def test_entities_and_huge_annotations_are_refused(voc_source: VocSource) -> None:
+    bomb = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><annotation>&b;</annotation>'
+    (voc_source.annotations / "a.xml").write_text(bomb, encoding="utf-8")
+    (voc_source.annotations / "b.xml").write_bytes(b"<annotation>" + b" " * (9 * 2**20) + b"</annotation>")
+    told = problems(voc_source)
+    assert "a.xml: declares entities" in told
+    assert "b.xml: 94" in told
+
+
+def test_folders_must_exist_and_hold_annotations(voc_source: VocSource) -> None:
+    with pytest.raises(TestSetError, match="nowhere") as caught:
+        import_voc(voc_source.root / "nowhere", voc_source.images, voc_source.out)
+    assert caught.value.code == "import-missing"
+    with pytest.raises(TestSetError, match="nowhere") as caught:
+        import_voc(voc_source.annotations, voc_source.root / "nowhere", voc_source.out)
+    assert caught.value.code == "import-missing"
+    with pytest.raises(TestSetError, match="no XML files"):
+        import_voc(voc_source.images, voc_source.images, voc_source.out)

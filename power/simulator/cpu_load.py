@@ -40,10 +40,11 @@ class _CpuPower:
         if wall_s < SHORTEST_S:
             return self._power_w
         cpu_s = self._cpu_time_s()
-        if cpu_s is None or self._cpu_s is None:
-            usage = 0.0
-        else:
-            usage = min(max((cpu_s - self._cpu_s) / wall_s, 0.0), 1.0)
+        usage = (
+            0.0
+            if cpu_s is None or self._cpu_s is None
+            else min(max((cpu_s - self._cpu_s) / wall_s, 0.0), 1.0)
+        )
         self._power_w = self._idle_w + usage * (self._busy_w - self._idle_w)
         self._looked_s, self._cpu_s = now_s, cpu_s
         return self._power_w

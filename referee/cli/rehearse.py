@@ -31,6 +31,7 @@ from testsets import load_test_set, synthesize
 TEAM = "rehearsal"
 CATEGORIES = 10
 SEED = 2017
+SIZE = (640, 480)
 UPDATE_INTERVAL_S = 0.1
 CLOSE_PATIENCE_S = 30.0
 CLIENT_LOAD = "cpu:{pid},idle=2W,busy=9W"
@@ -124,7 +125,9 @@ def _prepare_test_set(plan: Plan) -> int:
         raise RefereeError("folder-in-use", f"{plan.folder} is not empty; choose another folder with --out.")
     if plan.testset is None:
         plan.folder.mkdir(parents=True, exist_ok=True)
-        synthesize(plan.testset_folder, images=plan.images, categories=CATEGORIES, seed=SEED)
+        synthesize(
+            plan.testset_folder, images=plan.images, categories=CATEGORIES, seed=SEED, size=SIZE
+        )
     images = len(load_test_set(plan.testset_folder).images)
     plan.folder.mkdir(parents=True, exist_ok=True)
     return images

@@ -38,6 +38,14 @@ LOCK_NAME = ".lock"
 LOCK_PATIENCE_S = 3.0
 BLOCKING_THREADS = 32
 READY_PATIENCE_S = 30.0
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"level": "WARNING", "handlers": ["stderr"]},
+    "loggers": {},
+}
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,8 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
             interface=Interfaces.WSGI,
             workers=1,
             blocking_threads=BLOCKING_THREADS,
-            log_level=LogLevels.warning,
+            log_level=LogLevels.error,
+            log_dictconfig=LOGGING,
             ssl_cert=listen.tls_cert,
             ssl_key=listen.tls_key,
             process_name=None,

@@ -13,7 +13,7 @@ import click
 from power.clocks import Clocks
 from power.errors import MeterError
 
-DEFAULT_SERIAL: Final = "C2PH13047V"
+DEFAULT_SERIAL: Final = "SIMULATED"
 
 
 class StatedFailure(click.ClickException):

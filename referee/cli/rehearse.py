@@ -9,6 +9,7 @@ import sys
 import threading
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
@@ -103,18 +104,25 @@ def rehearse(
 
 def carry_out(plan: Plan) -> tuple[Run, Score]:
     """Prepare, run, judge. Raises RefereeError, TestSetError; KeyboardInterrupt after everything is stopped."""
+    stage = partial(click.echo, err=True)
+    stage(f"Preparing {plan.testset_folder}")
     images = _prepare_test_set(plan)
     with ExitStack() as processes:
         held = [sys.executable, "-c", HELD]
         client = processes.enter_context(Child("client", held, plan.folder / "client.log", tells_on="stderr"))
         meter = processes.enter_context(_meter(plan, client.pid))
-        password = _make_contest(plan, meter.first_line())
+        address = meter.first_line()
+        stage(f"Meter simulated at {address}")
+        password = _make_contest(plan, address)
         server = processes.enter_context(_server(plan))
-        url = server.first_line().split(" at ")[-1].split()[0]
+        serving = server.first_line()
+        stage(serving)
+        url = serving.split(" at ")[-1].split()[0]
         client.tell(json.dumps(_client_arguments(plan, url, password)))
         _show_progress(client, images)
         client.wait()
         run = _closed_run(plan)
+    stage(f"Run {run.id} closed; judging")
     with open_contest(plan.folder) as contest:
         score = judge(contest, run.id, Clock())
         return contest.store.run(run.id), score
@@ -125,9 +133,7 @@ def _prepare_test_set(plan: Plan) -> int:
         raise RefereeError("folder-in-use", f"{plan.folder} is not empty; choose another folder with --out.")
     if plan.testset is None:
         plan.folder.mkdir(parents=True, exist_ok=True)
-        synthesize(
-            plan.testset_folder, images=plan.images, categories=CATEGORIES, seed=SEED, size=SIZE
-        )
+        synthesize(plan.testset_folder, images=plan.images, categories=CATEGORIES, seed=SEED, size=SIZE)
     images = len(load_test_set(plan.testset_folder).images)
     plan.folder.mkdir(parents=True, exist_ok=True)
     return images

@@ -1,0 +1,72 @@
+"""How long a rehearsal takes, and how many images a second one client connection gets through."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from testsets import load_test_set, read_ground_truth, synthesize
+
+IMAGES = 5000
+SIDE_PX = 96
+TARGET_IMAGES_PER_S = 150
+TARGET_REHEARSAL_S = 60
+RESULT = Path(__file__).with_name("rehearsal.json")
+
+
+def measure() -> None:
+    """Rehearse with the defaults, then replay 5,000 small images; print the table and keep it as JSON."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        started_s = time.perf_counter()
+        usual = _rehearse(folder / "usual")
+        rehearsal_s = time.perf_counter() - started_s
+        replay = _replayed(folder)
+    rate = replay["images"] / replay["elapsed_s"]
+    rows = [
+        {
+            "what": "referee rehearse, 200 images, in all (s)",
+            "measured": rehearsal_s,
+            "target": TARGET_REHEARSAL_S,
+        },
+        {"what": "its run alone (s)", "measured": usual["elapsed_s"], "target": None},
+        {"what": f"{IMAGES} images replayed (images/s)", "measured": rate, "target": TARGET_IMAGES_PER_S},
+    ]
+    RESULT.write_text(json.dumps(rows, indent=2) + "\n")
+    table = Table("rehearsal", "measured", "target")
+    for row in rows:
+        table.add_row(str(row["what"]), f"{row['measured']:.2f}", str(row["target"] or ""))
+    Console().print(table)
+
+
+def _replayed(folder: Path) -> dict[str, Any]:
+    testset, recording = folder / "testset", folder / "perfect.csv"
+    synthesize(testset, images=IMAGES, categories=10, seed=1, size=(SIDE_PX, SIDE_PX))
+    _write_perfect_detections(testset, recording)
+    return _rehearse(folder / "replay", "--testset", testset, "--replay", recording, "--window", 600)
+
+
+def _write_perfect_detections(testset: Path, path: Path) -> None:
+    truth = read_ground_truth(testset)
+    files = [image.file for image in load_test_set(testset).images]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["image", "class", "confidence", "xmin", "ymin", "xmax", "ymax"])
+        for image, category, box in zip(truth.image, truth.category, truth.boxes, strict=True):
+            writer.writerow([files[image - 1], category, 0.9, *box])
+
+
+def _rehearse(out: Path, *options: object) -> dict[str, Any]:
+    command = [Path(sys.executable).with_name("referee"), "rehearse", "--json", "--out", out, *options]
+    done = subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE)  # noqa: S603
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document

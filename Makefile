@@ -38,7 +38,9 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The scorers that ours is measured beside are installed for this only.
 bench: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/requirements.lock
 	$(BIN)/python -m bench $(ARGS)
 
 CONTEST ?= contest
@@ -52,6 +54,8 @@ lock: setup
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --no-emit-find-links --extra dev --extra progress --extra detector \
 	  pyproject.toml client/pyproject.toml -o requirements.lock $(ARGS)
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url --no-emit-find-links -c requirements.lock bench/requirements.in -o bench/requirements.lock
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis rehearsals

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from bench import rehearsal
+from bench import rehearsal, scoring
 
-PARTS: dict[str, Callable[[], None]] = {"rehearsal": rehearsal.measure}
+PARTS: dict[str, Callable[[], None]] = {"rehearsal": rehearsal.measure, "scoring": scoring.measure}
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.records import Run, RunState, Score
 from referee.scoring import Detections, Evaluation, evaluate, score
+from referee.store import Store
 from testsets import read_ground_truth
 
 IMAGE = 0
@@ -42,15 +43,15 @@ def judge(contest: Contest, number: int, clock: Clock) -> Score:
     return judged
 
 
-def testset_rows(contest: Contest, run: int) -> NDArray[np.float64]:
+def testset_rows(store: Store, run: int) -> NDArray[np.float64]:
     """The run's detections in order of arrival, shape (n, 7), with the test set's own image numbers."""
-    rows = contest.store.detections(run)
-    rows[:, IMAGE] = contest.store.image_order(run)[rows[:, IMAGE].astype(np.int64) - 1]
+    rows = store.detections(run)
+    rows[:, IMAGE] = store.image_order(run)[rows[:, IMAGE].astype(np.int64) - 1]
     return rows
 
 
 def _evaluate(contest: Contest, run: Run) -> Evaluation:
-    detections = Detections.from_rows(testset_rows(contest, run.id))
+    detections = Detections.from_rows(testset_rows(contest.store, run.id))
     ground_truth = read_ground_truth(contest.test_set.folder)
     return evaluate(
         ground_truth, detections, contest.config.metric, ground_truth_digest=contest.test_set.digest

@@ -115,9 +115,10 @@ def _stored(workload: Workload) -> Run:
     store = Store(Path(folder.name) / "contest.db")
     store.add_team("bench", "no hash", clock.utc())
     run = store.arm_run(
-        StoredRun(0, "bench", "one", RunState.ARMED, "", "none", IMAGES, 600.0, 0.25), clock.utc()
+        StoredRun(0, "bench", "one", RunState.ARMED, "", "none", IMAGES, 600.0, 0.25),
+        clock.utc(),
+        lambda number: image_order(b"bench", number, IMAGES, shuffle=False),
     )
-    store.set_image_order(run.id, image_order(b"bench", run.id, IMAGES, shuffle=False))
     columns = (workload.image, workload.category, workload.confidence)
     rows = np.column_stack([*columns, workload.boxes])
     for first in range(0, len(rows), ROWS_A_POST):

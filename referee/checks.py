@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from power.energy import Check, energy_checks
 from power.meter import Reading
@@ -28,8 +30,13 @@ def run_checks(run: Run, readings: Sequence[Reading], start_s: float) -> tuple[C
     )
 
 
+def is_scorable(energy_wh: float | None) -> TypeGuard[float]:
+    """Whether a score can be computed with it: the meter gave one, and it is a number above 0."""
+    return energy_wh is not None and math.isfinite(energy_wh) and energy_wh > 0
+
+
 def _energy_measured(run: Run) -> Check:
-    ok = run.energy_wh is not None and run.energy_wh > 0
+    ok = is_scorable(run.energy_wh)
     if run.energy_wh is None:
         sentence = "The meter gave no energy when the run closed, so that there is no score."
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from referee.errors import RefereeError
 
 CONFIG_NAME = "contest.toml"
 LONGEST_WINDOW_S = 24 * 3600
+LARGEST_FIGURE = 1e6  # volts, amperes, seconds
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,11 @@ def read_config(folder: Path) -> ContestConfig:
             "contest-missing",
             f"{folder} is not a contest folder: it has no {CONFIG_NAME}. Make one with: referee init {folder}",
         ) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (
+        OSError,
+        ValueError,
+        RecursionError,
+    ) as error:  # ValueError: no TOML, no UTF-8, or a monstrous number
         raise RefereeError("bad-config", f"{path} cannot be read: {error}.") from error
     return _contest(path, table)
 
@@ -76,9 +82,8 @@ def _checked(
     known = {field.name: field for field in fields(kind) if field.name not in given}
     for key in table:
         if key not in known:
-            raise RefereeError(
-                "bad-config", f"{where}: unknown key {key!r}; the keys are {', '.join(sorted(known))}."
-            )
+            names = ", ".join(sorted((*known, *given)))
+            raise RefereeError("bad-config", f"{where}: unknown key {key!r}; the keys are {names}.")
     for name, field in known.items():
         if name not in table and field.default is MISSING:
             raise RefereeError("bad-config", f"{where}: the key {name!r} is missing.")
@@ -90,15 +95,24 @@ def _typed(where: str, key: str, value: object, kind: str) -> object:
     if not isinstance(value, accepted) or (isinstance(value, bool) and kind != "bool"):
         words = {"str": "a text", "bool": "true or false", "int": "a whole number"}.get(kind, "a number")
         raise RefereeError("bad-config", f"{where}: {key} = {value!r} must be {words}.")
-    return float(value) if kind.startswith("float") and isinstance(value, int | float) else value
+    if not (kind.startswith("float") and isinstance(value, int | float)):
+        return value
+    if not 0 < value <= LARGEST_FIGURE:  # false for NaN
+        raise RefereeError("bad-config", f"{where}: {key} = {value!r} must be a number above 0.")
+    return float(value)
 
 
 def _problems(config: ContestConfig) -> list[str]:
     problems = []
     if not 1 <= config.window_s <= LONGEST_WINDOW_S:
         problems.append(f"window_s = {config.window_s} must lie between 1 and {LONGEST_WINDOW_S} seconds.")
-    names = [station.name for station in config.stations]
-    if not names:
+    if not config.stations:
         problems.append("there is no station; add one [[stations]] table with name and meter.")
-    problems += [f"the station name {name!r} is given twice." for name in set(names) if names.count(name) > 1]
+    problems += ["a station's name is blank." for station in config.stations if not station.name.strip()]
+    names = Counter(station.name for station in config.stations)
+    problems += [f"the station name {name!r} is given twice." for name, uses in names.items() if uses > 1]
+    meters = Counter(station.meter for station in config.stations if not station.meter.startswith("sim"))
+    problems += [
+        f"the meter {meter!r} is given to two stations." for meter, uses in meters.items() if uses > 1
+    ]
     return problems

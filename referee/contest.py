@@ -10,6 +10,7 @@ from pathlib import Path
 
 from referee.config import CONFIG_NAME, ContestConfig, Station, read_config
 from referee.errors import RefereeError
+from referee.records import Run
 from referee.scoring import METRICS
 from referee.store import DATABASE_NAME, Store
 from testsets import TestSet, load_test_set, verify
@@ -82,6 +83,16 @@ def require_unchanged(test_set: TestSet) -> None:
         )
 
 
+def require_same_test_set(contest: Contest, run: Run) -> None:
+    """Raise RefereeError `testset-changed` unless the contest still holds the test set the run was armed with."""
+    if run.testset_digest != contest.test_set.digest:
+        raise RefereeError(
+            "testset-changed",
+            f"Run {run.id} was on test set {run.testset_digest[:12]}, but {contest.test_set.folder} holds "
+            f"{contest.test_set.digest[:12]}; put the run's test set back.",
+        )
+
+
 def create_contest(folder: Path, config_text: str) -> None:
     """Make a contest folder with its configuration, a new secret and an empty database.
 
@@ -94,6 +105,7 @@ def create_contest(folder: Path, config_text: str) -> None:
     for name in (SECRET_NAME, OPERATOR_KEY_NAME):
         secret = folder / name
         secret.touch(mode=0o600)
+        secret.chmod(0o600)  # also when it was there before
         secret.write_text(secrets.token_hex(SECRET_BYTES) + "\n")
     Store(folder / DATABASE_NAME).close()
     path.write_text(config_text, encoding="utf-8")

@@ -1,9 +1,10 @@
-"""What is recorded beside the detections of an open run: meter readings and served images."""
+"""What is recorded beside the detections of a run: meter readings, served images, events."""
 
 from __future__ import annotations
 
 import logging
 import threading
+from datetime import datetime
 
 from power.meter import Reading
 from referee.errors import RefereeError
@@ -16,12 +17,13 @@ class EvidenceLog:
     """Collects readings (from the sampler's thread) and served images (from the web's), and stores them.
 
     Readings that come before the window's start is known wait for `begin`. Served images wait for the next reading,
-    so that logging an image costs its request nothing.
+    so that logging an image costs its request nothing: collecting never waits for the database.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
+        self._flushing = threading.Lock()
         self._run: tuple[int, float] | None = None
         self._readings: list[Reading] = []
         self._served: list[tuple[int, float, int]] = []
@@ -47,13 +49,25 @@ class EvidenceLog:
 
     def flush(self) -> None:
         """Store what waits. Raises RefereeError `storage-failed`, and then keeps it."""
-        with self._lock:
-            if self._run is None:
-                return
-            run, start_s = self._run
-            if self._readings:
-                self._store.append_readings(run, start_s, self._readings)
-                self._readings = []
-            if self._served:
-                self._store.append_served(run, self._served)
-                self._served = []
+        with self._flushing:
+            with self._lock:
+                if self._run is None:
+                    return
+                run, start_s = self._run
+                readings, served = self._readings.copy(), self._served.copy()
+            if readings:
+                self._store.append_readings(run, start_s, readings)
+                with self._lock:
+                    del self._readings[: len(readings)]
+            if served:
+                self._store.append_served(run, served)
+                with self._lock:
+                    del self._served[: len(served)]
+
+
+def note_event(store: Store, now: datetime, run: int, kind: str, **detail: object) -> None:
+    """Log an event that must not undo what it tells of: a database that fails is only warned of."""
+    try:
+        store.log_event(now, run, kind, **detail)
+    except RefereeError as error:
+        logger.warning("run %d: the event %s %s is not on record: %s", run, kind, detail, error.sentence)

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from power.energy import mean_power_w
-from referee.checks import run_checks
+from referee.checks import is_scorable, run_checks
 from referee.clock import Clock
-from referee.contest import Contest
+from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError
 from referee.records import Run, RunState, Score
 from referee.scoring import Detections, Evaluation, evaluate, score
@@ -29,12 +29,7 @@ def judge(contest: Contest, number: int, clock: Clock) -> Score:
         raise RefereeError(
             "run-state", f"Run {run.id} is {run.state}; only a closed run can be judged.", run=run.id
         )
-    if run.testset_digest != contest.test_set.digest:
-        raise RefereeError(
-            "testset-changed",
-            f"Run {run.id} was on test set {run.testset_digest[:12]}, but {contest.test_set.folder} holds "
-            f"{contest.test_set.digest[:12]}; put the run's test set back.",
-        )
+    require_same_test_set(contest, run)
     evaluation = _evaluate(contest, run)
     judged = _score(contest, run, evaluation, clock)
     contest.store.add_score(judged)
@@ -60,7 +55,7 @@ def _evaluate(contest: Contest, run: Run) -> Evaluation:
 
 def _score(contest: Contest, run: Run, evaluation: Evaluation, clock: Clock) -> Score:
     checks = run_checks(run, contest.store.readings(run.id, START_S), START_S)
-    energy_wh = run.energy_wh if run.energy_wh is not None and run.energy_wh > 0 else None
+    energy_wh = run.energy_wh if is_scorable(run.energy_wh) else None
     power_w = mean_power_w(energy_wh, run.elapsed_s) if energy_wh is not None and run.elapsed_s else None
     return Score(
         run=run.id,

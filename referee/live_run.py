@@ -11,11 +11,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from power.sampler import Sampler
 from referee.clock import Clock
 from referee.errors import RefereeError
-from referee.evidence_log import EvidenceLog
 from referee.records import Post, Run
+from referee.station_meters import RunMeter
 from referee.store import Store
 from referee.window import Phase, Window, elapsed_s, phase_at
 
@@ -25,6 +24,9 @@ class LiveRun:
 
     A body is admitted at the moment it has been read whole. Admitting and ending take the same lock: whatever was
     admitted before the end is committed before the run counts as closed, and nothing is admitted after it.
+
+    For its owner: `closing` is held by the one thread that closes it or lets it go; `ending` is set once its end has
+    come; `done` once it is closed, or let go of with the server.
     """
 
     def __init__(
@@ -32,18 +34,18 @@ class LiveRun:
         run: Run,
         window: Window,
         order: NDArray[np.int64],
-        sampler: Sampler,
-        log: EvidenceLog,
+        meter: RunMeter,
         store: Store,
         clock: Clock,
     ) -> None:
         self.run = run
         self.window = window
         self.order = order
-        self.sampler = sampler
-        self.log = log
+        self.meter = meter
+        self.closed_by: str | None = None
+        self.closing = threading.Lock()
         self.ending = threading.Event()
-        self.closed = threading.Event()
+        self.done = threading.Event()
         self._store = store
         self._clock = clock
         self._gate = threading.Condition()
@@ -80,10 +82,16 @@ class LiveRun:
                 self._in_flight -= 1
                 self._gate.notify_all()
 
-    def end(self) -> Window:
-        """End the window now, or at its deadline if that has passed, and wait for what was admitted before."""
+    def end(self, closed_by: str) -> Window:
+        """End the window now, or at its deadline if that has passed, and wait for what was admitted before.
+
+        The first end stays: a second call, after a close that failed, only waits.
+        """
         with self._gate:
-            self.window = replace(self.window, closed_s=self._clock.monotonic_s())
+            if self.closed_by is None:
+                self.closed_by = closed_by
+                self.window = replace(self.window, closed_s=self._clock.monotonic_s())
+                self.ending.set()
             self._gate.wait_for(lambda: self._in_flight == 0)
         return self.window
 
@@ -100,7 +108,7 @@ class LiveRun:
     def note_served(self, image: int, at_s: float, size_bytes: int) -> None:
         """Log one served image."""
         self._served_images.add(image)
-        self.log.served(image, at_s, size_bytes)
+        self.meter.log.served(image, at_s, size_bytes)
 
     def take_post(self, body: bytes, key: str | None, parse: Callable[[bytes], NDArray[np.float64]]) -> Post:
         """Admit, parse and commit one body that has been read whole; the receipt means that it is on disk.
@@ -108,6 +116,7 @@ class LiveRun:
         With an idempotency key that was used before, the same body gets the first receipt again and counts once.
         Raises RefereeError: `window-closed`, `key-reused`, or what `parse` raises.
         """
+        key = key or None  # an empty header is none
         with self.admit() as at_s:
             sha256 = hashlib.sha256(body).hexdigest()
             rows = parse(body)

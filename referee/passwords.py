@@ -19,15 +19,20 @@ _hasher = PasswordHasher()
 
 def hash_password(password: str) -> str:
     """The Argon2id hash to keep instead of the password."""
-    return _hasher.hash(password)
+    return _hasher.hash(_as_bytes(password))
 
 
 def matches(password_hash: str, password: str) -> bool:
     """Whether `password` is the one hashed."""
     try:
-        return _hasher.verify(password_hash, password)
+        return _hasher.verify(password_hash, _as_bytes(password))
     except (Argon2Error, InvalidHashError):
         return False
+
+
+def _as_bytes(password: str) -> bytes:
+    # JSON and the environment can hold what UTF-8 cannot; as a password it is as good as any.
+    return password.encode("utf-8", "surrogatepass")
 
 
 class FailureLimit:

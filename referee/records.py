@@ -53,6 +53,21 @@ class Post:
 
 
 @dataclass(frozen=True)
+class Provisional:
+    """Where a run stood at `utc`: the mAP of the detections so far over the energy of the newest reading.
+
+    `score` is None as long as no energy above 0 has been read.
+    """
+
+    run: int
+    utc: str
+    map: float
+    energy_wh: float | None
+    score: float | None
+    detections: int
+
+
+@dataclass(frozen=True)
 class Score:
     """The judgement of a run. `score` = `map` / `energy_wh`, None when there is no energy of record."""
 

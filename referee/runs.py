@@ -5,35 +5,44 @@ from __future__ import annotations
 import logging
 import threading
 from datetime import datetime
+from functools import partial
 
 from power.errors import MeterError
-from power.meter import Reading, Setup
-from power.sampler import Sampler
+from power.meter import Reading
 from referee.clock import Clock
 from referee.config import Station
-from referee.contest import Contest
+from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError
-from referee.evidence_log import EvidenceLog
+from referee.evidence_log import note_event
 from referee.image_order import image_order
 from referee.live_run import LiveRun, window_closed
 from referee.records import Run, RunState
+from referee.station_meters import RunMeter, StationMeters
 from referee.window import Phase, Window, elapsed_s, phase_at
 
 logger = logging.getLogger(__name__)
 NOT_YET_STORED = 0
+CLOSING_PATIENCE_S = 30.0  # how long a log-in waits for the team's former run to be closed
+CLOSE_RETRY_S = 2.0
+RESUME_RETRY_S = 1.0
 
 
 class RunControl:
-    """The runs of one contest. Call `recover` once before serving and `shutdown` after."""
+    """The runs of one contest. Call `recover` once before serving and `shutdown` after.
+
+    Locks, always taken in this order: a team's turn (arm, log in, void), a station's turn (arm), a live run's
+    `closing`. Only these may be held while a meter is asked; `_lock` guards the tables here and is never held long.
+    """
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self._contest = contest
         self._store = contest.store
         self._clock = clock
-        self._lock = threading.RLock()
+        self._meters = StationMeters(contest, clock)
+        self._lock = threading.Lock()
         self._turns: dict[str, threading.Lock] = {}
         self._live: dict[int, LiveRun] = {}
-        self._armed: dict[int, tuple[Sampler, EvidenceLog]] = {}
+        self._is_down = False
 
     # Arming and opening
 
@@ -45,24 +54,27 @@ class RunControl:
         station = self._contest.station(station_name)
         if self._store.password_hash(team) is None:
             raise RefereeError("team-unknown", f"There is no team {team!r}; see: referee team list")
-        with self._turn(f"station {station.name}"):
-            self._require_free(team, station)
+        with self._turn(f"team {team}"):
             return self._arm(team, station)
 
     def _arm(self, team: str, station: Station) -> Run:
-        sampler, log = self._new_sampler(station)
-        try:
-            identity = sampler.arm()
-            run = self._store.arm_run(self._new_run(team, station, str(identity)), self._clock.utc())
-            order = image_order(
-                self._contest.secret, run.id, run.images, shuffle=self._contest.config.shuffle
-            )
-            self._store.set_image_order(run.id, order)
-        except BaseException:
-            sampler.close()
-            raise
-        self._armed[run.id] = (sampler, log)
-        self._store.log_event(self._clock.utc(), run.id, "armed", meter=str(identity), station=station.name)
+        with self._turn(f"station {station.name}"):
+            self._require_free(team, station)
+            meter = self._meters.set_up(station)
+            try:
+                order = partial(
+                    image_order,
+                    self._contest.secret,
+                    images=len(self._contest.test_set.images),
+                    shuffle=self._contest.config.shuffle,
+                )
+                new = self._new_run(team, station, meter.identity)
+                run = self._store.arm_run(new, self._clock.utc(), order)
+            except BaseException:
+                meter.close()
+                raise
+            self._meters.keep(run, meter)
+        self._note(run.id, "armed", meter=meter.identity, station=station.name)
         return run
 
     def login(self, team: str) -> LiveRun:
@@ -76,8 +88,14 @@ class RunControl:
             if live is not None and phase_at(live.window, self._clock.monotonic_s()) is Phase.OPEN:
                 return live
             if live is not None:
-                live.closed.wait()
+                self._await_end(live)
             return self._open(self._armed_run(team))
+
+    def _await_end(self, live: LiveRun) -> None:
+        if not self._clock.wait(live.done, self._clock.monotonic_s() + CLOSING_PATIENCE_S):
+            raise RefereeError(
+                "window-closed", f"Run {live.run.id} is still being closed; log in again.", run=live.run.id
+            )
 
     def _armed_run(self, team: str) -> Run:
         for run in self._store.runs(RunState.ARMED, team=team):
@@ -88,14 +106,15 @@ class RunControl:
             if self._occupant(station) is not None:
                 continue
             try:
-                return self.arm(team, station.name)
+                return self._arm(team, station)
             except RefereeError as error:
                 if error.code != "station-busy":
                     raise
         raise RefereeError("station-busy", "Every station is in use; log in again when one is free.")
 
     def _open(self, run: Run) -> LiveRun:
-        sampler, log = self._started_meter(run)
+        require_same_test_set(self._contest, run)
+        meter = self._meters.started(run)
         start_s = self._clock.monotonic_s()
         try:
             run = self._store.change_run(
@@ -105,50 +124,33 @@ class RunControl:
                 opened_utc=self._clock.utc().isoformat(),
                 start_s=start_s,
                 boot_id=self._clock.boot_id(),
+                meter_identity=meter.identity,
             )
         except BaseException:
-            sampler.close()
+            # The integrator runs on: the next log-in, or the next run of the station, takes it over.
+            meter.close()
             raise
-        log.begin(run.id, start_s)
-        return self._go_live(run, Window(start_s, run.window_s), sampler, log)
+        meter.log.begin(run.id, start_s)
+        return self._go_live(run, Window(start_s, run.window_s), meter, samples=True)
 
-    def _started_meter(self, run: Run) -> tuple[Sampler, EvidenceLog]:
-        """The run's meter, confirmed to be integrating; set up anew if it was armed by an earlier process."""
-        kept = self._armed.pop(run.id, None)
-        started_before = any(event["kind"] == "meter-start" for event in self._store.events(run.id))
-        self._store.log_event(self._clock.utc(), run.id, "meter-start")
-        if kept is not None:
-            try:
-                kept[0].start()
-            except MeterError as error:
-                kept[0].close()
-                logger.warning(
-                    "run %d: the armed meter did not start (%s); set up anew", run.id, error.sentence
-                )
-            else:
-                return kept
-        sampler, log = self._new_sampler(self._contest.station(run.station))
+    def _go_live(self, run: Run, window: Window, meter: RunMeter, *, samples: bool) -> LiveRun:
         try:
-            # A start of this very run that nobody lived to record has left the integrator running.
-            sampler.arm(take_over=kept is not None or started_before)
-            sampler.start()
-        except BaseException as error:
-            sampler.close()
-            self._store.log_event(self._clock.utc(), run.id, "meter-failed", reason=str(error))
+            live = LiveRun(run, window, self._store.image_order(run.id), meter, self._store, self._clock)
+            self._register(live)
+        except BaseException:
+            meter.close()
             raise
-        return sampler, log
-
-    def _go_live(self, run: Run, window: Window, sampler: Sampler, log: EvidenceLog) -> LiveRun:
-        live = LiveRun(run, window, self._store.image_order(run.id), sampler, log, self._store, self._clock)
-        with self._lock:
-            self._live[run.id] = live
         threading.Thread(
-            target=self._close_at_deadline, args=(live,), name=f"deadline-{run.id}", daemon=True
+            target=self._see_to_the_end, args=(live, samples), name=f"deadline-{run.id}", daemon=True
         ).start()
-        self._store.log_event(
-            self._clock.utc(), run.id, "open", remaining_s=window.end_s - self._clock.monotonic_s()
-        )
+        self._note(run.id, "open", remaining_s=window.end_s - self._clock.monotonic_s())
         return live
+
+    def _register(self, live: LiveRun) -> None:
+        with self._lock:
+            if self._is_down:
+                raise RefereeError("shutting-down", "The referee is shutting down; log in again later.")
+            self._live[live.run.id] = live
 
     # Lookups
 
@@ -191,106 +193,126 @@ class RunControl:
     def close(self, run: int, closed_by: str) -> Run:
         """End an open run: results first, then the integrator, then the energy is read; returns it closed.
 
-        A run that is closed already is returned as it is. Raises RefereeError `run-unknown`, `storage-failed`.
+        A run that is closed already is returned as it is. When storing fails, the run stays ended but not closed,
+        and closing is tried again until it succeeds. Raises RefereeError `run-unknown`, `run-state`,
+        `storage-failed`.
         """
-        live = self._claim(run)
-        if live is None:
-            return self._store.run(run)
-        window = live.end()
-        final = self._final_reading(live.run, live.sampler)
-        ended_s = elapsed_s(window, window.end_s)
-        try:
-            live.log.flush()
-            closed = self._record_close(live.run, closed_by, ended_s, final)
-        finally:
-            live.sampler.close()
-            with self._lock:
-                self._live.pop(run, None)
-            live.closed.set()
-        return closed
-
-    def void(self, run: int, reason: str) -> Run:
-        """Take a run out of the contest, from whatever state; what is stored of it stays."""
-        if self._store.run(run).state is RunState.OPEN:
-            self.close(run, "operator")
-        kept = self._armed.pop(run, None)
-        if kept is not None:
-            kept[0].close()
-        voidable = (RunState.ARMED, RunState.CLOSED, RunState.JUDGED)
-        voided = self._store.change_run(run, voidable, state=RunState.VOID.value, void_reason=reason)
-        self._store.log_event(self._clock.utc(), run, "void", reason=reason)
-        return voided
-
-    def _claim(self, run: int) -> LiveRun | None:
-        """The live run, for the one caller that will close it; the others wait until it is closed."""
         with self._lock:
             live = self._live.get(run)
-            if live is None:
-                return None
-            mine = not live.ending.is_set()
-            live.ending.set()
-        if mine:
-            return live
-        live.closed.wait()
-        return None
+        if live is not None:
+            window = live.end(closed_by)
+            with live.closing:
+                if not live.done.is_set():
+                    self._close(live, window)
+        found = self._store.run(run)
+        if found.state in (RunState.ARMED, RunState.OPEN):
+            raise RefereeError(
+                "run-state", f"Run {run} is {found.state}, but not in this server's hands.", run=run
+            )
+        return found
 
-    def _close_at_deadline(self, live: LiveRun) -> None:
-        if self._clock.wait(live.ending, live.window.deadline_s):
-            return
-        try:
-            self.close(live.run.id, "deadline")
-        except RefereeError:
-            logger.exception("run %d could not be closed at its deadline", live.run.id)
+    def _close(self, live: LiveRun, window: Window) -> None:
+        final = self._meters.final_reading(live.run, live.meter)
+        live.meter.log.flush()
+        self._record_close(live, elapsed_s(window, window.end_s), final)
+        live.meter.close()
+        with self._lock:
+            self._live.pop(live.run.id, None)
+        live.done.set()
 
-    def _final_reading(self, run: Run, sampler: Sampler) -> Reading | None:
-        try:
-            return sampler.stop()
-        except MeterError as error:
-            logger.error("run %d: no energy of record: %s", run.id, error.sentence)  # noqa: TRY400 - no traceback
-            self._store.log_event(self._clock.utc(), run.id, "energy-missing", reason=error.sentence)
-            return None
+    def void(self, run: int, reason: str) -> Run:
+        """Take a run out of the contest, from whatever state; what is stored of it stays.
 
-    def _record_close(self, run: Run, closed_by: str, ended_s: float, final: Reading | None) -> Run:
-        now = self._clock.utc()
-        closed = self._store.change_run(
-            run.id,
+        Raises RefereeError `run-unknown`, `run-state` when it is void already, `storage-failed`.
+        """
+        reason = reason.encode("utf-8", "replace").decode()
+        with self._turn(f"team {self._store.run(run).team}"):
+            if self._store.run(run).state is RunState.OPEN:
+                self.close(run, "operator")
+            voidable = (RunState.ARMED, RunState.CLOSED, RunState.JUDGED)
+            voided = self._store.change_run(run, voidable, state=RunState.VOID.value, void_reason=reason)
+            self._meters.forget(run)
+        self._note(run, "void", reason=reason)
+        return voided
+
+    def _see_to_the_end(self, live: LiveRun, samples: bool) -> None:
+        if not samples:
+            self._resume_sampling(live)
+        self._clock.wait(live.ending, live.window.deadline_s)
+        while not live.done.is_set():
+            try:
+                self.close(live.run.id, "deadline")
+            except Exception:
+                logger.exception("run %d could not be closed; it is tried again", live.run.id)
+                self._clock.wait(live.done, self._clock.monotonic_s() + CLOSE_RETRY_S)
+
+    def _resume_sampling(self, live: LiveRun) -> None:
+        """Sample the meter of a run that was taken up, as soon as it answers within the window."""
+        window, warned = live.window, False
+        while phase_at(window, self._clock.monotonic_s()) is Phase.OPEN:
+            with live.closing:
+                if live.ending.is_set() or live.done.is_set():
+                    return
+                try:
+                    live.meter.sampler.resume()
+                except MeterError as error:
+                    if not warned:
+                        logger.warning(
+                            "run %d: its meter does not answer yet: %s", live.run.id, error.sentence
+                        )
+                    warned = True
+                else:
+                    return
+            again_s = self._clock.monotonic_s() + RESUME_RETRY_S
+            self._clock.wait(live.ending, min(again_s, window.deadline_s))
+
+    def _record_close(self, live: LiveRun, ended_s: float, final: Reading | None) -> None:
+        energy_wh = None if final is None else final.energy_wh
+        self._store.change_run(
+            live.run.id,
             (RunState.OPEN,),
             state=RunState.CLOSED.value,
-            closed_utc=now.isoformat(),
-            closed_by=closed_by,
+            closed_utc=self._clock.utc().isoformat(),
+            closed_by=live.closed_by,
             elapsed_s=ended_s,
-            energy_wh=None if final is None else final.energy_wh,
+            energy_wh=energy_wh,
             integrator_s=None if final is None else final.integrator_s,
         )
-        self._store.log_event(
-            now, run.id, "closed", by=closed_by, elapsed_s=ended_s, energy_wh=closed.energy_wh
-        )
-        return closed
+        self._note(live.run.id, "closed", by=live.closed_by, elapsed_s=ended_s, energy_wh=energy_wh)
 
     # The life of the host
 
     def recover(self) -> None:
-        """Take up what an earlier process left: open runs go on, those past their deadline are closed."""
+        """Take up what an earlier process left: open runs go on, those past their deadline are closed.
+
+        The energy of a closed run whose meter did not answer at its end is read now, if no run followed at its
+        station. Raises RefereeError `station-unknown` or `testset-changed` when an open run cannot go on as it was.
+        """
         for run in self._store.runs(RunState.OPEN):
             window = self._window_now(run)
-            sampler, log = self._new_sampler(self._contest.station(run.station))
-            log.begin(run.id, window.start_s)
-            try:
-                sampler.resume()
-            except MeterError as error:
-                logger.warning("run %d: its meter does not answer yet: %s", run.id, error.sentence)
-            self._go_live(run, window, sampler, log)
+            if phase_at(window, self._clock.monotonic_s()) is Phase.OPEN:
+                require_same_test_set(self._contest, run)
+            meter = self._meters.taken_up(run, window.start_s)
+            self._go_live(run, window, meter, samples=False)
+        for station in self._contest.config.stations:
+            with self._turn(f"station {station.name}"):
+                self._meters.read_left_over(station)
 
     def shutdown(self) -> None:
         """Let go of the meters; open runs stay open, their integrators running, for the next start."""
         with self._lock:
+            self._is_down = True
             lives, self._live = list(self._live.values()), {}
         for live in lives:
-            live.ending.set()
-            live.sampler.close()
-            live.log.flush()
-        for sampler, _ in self._armed.values():
-            sampler.close()
+            with live.closing:  # a run that is being closed is closed first
+                live.done.set()
+                live.ending.set()
+            live.meter.close()
+            try:
+                live.meter.log.flush()
+            except RefereeError as error:
+                logger.error("run %d: readings are lost: %s", live.run.id, error.sentence)  # noqa: TRY400
+        self._meters.close()
 
     def _window_now(self, run: Run) -> Window:
         """The run's window on this boot's monotonic clock; after a reboot only the wall clock links the two."""
@@ -298,18 +320,12 @@ class RunControl:
         if run.start_s is not None and run.boot_id is not None and run.boot_id == self._clock.boot_id():
             return Window(run.start_s, run.window_s)
         opened = datetime.fromisoformat(run.opened_utc or run.armed_utc)
-        return Window(now_s - (self._clock.utc() - opened).total_seconds(), run.window_s)
+        # A wall clock that was set back must not put the start into the future.
+        passed_s = max((self._clock.utc() - opened).total_seconds(), 0.0)
+        return Window(now_s - passed_s, run.window_s)
 
-    def _new_sampler(self, station: Station) -> tuple[Sampler, EvidenceLog]:
-        setup = Setup(
-            voltage_range_v=station.voltage_range_v,
-            current_range_a=station.current_range_a,
-            update_interval_s=station.update_interval_s,
-            integrator_timer_s=self._contest.config.window_s,
-            mode=station.mode,
-        )
-        log = EvidenceLog(self._store)
-        return Sampler(station.meter, setup, log.reading, self._clock.monotonic_s, self._clock.utc), log
+    def _note(self, run: int, kind: str, **detail: object) -> None:
+        note_event(self._store, self._clock.utc(), run, kind, **detail)
 
     def _new_run(self, team: str, station: Station, identity: str) -> Run:
         test_set = self._contest.test_set

@@ -1,10 +1,13 @@
-"""The tables of `contest.db`. Append-only but for the state columns of `runs`, which only RunControl changes."""
+"""The tables of `contest.db`.
+
+Append-only but for the state columns of `runs`, which only RunControl changes, and `provisional`.
+"""
 
 from __future__ import annotations
 
 import sqlite_utils
 
-VERSION = 1
+VERSION = 2
 
 
 def create_tables(database: sqlite_utils.Database) -> None:
@@ -112,6 +115,12 @@ def _create_evidence(database: sqlite_utils.Database) -> None:
             "signature": str,
         },
         pk="id",
+        if_not_exists=True,
+    )
+    # The newest figures of a run that is not judged yet: one row a run, made anew each second.
+    database.table("provisional").create(
+        {"run": int, "utc": str, "map": float, "energy_wh": float, "score": float, "detections": int},
+        pk="run",
         if_not_exists=True,
     )
     database.table("events").create(

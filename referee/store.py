@@ -10,7 +10,7 @@ import json
 import math
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from datetime import datetime
@@ -24,10 +24,12 @@ from numpy.typing import NDArray
 from power.energy import Check
 from power.meter import IntegratorState, Reading
 from referee.errors import RefereeError
-from referee.records import Post, Run, RunState, Score
-from referee.schema import create_tables
+from referee.records import Post, Provisional, Run, RunState, Score
+from referee.schema import VERSION, create_tables
 
 DATABASE_NAME = "contest.db"
+LOCK_PATIENCE_S = 30.0  # how long a write waits for another process, such as the judge's, to finish its own
+LARGEST_NUMBER = 2**63 - 1
 ROW = np.dtype("<f8")
 _RUN_COLUMNS = ", ".join(field.name for field in fields(Run))
 _FLAGS = ("over_range", "voltage_peak_over", "current_peak_over")
@@ -38,36 +40,55 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
-        self._connection = sqlite3.connect(path, check_same_thread=False, timeout=30)
+        with _failures_told("opened"):
+            self._connection = sqlite3.connect(path, check_same_thread=False, timeout=LOCK_PATIENCE_S)
         self._connection.row_factory = sqlite3.Row
         try:
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=FULL")
-            self._connection.execute("PRAGMA foreign_keys=ON")
-            with self._transaction():
-                create_tables(sqlite_utils.Database(self._connection))
+            with _failures_told("opened"):
+                self._prepare(path)
         except BaseException:
             self._connection.close()
             raise
+
+    def _prepare(self, path: Path) -> None:
+        self._connection.execute("PRAGMA synchronous=FULL")
+        self._connection.execute("PRAGMA foreign_keys=ON")
+        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > VERSION:
+            raise RefereeError(
+                "database-version",
+                f"{path} was made by a newer version of this program (form {version}, this one knows {VERSION}).",
+            )
+        if version < VERSION:
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            # One transaction: of two processes that open a new database, the second waits for the first.
+            self._connection.execute("BEGIN IMMEDIATE")
+            with self._connection:
+                create_tables(sqlite_utils.Database(self._connection))
 
     def close(self) -> None:
         """Close the connection; the store is of no use afterwards."""
         with self._lock:
             self._connection.close()
 
+    def forgo_durability(self) -> None:
+        """Let commits of this connection no longer wait for the disk: for what can be computed again.
+
+        Other processes then hardly ever wait for them. What was committed durably stays so: the next durable
+        commit takes the earlier ones along, and checkpoints are left to others.
+        """
+        with _failures_told("opened"), self._lock:
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection.execute("PRAGMA wal_autocheckpoint=0")
+
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with self._lock, self._connection:
-                yield self._connection
-        except sqlite3.OperationalError as error:
-            raise RefereeError(
-                "storage-failed",
-                f"The contest database cannot be written ({error}); free disk space or rights, then send again.",
-            ) from error
+        # One thread at a time: nobody reads through this connection what is not committed yet.
+        with _failures_told("written"), self._lock, self._connection:
+            yield self._connection
 
     def _rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
-        with self._lock:
+        with _failures_told("read"), self._lock:
             return self._connection.execute(sql, values).fetchall()
 
     # Teams
@@ -85,6 +106,8 @@ class Store:
 
     def password_hash(self, team: str) -> str | None:
         """The password hash of an enabled team, or None."""
+        if not _is_storable(team):
+            return None
         rows = self._rows("SELECT password_hash FROM teams WHERE name = ? AND NOT disabled", team)
         return str(rows[0]["password_hash"]) if rows else None
 
@@ -101,8 +124,11 @@ class Store:
 
     # Runs
 
-    def arm_run(self, run: Run, now: datetime) -> Run:
-        """Store a new armed run under a new number (`run.id` is ignored) and return it with its number."""
+    def arm_run(self, run: Run, now: datetime, order: Callable[[int], NDArray[np.int64]]) -> Run:
+        """Store a new armed run under a new number (`run.id` is ignored) and return it with its number.
+
+        `order` gives the image order, shape (images,), for that number; it is stored with the run, for good.
+        """
         values = asdict(run) | {"id": None, "state": RunState.ARMED.value, "armed_utc": now.isoformat()}
         with self._transaction() as connection:
             marks = ", ".join("?" * len(values))
@@ -110,14 +136,9 @@ class Store:
                 f"INSERT INTO runs ({_RUN_COLUMNS}) VALUES ({marks})",  # noqa: S608 - constant column names
                 tuple(values.values()),
             ).lastrowid
+            numbers = order(int(number or 0)).astype("<i8").tobytes()
+            connection.execute("INSERT INTO image_orders (run, numbers) VALUES (?, ?)", (number, numbers))
         return self.run(int(number or 0))
-
-    def set_image_order(self, run: int, order: NDArray[np.int64]) -> None:
-        """Fix the run's image order, shape (images,), for good."""
-        with self._transaction() as connection:
-            connection.execute(
-                "INSERT INTO image_orders (run, numbers) VALUES (?, ?)", (run, order.astype("<i8").tobytes())
-            )
 
     def image_order(self, run: int) -> NDArray[np.int64]:
         """Test-set numbers in the order in which the team knows them, shape (images,)."""
@@ -144,7 +165,7 @@ class Store:
 
     def run(self, number: int) -> Run:
         """One run. Raises RefereeError `run-unknown`."""
-        found = self.runs(id=number)
+        found = self.runs(id=number) if number <= LARGEST_NUMBER else []
         if not found:
             raise RefereeError("run-unknown", f"There is no run {number}; see: referee run list")
         return found[0]
@@ -203,6 +224,13 @@ class Store:
         blobs = [row["rows"] for row in self._rows("SELECT rows FROM posts WHERE run = ? ORDER BY id", run)]
         return np.frombuffer(b"".join(blobs), dtype=ROW).astype(np.float64).reshape(-1, 7)
 
+    def detections_after(self, run: int, post: int) -> tuple[NDArray[np.float64], int]:
+        """The detections of the posts that came after that one (0: all), as `detections`, and the last post's id."""
+        rows = self._rows("SELECT id, rows FROM posts WHERE run = ? AND id > ? ORDER BY id", run, post)
+        packed = b"".join(row["rows"] for row in rows)
+        last = int(rows[-1]["id"]) if rows else post
+        return np.frombuffer(packed, dtype=ROW).astype(np.float64).reshape(-1, 7), last
+
     def append_readings(self, run: int, start_s: float, readings: Sequence[Reading]) -> None:
         """Store meter readings. SQLite keeps NaN as NULL: a NULL figure is one the meter had no data for."""
         with self._transaction() as connection:
@@ -215,6 +243,12 @@ class Store:
         """The readings of a run in order, their host time moved so that the window starts at `start_s`."""
         rows = self._rows("SELECT * FROM readings WHERE run = ? ORDER BY elapsed_s", run)
         return [_reading(row, start_s) for row in rows]
+
+    def newest_energy_wh(self, run: int) -> float | None:
+        """The energy of the newest reading that carries one."""
+        sql = "SELECT energy_wh FROM readings WHERE run = ? AND energy_wh IS NOT NULL ORDER BY rowid DESC LIMIT 1"
+        rows = self._rows(sql, run)
+        return float(rows[0]["energy_wh"]) if rows else None
 
     def append_served(self, run: int, served: Sequence[tuple[int, float, int]]) -> None:
         """Log served images: (image number as the team knows it, elapsed_s, bytes)."""
@@ -265,6 +299,20 @@ class Store:
         checks = self._rows("SELECT * FROM checks WHERE score = ? ORDER BY rowid", rows[0]["id"])
         return _score(rows[0], checks)
 
+    def set_provisional(self, provisional: Provisional) -> None:
+        """Replace what is known of a run that is not judged yet."""
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO provisional (run, utc, map, energy_wh, score, detections)"
+                " VALUES (:run, :utc, :map, :energy_wh, :score, :detections)",
+                asdict(provisional),
+            )
+
+    def provisional(self, run: int) -> Provisional | None:
+        """Where a run stood when it was last looked at, or None before that."""
+        rows = self._rows("SELECT * FROM provisional WHERE run = ?", run)
+        return Provisional(**rows[0]) if rows else None
+
     def log_event(self, now: datetime, run: int | None, kind: str, **detail: object) -> None:
         """Append to the contest's log of events."""
         with self._transaction() as connection:
@@ -277,6 +325,28 @@ class Store:
         """The events of a run, oldest first."""
         rows = self._rows("SELECT utc, kind, detail FROM events WHERE run = ? ORDER BY id", run)
         return [{"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])} for r in rows]
+
+
+@contextmanager
+def _failures_told(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+        raise  # a rule of the tables, told by the caller; a defect of this program
+    except sqlite3.Error as error:
+        raise RefereeError(
+            "storage-failed",
+            f"The contest database cannot be {what} ({error}); free disk space or rights, then try again.",
+        ) from error
+
+
+def _is_storable(text: str) -> bool:
+    """Whether SQLite can hold it: JSON can name half of a surrogate pair, UTF-8 cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _run(row: sqlite3.Row) -> Run:

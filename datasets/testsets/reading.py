@@ -33,6 +33,11 @@ def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
     return ground_truth if images is None else _with_images(ground_truth, path, images)
 
 
+def declares_ids(path: Path) -> bool:
+    """Tell if this ground truth lists its images and categories: a folder and COCO JSON do, CSV does not."""
+    return path.is_dir() or _looks_like_json(path)
+
+
 def _read(path: Path) -> GroundTruth:
     if path.is_dir():
         test_set = load_test_set(path)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
+from power.addresses import MeterAddress
+from referee.config import LONGEST_WINDOW_S
 from referee.contest import create_contest
-from referee.errors import RefereeError
 from referee.web.server import Listen
 from referee.web.server import serve as serve_contest
-from testsets import synthesize
+from testsets import load_test_set, synthesize
 
 DEFAULT_IMAGES = 200
 DEFAULT_CATEGORIES = 10
@@ -48,14 +49,22 @@ update_interval_s = {update_interval_s}
     "--testset", type=click.Path(path_type=Path), help="A test-set folder; default: a synthetic one."
 )
 @click.option("--meter", default="sim:", show_default=True, help="The meter of the first station.")
-@click.option("--window", "window_s", type=click.IntRange(1), default=600, show_default=True, help="Seconds.")
+@click.option(
+    "--window",
+    "window_s",
+    type=click.IntRange(1, LONGEST_WINDOW_S),
+    default=600,
+    show_default=True,
+    help="Seconds.",
+)
 @click.option("--auto-arm", is_flag=True, help="Let a team's log-in arm its run, without an operator.")
 def init(
     folder: Path, name: str | None, testset: Path | None, meter: str, window_s: int, *, auto_arm: bool
 ) -> None:
     """Make a contest folder: contest.toml, database, secret, and a test set if none is given."""
-    if testset is not None and not testset.is_dir():
-        raise RefereeError("testset-missing", f"The test set {testset} does not exist.")
+    if testset is not None:
+        load_test_set(testset)
+    MeterAddress(meter)
     place = "testset" if testset is None else str(testset.resolve())
     name = name or folder.resolve().name
     create_contest(folder, config_text(name, window_s, meter, place, auto_arm=auto_arm))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from referee.cli.options import as_json, contest_folder
+from referee.cli.options import as_json, contest_folder, run_number
 from referee.cli.report import print_score, score_document
 from referee.clock import Clock
 from referee.contest import open_contest, require_unchanged
@@ -16,7 +16,7 @@ from referee.records import RunState
 
 
 @click.command()
-@click.argument("number", metavar="RUN", type=int, required=False)
+@click.argument("number", metavar="RUN", type=run_number, required=False)
 @click.option("--all", "all_runs", is_flag=True, help="Every run that is closed and not judged yet.")
 @contest_folder
 @as_json

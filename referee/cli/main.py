@@ -34,9 +34,13 @@ class Boundary(click.Group):
             # The reader of our output went away (`| head`); nothing is left to say to it.
             sys.stderr.close()
             sys.exit(1)
+        except OSError as error:
+            # Rights, a full disk, a folder that is a file: the system's words and the file are the whole story.
+            click.echo(f"referee: {error.filename or 'system'}: {error.strerror or error}", err=True)
+            sys.exit(1)
 
 
-@click.group(cls=Boundary, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("referee", cls=Boundary, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version("lpirc-referee"), prog_name="referee")
 def main() -> None:
     """Referee low-power vision contests: mAP per watt-hour."""

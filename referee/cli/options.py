@@ -14,4 +14,5 @@ contest_folder = click.option(
     envvar="REFEREE_CONTEST",
     help="The contest folder; default: $REFEREE_CONTEST, or the present folder.",
 )
+run_number = click.IntRange(1, 2**63 - 1)  # what the database can look for
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")

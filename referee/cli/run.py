@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import requests
 from rich.console import Console
 from rich.table import Table
 
-from referee.cli.options import as_json, contest_folder
+from referee.cli.options import as_json, contest_folder, run_number
 from referee.cli.report import print_score, score_document
 from referee.contest import open_contest
 from referee.errors import RefereeError
@@ -39,18 +40,19 @@ def arm(team: str, station: str | None, folder: Path) -> None:
 
 
 @run.command()
-@click.argument("number", metavar="RUN", type=int)
+@click.argument("number", metavar="RUN", type=run_number)
 @contest_folder
 def close(number: int, folder: Path) -> None:
     """Close RUN now, before its deadline."""
     closed = _ask(folder, f"/{number}/close", {})
-    click.echo(
-        f"Run {number} is {closed['state']} after {closed['elapsed_s']:.1f} s, {closed['energy_wh']} Wh."
-    )
+    elapsed_s, energy_wh = closed["elapsed_s"], closed["energy_wh"]
+    after = "" if elapsed_s is None else f" after {elapsed_s:.1f} s"
+    energy = "no energy of record" if energy_wh is None else f"{energy_wh} Wh"
+    click.echo(f"Run {number} is {closed['state']}{after}, {energy}.")
 
 
 @run.command()
-@click.argument("number", metavar="RUN", type=int)
+@click.argument("number", metavar="RUN", type=run_number)
 @click.option("--reason", required=True, help="Kept with the run.")
 @contest_folder
 def void(number: int, reason: str, folder: Path) -> None:
@@ -80,7 +82,7 @@ def list_runs(folder: Path, *, as_json: bool) -> None:
 
 
 @run.command()
-@click.argument("number", metavar="RUN", type=int)
+@click.argument("number", metavar="RUN", type=run_number)
 @contest_folder
 @as_json
 def show(number: int, folder: Path, *, as_json: bool) -> None:
@@ -115,19 +117,31 @@ def _figure(value: float | None) -> str:
 def _ask(folder: Path, path: str, body: dict[str, str]) -> dict[str, Any]:
     with open_contest(folder) as contest:
         url, key = contest.server_url, contest.operator_key
+    if url is None:
+        raise _not_served(folder)
     try:
-        response = requests.post(
-            f"{url}/operator/runs{path}",
-            json=body,
-            headers={"Authorization": f"Bearer {key}"},
-            timeout=TIMEOUT_S,
-            verify=False,  # noqa: S501 - our own server, whose certificate may be its own
-        )
-    except requests.RequestException:
-        response = None
-    if url is None or response is None:
-        raise RefereeError("not-served", f"{folder} is not being served; start: referee serve {folder}")
-    document: dict[str, Any] = response.json()
+        response = _post(f"{url}/operator/runs{path}", body, key)
+        document: dict[str, Any] = response.json()
+    except requests.RequestException as error:
+        raise _not_served(folder) from error
     if not response.ok:
         raise RefereeError(document.get("code", "failed"), document.get("detail", response.text))
     return document
+
+
+def _post(url: str, body: dict[str, str], key: str) -> requests.Response:
+    with requests.Session() as session, warnings.catch_warnings():
+        session.trust_env = False  # the key is for our own server, not for a proxy
+        # The certificate may be the server's own; that it goes unchecked is not worth a line each time.
+        warnings.simplefilter("ignore")
+        return session.post(
+            url,
+            json=body,
+            headers={"Authorization": f"Bearer {key}"},
+            timeout=TIMEOUT_S,
+            verify=False,
+        )
+
+
+def _not_served(folder: Path) -> RefereeError:
+    return RefereeError("not-served", f"{folder} is not being served; start: referee serve {folder}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,24 @@ from rich.console import Console
 from rich.table import Table
 
 from referee.cli.options import as_json
-from referee.detection_files import read_blacklist, read_detections
-from referee.scoring import METRICS, Evaluation, evaluate, format_score
+from referee.curve_files import check_curve_path, write_curves
+from referee.detection_files import read_blacklist, read_submission
+from referee.scoring import (
+    COCO,
+    METRICS,
+    Detections,
+    Evaluation,
+    Tolerance,
+    evaluate,
+    format_score,
+    precision_recall_curves,
+    tolerance_of,
+)
 from referee.scoring import score as contest_score
 from testsets import GroundTruth, load_test_set, read_ground_truth
+from testsets.reading import declares_ids
 
+ENGINES = ("own", "pycocotools")
 file_path = click.Path(path_type=Path)
 
 
@@ -36,8 +49,16 @@ class Result:
 @click.option("--images", type=file_path, help="CSV `image`: every image, also those without objects.")
 @click.option("--blacklist", type=file_path, help="CSV `image,class`: pairs that do not count.")
 @click.option("--metric", type=click.Choice(METRICS), default="lpirc", show_default=True)
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=ENGINES[0],
+    show_default=True,
+    help="Only for the metric coco: which program computes it.",
+)
 @click.option("--iou", type=float, help="The least overlap; default: the metric's own, 0.5.")
 @click.option("--energy-wh", type=float, help="The energy of the run in Wh: the score is mAP by Wh.")
+@click.option("--curves", type=file_path, help="Write precision-recall curves to a .csv, .png or .svg.")
 @as_json
 def score(
     ground_truth: Path,
@@ -45,21 +66,30 @@ def score(
     images: Path | None,
     blacklist: Path | None,
     metric: str,
+    engine: str,
     iou: float | None,
     energy_wh: float | None,
+    curves: Path | None,
     *,
     as_json: bool,
 ) -> None:
     """Score the file DETECTIONS against GROUND_TRUTH: a test-set folder, a COCO JSON or a CSV."""
-    truth = read_ground_truth(ground_truth, images)
-    evaluation = evaluate(
-        truth,
-        read_detections(detections, truth),
-        metric,
-        iou,
-        read_blacklist(blacklist, truth) if blacklist else (),
-        _digest(ground_truth, images),
-    )
+    _check_options(metric, engine, iou, curves)
+    tolerance = _tolerance(metric, ground_truth, images)
+    submission = read_submission(detections, read_ground_truth(ground_truth, images), tolerance)
+    truth = submission.ground_truth
+    for sentence in submission.warnings:
+        _warn(sentence)
+    banned = read_blacklist(blacklist, truth, tolerance, _warn) if blacklist else frozenset()
+    digest = _digest(ground_truth, images)
+    if engine == "pycocotools":
+        evaluation = _pycocotools(truth, submission.detections, banned, digest)
+    else:
+        evaluation = evaluate(truth, submission.detections, metric, iou, banned, digest)
+    if curves is not None:
+        points = precision_recall_curves(truth, submission.detections, metric, iou, banned)
+        names = dict(zip(truth.category_ids.tolist(), truth.category_names, strict=True))
+        write_curves(curves, points, names, f"{metric}, IoU {_iou(evaluation)}")
     per_wh = None if energy_wh is None else contest_score(evaluation.map, energy_wh)
     result = Result(evaluation, energy_wh, per_wh)
     if as_json:
@@ -71,7 +101,7 @@ def score(
 def as_document(result: Result) -> dict[str, Any]:
     """Make the JSON document: floats in full, categories without ground truth null."""
     evaluation = result.evaluation
-    return {
+    document: dict[str, Any] = {
         "metric": evaluation.metric,
         "map": evaluation.map,
         "ap": {str(category): ap for category, ap in evaluation.ap.items()},
@@ -82,6 +112,43 @@ def as_document(result: Result) -> dict[str, Any]:
         "score": result.score,
         "signature": evaluation.signature,
     }
+    if evaluation.summary is not None:
+        document["summary"] = evaluation.summary
+    return document
+
+
+def _check_options(metric: str, engine: str, iou: float | None, curves: Path | None) -> None:
+    if engine == "pycocotools" and metric != COCO:
+        raise click.UsageError(f"--engine pycocotools computes the metric coco, not {metric}.")
+    if iou is not None and metric == COCO:
+        raise click.UsageError("The metric coco has ten IoU thresholds of its own; leave --iou out.")
+    if curves is not None and metric == COCO:
+        raise click.UsageError("A curve belongs to one IoU threshold, coco has ten; use another metric.")
+    if curves is not None:
+        check_curve_path(curves)
+
+
+def _pycocotools(
+    truth: GroundTruth, detections: Detections, banned: frozenset[tuple[int, int]], digest: str
+) -> Evaluation:
+    from referee.coco_reference import evaluate_with_pycocotools  # only who asks for it waits for its import
+
+    return evaluate_with_pycocotools(truth, detections, banned, digest)
+
+
+def _tolerance(metric: str, ground_truth: Path, images: Path | None) -> Tolerance:
+    """What the metric takes of detections, where the ground truth says nothing to the contrary."""
+    tolerance = tolerance_of(metric)
+    declared = declares_ids(ground_truth)
+    return replace(
+        tolerance,
+        new_categories=tolerance.new_categories and not declared,
+        new_images=tolerance.new_images and not declared and images is None,
+    )
+
+
+def _warn(sentence: str) -> None:
+    click.echo(f"referee: warning: {sentence}", err=True)
 
 
 def _digest(ground_truth: Path, images: Path | None) -> str:
@@ -95,9 +162,13 @@ def _digest(ground_truth: Path, images: Path | None) -> str:
     return hashlib.sha256(digest.encode() + images.read_bytes()).hexdigest()
 
 
+def _iou(evaluation: Evaluation) -> str:
+    return ".50:.95, counts at .50" if evaluation.iou is None else f"{evaluation.iou:g}"
+
+
 def _print_table(result: Result, truth: GroundTruth) -> None:
     evaluation = result.evaluation
-    table = Table(title=f"{evaluation.metric}, IoU {evaluation.iou:g}", title_justify="left")
+    table = Table(title=f"{evaluation.metric}, IoU {_iou(evaluation)}", title_justify="left")
     table.add_column("id", justify="right")
     table.add_column("category")
     for heading in ("objects", "found", "false", "AP"):
@@ -112,6 +183,8 @@ def _print_table(result: Result, truth: GroundTruth) -> None:
         f"mAP {evaluation.map:.5f}, the mean of {evaluation.categories_with_ground_truth} categories with "
         f"objects; {evaluation.detections} detections on {evaluation.images} images"
     )
+    for name, value in (evaluation.summary or {}).items():
+        console.print(f"{name} {'none' if value is None else f'{value:.5f}'}")
     if result.score is not None:
         console.print(f"score {format_score(result.score)} mAP/Wh with {result.energy_wh} Wh")
     console.print(f"signature {evaluation.signature}")

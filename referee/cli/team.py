@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import click
@@ -28,8 +29,8 @@ def team() -> None:
 @contest_folder
 def add(name: str, password_file: Path | None, folder: Path) -> None:
     """Register team NAME; the password comes from a file, $LPIRC_PASSWORD, or a prompt."""
-    if not name.strip():
-        raise RefereeError("team-name", "A team needs a name that is not blank.")
+    if not name.strip() or not name.isprintable():
+        raise RefereeError("team-name", "A team needs a name that is not blank and can be printed on a line.")
     with open_contest(folder) as contest:
         contest.store.add_team(name, hash_password(_password(password_file)), Clock().utc())
     click.echo(f"Registered {name}.")
@@ -69,6 +70,10 @@ def _password(file: Path | None) -> str:
             ) from error
     elif PASSWORD_VARIABLE in os.environ:
         password = os.environ[PASSWORD_VARIABLE]
+    elif not sys.stdin.isatty():
+        raise RefereeError(
+            "password-missing", f"There is no password: give --password-file, or set {PASSWORD_VARIABLE}."
+        )
     else:
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     if not password:

@@ -2,7 +2,24 @@
 
 from referee.scoring.columns import Detections
 from referee.scoring.contest_score import format_score, score
-from referee.scoring.evaluation import Counts, Evaluation, evaluate
-from referee.scoring.rules import METRICS
+from referee.scoring.curves import Curve, precision_recall_curves
+from referee.scoring.evaluation import evaluate
+from referee.scoring.result import Counts, Evaluation
+from referee.scoring.rules import COCO, METRICS, tolerance_of
+from referee.scoring.tolerance import STRICT, Tolerance
 
-__all__ = ["METRICS", "Counts", "Detections", "Evaluation", "evaluate", "format_score", "score"]
+__all__ = [
+    "COCO",
+    "METRICS",
+    "STRICT",
+    "Counts",
+    "Curve",
+    "Detections",
+    "Evaluation",
+    "Tolerance",
+    "evaluate",
+    "format_score",
+    "precision_recall_curves",
+    "score",
+    "tolerance_of",
+]

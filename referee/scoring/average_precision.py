@@ -7,6 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+ELEVEN_RECALLS = np.arange(11) * 0.1
+"""The doubles of MATLAB's `0:0.1:1`: .30000000000000004, .6000000000000001 and .7000000000000001 among them."""
+
 
 def best_precisions(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the monotone envelope (T,): by true positive, the best precision at its recall or above.
@@ -25,3 +28,14 @@ def area_under_envelope(ranks: NDArray[np.int64], objects: int) -> float:
     change the result.
     """
     return math.fsum(best_precisions(ranks).tolist()) / objects
+
+
+def eleven_points(ranks: NDArray[np.int64], objects: int) -> float:
+    """Return the mean over eleven recalls of the best precision there or above: the AP of VOC 2007.
+
+    A recall is compared with the doubles of MATLAB's `0:0.1:1`: exactly .3 does not reach .30000000000000004.
+    """
+    recall = np.arange(1, len(ranks) + 1) / objects
+    at = np.searchsorted(recall, ELEVEN_RECALLS)
+    reached = at[at < len(ranks)]
+    return math.fsum(best_precisions(ranks)[reached].tolist()) / len(ELEVEN_RECALLS)

@@ -13,13 +13,14 @@ class Detections:
     """Detections of one submission, as parallel numpy columns in order of arrival.
 
     `image` and `category` (M,) int64 ids; `confidence` (M,) float64; `boxes` (M, 4) float64 xmin, ymin, xmax,
-    ymax in inclusive pixels.
+    ymax in inclusive pixels; `coco_boxes` (M, 4) float64 x, y, w, h untouched, None where the source has corners.
     """
 
     image: NDArray[np.int64]
     category: NDArray[np.int64]
     confidence: NDArray[np.float64]
     boxes: NDArray[np.float64]
+    coco_boxes: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.image)

@@ -1,52 +1,40 @@
-"""From ground truth and detections to AP by category and mAP."""
+"""From ground truth and detections to AP by category and mAP, for the metrics of one IoU threshold."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from referee.errors import RefereeError
-from referee.scoring.average_precision import area_under_envelope
+from referee.scoring.coco import evaluate_coco
 from referee.scoring.columns import Detections
 from referee.scoring.groups import BLACKLISTED, Groups, group_objects
-from referee.scoring.matching import UNMATCHED, Pairs, assign_greedily, candidate_pairs, in_turn, joined
+from referee.scoring.matching import IGNORED, TRUE, Pairs, candidate_pairs, in_turn, joined
 from referee.scoring.ranking import by_category, true_positive_ranks
-from referee.scoring.rules import checked_iou, rule_named
+from referee.scoring.result import Counts, Evaluation, mean_of_scored
+from referee.scoring.rules import COCO, Rule, checked_iou, rule_named
 from referee.scoring.signature import signature
 from testsets.ground_truth import GroundTruth
+
+__all__ = ["Counts", "Evaluation", "evaluate"]
 
 _DETECTIONS_AT_ONCE = 1 << 14
 
 
-@dataclass(frozen=True)
-class Counts:
-    """One category's objects that count, detections that found one, and detections that did not."""
+@dataclass(frozen=True, eq=False)
+class CategoryRanks:
+    """A category's id, its `objects` that count, its detections `members` (M,) that count, in any order.
 
-    objects: int
-    true_positives: int
-    false_positives: int
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The outcome of a metric: `ap` and `counts` by category id, `map` their mean in 0..1, never NaN.
-
-    A category without ground truth has the AP None and is no part of the mean; without any the mean is 0.
+    `ranks` (T,) from 1 are those of the true positives among the members, by confidence.
     """
 
-    metric: str
-    iou: float
-    map: float
-    ap: dict[int, float | None]
-    counts: dict[int, Counts]
-    categories_with_ground_truth: int
-    images: int
-    detections: int
-    signature: str
+    id: int
+    objects: int
+    members: NDArray[np.integer]
+    ranks: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,33 +54,57 @@ def evaluate(
     blacklist: Iterable[tuple[int, int]] = (),
     ground_truth_digest: str | None = None,
 ) -> Evaluation:
-    """Score detections against the whole ground truth by the metric `lpirc` or `ilsvrc-det`.
+    """Score detections against the whole ground truth by one of METRICS.
 
     `iou` replaces the metric's threshold 0.5; `blacklist` holds (image id, category id) pairs whose
-    detections are ignored and whose objects do not count. Crowds are left out, difficult objects count.
-    `ground_truth_digest` goes into the signature. Raises `RefereeError` `unknown-metric`, `bad-iou`,
-    `unknown-image`, `unknown-category`, `not-finite`.
+    detections are ignored and whose objects do not count. Crowds are left out (but not by `coco`), difficult
+    objects count (but not for `voc-*`). `ground_truth_digest` goes into the signature. Raises `RefereeError`
+    `unknown-metric`, `bad-iou`, `unknown-image`, `unknown-category`, `not-finite`.
     """
+    if metric == COCO and iou is None:
+        _refuse_not_finite(detections)
+        return evaluate_coco(ground_truth, detections, blacklist, ground_truth_digest)
+    if metric == COCO:
+        raise RefereeError("bad-iou", "The metric coco has ten IoU thresholds of its own; give none.")
     rule = rule_named(metric)
     threshold = checked_iou(rule.iou if iou is None else iou)
     banned = frozenset(blacklist)
-    _refuse_not_finite(detections)
-    groups = group_objects(ground_truth, ~ground_truth.crowd, banned)
-    objects = ground_truth.boxes[groups.objects]
-    judged = _judge(detections, groups, objects, rule.thresholds(objects, threshold))
-    ap, counts = _by_category(judged, detections, groups)
-    scored = [value for value in ap.values() if value is not None]
+    ap: dict[int, float | None] = {}
+    counts: dict[int, Counts] = {}
+    for each in ranked_categories(ground_truth, detections, rule, threshold, banned):
+        ap[each.id] = rule.average(each.ranks, each.objects) if each.objects else None
+        counts[each.id] = Counts(each.objects, len(each.ranks), len(each.members) - len(each.ranks))
+    mean, scored = mean_of_scored(ap)
     return Evaluation(
         metric=metric,
         iou=threshold,
-        map=math.fsum(scored) / len(scored) if scored else 0.0,
+        map=mean,
         ap=ap,
         counts=counts,
-        categories_with_ground_truth=len(scored),
+        categories_with_ground_truth=scored,
         images=len(ground_truth.image_ids),
         detections=len(detections),
         signature=signature(metric, threshold, banned, ground_truth_digest),
     )
+
+
+def ranked_categories(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    rule: Rule,
+    threshold: float,
+    banned: frozenset[tuple[int, int]],
+) -> Iterator[CategoryRanks]:
+    """Match and rank by a rule and its threshold: every category in the order of the ids.
+
+    Raises `RefereeError` `unknown-image`, `unknown-category`, `not-finite`.
+    """
+    _refuse_not_finite(detections)
+    groups = group_objects(ground_truth, ~ground_truth.crowd, banned)
+    ignored = ground_truth.difficult[groups.objects] & rule.ignores_difficult
+    objects = ground_truth.boxes[groups.objects]
+    judged = _judge(detections, groups, objects, ignored, rule, rule.thresholds(objects, threshold))
+    return _by_category(judged, detections, groups, groups.counts(~ignored), rule)
 
 
 def _refuse_not_finite(detections: Detections) -> None:
@@ -102,9 +114,15 @@ def _refuse_not_finite(detections: Detections) -> None:
 
 
 def _judge(
-    detections: Detections, groups: Groups, objects: NDArray[np.float64], thresholds: NDArray[np.float64]
+    detections: Detections,
+    groups: Groups,
+    objects: NDArray[np.float64],
+    ignored: NDArray[np.bool_],
+    rule: Rule,
+    thresholds: NDArray[np.float64],
 ) -> _Judged:
     # In portions: the columns of one portion stay in the processor's cache, and memory stays small.
+    nowhere = len(groups.categories.ids)
     image = np.empty(len(detections), np.int32)
     category = np.empty(len(detections), np.int32)
     found: list[Pairs] = []
@@ -115,29 +133,23 @@ def _judge(
         group = groups.at(images, categories)
         found.extend(candidate_pairs(detections, first, group, groups, objects, thresholds))
         image[part] = images
-        category[part] = np.where(group == BLACKLISTED, len(groups.per_category), categories)
-    return _Judged(image, category, _found_an_object(found, detections, len(objects)))
-
-
-def _found_an_object(portions: list[Pairs], detections: Detections, objects: int) -> NDArray[np.bool_]:
-    pairs = joined(portions)
-    portions.clear()  # or all pairs would be held three times
-    pairs = in_turn(pairs, detections.confidence)
-    found: NDArray[np.bool_] = assign_greedily(pairs, len(detections), objects) != UNMATCHED
-    return found
+        category[part] = np.where(group == BLACKLISTED, nowhere, categories)
+    pairs = joined(found)
+    found.clear()  # or all pairs would be held three times
+    outcome = rule.outcomes(in_turn(pairs, detections.confidence), len(detections), ignored)
+    category[outcome == IGNORED] = nowhere
+    return _Judged(image, category, outcome == TRUE)
 
 
 def _by_category(
-    judged: _Judged, detections: Detections, groups: Groups
-) -> tuple[dict[int, float | None], dict[int, Counts]]:
-    categories = len(groups.per_category)
+    judged: _Judged, detections: Detections, groups: Groups, objects: NDArray[np.int64], rule: Rule
+) -> Iterator[CategoryRanks]:
+    categories = len(objects)
     sizes = np.bincount(judged.category, minlength=categories + 1)[:categories]
-    order = by_category(judged.image, judged.category, len(groups.images.ids), categories + 1)
-    ap: dict[int, float | None] = {}
-    counts: dict[int, Counts] = {}
+    image = judged.image if rule.ties_by_image else None
+    order = by_category(image, judged.category, len(groups.images.ids), categories + 1)
     ranks_by_category = true_positive_ranks(detections.confidence, judged.is_true, order, sizes)
-    rows = zip(groups.categories.ids, groups.per_category, sizes, ranks_by_category, strict=True)
-    for category, objects, size, ranks in rows:
-        ap[int(category)] = area_under_envelope(ranks, int(objects)) if objects else None
-        counts[int(category)] = Counts(int(objects), len(ranks), int(size) - len(ranks))
-    return ap, counts
+    ends = np.cumsum(sizes)
+    columns = (groups.categories.ids.tolist(), objects.tolist(), ends - sizes, ends, ranks_by_category)
+    for category, count, start, end, ranks in zip(*columns, strict=True):
+        yield CategoryRanks(category, count, order[start:end], ranks)

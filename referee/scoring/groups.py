@@ -70,6 +70,12 @@ class Groups:
     blacklisted: Ints
     table: NDArray[np.int32] | None
 
+    def counts(self, which: NDArray[np.bool_]) -> Ints:
+        """Return how many of the sorted objects that are marked (G,) each category (K,) has."""
+        width = len(self.categories.ids)
+        places = np.repeat(self.keys % max(width, 1), np.diff(self.starts))
+        return np.bincount(places[which], minlength=width)
+
     def at(self, image: Ints, category: Ints) -> NDArray[np.integer]:
         """Return the group (M,) at places (M,) of images and categories, or NO_OBJECTS, or BLACKLISTED."""
         keys = image * len(self.categories.ids) + category

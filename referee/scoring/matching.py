@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,6 +18,9 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 UNMATCHED = -1
+
+FALSE, TRUE, IGNORED = 0, 1, 2
+"""What becomes of a detection."""
 
 _PAIRS_AT_ONCE = 1 << 15
 
@@ -49,8 +52,26 @@ def candidate_pairs(
 ) -> Iterator[Pairs]:
     """Return the pairs of the detections `first` .. `first + len(group) - 1`, whose groups are given.
 
-    `objects` (G, 4) and `thresholds` (G,) belong to the sorted objects. Pairs are made in portions, so that a
-    crowded image costs time, not memory.
+    `objects` (G, 4) and `thresholds` (G,) belong to the sorted objects; corners are inclusive.
+    """
+
+    def overlap(rows: Ints, columns: Ints) -> Floats:
+        return overlaps(detections.boxes[rows], objects[columns])
+
+    return pairs_above(group, first, groups, overlap, thresholds)
+
+
+def pairs_above(
+    group: NDArray[np.integer],
+    first: int,
+    groups: Groups,
+    overlap: Callable[[Ints, Ints], Floats],
+    thresholds: Floats,
+) -> Iterator[Pairs]:
+    """Return the pairs, as `candidate_pairs` does, by any kind of overlap.
+
+    `overlap` tells that of detections (P,) and sorted objects (P,), by index; `thresholds` (G,) belong to the
+    sorted objects. Pairs are made in portions, so that a crowded image costs time, not memory.
     """
     hit = np.flatnonzero(group >= 0)
     starts = groups.starts[group[hit]]
@@ -64,9 +85,9 @@ def candidate_pairs(
         rows = np.repeat(hit[low:high] + first, size)
         within = np.arange(len(rows)) - np.repeat(np.cumsum(size) - size, size)
         columns = np.repeat(starts[low:high], size) + within
-        overlap = overlaps(detections.boxes[rows], objects[columns])
-        passed = np.flatnonzero((overlap >= thresholds[columns]) & (overlap > 0))
-        yield Pairs(rows[passed].astype(np.int32), columns[passed].astype(np.int32), overlap[passed])
+        shared = overlap(rows, columns)
+        passed = np.flatnonzero((shared >= thresholds[columns]) & (shared > 0))
+        yield Pairs(rows[passed].astype(np.int32), columns[passed].astype(np.int32), shared[passed])
 
 
 def joined(portions: Sequence[Pairs]) -> Pairs:
@@ -94,8 +115,36 @@ def in_turn(pairs: Pairs, confidence: Floats) -> Pairs:
     return pairs.take(order)
 
 
-def assign_greedily(pairs: Pairs, detections: int, objects: int) -> NDArray[np.int32]:
+def best_of_free(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> NDArray[np.int8]:
+    """Return what becomes of each detection (detections,) by the rule of ILSVRC; none is IGNORED.
+
+    `pairs` are `in_turn`; of `ignored` (G,) only the length counts.
+    """
+    found = assign_greedily(pairs, detections, len(ignored)) != UNMATCHED
+    return np.where(found, np.int8(TRUE), np.int8(FALSE))
+
+
+def best_of_all(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> NDArray[np.int8]:
+    """Return what becomes of each detection (detections,) by the rule of VOC; `pairs` are `in_turn`.
+
+    A detection wants the object that it overlaps best, taken or not. If that is `ignored` (G,), so is the
+    detection; else the first that wants an object finds it, and all others are false.
+    """
+    outcome = np.full(detections, FALSE, np.int8)
+    wanted = pairs.take(_is_best(pairs))
+    outcome[wanted.detection[ignored[wanted.object]]] = IGNORED
+    wanted = wanted.take(~ignored[wanted.object])
+    _, first = np.unique(wanted.object, return_index=True)
+    outcome[wanted.detection[first]] = TRUE
+    return outcome
+
+
+def assign_greedily(
+    pairs: Pairs, detections: int, objects: int, crowd: NDArray[np.bool_] | None = None
+) -> NDArray[np.int32]:
     """Return the object (detections,) that each detection takes, or UNMATCHED; `pairs` are `in_turn`.
+
+    A `crowd` (objects,) may be taken again and again.
 
     The rule of ILSVRC: in turn, a detection takes the best-overlapping object that is not yet taken. Instead
     of one detection after the other, every round settles all detections whose best free object no earlier
@@ -107,9 +156,18 @@ def assign_greedily(pairs: Pairs, detections: int, objects: int) -> NDArray[np.i
     while len(pairs.detection):
         places = np.arange(len(pairs.detection), dtype=np.int32)
         first_claim[pairs.object[::-1]] = places[::-1]  # the last write stays: the earliest claim
-        is_best = np.append(True, pairs.detection[1:] != pairs.detection[:-1])
-        settled = pairs.take(is_best & (first_claim[pairs.object] == places))
+        unrivalled = first_claim[pairs.object] == places
+        if crowd is not None:
+            unrivalled |= crowd[pairs.object]
+        settled = pairs.take(_is_best(pairs) & unrivalled)
         taken_by[settled.detection] = settled.object
-        free[settled.object] = False
+        free[settled.object] = False if crowd is None else crowd[settled.object]
         pairs = pairs.take(free[pairs.object] & (taken_by[pairs.detection] == UNMATCHED))
     return taken_by
+
+
+def _is_best(pairs: Pairs) -> NDArray[np.bool_]:
+    """Tell of pairs that are `in_turn` which is the first of its detection."""
+    is_best = np.ones(len(pairs.detection), np.bool_)
+    np.not_equal(pairs.detection[1:], pairs.detection[:-1], out=is_best[1:])
+    return is_best

@@ -45,3 +45,26 @@ def object_thresholds(boxes: Floats, iou: float) -> Floats:
     width = boxes[:, 2] - boxes[:, 0] + 1
     height = boxes[:, 3] - boxes[:, 1] + 1
     return np.minimum(iou, width * height / ((width + PIXEL_TOLERANCE) * (height + PIXEL_TOLERANCE)))
+
+
+def coco_overlaps(detected: Floats, objects: Floats, crowd: NDArray[np.bool_]) -> Floats:
+    """Return the overlap (M,) of COCO boxes x, y, w, h (M, 4) with objects, of which `crowd` (M,) are crowds.
+
+    That is intersection over union, for a crowd intersection over the detection. Every operation is done in the
+    order of pycocotools (`bbIou` in maskApi.c).
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = _shared_side(detected, objects, 0)
+        height = _shared_side(detected, objects, 1)
+        shared = width * height
+        own = detected[:, 2] * detected[:, 3]
+        union = np.where(crowd, own, own + objects[:, 2] * objects[:, 3] - shared)
+        meet = (width > 0) & (height > 0)
+        overlap: Floats = np.divide(shared, union, out=np.zeros(len(shared)), where=meet)
+    return overlap
+
+
+def _shared_side(detected: Floats, objects: Floats, axis: int) -> Floats:
+    far = np.minimum(detected[:, axis + 2] + detected[:, axis], objects[:, axis + 2] + objects[:, axis])
+    shared: Floats = far - np.maximum(detected[:, axis], objects[:, axis])
+    return shared

@@ -13,9 +13,11 @@ Ints = NDArray[np.int64]
 Order = NDArray[np.integer]
 
 
-def by_category(image: NDArray[np.int32], category: NDArray[np.int32], images: int, categories: int) -> Order:
-    """Order (M,) of detections by category place, then image place, then arrival."""
-    if (image[1:] >= image[:-1]).all():
+def by_category(
+    image: NDArray[np.int32] | None, category: NDArray[np.int32], images: int, categories: int
+) -> Order:
+    """Order (M,) of detections by category place, then image place (None: it does not matter), then arrival."""
+    if image is None or (image[1:] >= image[:-1]).all():
         return ascending_codes(category, categories)
     order = ascending_codes(image, images).astype(np.int32)  # half the memory while the second order is made
     return order[ascending_codes(category[order], categories)]
@@ -27,7 +29,7 @@ def true_positive_ranks(
     """Ascending ranks from 1 of the true positives of each category in turn.
 
     `order` is that of `by_category`, `sizes` (K,) the detections that count in each category. The list of a
-    category runs by confidence, highest first; equal confidences by image id, then arrival.
+    category runs by confidence, highest first; equal confidences keep the given order.
     """
     ends = np.cumsum(sizes)
     for start, end in zip(ends - sizes, ends, strict=True):

@@ -4,46 +4,83 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from referee.errors import RefereeError
+from referee.scoring.average_precision import area_under_envelope, eleven_points
+from referee.scoring.matching import Pairs, best_of_all, best_of_free
 from referee.scoring.overlap import object_thresholds
+from referee.scoring.tolerance import STRICT, Tolerance
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A metric: its usual IoU, and the overlap (G,) it asks of each object, from boxes (G, 4) and the IoU."""
-
-    name: str
-    iou: float
-    thresholds: Callable[[Floats, float], Floats]
 
 
 def _same_for_all(boxes: Floats, iou: float) -> Floats:
     return np.full(len(boxes), iou)
 
 
+@dataclass(frozen=True)
+class Rule:
+    """A metric with one IoU threshold: what differs between those that share overlaps, order and counting.
+
+    `iou` is the usual threshold; `thresholds` tells the overlap (G,) asked of each object, from boxes (G, 4)
+    and the IoU; `outcomes` what becomes of each detection, from pairs, the number of detections and the
+    ignored objects; `average` the AP from ranks of true positives and the number of objects.
+
+    `ignores_difficult`: difficult objects do not count, and neither do detections of them.
+    `ties_by_image`: of equal confidences the lower image id comes first, whatever arrived first.
+    `tolerance` is what its official program takes; the contest's own rule has none and takes nothing.
+    """
+
+    name: str
+    iou: float = 0.5
+    thresholds: Callable[[Floats, float], Floats] = _same_for_all
+    outcomes: Callable[[Pairs, int, NDArray[np.bool_]], NDArray[np.int8]] = best_of_free
+    average: Callable[[NDArray[np.int64], int], float] = area_under_envelope
+    ignores_difficult: bool = False
+    ties_by_image: bool = True
+    tolerance: Tolerance = STRICT
+
+
+_OFFICIAL = Tolerance(inverted_boxes=True, new_categories=True)
+_VOC = Rule(
+    "voc-area",
+    outcomes=best_of_all,
+    ignores_difficult=True,
+    ties_by_image=False,
+    tolerance=Tolerance(inverted_boxes=True, new_categories=True, new_images=True),
+)
+
 RULES = {
     rule.name: rule
     for rule in (
         # Alyamkin et al., "2018 Low-Power Image Recognition Challenge" and DATE 2018: at least 50 % overlap.
-        Rule("lpirc", 0.5, _same_for_all),
+        Rule("lpirc"),
         # ILSVRC development kit, eval_detection.m: small objects ask for less.
-        Rule("ilsvrc-det", 0.5, object_thresholds),
+        Rule("ilsvrc-det", thresholds=object_thresholds, tolerance=_OFFICIAL),
+        # VOC development kits, VOCevaldet.m: of 2011 (area) and of 2007 (eleven points).
+        _VOC,
+        replace(_VOC, name="voc-11", average=eleven_points),
     )
 }
 
-METRICS = tuple(RULES)
+COCO = "coco"
+"""The metric of ten IoU thresholds, which has no rule of this kind."""
+
+METRICS = (*RULES, COCO)
 """The names of the metrics that `evaluate` knows."""
 
 
+def tolerance_of(metric: str) -> Tolerance:
+    """Return what a metric takes of detections. Raises `RefereeError` `unknown-metric`."""
+    return _OFFICIAL if metric == COCO else rule_named(metric).tolerance
+
+
 def rule_named(metric: str) -> Rule:
-    """Return the rule of a metric. Raises `RefereeError` `unknown-metric`."""
+    """Return the rule of a metric with one threshold. Raises `RefereeError` `unknown-metric`."""
     if metric not in RULES:
         known = ", ".join(METRICS)
         raise RefereeError("unknown-metric", f"There is no metric {metric!r}; choose one of {known}.")

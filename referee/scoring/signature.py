@@ -12,14 +12,23 @@ DIGEST_LENGTH = 12
 """Hexadecimal digits of a digest that a signature shows."""
 
 
-def signature(metric: str, iou: float, blacklist: Iterable[tuple[int, int]], ground_truth: str | None) -> str:
+def signature(
+    metric: str,
+    iou: float | str,
+    blacklist: Iterable[tuple[int, int]],
+    ground_truth: str | None,
+    engine: str | None = None,
+) -> str:
     """One line such as `lpirc|iou:0.5|blacklist:none|gt:9f86d081|v:0.1.0`, in the manner of sacrebleu.
 
-    `ground_truth` is the caller's digest of the ground truth; the part is left out without one.
+    `ground_truth` is the caller's digest of the ground truth, `engine` the program that computed the number if
+    it is not this one; their parts are left out without them.
     """
-    parts = [metric, f"iou:{iou!r}", f"blacklist:{_blacklist(blacklist)}"]
+    parts = [metric, f"iou:{iou}", f"blacklist:{_blacklist(blacklist)}"]
     if ground_truth is not None:
         parts.append(f"gt:{ground_truth[:DIGEST_LENGTH]}")
+    if engine is not None:
+        parts.append(f"engine:{engine}")
     return "|".join([*parts, f"v:{VERSION}"])
 
 

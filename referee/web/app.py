@@ -14,14 +14,10 @@ from referee.web import problems
 from referee.web.images import ImageFiles
 from referee.web.state import EXTENSION, WebState
 
-# A body of a million text rows fits; nobody needs more in one.
-LARGEST_BODY_BYTES = 64 * 2**20
-
 
 def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     """The WSGI app that serves `contest`, whose runs `control` owns."""
     app = Flask("referee", static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY_BYTES
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.extensions[EXTENSION] = WebState(
         contest=contest,

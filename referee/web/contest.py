@@ -13,8 +13,11 @@ from referee.errors import RefereeError
 from referee.live_run import LiveRun
 from referee.records import RunState
 from referee.web.auth import current_session, issue_token, require_password
+from referee.web.bodies import read_body, read_texts
 from referee.web.state import web_state
 from referee.window import phase_at, remaining_s
+
+LONGEST_KEY = 200
 
 blueprint = Blueprint("contest", __name__, url_prefix="/v1")
 
@@ -31,7 +34,7 @@ def health() -> Response:
 @blueprint.post("/session")
 def log_in() -> tuple[Response, int]:
     """Open the team's run, or give back the session of the open one."""
-    team, password = _credentials()
+    team, password = read_texts("team", "password")
     require_password(team, password)
     state = web_state()
     live = state.control.login(team)
@@ -103,7 +106,7 @@ def image(number: str) -> Response:
 def detections() -> tuple[Response, int]:
     """Rows of detections; the answer means that they are on disk."""
     live = _live_run()
-    body = request.get_data(cache=False)
+    body, key = read_body(), _idempotency_key()
     categories = web_state().contest.test_set.categories
     parse = partial(
         parse_detections,
@@ -111,7 +114,7 @@ def detections() -> tuple[Response, int]:
         images=live.run.images,
         category_ids=np.array([one.id for one in categories], dtype=np.int64),
     )
-    post = live.take_post(body, request.headers.get("Idempotency-Key"), parse)
+    post = live.take_post(body, key, parse)
     return jsonify(accepted=post.row_count, received_total=post.received_total, sha256=post.sha256), 202
 
 
@@ -135,11 +138,9 @@ def _follow(live: LiveRun) -> None:
     g.live = live
 
 
-def _credentials() -> tuple[str, str]:
-    body = request.get_json(silent=True)
-    if not isinstance(body, dict):
-        raise RefereeError("bad-json", 'Log in with a JSON body: {"team": "...", "password": "..."}.')
-    team, password = body.get("team"), body.get("password")
-    if not (isinstance(team, str) and isinstance(password, str)):
-        raise RefereeError("bad-json", "The log-in needs team and password, both as texts.")
-    return team, password
+def _idempotency_key() -> str | None:
+    key = request.headers.get("Idempotency-Key")
+    # The server in front of us hands on an empty text for a header that is not ASCII.
+    if key is not None and not 1 <= len(key) <= LONGEST_KEY:
+        raise RefereeError("bad-request", f"An Idempotency-Key has 1 to {LONGEST_KEY} ASCII characters.")
+    return key

@@ -9,7 +9,10 @@ from flask import Blueprint, Response, jsonify, request
 
 from referee.errors import RefereeError
 from referee.records import RunState
+from referee.web.bodies import read_texts
 from referee.web.state import web_state
+
+LARGEST_NUMBER = 2**63 - 1  # what the database can look for
 
 blueprint = Blueprint("operator", __name__, url_prefix="/operator")
 
@@ -28,12 +31,12 @@ def arm() -> tuple[Response, int]:
     """Arm a run for a team at a station: the only station, when none is named."""
     state = web_state()
     stations = state.contest.config.stations
-    station = _text("station", default=stations[0].name if len(stations) == 1 else None)
-    run = state.control.arm(_text("team"), station)
+    only = stations[0].name if len(stations) == 1 else None
+    run = state.control.arm(*read_texts("team", station=only))
     return jsonify(asdict(run)), 201
 
 
-@blueprint.post("/runs/<int:number>/close")
+@blueprint.post(f"/runs/<int(max={LARGEST_NUMBER}):number>/close")
 def close(number: int) -> Response:
     """Close an open run now."""
     run = web_state().contest.store.run(number)
@@ -42,15 +45,8 @@ def close(number: int) -> Response:
     return jsonify(asdict(web_state().control.close(number, "operator")))
 
 
-@blueprint.post("/runs/<int:number>/void")
+@blueprint.post(f"/runs/<int(max={LARGEST_NUMBER}):number>/void")
 def void(number: int) -> Response:
     """Take a run out of the contest, with the reason."""
-    return jsonify(asdict(web_state().control.void(number, _text("reason"))))
-
-
-def _text(key: str, default: str | None = None) -> str:
-    body = request.get_json(silent=True)
-    value = body.get(key, default) if isinstance(body, dict) else default
-    if not isinstance(value, str) or not value.strip():
-        raise RefereeError("bad-json", f"The JSON body needs {key!r} as a text.")
-    return value
+    (reason,) = read_texts("reason")
+    return jsonify(asdict(web_state().control.void(number, reason)))

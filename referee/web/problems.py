@@ -17,18 +17,24 @@ MEDIA_TYPE = "application/problem+json"
 STATUS_OF_CODE = {
     "bad-json": 400,
     "bad-request": 400,
+    "body-cut-off": 400,
     "bad-credentials": 401,
     "token-missing": 401,
     "bad-token": 401,
     "token-expired": 401,
     "image-unknown": 404,
+    "run-unknown": 404,
+    "station-unknown": 404,
+    "team-unknown": 404,
     "not-found": 404,
     "method-not-allowed": 405,
     "not-armed": 409,
     "station-busy": 409,
+    "team-busy": 409,
     "window-closed": 409,
     "run-state": 409,
     "key-reused": 409,
+    "length-missing": 411,
     "too-large": 413,
     "unsupported-media-type": 415,
     "bad-rows": 422,
@@ -36,11 +42,10 @@ STATUS_OF_CODE = {
     "storage-failed": 503,
     "testset-changed": 503,
 }
-CODE_OF_STATUS = {
-    404: "not-found",
-    405: "method-not-allowed",
-    413: "too-large",
-    415: "unsupported-media-type",
+CODE_OF_STATUS = {404: "not-found", 405: "method-not-allowed"}
+SENTENCE_OF_STATUS = {
+    404: "There is nothing at this address.",
+    405: "This address does not take this method; the header Allow names those it takes.",
 }
 
 
@@ -76,7 +81,8 @@ def _meter_error(error: MeterError) -> Response:
 
 def _http_error(error: HTTPException) -> Response:
     status = error.code or 500
-    answer = problem(status, CODE_OF_STATUS.get(status, "bad-request"), error.description or error.name)
+    sentence = SENTENCE_OF_STATUS.get(status) or error.description or error.name
+    answer = problem(status, CODE_OF_STATUS.get(status, "bad-request"), sentence)
     if error.get_response().headers.get("Allow"):
         answer.headers["Allow"] = error.get_response().headers["Allow"]
     return answer

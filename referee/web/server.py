@@ -1,7 +1,8 @@
 """The production server: one Granian worker process that owns the runs of one contest.
 
-The worker is one process because a run's clock, meter and admission have one owner. Should its parent die without a
-word, it ends too: a new server then takes up the open runs from the database.
+The worker is one process because a run's clock, meter and admission have one owner. Should it die, its parent starts
+another one, which takes up the open runs from the database. Should the parent die without a word, the worker ends too,
+and the next `referee serve` takes them up.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ import os
 import signal
 import socket
 import ssl
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import IO
 
 from flask import Flask
-from granian import Granian
-from granian.constants import Interfaces
+from granian.constants import Interfaces, SSLProtocols
 from granian.log import LogLevels
+from granian.server.mp import MPServer as Server
 
 from referee.clock import Clock
 from referee.contest import SERVER_NAME, Contest, open_contest, require_unchanged
@@ -35,8 +37,14 @@ from referee.runs import RunControl
 from referee.web.app import create_app
 
 LOCK_NAME = ".lock"
-LOCK_PATIENCE_S = 3.0
-BLOCKING_THREADS = 32
+STOP_PATIENCE_S = 3  # for answers under way; a client that stalls in mid-request is then cut off
+LOCK_PATIENCE_S = STOP_PATIENCE_S + 3.0  # for what is left of a server that was killed
+BUSY_PATIENCE_S = 1.0  # for one that is just ending
+# A client that stalls in mid-body holds a thread for as long as its connection lasts. Threads start when needed.
+BLOCKING_THREADS = 256
+RESPAWN_S = 0.1
+# A board that loses its power in mid-body says nothing; so that its thread comes free, such a silence is probed.
+SILENCE_S, PROBE_S, PROBES = 15, 5, 3
 READY_PATIENCE_S = 30.0
 LOGGING = {
     "version": 1,
@@ -70,35 +78,51 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
 
     With `parent`, a process id, the server ends when that process does.
 
-    Raises RefereeError `port-busy`, `port-refused`, `host-unknown`, `contest-busy`, `server-failed`, and what
-    `open_contest` and `require_unchanged` raise.
+    Raises RefereeError `port-busy`, `port-refused`, `host-unknown`, `tls-refused`, `contest-busy`, `server-failed`,
+    and what `open_contest` and `require_unchanged` raise.
     """
     with open_contest(folder) as contest:
         require_unchanged(contest.test_set)
-    listen = _with_free_port(listen)
+    _check_tls(listen)
     with _sole_server(folder):
-        server = Granian(
-            "referee.web",
-            address=listen.host,
-            port=listen.port,
-            interface=Interfaces.WSGI,
-            workers=1,
-            blocking_threads=BLOCKING_THREADS,
-            log_level=LogLevels.error,
-            log_dictconfig=LOGGING,
-            ssl_cert=listen.tls_cert,
-            ssl_key=listen.tls_key,
-            process_name=None,
-        )
+        listen = _with_free_port(listen)
+        server = _server(listen)
         try:
             server.serve(
                 target_loader=partial(_load_worker, folder, listen, on_ready, parent), wrap_loader=False
             )
         except SystemExit as stop:
-            if stop.code:
+            # When Ctrl-C reaches the worker first, Granian takes that for a failure of its own.
+            if stop.code and not server.interrupt_signal:
                 raise RefereeError(
                     "server-failed", "The server's worker process ended by itself; see above."
                 ) from stop
+        finally:
+            (folder / SERVER_NAME).unlink(missing_ok=True)
+
+
+def _server(listen: Listen) -> Server:
+    server = Server(
+        "referee.web",
+        address=listen.host,
+        port=listen.port,
+        interface=Interfaces.WSGI,
+        workers=1,
+        blocking_threads=BLOCKING_THREADS,
+        respawn_failed_workers=True,
+        respawn_interval=RESPAWN_S,
+        workers_kill_timeout=STOP_PATIENCE_S,
+        log_level=LogLevels.error,
+        log_dictconfig=LOGGING,
+        ssl_cert=listen.tls_cert,
+        ssl_key=listen.tls_key,
+        ssl_protocol_min=SSLProtocols.tls12,  # old boards
+        process_name=None,
+    )
+    # Granian would start a second worker beside the first, and a run has one owner. A terminal that goes away is no
+    # reason to end a contest either.
+    server.on_startup(partial(signal.signal, signal.SIGHUP, signal.SIG_IGN))
+    return server
 
 
 def _load_worker(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent: int | None) -> Flask:
@@ -123,6 +147,9 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
+        clock = Clock()
+        clock.wait(threading.Event(), clock.monotonic_s() + STOP_PATIENCE_S)
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _end_after(process: int) -> None:
@@ -149,9 +176,21 @@ def _announce(listen: Listen, contest: Contest, on_ready: Callable[[str], None])
         if clock.monotonic_s() > deadline_s:
             return
         clock.wait(nobody, clock.monotonic_s() + 0.02)
+    _probe_silent_clients(listen.port)
     (contest.folder / SERVER_NAME).write_text(listen.url + "\n")
     images, window_s = len(contest.test_set.images), contest.config.window_s
     on_ready(f"Serving {contest.config.name} at {listen.url} ({images} images, window {window_s} s)")
+
+
+def _probe_silent_clients(port: int) -> None:
+    """Keep-alive for every connection that is accepted from now on: on Linux it takes after the listening socket."""
+    for entry in Path("/proc/self/fd").iterdir() if sys.platform == "linux" else ():
+        with suppress(OSError), socket.socket(fileno=os.dup(int(entry.name))) as ours:
+            if ours.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) and ours.getsockname()[1] == port:
+                ours.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+                ours.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENCE_S)
+                ours.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, PROBE_S)
+                ours.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, PROBES)
 
 
 def _answers(listen: Listen) -> bool:
@@ -177,18 +216,32 @@ def _with_free_port(listen: Listen) -> Listen:
 
     Granian binds with SO_REUSEPORT: without this check a second server would silently share the first one's port.
     """
-    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((listen.host, listen.port))
-        except (OSError, OverflowError) as error:
-            raise _bind_error(listen, error) from error
-        port = int(probe.getsockname()[1])
-    return Listen(listen.host, port, listen.tls_cert, listen.tls_key)
+    try:
+        family, _, _, _, place = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(place)
+            host, port = probe.getsockname()[:2]
+    except (OSError, UnicodeError) as error:
+        raise _bind_error(listen, error) from error
+    return replace(listen, host=host, port=port)
 
 
-def _bind_error(listen: Listen, error: OSError | OverflowError) -> RefereeError:
+def _check_tls(listen: Listen) -> None:
+    """Raise RefereeError `tls-refused` for a certificate and key that do not work."""
+    if listen.tls_cert is None:
+        return
+    try:
+        # An empty password, so that a locked key is refused instead of asked about.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(listen.tls_cert, listen.tls_key, password="")
+    except (OSError, ValueError) as error:
+        raise RefereeError(
+            "tls-refused",
+            f"{listen.tls_cert} and {listen.tls_key} are no certificate and its unlocked key in PEM form ({error}).",
+        ) from error
+
+
+def _bind_error(listen: Listen, error: OSError | UnicodeError) -> RefereeError:
     number = getattr(error, "errno", None)
     if number == errno.EADDRINUSE:
         return RefereeError(
@@ -204,22 +257,32 @@ def _bind_error(listen: Listen, error: OSError | OverflowError) -> RefereeError:
 @contextmanager
 def _sole_server(folder: Path) -> Iterator[None]:
     """Hold the contest's lock, so that two servers never own the same runs."""
-    with (folder / LOCK_NAME).open("w") as lock:
+    with (folder / LOCK_NAME).open("a+") as lock:
         _lock(lock, folder)
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
         yield
 
 
 def _lock(lock: IO[str], folder: Path) -> None:
     clock, nobody = Clock(), threading.Event()
-    give_up_s = clock.monotonic_s() + LOCK_PATIENCE_S
+    start_s = clock.monotonic_s()
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if clock.monotonic_s() > give_up_s:
+            if clock.monotonic_s() - start_s > (BUSY_PATIENCE_S if _holder_lives(lock) else LOCK_PATIENCE_S):
                 raise RefereeError(
                     "contest-busy", f"{folder} is being served already; stop that server first."
                 ) from None
             clock.wait(nobody, clock.monotonic_s() + 0.05)
         else:
             return
+
+
+def _holder_lives(lock: IO[str]) -> bool:
+    """Whether the server that took the lock still exists, not only a worker that has yet to notice its death."""
+    lock.seek(0)
+    holder = lock.read()
+    return holder.isdigit() and _exists(int(holder))

@@ -30,7 +30,7 @@ def refused(link: Link, message: str = "*IDN?") -> str:
 def test_messages_go_and_answers_come(link: Any) -> None:
     opened, _ = link
     opened.write(":COMMUNICATE:HEADER OFF")
-    assert opened.query("*IDN?") == "YOKOGAWA,WT310,C2PH13047V,F1.03"
+    assert opened.query("*IDN?") == "YOKOGAWA,WT310,SIMULATED,F1.03"
 
 
 def test_nobody_listening_is_unreachable_at_once() -> None:

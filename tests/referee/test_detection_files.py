@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.detection_files import HEADER, read_blacklist, read_detections
+from referee.detection_files import HEADER, read_blacklist, read_detections, read_submission
 from referee.errors import RefereeError
-from referee.scoring import Detections
+from referee.scoring import Detections, Tolerance
 from tests.referee.scoring import oracle
 
 TRUTH = replace(
@@ -183,6 +183,39 @@ def test_what_coco_results_lack_is_named(tmp_path: Path) -> None:
     entries = [{key: value for key, value in ENTRY.items() if key != missing} for missing in ENTRY]
     listed: Any = refusal(tmp_path, [*entries, 7], "found.json").facts["problems"]
     assert [problem["problem"].split()[0].strip("'") for problem in listed] == [*ENTRY, "7"]
+
+
+ANYTHING = Tolerance(inverted_boxes=True, new_categories=True, new_images=True)
+
+
+def test_what_is_tolerated_completes_the_ground_truth(tmp_path: Path) -> None:
+    rows = [f"4,9,{NUMBERS}", f"1,1,{NUMBERS}", "4,1,0.5,3,1,2,2", f"0,9.0,{NUMBERS}"]
+    taken = read_submission(write(tmp_path, "\n".join([HEADER, *rows])), PLAIN, ANYTHING)
+    assert pairs(taken.detections) == [(4, 9), (1, 1), (4, 1), (0, 9)]
+    assert taken.ground_truth.image_ids.tolist() == [0, 1, 2, 4, 5, 20180000001]
+    assert taken.ground_truth.image_names == ("", "a.jpg", "b.jpg", "", "c.jpg", "")
+    assert taken.ground_truth.category_names == ("person", "traffic light", "7th", "9")
+    assert [warning.split(": ")[1] for warning in taken.warnings] == ["line 2", "line 2", "line 4"]
+    assert [warning.split("(")[-1] for warning in taken.warnings] == [
+        "3 rows of this kind)",
+        "2 rows of this kind)",
+        "1 row of this kind)",
+    ]
+
+
+def test_coco_results_are_tolerated_alike_and_keep_their_boxes(tmp_path: Path) -> None:
+    odd = {**ENTRY, "category_id": 9, "bbox": [4, 4, -2, 3]}
+    taken = read_submission(write(tmp_path, [ENTRY, odd], "found.json"), PLAIN, ANYTHING)
+    assert taken.detections.coco_boxes is not None
+    assert taken.detections.coco_boxes.tolist() == [[1.5, 2, 10, 20.5], [4, 4, -2, 3]]
+    assert taken.ground_truth.category_ids.tolist() == [1, 2, 7, 9]
+    assert [warning.split(": ")[1] for warning in taken.warnings] == ["line 2", "line 2"]
+
+
+@pytest.mark.parametrize("row", ["1.5,1", "d,1", "1,cat", "1,9007199254740994", "inf,1"])
+def test_only_whole_numbers_are_new_ids(tmp_path: Path, row: str) -> None:
+    with pytest.raises(RefereeError, match=r"line 2: .* is unknown"):
+        read_submission(write(tmp_path, f"{HEADER}\n{row},{NUMBERS}"), PLAIN, ANYTHING)
 
 
 def test_twenty_problems_are_told_and_all_counted(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,161 @@ def test_failures_are_one_line_on_stderr(files: list[str], options: list[str], w
     assert (result.exit_code, result.stdout) == (1, "")
     assert words in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+INVERTED = "1,1,0.3,5,5,4,9\n"
+NEW_CATEGORY = "1,3,0.9,1,1,2,2\n1,8.0,0.9,1,1,2,2\n"
+NEW_IMAGE = "9,1,0.9,1,1,2,2\n"
+OFFICIAL = ["ilsvrc-det", "voc-area", "voc-11", "coco"]
+INVERTED_WORDS = "line 5: the box 5, 5, 4, 9 is inverted; scored as it stands"
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (INVERTED, "is inverted"),
+        (NEW_CATEGORY, "category '3' is unknown"),
+        (NEW_IMAGE, "image '9' is unknown"),
+    ],
+)
+def test_the_contest_s_own_rule_takes_nothing_odd(
+    files: list[str], tmp_path: Path, rows: str, words: str
+) -> None:
+    result = call(files[0], write(tmp_path, "odd.csv", FOUND + rows), "--json")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "odd.csv: line 5: " in result.stderr
+    assert words in result.stderr
+
+
+@pytest.mark.parametrize("metric", OFFICIAL)
+def test_official_metrics_take_what_their_programs_take_and_say_so(
+    files: list[str], tmp_path: Path, metric: str
+) -> None:
+    odd = write(tmp_path, "odd.csv", FOUND + INVERTED + NEW_CATEGORY)
+    result = call(files[0], odd, "--metric", metric, "--json")
+    assert result.exit_code == 0
+    inverted, category = result.stderr.splitlines()
+    assert inverted.startswith(f"referee: warning: {odd}: {INVERTED_WORDS}")
+    assert inverted.endswith("(1 row of this kind)")
+    assert f"{odd}: line 6: category 3 is not in the ground truth" in category
+    assert category.endswith("(2 rows of this kind)")
+    parsed = json.loads(result.stdout)
+    assert (parsed["ap"]["3"], parsed["ap"]["8"], parsed["categories_with_ground_truth"]) == (None, None, 2)
+
+
+@pytest.mark.parametrize("metric", OFFICIAL)
+@pytest.mark.parametrize(
+    "row", ["1,cat,0.9,1,1,2,2", "1,1.5,0.9,1,1,2,2", "1,1,nan,1,1,2,2", "1,1,0.9,inf,1,2,2"]
+)
+def test_names_and_numbers_that_are_none_are_errors_for_every_metric(
+    files: list[str], tmp_path: Path, metric: str, row: str
+) -> None:
+    result = call(files[0], write(tmp_path, "odd.csv", f"{FOUND}{row}\n"), "--metric", metric)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "odd.csv: line 5: " in result.stderr
+
+
+@pytest.mark.parametrize("metric", OFFICIAL)
+def test_declared_images_and_categories_are_all_there_are(tmp_path: Path, metric: str) -> None:
+    document = {
+        "images": [{"id": 1}],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 5]}],
+    }
+    truth = write(tmp_path, "truth.json", json.dumps(document))
+    header = FOUND.splitlines()[0]
+    for row, words in (("1,3,0.9,1,1,2,2", "category '3'"), ("9,1,0.9,1,1,2,2", "image '9'")):
+        result = call(truth, write(tmp_path, "odd.csv", f"{header}\n{row}\n"), "--metric", metric)
+        assert result.exit_code == 1
+        assert f"line 2: {words} is unknown" in result.stderr
+
+
+def test_only_voc_takes_images_that_only_detections_name(files: list[str], tmp_path: Path) -> None:
+    odd = write(tmp_path, "odd.csv", FOUND + NEW_IMAGE)
+    images = write(tmp_path, "images.csv", "image\n1\n2\n")
+    for metric in OFFICIAL:
+        result = call(files[0], odd, "--metric", metric, "--json")
+        assert result.exit_code == (0 if metric.startswith("voc") else 1)
+        assert "line 5: image" in result.stderr
+        assert call(files[0], odd, "--metric", metric, "--images", images).exit_code == 1
+    taken = json.loads(call(files[0], odd, "--metric", "voc-area", "--json").stdout)
+    assert (taken["images"], taken["detections"]) == (3, 4)
+
+
+SUMMARY = ["AP", "AP50", "AP75", "APsmall", "APmedium", "APlarge"]
+SUMMARY += ["AR1", "AR10", "AR100", "ARsmall", "ARmedium", "ARlarge"]
+
+
+@pytest.mark.parametrize("engine", ["own", "pycocotools"])
+def test_coco_has_a_summary(files: list[str], engine: str) -> None:
+    result = call(*files, "--metric", "coco", "--engine", engine, "--json")
+    parsed = json.loads(result.stdout)
+    assert list(parsed) == [*KEYS, "summary"]
+    assert list(parsed["summary"]) == SUMMARY
+    assert (parsed["summary"]["APlarge"], parsed["map"]) == (None, parsed["summary"]["AP"])
+    table = call(*files, "--metric", "coco", "--engine", engine).output
+    assert "coco, IoU .50:.95" in table
+    assert "APlarge none" in table
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--metric", "coco", "--iou", "0.5"],
+        ["--metric", "coco", "--curves", "c.csv"],
+        ["--engine", "pycocotools"],
+    ],
+)
+def test_options_that_contradict_each_other_are_a_mistake_of_usage(
+    files: list[str], options: list[str]
+) -> None:
+    result = call(*files, *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
+def test_curves_are_written_as_a_table(files: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "curves.csv"
+    document(*files, "--curves", str(path))
+    assert path.read_text().splitlines() == [
+        "category,name,rank,recall,precision,confidence",
+        "1,1,1,0.5,1.0,0.9",
+        "4,4,2,1.0,0.5,0.8",
+    ]
+
+
+@pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".SVG", b"<?xml")])
+def test_curves_are_drawn(
+    files: list[str], tmp_path: Path, suffix: str, start: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib draws the curves and is not installed")
+    monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path))
+    path = tmp_path / f"curves{suffix}"
+    document(*files, "--curves", str(path))
+    assert path.read_bytes().startswith(start)
+
+
+def test_without_matplotlib_drawing_is_refused_in_words(
+    files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    result = call(*files, "--curves", str(tmp_path / "curves.png"))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "drawing needs matplotlib" in result.stderr
+
+
+def test_curves_that_cannot_be_written_are_told(files: list[str], tmp_path: Path) -> None:
+    for name, words in (("curves.txt", "ends in .csv, .png, .svg"), ("none/curves.csv", "No such file")):
+        result = call(*files, "--curves", str(tmp_path / name), "--json")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert words in result.stderr
+
+
+def test_a_blacklisted_pair_that_nobody_names_has_no_effect(files: list[str], tmp_path: Path) -> None:
+    blacklist = write(tmp_path, "blacklist.csv", "image,class\n1,77\n")
+    assert call(*files, "--blacklist", blacklist).exit_code == 1
+    result = call(*files, "--blacklist", blacklist, "--metric", "ilsvrc-det", "--json")
+    assert "line 2: category 77 is not in the ground truth" in result.stderr
+    assert list(json.loads(result.stdout)["ap"]) == ["1", "4"]
 
 
 def test_an_unknown_metric_is_a_mistake_of_usage(files: list[str]) -> None:

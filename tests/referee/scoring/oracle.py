@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -90,6 +91,76 @@ def answer(
     scored = [value for value in result.ap.values() if value is not None]
     result.map = sum(scored) / len(scored) if scored else 0.0
     return result
+
+
+def voc_answer(
+    truth: GroundTruth,
+    rows: Sequence[DetectionRow],
+    metric: str = "voc-area",
+    iou: float = 0.5,
+    blacklist: Iterable[tuple[int, int]] = (),
+) -> Answer:
+    """VOCevaldet.m line by line: one list in order of arrival, sorted stably by confidence."""
+    banned = set(blacklist)
+    result = Answer(0.0)
+    difficult = dict(zip(_places(truth), truth.difficult.tolist(), strict=True))
+    for category in truth.category_ids.tolist():
+        objects = _objects(truth, category, banned)
+        mine = [row for row in rows if row[1] == category and (row[0], category) not in banned]
+        marks = _voc_marks(objects, sorted(mine, key=lambda row: -row[2]), category, difficult, iou)
+        total = sum(not difficult[image, category, box] for image, boxes in objects.items() for box in boxes)
+        result.ap[category] = _voc_average(marks, total, metric) if total else None
+        result.counts[category] = Counts(total, marks.count("true"), marks.count("false"))
+    scored = [value for value in result.ap.values() if value is not None]
+    result.map = sum(scored) / len(scored) if scored else 0.0
+    return result
+
+
+def _places(truth: GroundTruth) -> list[tuple[int, int, Box]]:
+    columns = (truth.image.tolist(), truth.category.tolist(), truth.boxes.tolist())
+    return [(image, category, tuple(box)) for image, category, box in zip(*columns, strict=True)]
+
+
+def _voc_marks(
+    objects: dict[int, list[Box]],
+    rows: list[DetectionRow],
+    category: int,
+    difficult: dict[tuple[int, int, Box], bool],
+    iou: float,
+) -> list[str]:
+    marks, taken = [], set()
+    for row in rows:
+        best, choice = float("-inf"), None
+        for place, box in enumerate(objects.get(row[0], [])):
+            shared = overlap(row[3:], box)
+            if shared > 0 and shared > best:
+                best, choice = shared, place
+        if choice is None or best < iou:
+            marks.append("false")
+        elif difficult[row[0], category, objects[row[0]][choice]]:
+            marks.append("ignored")
+        elif (row[0], choice) in taken:
+            marks.append("false")
+        else:
+            taken.add((row[0], choice))
+            marks.append("true")
+    return marks
+
+
+def _voc_average(marks: list[str], total: int, metric: str) -> float:
+    true = false = 0
+    points = [(0.0, 0.0)]
+    for mark in marks:
+        true, false = true + (mark == "true"), false + (mark == "false")
+        points.append((true / total, true / (true + false) if true + false else 0.0))
+    if metric == "voc-11":
+        wanted = [0.1 * step for step in range(11)]
+        return sum(max((p for r, p in points if r >= t), default=0.0) for t in wanted) / 11
+    recalls = sorted({recall for recall, _ in points})
+    area = 0.0
+    for low, high in pairwise(recalls):
+        area += (high - low) * max(p for r, p in points if r >= high)
+    return area
 
 
 def _objects(truth: GroundTruth, category: int, banned: set[tuple[int, int]]) -> dict[int, list[Box]]:

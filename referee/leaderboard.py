@@ -1,0 +1,54 @@
+"""The leaderboard: each team's best run, ranked by score. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A judged run as the leaderboard sees it; the interval is that of the score (1/Wh), None before it is known."""
+
+    team: str
+    run: int
+    score: float
+    score_low: float | None
+    score_high: float | None
+    map: float
+    energy_wh: float
+    needs_review: bool
+
+
+@dataclass(frozen=True)
+class Place:
+    """A standing with its rank, and the teams whose intervals overlap its own: chance may have ordered these."""
+
+    rank: int
+    standing: Standing
+    level_with: tuple[str, ...]
+
+
+def rank(standings: Sequence[Standing]) -> tuple[Place, ...]:
+    """The best run of each team, highest score first; equal scores share a rank, the earlier run stands first.
+
+    A run that needs review is ranked like the others and carries its mark: an operator decides, not the program.
+    """
+    best: dict[str, Standing] = {}
+    for one in sorted(standings, key=lambda one: (-one.score, one.run)):
+        best.setdefault(one.team, one)
+    ordered = list(best.values())
+    return tuple(
+        Place(
+            rank=1 + sum(other.score > one.score for other in ordered),
+            standing=one,
+            level_with=tuple(other.team for other in ordered if other is not one and _overlap(one, other)),
+        )
+        for one in ordered
+    )
+
+
+def _overlap(one: Standing, other: Standing) -> bool:
+    if one.score_low is None or one.score_high is None or other.score_low is None or other.score_high is None:
+        return False
+    return one.score_low <= other.score_high and other.score_low <= one.score_high

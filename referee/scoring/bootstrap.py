@@ -1,0 +1,191 @@
+"""How much of a mAP is the choice of the test images: a bootstrap over images.
+
+Each resample draws as many images as the test set has, with replacement, and counts objects and detections of an
+image as often as it was drawn (Efron 1979; the image is the unit, since what happens inside one image is not
+independent). Matching never looks beyond an image, so that it is done once; a resample then only weighs the matched
+detections.
+
+The convention for copies: those of an image stand side by side, where the image stands. Of equal confidences, the
+first copy's detections come first in order of arrival, then the second's, then those of the next image. That is what
+`evaluate` does with copies that are numbered so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from referee.errors import RefereeError
+from referee.scoring.columns import Detections
+from referee.scoring.interval import Interval
+from referee.scoring.running import RankedCategory, RunningEvaluation
+from testsets.ground_truth import GroundTruth
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
+
+BOOTSTRAP_METRICS = ("lpirc", "ilsvrc-det")
+"""Those whose AP is the area under the envelope and whose ties fall to the image, as a resample needs it."""
+
+_CELLS_AT_ONCE = 1 << 22
+_WHOLE = -1
+
+
+def bootstrap(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    metric: str = "lpirc",
+    resamples: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+    iou: float | None = None,
+    blacklist: Iterable[tuple[int, int]] = (),
+) -> Interval:
+    """Return the mAP and its interval over resampled images; the same for the same seed.
+
+    The samples are moved so that their mean is the mAP. Copies of an image make the precision curve rougher, and
+    the envelope takes the best of what follows: resampled mAPs lie above the mAP, with many categories by several
+    times their spread, so that their plain quantiles need not even hold it. Their spread is right: in simulated
+    contests the moved interval held the true mean in 93 to 98 % of cases at level .95, the plain one in 64 to 89.
+
+    Raises `RefereeError` as `evaluate` does, `metric-without-bootstrap`, `bad-level`, and `bad-resamples` below 1.
+    """
+    running = _judged(ground_truth, detections, metric, iou, blacklist)
+    samples = _resampled_maps(running, len(ground_truth.image_ids), resamples, seed)
+    centred = np.clip(samples - samples.mean() + running.map, 0.0, 1.0)
+    return Interval.of_samples(running.map, centred, level)
+
+
+def bootstrap_samples(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    metric: str = "lpirc",
+    resamples: int = 1000,
+    seed: int = 0,
+    iou: float | None = None,
+    blacklist: Iterable[tuple[int, int]] = (),
+) -> Floats:
+    """Return the mAP (R,) of each resample as it is: what `evaluate` gives for its images. Raises as `bootstrap`."""
+    running = _judged(ground_truth, detections, metric, iou, blacklist)
+    return _resampled_maps(running, len(ground_truth.image_ids), resamples, seed)
+
+
+def multiplicities(images: int, resamples: int, seed: int) -> Counts:
+    """How often each resample draws each image: whole numbers (images, resamples)."""
+    chance = np.random.default_rng(seed)
+    drawn = np.zeros((images, resamples), np.uint32 if images > np.iinfo(np.uint16).max else np.uint16)
+    for resample in range(resamples if images else 0):
+        drawn[:, resample] = np.bincount(chance.integers(0, images, images), minlength=images)
+    if drawn.max(initial=0) <= np.iinfo(np.uint8).max:
+        return drawn.astype(np.uint8)
+    return drawn
+
+
+def _judged(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    metric: str,
+    iou: float | None,
+    blacklist: Iterable[tuple[int, int]],
+) -> RunningEvaluation:
+    if metric not in BOOTSTRAP_METRICS:
+        known = ", ".join(BOOTSTRAP_METRICS)
+        raise RefereeError(
+            "metric-without-bootstrap", f"There is no bootstrap for {metric!r}; there is one for {known}."
+        )
+    running = RunningEvaluation(ground_truth, metric, iou, blacklist)
+    running.add(detections)
+    return running
+
+
+def _resampled_maps(running: RunningEvaluation, images: int, resamples: int, seed: int) -> Floats:
+    if resamples < 1:
+        raise RefereeError("bad-resamples", f"A bootstrap needs one resample or more, not {resamples}.")
+    return _maps(running.ranked(), multiplicities(images, resamples, seed))
+
+
+def _maps(categories: Iterable[RankedCategory], drawn: Counts) -> Floats:
+    total = np.zeros(drawn.shape[1])
+    scored = np.zeros(drawn.shape[1])
+    most = drawn.max(axis=1, initial=0)
+    for category in categories:
+        objects = _objects(category, drawn)
+        total += _sums_of_precisions(_rows(category, most), drawn) / np.maximum(objects, 1)
+        scored += objects > 0
+    maps: Floats = total / np.maximum(scored, 1)
+    return maps
+
+
+def _objects(category: RankedCategory, drawn: Counts) -> Floats:
+    images, objects = np.unique(category.object_images, return_counts=True)
+    counts: Floats = np.einsum("i,ir->r", objects.astype(np.float64), drawn[images])
+    return counts
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The list of a category as rows (M,) to weigh: all copies at once (`copy` -1), or the copy of that number."""
+
+    image: NDArray[np.int32]
+    is_true: NDArray[np.bool_]
+    copy: NDArray[np.int64]
+
+    def weights(self, drawn: Counts) -> Counts:
+        """How often each row stands in the list of each resample, whole numbers (M, R)."""
+        weights = drawn[self.image]
+        single = np.flatnonzero(self.copy != _WHOLE)
+        weights[single] = weights[single] > self.copy[single, None]
+        return weights
+
+
+def _rows(category: RankedCategory, most: Counts) -> _Rows:
+    """The list, with one row for each copy where the copies of a row do not stand side by side.
+
+    That is so where an image has several detections of one confidence. It only matters when some of them are true
+    and some are not.
+    """
+    image, confidence, is_true = category.image, category.confidence, category.is_true
+    if len(image) == 0:
+        return _Rows(image, is_true, np.empty(0, np.int64))
+    steps = (image[1:] != image[:-1]) | (confidence[1:] != confidence[:-1])
+    starts = np.flatnonzero(np.append(True, steps))
+    sizes = np.diff(np.append(starts, len(image)))
+    hits = np.add.reduceat(is_true, starts, dtype=np.int64)
+    mixed = (hits > 0) & (hits < sizes)
+    lengths = sizes * np.where(mixed, most[image[starts]], 1)
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    size = np.repeat(sizes, lengths)
+    row = np.repeat(starts, lengths) + within % size
+    return _Rows(image[row], is_true[row], np.where(np.repeat(mixed, lengths), within // size, _WHOLE))
+
+
+def _sums_of_precisions(rows: _Rows, drawn: Counts) -> Floats:
+    """By resample, the sum of the envelope over all copies of the true positives.
+
+    The copies of one true positive stand side by side, so that the last of them has the best precision and all
+    have the same envelope. A row that is not drawn has at best the precision of the true positive before it: it
+    never raises an envelope.
+    """
+    true = np.flatnonzero(rows.is_true)
+    sums = np.zeros(drawn.shape[1])
+    if len(true) == 0:
+        return sums
+    upto = _Rows(rows.image[: true[-1] + 1], rows.is_true, rows.copy[: true[-1] + 1])
+    for part in _parts(drawn.shape[1], len(upto.image)):
+        weights = upto.weights(drawn[:, part])
+        listed = np.add.reduceat(weights, np.append(0, true[:-1] + 1), axis=0, dtype=np.uint32)
+        found = weights[true]
+        precision = np.cumsum(found, axis=0, dtype=np.float64)
+        precision /= np.maximum(np.cumsum(listed, axis=0, dtype=np.float64), 1)
+        envelope = np.maximum.accumulate(precision[::-1], axis=0)[::-1]
+        sums[part] = np.einsum("tr,tr->r", envelope, found)
+    return sums
+
+
+def _parts(resamples: int, rows: int) -> Iterator[slice]:
+    size = max(1, _CELLS_AT_ONCE // rows)
+    for first in range(0, resamples, size):
+        yield slice(first, first + size)

@@ -1,0 +1,56 @@
+"""Precision by recall, for every category."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from referee.scoring.columns import Detections
+from referee.scoring.evaluation import CategoryRanks, ranked_categories
+from referee.scoring.rules import checked_iou, rule_named
+from testsets.ground_truth import GroundTruth
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One point by true positive, best rank first: parallel columns (T,).
+
+    `rank` from 1 among the detections of the category that count; `recall` and `precision` of all down to
+    there; `confidence` of the true positive. Between two points precision only falls.
+    """
+
+    rank: NDArray[np.int64]
+    recall: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    confidence: NDArray[np.float64]
+
+
+def precision_recall_curves(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    metric: str = "lpirc",
+    iou: float | None = None,
+    blacklist: Iterable[tuple[int, int]] = (),
+) -> dict[int, Curve]:
+    """Return the curve of every category with objects, by id, for a metric with one IoU threshold.
+
+    Raises `RefereeError` as `evaluate` does, and `unknown-metric` for `coco`.
+    """
+    rule = rule_named(metric)
+    threshold = checked_iou(rule.iou if iou is None else iou)
+    ranked = ranked_categories(ground_truth, detections, rule, threshold, frozenset(blacklist))
+    return {each.id: _curve(each, detections.confidence) for each in ranked if each.objects}
+
+
+def _curve(ranked: CategoryRanks, confidence: NDArray[np.float64]) -> Curve:
+    found = np.arange(1, len(ranked.ranks) + 1)
+    sorted_confidence = np.sort(confidence[ranked.members])[::-1]
+    return Curve(
+        rank=ranked.ranks,
+        recall=found / ranked.objects,
+        precision=found / ranked.ranks,
+        confidence=sorted_confidence[ranked.ranks - 1],
+    )

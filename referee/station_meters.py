@@ -1,0 +1,195 @@
+"""The stations' meters: set up for an armed run, started for its window, read at its end."""
+
+from __future__ import annotations
+
+import logging
+import math
+from dataclasses import dataclass
+
+from power.errors import MeterError
+from power.meter import IntegratorState, Reading, Setup
+from power.sampler import Sampler
+from referee.clock import Clock
+from referee.config import Station
+from referee.contest import Contest
+from referee.evidence_log import EvidenceLog, note_event
+from referee.records import Run, RunState
+
+logger = logging.getLogger(__name__)
+
+METER_START = "meter-start"
+OVER = (RunState.CLOSED, RunState.JUDGED, RunState.VOID)
+
+
+@dataclass(frozen=True)
+class RunMeter:
+    """The meter of one run, and the log that its readings go to."""
+
+    sampler: Sampler
+    log: EvidenceLog
+
+    @property
+    def identity(self) -> str:
+        """Who answered, as it is kept with the run."""
+        return str(self.sampler.identity)
+
+    def close(self) -> None:
+        """Let go of the meter; its integrator is left as it is."""
+        self.sampler.close()
+
+
+class StationMeters:
+    """Keeps the meters of armed runs, and makes those of open ones. The caller holds the station's or team's turn."""
+
+    def __init__(self, contest: Contest, clock: Clock) -> None:
+        self._contest = contest
+        self._store = contest.store
+        self._clock = clock
+        self._armed: dict[int, RunMeter] = {}
+
+    def set_up(self, station: Station) -> RunMeter:
+        """A free station's meter, ready for a new run. Arming resets it: what it still holds is read before.
+
+        Raises MeterError; a meter that integrates is stopped only if the station's last run left it so.
+        """
+        left_over = self.read_left_over(station)
+        meter = self._new(station, self._contest.config.window_s, station.update_interval_s)
+        try:
+            meter.sampler.arm(take_over=left_over is not None)
+        except BaseException:
+            meter.close()
+            raise
+        return meter
+
+    def keep(self, run: Run, meter: RunMeter) -> None:
+        """Keep the meter of an armed run until it is started or forgotten."""
+        self._armed[run.id] = meter
+
+    def forget(self, run: int) -> None:
+        """Let go of the meter of a run that will not be opened."""
+        kept = self._armed.pop(run, None)
+        if kept is not None:
+            kept.close()
+
+    def started(self, run: Run) -> RunMeter:
+        """The armed run's meter, confirmed to be integrating; set up anew if it was armed by an earlier process.
+
+        Raises MeterError, and RefereeError `storage-failed` before the meter is started.
+        """
+        kept = self._armed.pop(run.id, None)
+        started_before = self._was_started(run)
+        try:
+            # On record before it happens: a start that nobody lived to record leaves the integrator running.
+            self._store.log_event(self._clock.utc(), run.id, METER_START)
+            if kept is not None and self._starts(run, kept):
+                return kept
+        except BaseException:
+            if kept is not None:
+                kept.close()
+            raise
+        return self._started_anew(run, take_over=kept is not None or started_before)
+
+    def _starts(self, run: Run, kept: RunMeter) -> bool:
+        try:
+            kept.sampler.start()
+        except MeterError as error:
+            logger.warning("run %d: the armed meter did not start (%s); set up anew", run.id, error.sentence)
+            kept.close()
+            return False
+        return True
+
+    def _started_anew(self, run: Run, *, take_over: bool) -> RunMeter:
+        meter = self._of(run)
+        try:
+            meter.sampler.arm(take_over=take_over)
+            meter.sampler.start()
+        except BaseException as error:
+            meter.close()
+            note_event(self._store, self._clock.utc(), run.id, "meter-failed", reason=str(error))
+            raise
+        return meter
+
+    def taken_up(self, run: Run, start_s: float) -> RunMeter:
+        """The meter of a run that an earlier process opened; nothing is asked of it yet."""
+        meter = self._of(run)
+        meter.log.begin(run.id, start_s)
+        return meter
+
+    def final_reading(self, run: Run, meter: RunMeter) -> Reading | None:
+        """Stop the integrator and read the energy of record; None, with an event that says why, if there is none."""
+        try:
+            reading = meter.sampler.stop()
+        except MeterError as error:
+            reason: str | None = error.sentence
+        else:
+            reason = _no_energy(run, meter, reading)
+            if reason is None:
+                return reading
+        logger.error("run %d: no energy of record: %s", run.id, reason)
+        note_event(self._store, self._clock.utc(), run.id, "energy-missing", reason=reason)
+        return None
+
+    def read_left_over(self, station: Station) -> Run | None:
+        """Read the energy of the station's last run if it is missing, since the meter keeps it until its reset.
+
+        Returns that last run if its meter was started and its energy had not been read. The integrator's own time
+        goes on record with it, so that the check `integrator-time` tells when it covers more than the run.
+        """
+        last = next(reversed(self._store.runs(station=station.name)), None)
+        if (
+            last is None
+            or last.state not in OVER
+            or last.energy_wh is not None
+            or not self._was_started(last)
+        ):
+            return None
+        if last.start_s is None:
+            return last
+        meter = self._of(last)
+        try:
+            meter.sampler.resume()
+            final = self.final_reading(last, meter)
+        except MeterError as error:
+            logger.warning("run %d: its energy is still missing: %s", last.id, error.sentence)
+            return last
+        finally:
+            meter.close()
+        if final is not None:
+            figures = {"energy_wh": final.energy_wh, "integrator_s": final.integrator_s}
+            self._store.change_run(last.id, OVER, **figures)
+            note_event(self._store, self._clock.utc(), last.id, "energy-read", **figures)
+        return last
+
+    def close(self) -> None:
+        """Let go of the meters of all armed runs."""
+        for run in list(self._armed):
+            self.forget(run)
+
+    def _was_started(self, run: Run) -> bool:
+        return any(event["kind"] == METER_START for event in self._store.events(run.id))
+
+    def _of(self, run: Run) -> RunMeter:
+        """A run's meter, by its own window: the configuration may have changed since it was armed."""
+        return self._new(self._contest.station(run.station), int(run.window_s), run.update_interval_s)
+
+    def _new(self, station: Station, window_s: int, update_interval_s: float) -> RunMeter:
+        setup = Setup(
+            voltage_range_v=station.voltage_range_v,
+            current_range_a=station.current_range_a,
+            update_interval_s=update_interval_s,
+            integrator_timer_s=window_s,
+            mode=station.mode,
+        )
+        log = EvidenceLog(self._store)
+        sampler = Sampler(station.meter, setup, log.reading, self._clock.monotonic_s, self._clock.utc)
+        return RunMeter(sampler, log)
+
+
+def _no_energy(run: Run, meter: RunMeter, reading: Reading) -> str | None:
+    if meter.identity != run.meter_identity:
+        return f"Another meter answers: {meter.identity}, not {run.meter_identity}."
+    if reading.state is IntegratorState.RESET:
+        return "The meter's integrator was reset or the meter switched off after the run had started."
+    if not (math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s)):
+        return f"The meter gives {reading.energy_wh} Wh in {reading.integrator_s} s."
+    return None

@@ -1,0 +1,113 @@
+"""`referee rehearse`: the whole day on this machine, and nothing left behind but its report."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contest_day import (
+    PATIENCE_S,
+    descendants_of,
+    is_running,
+    processes_naming,
+    program,
+    refers,
+    shared,
+    until,
+)
+
+KEYS = {
+    "map",
+    "energy_wh",
+    "score",
+    "images",
+    "detections",
+    "elapsed_s",
+    "mean_power_w",
+    "checks",
+    "signature",
+}
+
+
+def rehearsed(folder: Path, *options: str) -> dict[str, Any]:
+    """The document of a rehearsal that left nothing running."""
+    result = refers("rehearse", "--out", str(folder), "--json", *options)
+    assert result.returncode == 0, result.stderr
+    document: dict[str, Any] = json.loads(result.stdout)
+    assert processes_naming(str(folder)) == []
+    for log in folder.glob("*.log"):
+        assert "Traceback" not in log.read_text()
+    return document
+
+
+def test_a_rehearsal_gives_a_score_with_every_check_ok(tmp_path: Path) -> None:
+    folder = tmp_path / "rehearsal"
+    document = rehearsed(folder, "--images", "12")
+    assert document.keys() >= KEYS
+    assert [check["code"] for check in document["checks"] if not check["ok"]] == []
+    assert document["needs_review"] is False
+    assert 0 < document["map"] < 1
+    assert document["images"] == 12
+    assert document["detections"] > 0
+    assert document["energy_wh"] > 0
+    assert document["score"] == document["map"] / document["energy_wh"]
+    assert 0 < document["elapsed_s"] < 60
+    assert 2 <= document["mean_power_w"] <= 12
+    assert document["signature"]
+    assert json.loads((folder / "report.json").read_text()) == document
+    assert [path for path in document["paths"].values() if not Path(path).exists()] == []
+
+    again = refers("rehearse", "--images", "12", "--out", str(folder), "--json")
+    assert (again.returncode, again.stdout) == (1, "")
+    assert again.stderr.splitlines()[-1].startswith("referee: ")
+    assert "not empty" in again.stderr.splitlines()[-1]
+    judged = refers("judge", "1", "--contest", str(folder), "--json")
+    assert json.loads(judged.stdout)["map"] == document["map"]
+
+
+def test_a_load_of_36_w_is_measured_as_36_w(tmp_path: Path) -> None:
+    document = rehearsed(tmp_path / "rehearsal", "--images", "60", "--load", "constant:36W")
+    # The meter starts before the window and stops after it, on a busy machine some time after.
+    assert 36 * 0.99 <= document["mean_power_w"] <= 36 * (1 + 0.3 / document["elapsed_s"])
+    assert document["energy_wh"] * 3600 == pytest.approx(document["mean_power_w"] * document["elapsed_s"])
+
+
+def test_a_recording_of_a_real_meter_is_measured_as_it_was(tmp_path: Path) -> None:
+    recording = shared("lpirc2015", "wt310_readings_user_330.csv")
+    document = rehearsed(tmp_path / "rehearsal", "--images", "12", "--load", f"csv:{recording}")
+    watts = [float(line.split(",")[2]) for line in recording.read_text().split() if "+037" not in line]
+    assert min(watts) <= document["mean_power_w"] <= max(watts)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_rehearsal_stopped_in_mid_run_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
+    folder = tmp_path / "rehearsal"
+    arguments = ["rehearse", "--images", "60", "--out", str(folder), "--load", "constant:36W"]
+    process = subprocess.Popen(
+        [program("referee"), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    until(lambda: is_open(folder))
+    family = descendants_of(process.pid)
+    os.kill(process.pid, number)
+    _, stderr = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == (-signal.SIGKILL if number == signal.SIGKILL else 130)
+    assert "Traceback" not in stderr
+    assert len(family) >= 4  # client, meter, server and its worker
+    until(lambda: not any(map(is_running, family)) and not processes_naming(str(folder)))
+
+
+def is_open(folder: Path) -> bool:
+    """Whether the rehearsal's run is open, by a look that changes nothing."""
+    try:
+        with closing(sqlite3.connect(f"file:{folder / 'contest.db'}?mode=ro", uri=True)) as database:
+            return bool(database.execute("SELECT 1 FROM runs WHERE state = 'open'").fetchall())
+    except sqlite3.OperationalError:
+        return False

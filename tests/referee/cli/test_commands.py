@@ -1,0 +1,194 @@
+"""The command line: 2 for wrong use, 1 and one line for a stated failure, one JSON document where asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contest_day import PASSWORD, TEAM, Day, called, contest_day, program, refers
+from testsets import load_test_set, synthesize
+
+
+@pytest.fixture(scope="module")
+def small_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sets") / "small"
+    return synthesize(folder, images=3, categories=2, seed=4, size=(96, 64)).folder
+
+
+@pytest.fixture(scope="module")
+def day(tmp_path_factory: pytest.TempPathFactory, small_set: Path) -> Iterator[Day]:
+    with contest_day(tmp_path_factory.mktemp("day") / "contest", small_set, teams=(TEAM, "bee")) as made:
+        yield made
+
+
+def stated(result: subprocess.CompletedProcess[str]) -> str:
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith("referee: ")
+    assert result.stderr.count("\n") == 1, result.stderr
+    return result.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "nonsense",
+        "init",
+        "init x --window 0",
+        "init x --window 86401",
+        "init x --unknown",
+        "serve",
+        "serve . --port 65536",
+        "serve . --tls-cert pyproject.toml",
+        "serve . --tls-cert nowhere --tls-key nowhere",
+        "team",
+        "team add",
+        "run",
+        "run arm",
+        "run show x",
+        "run show 0",
+        "run show 99999999999999999999",
+        "run close",
+        "run void 1",
+        "judge",
+        "judge 1 --all",
+        "judge x",
+        "rehearse --images 0",
+        "rehearse --window 0",
+        "rehearse more",
+    ],
+)
+def test_wrong_use_ends_with_two_and_says_how_it_goes(line: str) -> None:
+    result = called(*line.split())
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "Usage: referee" in result.stderr
+
+
+def test_help_and_version_are_answers() -> None:
+    assert refers("-h").stdout.startswith("Usage: referee")
+    assert refers("--version").stdout == "referee, version 0.1.0\n"
+
+
+def test_init_makes_a_contest_that_can_be_served(tmp_path: Path, small_set: Path) -> None:
+    folder = tmp_path / "deep" / 'a "contest"'
+    made = refers(
+        "init", str(folder), "--testset", str(small_set), "--name", 'Ü "quoted" \\ name', "--window", "5"
+    )
+    assert (made.returncode, made.stderr) == (0, "")
+    for secret in ("secret", "operator-key"):
+        assert (folder / secret).stat().st_mode & 0o777 == 0o600
+    assert called("run", "list", "--json", "--contest", str(folder)).stdout == "[]\n"
+    assert "contest folder already" in stated(called("init", str(folder), "--testset", str(small_set)))
+
+
+def test_init_makes_a_test_set_when_none_is_given(tmp_path: Path) -> None:
+    assert refers("init", "contest", cwd=tmp_path).returncode == 0
+    assert len(load_test_set(tmp_path / "contest" / "testset").images) == 200
+
+
+def test_init_refuses_what_could_not_be_served(tmp_path: Path, small_set: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    assert str(tmp_path / "none") in stated(
+        called("init", str(tmp_path / "x"), "--testset", str(tmp_path / "none"))
+    )
+    assert "manifest.json" in stated(called("init", str(tmp_path / "x"), "--testset", str(tmp_path)))
+    wrong_meter = called("init", str(tmp_path / "x"), "--testset", str(small_set), "--meter", "192.168.1.20")
+    assert "not the address of a meter" in stated(wrong_meter)
+    assert str(file) in stated(called("init", str(file), "--testset", str(small_set)))
+    assert not (tmp_path / "x").exists()
+
+
+def test_teams_are_added_listed_and_disabled(day: Day, tmp_path: Path) -> None:
+    password = tmp_path / "password"
+    password.write_text("from a file\r\nsecond line\n")
+    assert day.refers("team", "add", "fox", "--password-file", str(password)).stdout == "Registered fox.\n"
+    by_variable = called("team", "add", "gnu", "--contest", str(day.folder), LPIRC_PASSWORD=PASSWORD)
+    assert by_variable.returncode == 0
+    assert day.refers("team", "disable", "gnu").stdout == "gnu can log in no more.\n"
+    listed = {one["team"]: one["disabled"] for one in json.loads(day.refers("team", "list", "--json").stdout)}
+    assert (listed["fox"], listed["gnu"]) == (False, True)
+    assert "gnu (disabled)\n" in day.refers("team", "list").stdout
+
+
+def test_the_contest_may_come_from_the_environment_or_the_present_folder(day: Day, tmp_path: Path) -> None:
+    expected = day.refers("team", "list").stdout
+    assert refers("team", "list", cwd=day.folder).stdout == expected
+    assert refers("team", "list", cwd=tmp_path, REFEREE_CONTEST=str(day.folder)).stdout == expected
+    assert "is not a contest folder" in stated(refers("team", "list", cwd=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "password", "words"),
+    [
+        ("ant", "x", "exists already"),
+        ("", "x", "not blank"),
+        ("two\nlines", "x", "printed on a line"),
+        ("owl", "", "password is empty"),
+        ("owl", None, "--password-file"),
+    ],
+)
+def test_a_team_that_cannot_be_is_refused(day: Day, name: str, password: str | None, words: str) -> None:
+    variable = {} if password is None else {"LPIRC_PASSWORD": password}
+    assert words in stated(called("team", "add", name, "--contest", str(day.folder), **variable))
+
+
+def test_a_name_that_is_not_unicode_is_refused(day: Day) -> None:
+    assert "printed on a line" in stated(
+        refers("team", "add", os.fsdecode(b"\xff"), "--contest", str(day.folder), LPIRC_PASSWORD="x")
+    )
+
+
+def test_a_password_is_asked_for_twice_on_a_terminal(day: Day) -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs) as terminal:
+        arguments = [program("referee"), "team", "add", "yak", "--contest", str(day.folder)]
+        process = subprocess.Popen(
+            arguments, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True
+        )
+        shown = b""
+        for _ in range(2):
+            while not shown.endswith(b": "):
+                shown += os.read(ours, 1024)
+            os.write(ours, b"hidden\n")
+            shown += os.read(ours, 1024)
+        assert process.wait(20) == 0
+    os.close(ours)
+    assert b"hidden" not in shown
+    assert '"yak"' in day.refers("team", "list", "--json").stdout
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["run show 7", "run arm ant", "run close 1", "run void 1 --reason x", "judge 7", "team disable nobody"],
+)
+def test_what_is_not_there_is_told_in_one_line(day: Day, line: str) -> None:
+    stated(day.refers(*line.split()))
+
+
+def test_what_another_program_answers_on_the_old_port_is_no_server(day: Day) -> None:
+    (day.folder / "server").write_text(f"http://127.0.0.1:{day.meter.port}\n")
+    assert "is not being served" in stated(day.refers("run", "arm", TEAM))
+
+
+def test_nothing_to_judge_is_no_failure(day: Day) -> None:
+    result = day.refers("judge", "--all")
+    assert (result.returncode, result.stdout) == (0, "")
+    assert day.refers("judge", "--all", "--json").stdout == "[]\n"
+
+
+def test_a_reader_that_goes_away_gets_no_traceback(day: Day) -> None:
+    command = [program("referee"), "run", "list", "--contest", str(day.folder)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert "Traceback" not in process.stderr.read()
+    process.stderr.close()
+    process.wait()

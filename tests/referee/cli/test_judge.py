@@ -1,0 +1,77 @@
+"""`referee judge`: a closed run becomes a number with its checks and signature."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from referee.records import RunState
+from referee.scoring import format_score
+from tests.contest_day import TEAM, contest_day, until
+from testsets import read_ground_truth, synthesize
+
+KEYS = {
+    "map",
+    "energy_wh",
+    "score",
+    "images",
+    "detections",
+    "elapsed_s",
+    "mean_power_w",
+    "checks",
+    "signature",
+}
+
+
+def test_runs_are_judged_by_number_and_all_together(tmp_path: Path) -> None:
+    images = synthesize(tmp_path / "set", images=4, categories=2, seed=4, size=(96, 64))
+    truth = read_ground_truth(images.folder)
+    rows = [
+        [image, category, 0.9, *box]
+        for image, category, box in zip(
+            truth.image.tolist(), truth.category.tolist(), truth.boxes.tolist(), strict=True
+        )
+    ]
+    with contest_day(tmp_path / "contest", images.folder, window_s=2) as day:
+        server = day.serve()
+        token = day.login()["token"]
+        with day.store() as store:
+            order = store.image_order(1).tolist()
+        day.post(token, [[order.index(row[0]) + 1, *row[1:]] for row in rows])
+        too_early = day.refers("judge", "1")
+        assert stated(too_early) == "referee: Run 1 is open; only a closed run can be judged.\n"
+        until(lambda: day.runs(RunState.CLOSED))
+        server.ask("DELETE", "/v1/session", day.login()["token"])
+
+        one = day.refers("judge", "1", "--json")
+        assert (one.returncode, one.stderr) == (0, "")
+        judged = json.loads(one.stdout)
+        assert judged.keys() >= KEYS
+        assert (judged["map"], judged["detections"], judged["images"]) == (1.0, len(rows), 4)
+        assert judged["score"] == judged["map"] / judged["energy_wh"]
+        assert judged["mean_power_w"] == pytest.approx(36, rel=0.01)
+        assert (judged["run"], judged["team"], judged["closed_by"]) == (1, TEAM, "deadline")
+        assert images.digest[:8] in judged["signature"]
+
+        rest = json.loads(day.refers("judge", "--all", "--json").stdout)
+        assert [(document["run"], document["map"], document["detections"]) for document in rest] == [
+            (2, 0.0, 0)
+        ]
+        assert json.loads(day.refers("judge", "--all", "--json").stdout) == []
+        again = day.refers("judge", "1")
+        assert again.returncode == 0
+        assert f"{format_score(judged['score'])} mAP/Wh" in again.stdout
+        states = [run["state"] for run in json.loads(day.refers("run", "list", "--json").stdout)]
+        assert states == ["judged", "judged"]
+        shown = json.loads(day.refers("run", "show", "1", "--json").stdout)
+        assert shown["judged"]["score"] == judged["score"]
+        assert "1.00000" in day.refers("run", "show", "1").stdout
+
+
+def stated(result: subprocess.CompletedProcess[str]) -> str:
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.count("\n") == 1
+    return result.stderr

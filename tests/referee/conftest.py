@@ -1,0 +1,117 @@
+"""Contest folders over one small test set, and simulated meters in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from referee.store import Store
+from tests.referee.factories import House, house
+from testsets import TestSet, synthesize
+
+PATIENCE_S = 20.0
+
+
+@pytest.fixture(scope="session")
+def small_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
+    return synthesize(
+        tmp_path_factory.mktemp("sets") / "small", images=5, categories=3, seed=1, size=(96, 64)
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = Store(tmp_path / "contest.db")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def build(tmp_path: Path, small_set: TestSet) -> Iterator[Callable[..., House]]:
+    """Make contest folders; their meters are let go of and their databases closed at the end."""
+    with ExitStack() as stack:
+
+        def make(*stations: dict[str, object], name: str = "contest", **keys: object) -> House:
+            return stack.enter_context(house(tmp_path / name, small_set, stations, **keys))
+
+        yield make
+
+
+@dataclass
+class Instrument:
+    """A simulated meter that outlives the referee."""
+
+    process: subprocess.Popen[str]
+    address: str
+    options: tuple[str, ...]
+
+    @property
+    def port(self) -> str:
+        found = re.search(r",(\d+)::", self.address)
+        assert found
+        return found[1]
+
+    def die(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def instrument() -> Iterator[Callable[..., Instrument]]:
+    """Start simulated meters with the given options."""
+    with ExitStack() as stack:
+
+        def start(*options: str) -> Instrument:
+            command = [sys.executable, "-m", "power", "simulate", *options, "--parent", str(os.getpid())]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            made = Instrument(process, "", options)
+            stack.callback(made.die)
+            assert process.stdout is not None
+            assert select.select([process.stdout], [], [], PATIENCE_S)[0], "the simulator said nothing"
+            made.address = process.stdout.readline().strip()
+            return made
+
+        yield start
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], object]], None]:
+    """Wait for a condition; it must come true, however slow the machine."""
+
+    def wait(condition: Callable[[], object]) -> None:
+        deadline_s = time.monotonic() + PATIENCE_S
+        while not condition():
+            assert time.monotonic() < deadline_s, "it did not happen"
+            time.sleep(0.01)
+
+    return wait
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(16) as pool:
+        yield pool
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left() -> Iterator[None]:
+    """Whatever a test does, sampling threads and deadline timers are gone when its contest is."""
+    yield
+    deadline_s = time.monotonic() + PATIENCE_S
+    while left := [t for t in threading.enumerate() if t.name.startswith(("sampler", "deadline"))]:
+        assert time.monotonic() < deadline_s, f"left over: {left}"
+        time.sleep(0.01)

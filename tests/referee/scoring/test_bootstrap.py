@@ -1,0 +1,159 @@
+"""Against the slow and obvious way: build the resampled images with their objects and detections, and evaluate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from referee.errors import RefereeError
+from referee.scoring import bootstrap as bootstrap_module
+from referee.scoring import evaluate
+from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap, bootstrap_samples, multiplicities
+from referee.scoring.columns import Detections
+from tests.referee.scoring import oracle
+from testsets import GroundTruth
+
+RESAMPLES = 12
+EXACT = 1e-12
+BOX = (10.0, 10.0, 29.0, 29.0)
+BOXES = st.sampled_from([(0, 0, 9, 9), (1, 0, 10, 9), (0, 2, 9, 11), (50, 50, 59, 59)])
+CONFIDENCES = st.sampled_from([0.5, 0.5, 0.5, 0.9, 0.1])
+
+
+@st.composite
+def contests(draw: st.DrawFn) -> tuple[GroundTruth, Detections, set[tuple[int, int]]]:
+    images = draw(st.sampled_from([[1], [1, 2], [4, 5, 9], [2, 3, 5, 7, 11, 13]]))
+    image, category = st.sampled_from(images), st.sampled_from([1, 2])
+    objects = draw(st.lists(st.tuples(image, category, BOXES), max_size=10))
+    rows = draw(st.lists(st.tuples(image, category, CONFIDENCES, BOXES), max_size=24))
+    truth = oracle.ground_truth(images, [1, 2], [(i, c, *box) for i, c, box in objects])
+    found = oracle.detections([(i, c, p, *box) for i, c, p, box in rows])
+    return truth, found, draw(st.sets(st.tuples(image, category), max_size=1))
+
+
+def resampled_map(
+    truth: GroundTruth,
+    found: Detections,
+    blacklist: set[tuple[int, int]],
+    drawn: NDArray[np.integer],
+    metric: str,
+) -> float:
+    """The mAP of the images drawn; each copy is an image of its own, next to the other copies of its image."""
+    objects: list[oracle.ObjectRow] = []
+    rows: list[oracle.DetectionRow] = []
+    banned = set()
+    copies = np.repeat(truth.image_ids, drawn)
+    for copy, image in enumerate(copies.tolist(), start=1):
+        objects += [
+            (copy, int(truth.category[k]), *truth.boxes[k].tolist())
+            for k in np.flatnonzero(truth.image == image)
+        ]
+        rows += [
+            (copy, int(found.category[k]), float(found.confidence[k]), *found.boxes[k].tolist())
+            for k in np.flatnonzero(found.image == image)
+        ]
+        banned |= {(copy, category) for of, category in blacklist if of == image}
+    ids = range(1, len(copies) + 1)
+    copied = oracle.ground_truth(ids, truth.category_ids.tolist(), objects)
+    return evaluate(copied, oracle.detections(rows), metric, blacklist=banned).map
+
+
+@pytest.mark.parametrize("metric", BOOTSTRAP_METRICS)
+@settings(max_examples=150, deadline=None)
+@given(contests(), st.integers(0, 2**32))
+def test_each_sample_is_the_map_of_its_images(metric: str, contest: tuple, seed: int) -> None:
+    truth, found, blacklist = contest
+    samples = bootstrap_samples(truth, found, metric, RESAMPLES, seed, blacklist=blacklist)
+    drawn = multiplicities(len(truth.image_ids), RESAMPLES, seed)
+    expected = [
+        resampled_map(truth, found, blacklist, drawn[:, sample], metric) for sample in range(RESAMPLES)
+    ]
+    assert samples == pytest.approx(expected, abs=EXACT)
+
+
+def some_contest(images: int = 40) -> tuple[GroundTruth, Detections]:
+    chance = np.random.default_rng(3)
+    objects = [(image, 1 + image % 3, *BOX) for image in range(1, images + 1)]
+    rows: list[oracle.DetectionRow] = [
+        (image, category, round(chance.random(), 1), left, 10.0, left + 19.0, 29.0)
+        for image, category, *_ in objects
+        for left in (10.0 + chance.integers(0, 9), 40.0)
+    ]
+    return oracle.ground_truth(range(1, images + 1), [1, 2, 3], objects), oracle.detections(rows)
+
+
+def test_a_larger_contest_agrees_too_however_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, found = some_contest()
+    whole = bootstrap_samples(truth, found, resamples=RESAMPLES)
+    drawn = multiplicities(40, RESAMPLES, 0)
+    expected = [resampled_map(truth, found, set(), drawn[:, k], "lpirc") for k in range(RESAMPLES)]
+    assert whole == pytest.approx(expected, abs=EXACT)
+    monkeypatch.setattr(bootstrap_module, "_CELLS_AT_ONCE", 100)
+    assert bootstrap_samples(truth, found, resamples=RESAMPLES).tolist() == whole.tolist()
+
+
+def test_the_seed_decides() -> None:
+    truth, found = some_contest()
+    one, same, other = (bootstrap(truth, found, resamples=50, seed=seed) for seed in (1, 1, 2))
+    assert one.samples.tolist() == same.samples.tolist()
+    assert (one.low, one.high) == (same.low, same.high)
+    assert one.samples.tolist() != other.samples.tolist()
+
+
+def test_the_interval_lies_around_the_map() -> None:
+    truth, found = some_contest()
+    wide, narrow = (bootstrap(truth, found, resamples=200, level=level) for level in (0.95, 0.5))
+    assert wide.value == narrow.value == evaluate(truth, found).map
+    assert 0 <= wide.low < narrow.low < wide.value < narrow.high < wide.high <= 1
+    assert wide.samples.mean() == pytest.approx(wide.value)
+
+
+def test_more_images_make_it_narrower() -> None:
+    few, many = (bootstrap(*some_contest(images), resamples=200) for images in (40, 640))
+    assert (many.high - many.low) < (few.high - few.low) / 2.5
+
+
+@pytest.mark.parametrize(
+    ("truth", "rows", "value"),
+    [
+        (oracle.ground_truth([1, 2], [1], [(1, 1, *BOX), (2, 1, *BOX)]), [], 0.0),
+        (oracle.ground_truth([], [], []), [], 0.0),
+        (oracle.ground_truth([1, 2], [1], []), [(1, 1, 0.5, *BOX)], 0.0),
+        (
+            oracle.ground_truth([1, 2], [1], [(1, 1, *BOX), (2, 1, *BOX)]),
+            [(1, 1, 0.5, *BOX), (2, 1, 0.4, *BOX)],
+            1.0,
+        ),
+    ],
+)
+def test_where_no_choice_of_images_matters_there_is_no_width(
+    truth: GroundTruth, rows: list[oracle.DetectionRow], value: float
+) -> None:
+    interval = bootstrap(truth, oracle.detections(rows), resamples=30)
+    assert (interval.low, interval.value, interval.high) == (value, value, value)
+
+
+def test_every_resample_draws_as_many_images_as_there_are() -> None:
+    drawn = multiplicities(70000, 3, 5)
+    assert drawn.dtype == np.uint8
+    assert drawn.sum(axis=0).tolist() == [70000] * 3
+    assert multiplicities(0, 3, 5).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({"resamples": 0}, "bad-resamples"),
+        ({"level": 1.0}, "bad-level"),
+        ({"level": float("nan")}, "bad-level"),
+        ({"metric": "voc-11"}, "metric-without-bootstrap"),
+        ({"metric": "coco"}, "metric-without-bootstrap"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments: dict, code: str) -> None:
+    with pytest.raises(RefereeError) as failure:
+        bootstrap(*some_contest(), **arguments)
+    assert failure.value.code == code

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from referee.errors import RefereeError
+from referee.scoring.interval import Interval, energy_uncertainty, overlap, score_interval
+
+
+def interval(low: float, high: float) -> Interval:
+    return Interval((low + high) / 2, low, high, 0.95, np.array([low, high]))
+
+
+def test_intervals_that_share_a_point_overlap() -> None:
+    assert overlap(interval(1, 3), interval(2, 4))
+    assert overlap(interval(1, 9), interval(2, 4))
+    assert overlap(interval(1, 2), interval(2, 4))
+    assert not overlap(interval(1, 2), interval(2.1, 4))
+    assert not overlap(interval(3, 4), interval(1, 2))
+
+
+def test_half_of_what_lies_outside_lies_on_either_side() -> None:
+    found = Interval.of_samples(50.0, np.arange(101.0), 0.8)
+    assert (found.value, found.level) == (50.0, 0.8)
+    assert (found.low, found.high) == pytest.approx((10.0, 90.0))
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 95.0, math.nan])
+def test_a_level_is_a_share(level: float) -> None:
+    with pytest.raises(RefereeError, match="between 0 and 1") as failure:
+        Interval.of_samples(0.5, np.ones(3), level)
+    assert failure.value.code == "bad-level"
+
+
+def test_the_meters_limit_is_the_one_published_for_a_real_run() -> None:
+    # SPEC's power daemon, 23.49 W at a power factor of .484 in the ranges 300 V and 0.5 A: 0.626 %.
+    assert energy_uncertainty(23.49, 23.49 / 0.484, 300 * 0.5) == pytest.approx(0.00626, abs=5e-6)
+
+
+def test_other_meters_have_another_share_of_the_range() -> None:
+    assert energy_uncertainty(10.0, 10.0, 60.0, range_share=0.001) == pytest.approx(0.008)
+
+
+@pytest.mark.parametrize("voltage_share", [0.3, 0.6, 1.3])
+@pytest.mark.parametrize("current_share", [0.3, 0.5, 1.3])
+def test_without_ranges_the_limit_covers_whatever_automatic_ranging_chose(
+    voltage_share: float, current_share: float
+) -> None:
+    power_w, apparent_va = 12.0, 20.0
+    range_w = apparent_va / (voltage_share * current_share)
+    assert (
+        energy_uncertainty(power_w, apparent_va) >= energy_uncertainty(power_w, apparent_va, range_w) - 1e-15
+    )
+
+
+def test_an_apparent_power_below_the_active_one_is_noise() -> None:
+    assert energy_uncertainty(10.0, 9.99, 60.0) == energy_uncertainty(10.0, 10.0, 60.0)
+
+
+@pytest.mark.parametrize(
+    ("power_w", "apparent_va"), [(0.0, 1.0), (-1.0, 1.0), (math.nan, 1.0), (1.0, math.inf)]
+)
+def test_without_power_there_is_no_limit(power_w: float, apparent_va: float) -> None:
+    with pytest.raises(RefereeError) as failure:
+        energy_uncertainty(power_w, apparent_va)
+    assert failure.value.code == "bad-power"
+
+
+MAP = Interval.of_samples(0.25, np.linspace(0.24, 0.26, 1001), 0.95)
+
+
+def test_an_exact_energy_only_changes_the_scale() -> None:
+    found = score_interval(MAP, 2.0, 0.0)
+    assert (found.value, found.low, found.high) == (0.125, MAP.low / 2, MAP.high / 2)
+    assert found.level == 0.95
+
+
+def test_a_certain_map_leaves_the_rectangle_of_the_energy() -> None:
+    certain = Interval.of_samples(0.5, np.full(20000, 0.5), 0.95)
+    found = score_interval(certain, 2.0, 0.01)
+    # 95 % of a rectangle of +-1 % is +-0.95 %.
+    assert found.low == pytest.approx(0.25 / 1.0095, rel=2e-4)
+    assert found.high == pytest.approx(0.25 / 0.9905, rel=2e-4)
+
+
+def test_both_sources_add_up_and_the_seed_decides() -> None:
+    exact, real, same = (score_interval(MAP, 2.0, u, seed=4) for u in (0.0, 0.05, 0.05))
+    assert real.low < exact.low < exact.high < real.high
+    assert (real.low, real.high) == (same.low, same.high)
+
+
+@pytest.mark.parametrize(
+    ("energy_wh", "relative_uncertainty", "code"),
+    [
+        (0.0, 0.01, "bad-energy"),
+        (math.nan, 0.01, "bad-energy"),
+        (2.0, -0.01, "bad-uncertainty"),
+        (2.0, 1.0, "bad-uncertainty"),
+        (2.0, math.nan, "bad-uncertainty"),
+    ],
+)
+def test_what_cannot_be_is_refused(energy_wh: float, relative_uncertainty: float, code: str) -> None:
+    with pytest.raises(RefereeError) as failure:
+        score_interval(MAP, energy_wh, relative_uncertainty)
+    assert failure.value.code == code

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from referee.config import ContestConfig, Station, read_config
+from referee.errors import RefereeError
+
+STATION = '[[stations]]\nname = "one"\nmeter = "sim:"\n'
+GOOD = 'name = "Hall"\n' + STATION
+SHARED_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def read(folder: Path, text: str | bytes) -> ContestConfig:
+    path = folder / "contest.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_config(folder)
+
+
+def complaint(folder: Path, text: str | bytes) -> str:
+    with pytest.raises(RefereeError) as failure:
+        read(folder, text)
+    assert failure.value.code == "bad-config"
+    sentence = failure.value.sentence
+    assert sentence.startswith(str(folder / "contest.toml"))
+    assert "\n" not in sentence
+    assert sentence.endswith(".")
+    return sentence.removeprefix(str(folder / "contest.toml"))
+
+
+def test_what_is_not_written_has_its_default(tmp_path: Path) -> None:
+    assert read(tmp_path, GOOD) == ContestConfig("Hall", (Station("one", "sim:"),))
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    text = """\
+name = "Hall"
+window_s = 300
+metric = "voc2012"
+testset = "../sets/day 2"
+shuffle = false
+auto_arm = true
+[[stations]]
+name = "left"
+meter = "TCPIP::10.0.0.7::INSTR"
+voltage_range_v = 150
+current_range_a = 0.5
+update_interval_s = 0.1
+mode = "dc"
+[[stations]]
+name = "right"
+meter = "TCPIP::10.0.0.8::INSTR"
+"""
+    left = Station("left", "TCPIP::10.0.0.7::INSTR", 150.0, 0.5, 0.1, "dc")
+    right = Station("right", "TCPIP::10.0.0.8::INSTR")
+    expected = ContestConfig(
+        "Hall", (left, right), 300, "voc2012", "../sets/day 2", shuffle=False, auto_arm=True
+    )
+    assert read(tmp_path, text) == expected
+
+
+def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(RefereeError, match="referee init") as failure:
+            read_config(folder)
+        assert failure.value.code == "contest-missing"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("windows_s = 5\n" + GOOD, "unknown key 'windows_s'; the keys are auto_arm, metric, name, shuffle, stations"),
+        (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are current_range_a"),
+        (STATION, "the key 'name' is missing"),
+        ('name = "Hall"\n', "there is no station"),
+        ('name = "Hall"\nstations = []\n', "there is no station"),
+        ('name = "Hall"\n[stations]\nname = "one"\n', "stations must be written as [[stations]] tables"),
+        ('name = "Hall"\nstations = [1]\n', "stations must be written as [[stations]] tables"),
+        ('name = "Hall"\n[[stations]]\nname = "one"\n', "station 1: the key 'meter' is missing"),
+        (GOOD + '[[stations]]\nmeter = "sim:"\n', "station 2: the key 'name' is missing"),
+        (GOOD + STATION, "the station name 'one' is given twice"),
+        ('name = "Hall"\n[[stations]]\nname = " "\nmeter = "sim:"\n', "name is blank"),
+        ("name = 5\n" + STATION, "name = 5 must be a text"),
+        ("window_s = 60.5\n" + GOOD, "window_s = 60.5 must be a whole number"),
+        ("window_s = true\n" + GOOD, "window_s = True must be a whole number"),
+        ('window_s = "600"\n' + GOOD, "window_s = '600' must be a whole number"),
+        ("window_s = 0\n" + GOOD, "window_s = 0 must lie between 1 and 86400"),
+        ("window_s = -5\n" + GOOD, "window_s = -5 must lie between"),
+        ("window_s = 86401\n" + GOOD, "window_s = 86401 must lie between"),
+        ("shuffle = 1\n" + GOOD, "shuffle = 1 must be true or false"),
+        ('auto_arm = "no"\n' + GOOD, "auto_arm = 'no' must be true or false"),
+        (GOOD + "voltage_range_v = true\n", "station 1: voltage_range_v = True must be a number"),
+        (GOOD + 'update_interval_s = "fast"\n', "update_interval_s = 'fast' must be a number"),
+        (GOOD + "update_interval_s = 0\n", "update_interval_s = 0 must be a number above 0"),
+        (GOOD + "update_interval_s = nan\n", "update_interval_s = nan must be a number above 0"),
+        (GOOD + "current_range_a = -0.5\n", "current_range_a = -0.5 must be a number above 0"),
+        (GOOD + "voltage_range_v = inf\n", "voltage_range_v = inf must be a number above 0"),
+        (GOOD + f"voltage_range_v = 1{'0' * 400}\n", "must be a number above 0"),
+        (f"window_s = 1{'0' * 5000}\n" + GOOD, "cannot be read"),
+        ("name = Hall\n", "cannot be read"),
+        ("name = \"Hall\"\nname = \"Hall\"\n", "cannot be read"),
+        ("a = " + "[" * 100_000, "cannot be read"),
+        (b"name = \"\xff\"\n", "cannot be read"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_in_one_sentence_with_file_key_and_value(
+    tmp_path: Path, text: str | bytes, told: str
+) -> None:
+    assert told in complaint(tmp_path, text)
+
+
+def test_two_stations_cannot_share_a_meter(tmp_path: Path) -> None:
+    text = 'name = "Hall"\n' + "".join(
+        f'[[stations]]\nname = "{name}"\nmeter = "TCPIP::10.0.0.7::INSTR"\n' for name in ("left", "right")
+    )
+    assert "'TCPIP::10.0.0.7::INSTR' is given to two stations" in complaint(tmp_path, text)
+    assert len(read(tmp_path, text.replace("TCPIP::10.0.0.7::INSTR", "sim:")).stations) == 2
+
+
+def test_a_configuration_that_is_a_folder_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "contest.toml").mkdir()
+    with pytest.raises(RefereeError, match="cannot be read") as failure:
+        read_config(tmp_path)
+    assert failure.value.code == "bad-config"
+
+
+SCALARS: dict[str, st.SearchStrategy[Any]] = {
+    "true": st.just(True),
+    "whole": st.integers(-(10**12), 10**12),
+    "broken": st.floats(),
+    "text": st.text(
+        st.characters(codec="ascii", exclude_characters="'", min_codepoint=32, max_codepoint=126)
+    ),
+}
+
+
+@SHARED_FOLDER
+@given(
+    st.sampled_from(["window_s", "metric", "testset", "shuffle", "auto_arm", "extra"]),
+    st.one_of(*SCALARS.values()),
+)
+def test_any_value_is_either_taken_as_it_is_or_told(tmp_path: Path, key: str, value: object) -> None:
+    written = f"'{value}'" if isinstance(value, str) else str(value).lower()
+    text = f"{key} = {written}\n" + GOOD
+    try:
+        config = read(tmp_path, text)
+    except RefereeError:
+        assert key in complaint(tmp_path, text)
+    else:
+        kept = getattr(config, key)
+        assert (type(kept), kept) == (type(value), value)
+
+
+@SHARED_FOLDER
+@given(st.binary(max_size=60))
+def test_no_file_is_too_odd_to_be_told(tmp_path: Path, content: bytes) -> None:
+    complaint(tmp_path, content)

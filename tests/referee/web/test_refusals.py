@@ -1,0 +1,220 @@
+"""Whatever a client sends, it gets one clear sentence with a stable code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+import requests
+
+from referee.contest import open_contest
+from referee.tokens import Session, issue
+from tests.contest_day import PASSWORD, ROWS, TEAM, Day, Server, problem
+
+Ask = Callable[..., requests.Response]
+
+
+@pytest.fixture
+def server(hall: Day) -> Server:
+    assert hall.server is not None
+    return hall.server
+
+
+def test_health_needs_no_login(server: Server) -> None:
+    answer = server.ask("GET", "/v1/health")
+    assert answer.status_code == 200
+    assert answer.json() == {"status": "ok", "contest": "Test day", "version": "0.1.0", "window_s": 600}
+
+
+@pytest.mark.parametrize(("team", "password"), [(TEAM, "wrong"), ("nobody", PASSWORD), ("", "")])
+def test_wrong_credentials_tell_not_which_part_is_wrong(server: Server, team: str, password: str) -> None:
+    answer = server.ask("POST", "/v1/session", json={"team": team or " x ", "password": password or "x"})
+    assert problem(answer, 401, "bad-credentials")["detail"] == "Team or password is wrong."
+
+
+def test_a_disabled_team_is_like_an_unknown_one(hall: Day, server: Server) -> None:
+    with hall.store() as store:
+        store.disable_team("bee")
+    answer = server.ask("POST", "/v1/session", json={"team": "bee", "password": PASSWORD})
+    problem(answer, 401, "bad-credentials")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff\xfe",
+        b"[" * 20_000,
+        b'{"team": "ant"}',
+        b'{"team": 1, "password": "x"}',
+        b'{"team": "\\ud800", "password": "x"}',
+        b'{"team": "ant", "password": "\\ud800"}',
+        b"team=ant&password=six+legs",
+    ],
+)
+def test_a_log_in_that_is_no_json_object_of_texts_is_refused(server: Server, body: bytes) -> None:
+    problem(server.ask("POST", "/v1/session", data=body), 400, "bad-json")
+
+
+def test_a_log_in_of_a_megabyte_is_too_large(server: Server) -> None:
+    body = json.dumps({"team": TEAM, "password": "x" * 2**20})
+    problem(server.ask("POST", "/v1/session", data=body), 413, "too-large")
+
+
+def test_too_many_failed_log_ins_have_to_wait_and_hinder_no_other_team(hall: Day, server: Server) -> None:
+    def log_in(password: str) -> requests.Response:
+        return server.ask("POST", "/v1/session", json={"team": "cat", "password": password})
+
+    for _ in range(10):
+        problem(log_in("guess"), 401, "bad-credentials")
+    answer = log_in(PASSWORD)
+    told = problem(answer, 429, "too-many-failures")
+    assert 0 < int(answer.headers["Retry-After"]) == told["retry_after_s"] <= 60
+    assert hall.login()["run"]
+
+
+@pytest.mark.parametrize(
+    ("authorization", "code"),
+    [
+        (None, "token-missing"),
+        ("Bearer", "token-missing"),
+        ("Bearer  ", "token-missing"),
+        ("Basic YW50OnNpeCBsZWdz", "token-missing"),
+        ("Bearer nonsense", "bad-token"),
+        ("Bearer " + "x" * 5000, "bad-token"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "/v1/session"), ("DELETE", "/v1/session"), ("GET", "/v1/images/1"), ("POST", "/v1/detections")],
+)
+def test_a_missing_or_wrong_token_is_refused_everywhere(
+    server: Server, method: str, path: str, authorization: str | None, code: str
+) -> None:
+    headers = {} if authorization is None else {"Authorization": authorization}
+    answer = server.ask(method, path, headers=headers)
+    problem(answer, 401, code)
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+def test_a_token_with_a_character_changed_is_refused(server: Server, token: str) -> None:
+    for changed in (token[:-1], token + "x", token.swapcase()):
+        problem(server.ask("GET", "/v1/session", changed), 401, "bad-token")
+
+
+def test_an_expired_token_is_refused(hall: Day, server: Server, token: str) -> None:
+    with open_contest(hall.folder) as contest:
+        expired = issue(contest.secret, Session(run=1, team=TEAM, expires_s=1_700_000_000.0))
+    problem(server.ask("GET", "/v1/session", expired), 401, "token-expired")
+    assert server.ask("GET", "/v1/session", token).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "number", ["0", "7", "x", "-1", "1.5", "9" * 5000, "%00", "%EF%BC%91", "1%20", "%ff"]
+)
+def test_an_image_that_does_not_exist_is_refused(server: Server, token: str, number: str) -> None:
+    told = problem(server.ask("GET", f"/v1/images/{number}", token), 404, "image-unknown")
+    assert "1 to 6" in told["detail"]
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ([1, 1, 0.5, 0, 0, 5], "seven numbers, this has 6"),
+        ([1, 1, 0.5, 9, 0, 5, 5], "inverted"),
+        ([1, 99, 0.5, 0, 0, 5, 5], "category 99 is unknown"),
+        ([99, 1, 0.5, 0, 0, 5, 5], "image 99 is not a whole number in 1..6"),
+        ([1.5, 1, 0.5, 0, 0, 5, 5], "image 1.5 is not a whole number"),
+        ([1, 1, float("nan"), 0, 0, 5, 5], "confidence is nan"),
+        ([1, 1, 0.5, 0, 0, float("inf"), 5], "xmax is inf"),
+    ],
+)
+def test_a_bad_row_refuses_the_whole_body_with_its_line(
+    server: Server, token: str, row: list[float], words: str
+) -> None:
+    before = received(server, token)
+    answer = server.ask("POST", "/v1/detections", token, JSON, data=json.dumps([*ROWS, row]))
+    told = problem(answer, 422, "bad-rows")
+    assert words in told["detail"]
+    assert [one["line"] for one in told["problems"]] == [3]
+    assert told["total"] == 1
+    assert received(server, token) == before
+
+
+def test_at_most_twenty_problems_are_told_and_all_are_counted(server: Server, token: str) -> None:
+    told = problem(server.ask("POST", "/v1/detections", token, TEXT, data="1 2 3\n" * 50), 422, "bad-rows")
+    assert ([one["line"] for one in told["problems"]], told["total"]) == ([*range(1, 21)], 50)
+
+
+@pytest.mark.parametrize(
+    "body", [b"{", b"{}", b"1 1 .5 0 0 5 5", b"\xff", b"[" * 20_000, b"[" + b"9" * 9000 + b"]"]
+)
+def test_detections_that_are_not_json_are_refused(server: Server, token: str, body: bytes) -> None:
+    answer = server.ask("POST", "/v1/detections", token, JSON, data=body)
+    assert answer.status_code in (400, 422)
+    problem(answer, answer.status_code, "bad-json" if answer.status_code == 400 else "bad-rows")
+
+
+@pytest.mark.parametrize("kind", ["image/png", "application/x-www-form-urlencoded", "multipart/form-data"])
+def test_an_unknown_content_type_is_refused(server: Server, token: str, kind: str) -> None:
+    headers = {"Content-Type": kind}
+    told = problem(
+        server.ask("POST", "/v1/detections", token, headers, data=b"x"), 415, "unsupported-media-type"
+    )
+    assert "application/json or text/plain" in told["detail"]
+
+
+@pytest.mark.parametrize("key", ["", "k" * 201, "\xe9"])
+def test_an_idempotency_key_that_could_not_be_kept_is_refused(server: Server, token: str, key: str) -> None:
+    headers = JSON | {"Idempotency-Key": key}
+    problem(server.ask("POST", "/v1/detections", token, headers, data=b"[]"), 400, "bad-request")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/v1", "/v1/", "/v1/health/", "/v2/health", "/v1/images", "/v1/images/1/2", "/operator/x", "/%ff"],
+)
+def test_an_unknown_path_is_not_found(server: Server, path: str) -> None:
+    problem(server.ask("GET", path), 404, "not-found")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PUT", "/v1/session", {"GET", "HEAD", "POST", "DELETE", "OPTIONS"}),
+        ("POST", "/v1/images/1", {"GET", "HEAD", "OPTIONS"}),
+        ("GET", "/v1/detections", {"POST", "OPTIONS"}),
+        ("FOO", "/v1/health", {"GET", "HEAD", "OPTIONS"}),
+        ("GET", "/operator/runs", {"POST", "OPTIONS"}),
+    ],
+)
+def test_a_method_that_a_path_has_not_is_refused_with_those_it_has(
+    server: Server, method: str, path: str, allowed: set[str]
+) -> None:
+    answer = server.ask(method, path)
+    problem(answer, 405, "method-not-allowed")
+    assert set(answer.headers["Allow"].split(", ")) == allowed
+
+
+def test_head_is_get_without_the_body(server: Server, token: str) -> None:
+    whole, head = (server.ask(method, "/v1/images/1", token) for method in ("GET", "HEAD"))
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["Content-Length"] == str(len(whole.content))
+
+
+@pytest.mark.parametrize("sent", [b"\x16\x03\x01\x00\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"])
+def test_what_is_no_http_gets_an_answer_and_does_no_harm(server: Server, sent: bytes) -> None:
+    assert server.raw(sent, cut=True).startswith((b"HTTP/1.1 400", b"HTTP/1.1 505", b""))
+    assert server.ask("GET", "/v1/health").status_code == 200
+
+
+def received(server: Server, token: str) -> int:
+    return int(server.ask("GET", "/v1/session", token).json()["detections_accepted"])
+
+
+JSON = {"Content-Type": "application/json"}
+TEXT = {"Content-Type": "text/plain"}

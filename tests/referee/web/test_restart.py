@@ -1,0 +1,122 @@
+"""Whatever is killed, what was acknowledged is on disk and an open run goes on with its remaining window."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from referee.records import RunState
+from tests.contest_day import ROWS, Day, Server, children_of, is_running, problem, until
+
+POSTS = 5
+
+
+def test_kill_of_the_whole_server_loses_nothing_and_the_window_goes_on(day: Callable[..., Day]) -> None:
+    made = day()
+    first = made.server
+    assert first is not None
+    told = made.login()
+    token = told["token"]
+    for number in range(1, POSTS + 1):
+        assert made.post(token).json()["received_total"] == number * len(ROWS)
+    with made.store() as store:
+        until(lambda: len(store.readings(1, 0.0)) >= 3)
+    workers = children_of(first.pid)
+    first.kill()
+    until(lambda: not any(map(is_running, workers)))
+
+    second = made.serve()
+    shown = second.ask("GET", "/v1/session", token).json()
+    assert (shown["run"], shown["phase"]) == (told["run"], "open")
+    assert shown["detections_accepted"] == POSTS * len(ROWS)
+    assert shown["remaining_s"] < told["remaining_s"]
+    assert made.login()["token"] == token
+    assert made.post(token).json()["received_total"] == (POSTS + 1) * len(ROWS)
+    with made.store() as store:
+        before = len(store.readings(1, 0.0))
+        until(lambda: len(store.readings(1, 0.0)) >= before + 3)
+    assert second.ask("DELETE", "/v1/session", token).status_code == 200
+    run = made.run()
+    assert run.elapsed_s is not None
+    assert run.elapsed_s > told["window_s"] - told["remaining_s"]
+    # The meter integrated all through, the gap included; it starts before the window and stops after it.
+    assert run.energy_wh is not None
+    assert run.integrator_s is not None
+    assert run.elapsed_s - 0.1 <= run.energy_wh * 3600 / 36 <= run.elapsed_s + 2
+    assert run.integrator_s >= int(run.elapsed_s - 0.1)  # it is told in whole seconds
+    with made.store() as store:
+        assert len(store.detections(1)) == (POSTS + 1) * len(ROWS)
+
+
+def test_a_deadline_that_passes_while_nothing_serves_is_kept(day: Callable[..., Day]) -> None:
+    made = day(window_s=2)
+    assert made.server is not None
+    token = made.login()["token"]
+    made.post(token)
+    made.server.kill()
+    until(lambda: made.server is not None and not children_of(made.server.pid))
+    with socket.create_connection(("127.0.0.1", made.meter.port)):
+        pass  # the meter lives on
+    server = made.serve()
+    until(lambda: made.runs(RunState.CLOSED))
+    run = made.run()
+    assert (run.closed_by, run.elapsed_s) == ("deadline", 2.0)
+    assert run.energy_wh == pytest.approx(36 * 2 / 3600, rel=0.01)
+    problem(server.ask("GET", "/v1/images/1", token), 409, "window-closed")
+
+
+def test_a_killed_worker_is_replaced_and_the_run_goes_on(day: Callable[..., Day]) -> None:
+    made = day()
+    assert made.server is not None
+    server = made.server
+    token = made.login()["token"]
+    made.post(token)
+    (worker,) = children_of(server.pid)
+    os.kill(worker, signal.SIGKILL)
+    assert server.first_line() == server.ready
+    assert children_of(server.pid) not in ([], [worker])
+    assert made.post(token).json()["received_total"] == 2 * len(ROWS)
+    assert server.end() == 0
+
+
+def test_a_terminal_that_goes_away_does_not_end_the_contest(day: Callable[..., Day]) -> None:
+    made = day()
+    assert made.server is not None
+    token = made.login()["token"]
+    workers = children_of(made.server.pid)
+    os.kill(made.server.pid, signal.SIGHUP)
+    assert made.post(token).status_code == 202
+    assert children_of(made.server.pid) == workers
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_asked_end_leaves_the_run_open_and_no_process(
+    day: Callable[..., Day], number: signal.Signals
+) -> None:
+    made = day()
+    assert made.server is not None
+    server = made.server
+    token = made.login()["token"]
+    made.post(token)
+    workers = children_of(server.pid)
+    stalled = stall(server, token) if number == signal.SIGTERM else None
+    server.process.send_signal(number)
+    assert server.process.wait(20) == 0
+    if stalled is not None:
+        stalled.close()
+    assert not any(map(is_running, workers))
+    assert [run.id for run in made.runs(RunState.OPEN)] == [1]
+    assert not (made.folder / "server").exists()
+    assert made.serve().ask("GET", "/v1/session", token).json()["detections_accepted"] == len(ROWS)
+
+
+def stall(server: Server, token: str) -> socket.socket:
+    """A client that stops in mid-body must not hold the server up."""
+    connection = socket.create_connection(("127.0.0.1", server.port))
+    head = f"POST /v1/detections HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: 99\r\n\r\n["
+    connection.sendall(head.encode())
+    return connection

@@ -1,0 +1,115 @@
+"""`referee serve` starts, or says in one line why not."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.contest_day import TEAM, Day, Program, problem, program, refers
+from testsets import synthesize
+
+
+def stated(result: subprocess.CompletedProcess[str]) -> str:
+    """The one line of a stated failure."""
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith("referee: ")
+    assert result.stderr.count("\n") == 1, result.stderr
+    return result.stderr
+
+
+def test_a_folder_that_does_not_exist_is_no_contest(tmp_path: Path) -> None:
+    assert "is not a contest folder: it has no contest.toml" in stated(
+        refers("serve", str(tmp_path / "nowhere"))
+    )
+    file = tmp_path / "file"
+    file.touch()
+    assert str(file) in stated(refers("serve", str(file)))
+
+
+def test_a_contest_that_is_being_served_is_busy(hall: Day) -> None:
+    assert "is being served already" in stated(refers("serve", str(hall.folder), "--port", "0"))
+    assert hall.server is not None
+    assert hall.server.ask("GET", "/v1/health").status_code == 200
+
+
+def test_a_port_in_use_is_refused(day: Callable[..., Day]) -> None:
+    made = day(served=False)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        assert f"Port {port} of 127.0.0.1 is in use" in stated(
+            refers("serve", str(made.folder), "--port", port)
+        )
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "no such host", ""])
+def test_a_host_that_is_not_this_machine_is_refused(day: Callable[..., Day], host: str) -> None:
+    made = day(served=False)
+    result = refers("serve", str(made.folder), "--host", host, "--port", "0")
+    assert "no address of this machine" in stated(result)
+
+
+def test_a_host_may_be_a_name(day: Callable[..., Day]) -> None:
+    made = day(served=False)
+    assert made.serve("--host", "localhost").ask("GET", "/v1/health").status_code == 200
+
+
+def test_a_test_set_that_changed_is_not_served(day: Callable[..., Day], tmp_path: Path) -> None:
+    images = synthesize(tmp_path / "set", images=2, categories=2, seed=1, size=(96, 64))
+    made = day(served=False, testset=images.folder)
+    path = images.image_path(2)
+    path.write_bytes(path.read_bytes() + b"\0")
+    line = stated(refers("serve", str(made.folder), "--port", "0"))
+    assert "changed since its manifest was made" in line
+    assert path.name in line
+    assert "changed since" in stated(made.refers("judge", "--all"))
+
+
+def test_a_certificate_that_is_none_is_refused(day: Callable[..., Day]) -> None:
+    made = day(served=False)
+    config = str(made.folder / "contest.toml")
+    result = refers("serve", str(made.folder), "--port", "0", "--tls-cert", config, "--tls-key", config)
+    assert "no certificate" in stated(result)
+
+
+def test_a_contest_is_served_over_tls_and_obeys_its_operator(day: Callable[..., Day]) -> None:
+    made = day(served=False, auto_arm=False)
+    cert, key = certificate(made.folder)
+    server = made.serve("--tls-cert", str(cert), "--tls-key", str(key))
+    assert server.url.startswith("https://127.0.0.1:")
+    assert server.ask("GET", "/v1/health", verify=str(cert)).json()["status"] == "ok"
+    armed = made.refers("run", "arm", TEAM)
+    assert (armed.returncode, armed.stderr) == (0, "")
+    problem(server.ask("GET", "/v1/session", "wrong", verify=str(cert)), 401, "bad-token")
+    with pytest.raises(requests.ConnectionError):
+        requests.get(f"http://127.0.0.1:{server.port}/v1/health", timeout=20)
+
+
+def certificate(folder: Path) -> tuple[Path, Path]:
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl to make a certificate with")
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    arguments = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"]
+    names = ["-subj", "/CN=referee", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(
+        ["openssl", "req", "-x509", *arguments, *names, "-keyout", str(key), "-out", str(cert)],
+        check=True,
+        capture_output=True,
+    )
+    return cert, key
+
+
+def test_a_server_whose_owner_is_gone_ends(day: Callable[..., Day], tmp_path: Path) -> None:
+    made = day(served=False)
+    owner = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+    where = [str(made.folder), "--port", "0", "--parent", str(owner.pid)]
+    server = Program([program("referee"), "serve", *where], tmp_path / "log")
+    assert server.first_line().startswith("Serving ")
+    owner.communicate()
+    assert server.process.wait(20) == 0
+    server.close()

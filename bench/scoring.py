@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench import workload
+from bench import live, workload
 from bench.contender import CONTENDERS
 
 SIZES = (100_000, 500_000, 2_000_000)
@@ -34,8 +34,13 @@ def measure() -> None:
             path = Path(name) / f"{size}.npz"
             workload.make(size).save(path)
             rows.append({"detections": size} | _interleaved(path))
-    RESULT.write_text(json.dumps(rows, indent=2) + "\n")
+    beside = live.measure()
+    RESULT.write_text(json.dumps({"scorers": rows, "live": beside}, indent=2) + "\n")
     _print(rows)
+    table = Table("live and uncertainty", "measured", "target")
+    for row in beside:
+        table.add_row(row["what"], f"{row['measured']:.1f}", str(row["target"]))
+    Console().print(table)
 
 
 def _interleaved(path: Path) -> dict[str, Any]:

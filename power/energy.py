@@ -105,12 +105,17 @@ def _integrator_trapezoid(
     tolerance_wh = (RELATIVE_TOLERANCE + WH_RESOLUTION) * larger_wh + update_interval_s * largest_w / 3600.0
     difference_wh = integrator_wh - sum_wh
     ok = abs(difference_wh) <= tolerance_wh  # false for NaN: nothing to compare is no agreement
+    if math.isnan(sum_wh):
+        sentence = f"The integrator has {integrator_wh:.6g} Wh, but no reading of the run carries a power to compare."
+    else:
+        sentence = f"The integrator has {integrator_wh:.6g} Wh, the readings make {sum_wh:.6g} Wh; " + (
+            "they agree." if ok else f"more than {tolerance_wh:.3g} Wh apart."
+        )
     return Check(
         "integrator-trapezoid",
         ok,
         "error",
-        f"The integrator has {integrator_wh:.6g} Wh, the readings make {sum_wh:.6g} Wh; "
-        + ("they agree." if ok else f"more than {tolerance_wh:.3g} Wh apart."),
+        sentence,
         {
             "integrator_wh": _json_ready(integrator_wh),
             "trapezoid_wh": _json_ready(sum_wh),

@@ -29,7 +29,11 @@ class Station:
 
 @dataclass(frozen=True)
 class ContestConfig:
-    """A contest: its rules and its stations. `window_s` whole seconds; `testset` a path relative to the folder."""
+    """A contest: its rules and its stations. `window_s` whole seconds; `testset` a path relative to the folder.
+
+    `live_score` computes a provisional score each second of an open run, for the operator; `teams_see_score` tells it
+    to the team as well.
+    """
 
     name: str
     stations: tuple[Station, ...]
@@ -38,6 +42,8 @@ class ContestConfig:
     testset: str = "testset"
     shuffle: bool = True
     auto_arm: bool = False
+    live_score: bool = True
+    teams_see_score: bool = False
 
 
 def read_config(folder: Path) -> ContestConfig:

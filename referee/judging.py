@@ -11,9 +11,9 @@ from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError
 from referee.records import Run, RunState, Score
-from referee.scoring import Detections, Evaluation, evaluate, score
+from referee.scoring import Detections, Evaluation, evaluate, lists_ties_by_image, score
 from referee.store import Store
-from testsets import read_ground_truth
+from testsets import GroundTruth, read_ground_truth
 
 IMAGE = 0
 START_S = 0.0  # a closed run's host times are told from its start
@@ -30,7 +30,9 @@ def judge(contest: Contest, number: int, clock: Clock) -> Score:
             "run-state", f"Run {run.id} is {run.state}; only a closed run can be judged.", run=run.id
         )
     require_same_test_set(contest, run)
-    evaluation = _evaluate(contest, run)
+    evaluation = evaluate(
+        *scored_columns(contest, run), contest.config.metric, ground_truth_digest=contest.test_set.digest
+    )
     judged = _score(contest, run, evaluation, clock)
     contest.store.add_score(judged)
     contest.store.change_run(run.id, (RunState.CLOSED, RunState.JUDGED), state=RunState.JUDGED.value)
@@ -45,12 +47,15 @@ def testset_rows(store: Store, run: int) -> NDArray[np.float64]:
     return rows
 
 
-def _evaluate(contest: Contest, run: Run) -> Evaluation:
-    detections = Detections.from_rows(testset_rows(contest.store, run.id))
-    ground_truth = read_ground_truth(contest.test_set.folder)
-    return evaluate(
-        ground_truth, detections, contest.config.metric, ground_truth_digest=contest.test_set.digest
-    )
+def scored_columns(contest: Contest, run: Run) -> tuple[GroundTruth, Detections]:
+    """What a run is scored on: the whole ground truth, and its detections with the test set's numbers.
+
+    A metric that lists equal confidences in order of arrival gets them image by image: the network has no say.
+    """
+    rows = testset_rows(contest.store, run.id)
+    if not lists_ties_by_image(contest.config.metric):
+        rows = rows[np.argsort(rows[:, IMAGE], kind="stable")]
+    return read_ground_truth(contest.test_set.folder), Detections.from_rows(rows)
 
 
 def _score(contest: Contest, run: Run, evaluation: Evaluation, clock: Clock) -> Score:

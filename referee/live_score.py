@@ -1,7 +1,8 @@
 """The provisional score of every open run, each second, in a process of its own beside the server.
 
 It reads what the server has committed and publishes the newest figures in the store's table `provisional`. Nothing
-depends on it: the score of record is the judge's, computed from the stored rows, and is the same number bit for bit.
+depends on it: the score of record is the judge's, computed from the stored rows, and is the same number bit for bit
+(in a voc-* contest, where equal confidences count in order of arrival, the judge takes them image by image).
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from argon2.exceptions import Argon2Error, InvalidHashError
 from referee.errors import RefereeError
 
 FAILURES_ALLOWED = 10
+FAILURES_OF_AN_ADDRESS = 50
 FAILURE_MEMORY_S = 60.0
 
 _hasher = PasswordHasher()
@@ -36,33 +37,38 @@ def _as_bytes(password: str) -> bytes:
 
 
 class FailureLimit:
-    """Counts failed log-ins per (address, team), so that nobody can guess on, nor lock out a team from elsewhere.
+    """Counts failed log-ins per address and team, so that nobody can guess on, nor lock out a team from elsewhere.
 
-    It also bounds what guessing costs the host: a check of an Argon2 hash takes tens of milliseconds.
+    It counts per address over all teams too, since a check of an Argon2 hash costs the host tens of milliseconds.
     """
 
     def __init__(self) -> None:
-        self._failures: dict[tuple[str, str], deque[float]] = {}
+        self._failures: dict[tuple[str, str | None], deque[float]] = {}
         self._lock = threading.Lock()
 
     def check(self, address: str, team: str, now_s: float) -> None:
         """Raise RefereeError `too-many-failures` with `retry_after_s` when this client has to wait."""
         with self._lock:
             self._forget(now_s)
-            recent = self._failures.get((address, team))
-            if recent is None or len(recent) < FAILURES_ALLOWED:
-                return
-            wait_s = math.ceil(recent[0] + FAILURE_MEMORY_S - now_s)
-        raise RefereeError(
-            "too-many-failures",
-            f"{FAILURES_ALLOWED} failed log-ins within {FAILURE_MEMORY_S:.0f} s; try again in {wait_s} s.",
-            retry_after_s=wait_s,
-        )
+            waits_s = [self._wait_s((address, team), FAILURES_ALLOWED, now_s)]
+            waits_s.append(self._wait_s((address, None), FAILURES_OF_AN_ADDRESS, now_s))
+        wait_s = math.ceil(max(waits_s))
+        if wait_s > 0:
+            raise RefereeError(
+                "too-many-failures",
+                f"Too many failed log-ins within {FAILURE_MEMORY_S:.0f} s; try again in {wait_s} s.",
+                retry_after_s=wait_s,
+            )
 
     def count(self, address: str, team: str, now_s: float) -> None:
         """Remember one failure."""
         with self._lock:
             self._failures.setdefault((address, team), deque(maxlen=FAILURES_ALLOWED)).append(now_s)
+            self._failures.setdefault((address, None), deque(maxlen=FAILURES_OF_AN_ADDRESS)).append(now_s)
+
+    def _wait_s(self, key: tuple[str, str | None], allowed: int, now_s: float) -> float:
+        recent = self._failures.get(key)
+        return 0.0 if recent is None or len(recent) < allowed else recent[0] + FAILURE_MEMORY_S - now_s
 
     def _forget(self, now_s: float) -> None:
         for key, times in list(self._failures.items()):

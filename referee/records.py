@@ -68,6 +68,24 @@ class Provisional:
 
 
 @dataclass(frozen=True)
+class ScoreInterval:
+    """How sure a score is: intervals at `level`, from `resamples` of the images, drawn with `seed`.
+
+    The score's takes in `energy_uncertainty`, the meter's stated accuracy relative to the energy; it is None where
+    there is no score, or nothing is known of the meter's accuracy.
+    """
+
+    level: float
+    resamples: int
+    seed: int
+    map_low: float
+    map_high: float
+    score_low: float | None
+    score_high: float | None
+    energy_uncertainty: float | None
+
+
+@dataclass(frozen=True)
 class Score:
     """The judgement of a run. `score` = `map` / `energy_wh`, None when there is no energy of record."""
 
@@ -82,6 +100,7 @@ class Score:
     ap: dict[int, float | None]
     signature: str
     checks: tuple[Check, ...]
+    interval: ScoreInterval | None = None
 
     @property
     def needs_review(self) -> bool:

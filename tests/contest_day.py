@@ -181,6 +181,7 @@ class Day:
     """A contest folder with its meter and, while it is being served, its server."""
 
     folder: Path
+    testset: Path
     meter: Meter
     server: Server | None = None
     servers: list[Server] = field(default_factory=list)
@@ -260,7 +261,7 @@ def contest_day(
     """A contest made in `folder`, not served yet; at the end every process is gone, and no log has a traceback."""
     folder.mkdir(parents=True)
     meter = Meter(folder / "meter.log")
-    day = Day(folder, meter, meters=[meter])
+    day = Day(folder, testset, meter, meters=[meter])
     try:
         text = config_text(
             "Test day", window_s, meter.address, str(testset), auto_arm=auto_arm, update_interval_s=0.1

@@ -97,6 +97,13 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add(
         "--stay", action="store_true", help="do not log out at the end: the run stays open, the meter runs on"
     )
+    add(
+        "--least",
+        type=_seconds,
+        default=0.0,
+        metavar="S",
+        help="log out no earlier than S seconds after the log-in: a meter cannot measure less than its update",
+    )
     add("--progress", choices=progress.CHOICES, default="auto", help="on stderr; auto: a bar on a terminal")
     add("--json", action="store_true", help="one JSON document about the run on stdout")
     add("--ca-cert", metavar="F", help="PEM file to trust, for a referee with a certificate of its own")

@@ -20,12 +20,16 @@ Answer = Callable[[int, bytes], Iterable[Row]]
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do in a run: at most `limit` images from `first` on, a POST every `batch`, log out or stay."""
+    """What to do in a run: at most `limit` images from `first` on, a POST every `batch`, log out or stay.
+
+    `least_s`: log out no earlier than this many seconds after the log-in, so that a meter has something to measure.
+    """
 
     first: int = 1
     limit: int | None = None
     batch: int = 10
     stay: bool = False
+    least_s: float = 0.0
 
     def numbers(self, images: int) -> range:
         """Return the numbers of the images to fetch, given how many there are."""
@@ -95,6 +99,7 @@ class ImageRun:
             failure = error
         logged_out = False
         if not self._plan.stay and (failure is None or isinstance(failure, AnswerError)):
+            self._linger(started)
             try:
                 self._session.logout()
                 logged_out = True
@@ -114,6 +119,11 @@ class ImageRun:
             next_image=self.next_image,
             failure=None if closed else failure,
         )
+
+    def _linger(self, started: float) -> None:
+        """Wait until the run has lasted as long as it should at least, or its window ends."""
+        left_s = self._plan.least_s - (time.monotonic() - started)
+        time.sleep(max(min(left_s, self._session.remaining_s), 0.0))
 
     def _work(self) -> None:
         answer = self._prepare(self._login)

@@ -32,6 +32,8 @@ metric = "lpirc"
 testset = {quoted["testset"]}      # a test-set folder, relative to this file
 shuffle = true              # each run sees the images in its own secret order
 auto_arm = {str(auto_arm).lower()}            # true: a log-in arms a run by itself, as in rehearsals
+live_score = true           # a provisional score each second of an open run: referee run list
+teams_see_score = false     # true: GET /v1/session tells it to the team as well
 
 [[stations]]
 name = "station-1"

@@ -11,6 +11,7 @@ import click
 from power.errors import MeterError
 from referee.cli.contest import init, serve
 from referee.cli.judge import judge
+from referee.cli.leaderboard import leaderboard
 from referee.cli.rehearse import rehearse
 from referee.cli.run import run
 from referee.cli.score import score
@@ -46,5 +47,5 @@ def main() -> None:
     """Referee low-power vision contests: mAP per watt-hour."""
 
 
-for command in (rehearse, init, serve, team, run, judge, score, testset):
+for command in (rehearse, init, serve, team, run, judge, leaderboard, score, testset):
     main.add_command(command)

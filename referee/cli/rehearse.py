@@ -17,13 +17,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from referee.cli.contest import config_text
+from referee.cli.judge import judge_with_interval
 from referee.cli.options import as_json
 from referee.cli.processes import HELD, Child, children_end_on_sigterm, program
 from referee.cli.report import print_score, score_document
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
-from referee.judging import judge
 from referee.passwords import hash_password
 from referee.records import Run, RunState, Score
 from referee.store import Store
@@ -35,6 +35,8 @@ SEED = 2017
 SIZE = (640, 480)
 UPDATE_INTERVAL_S = 0.1
 CLOSE_PATIENCE_S = 30.0
+# A fast client would be done before the meter has measured anything.
+LEAST_RUN_S = 2.0
 CLIENT_LOAD = "cpu:{pid},idle=2W,busy=9W"
 
 
@@ -105,6 +107,8 @@ def rehearse(
 def carry_out(plan: Plan) -> tuple[Run, Score]:
     """Prepare, run, judge. Raises RefereeError, TestSetError; KeyboardInterrupt after everything is stopped."""
     stage = partial(click.echo, err=True)
+    if plan.folder.exists() and (not plan.folder.is_dir() or any(plan.folder.iterdir())):
+        raise RefereeError("folder-in-use", f"{plan.folder} is not empty; choose another folder with --out.")
     stage(f"Preparing {plan.testset_folder}")
     images = _prepare_test_set(plan)
     with ExitStack() as processes:
@@ -124,13 +128,11 @@ def carry_out(plan: Plan) -> tuple[Run, Score]:
         run = _closed_run(plan)
     stage(f"Run {run.id} closed; judging")
     with open_contest(plan.folder) as contest:
-        score = judge(contest, run.id, Clock())
+        score = judge_with_interval(contest, run.id)
         return contest.store.run(run.id), score
 
 
 def _prepare_test_set(plan: Plan) -> int:
-    if plan.folder.exists() and any(plan.folder.iterdir()):
-        raise RefereeError("folder-in-use", f"{plan.folder} is not empty; choose another folder with --out.")
     if plan.testset is None:
         plan.folder.mkdir(parents=True, exist_ok=True)
         synthesize(plan.testset_folder, images=plan.images, categories=CATEGORIES, seed=SEED, size=SIZE)
@@ -175,7 +177,7 @@ def _client_arguments(plan: Plan, url: str, password: str) -> list[str]:
     if plan.replay is not None:
         what = ["replay", url, str(plan.replay), "--testset", str(plan.testset_folder)]
     common = ["--team", TEAM, "--password-file", str(password_file), "--parent", str(os.getpid())]
-    return [program("lpirc-client"), *what, *common, "--progress", "json"]
+    return [program("lpirc-client"), *what, *common, "--least", str(LEAST_RUN_S), "--progress", "json"]
 
 
 def _show_progress(client: Child, images: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
@@ -35,6 +36,7 @@ def score_document(run: Run, score: Score) -> dict[str, Any]:
             for check in score.checks
         ],
         "needs_review": score.needs_review,
+        "interval": None if score.interval is None else asdict(score.interval),
         "ap": {str(category): ap for category, ap in score.ap.items()},
         "window_s": run.window_s,
         "closed_by": run.closed_by,
@@ -49,13 +51,13 @@ def print_score(run: Run, score: Score) -> None:
     table = Table(title=f"Run {run.id} of {run.team}", show_header=False, title_justify="left")
     table.add_row("images", f"{score.images}")
     table.add_row("detections", f"{score.detections}")
-    table.add_row("mAP", f"{score.map:.5f}")
+    interval = score.interval
+    between = "" if interval is None else _between(interval.map_low, interval.map_high, interval.level, 5)
+    table.add_row("mAP", f"{score.map:.5f}{between}")
     table.add_row("energy", _with_unit(score.energy_wh, "Wh", 6))
     table.add_row("mean power", _with_unit(score.mean_power_w, "W", 3))
     table.add_row("elapsed", f"{_with_unit(run.elapsed_s, 's', 3)} (closed by {run.closed_by})")
-    table.add_row(
-        "score", "none" if score.score is None else f"{format_score(score.score)} mAP/Wh", style="bold"
-    )
+    table.add_row("score", _score_words(score), style="bold")
     console.print(table)
     for check in score.checks:
         mark = "[green]ok[/]" if check.ok else f"[red]{check.severity}[/]"
@@ -63,6 +65,19 @@ def print_score(run: Run, score: Score) -> None:
     if score.needs_review:
         console.print("[bold red]This run needs review:[/] a check failed.")
     console.print(f"signature {score.signature}")
+
+
+def _score_words(score: Score) -> str:
+    if score.score is None:
+        return "none"
+    words, interval = f"{format_score(score.score)} mAP/Wh", score.interval
+    if interval is None or interval.score_low is None or interval.score_high is None:
+        return words
+    return words + _between(interval.score_low, interval.score_high, interval.level, 4)
+
+
+def _between(low: float, high: float, level: float, digits: int) -> str:
+    return f"  ({low:.{digits}f} to {high:.{digits}f} at {level:.0%})"
 
 
 def _with_unit(value: float | None, unit: str, digits: int) -> str:

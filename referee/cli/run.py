@@ -15,9 +15,9 @@ from rich.table import Table
 
 from referee.cli.options import as_json, contest_folder, run_number
 from referee.cli.report import print_score, score_document
-from referee.contest import open_contest
+from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
-from referee.records import Run
+from referee.records import Run, RunState
 
 TIMEOUT_S = 60.0
 
@@ -68,16 +68,15 @@ def list_runs(folder: Path, *, as_json: bool) -> None:
     """List the runs, oldest first."""
     with open_contest(folder) as contest:
         runs = contest.store.runs()
-        scores = {one.id: contest.store.latest_score(one.id) for one in runs}
+        scores = {one.id: _figures(contest, one) for one in runs}
     if as_json:
         click.echo(json.dumps([asdict(one) for one in runs]))
         return
     table = Table("run", "team", "station", "state", "elapsed s", "energy Wh", "mAP", "score")
     for one in runs:
-        score = scores[one.id]
-        judged = (None, None) if score is None else (score.map, score.score)
-        figures = [_figure(value) for value in (one.elapsed_s, one.energy_wh, *judged)]
-        table.add_row(str(one.id), one.team, one.station, one.state, *figures)
+        figures = [_figure(value) for value in (one.elapsed_s, *scores[one.id])]
+        provisional = " (so far)" if one.state is RunState.OPEN and figures[-1] else ""
+        table.add_row(str(one.id), one.team, one.station, one.state, *figures[:-1], figures[-1] + provisional)
     Console().print(table)
 
 
@@ -108,6 +107,12 @@ def _print_run(one: Run) -> None:
     for name, value in asdict(one).items():
         if value is not None:
             click.echo(f"{name:>18}  {value}")
+
+
+def _figures(contest: Contest, run: Run) -> tuple[float | None, float | None, float | None]:
+    """Energy, mAP and score: as judged, else as they stand so far."""
+    found = contest.store.latest_score(run.id) or contest.store.provisional(run.id)
+    return (run.energy_wh, None, None) if found is None else (found.energy_wh, found.map, found.score)
 
 
 def _figure(value: float | None) -> str:

@@ -5,7 +5,7 @@ from referee.scoring.contest_score import format_score, score
 from referee.scoring.curves import Curve, precision_recall_curves
 from referee.scoring.evaluation import evaluate
 from referee.scoring.result import Counts, Evaluation
-from referee.scoring.rules import COCO, METRICS, tolerance_of
+from referee.scoring.rules import COCO, METRICS, lists_ties_by_image, tolerance_of
 from referee.scoring.tolerance import STRICT, Tolerance
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Tolerance",
     "evaluate",
     "format_score",
+    "lists_ties_by_image",
     "precision_recall_curves",
     "score",
     "tolerance_of",

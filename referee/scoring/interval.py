@@ -72,6 +72,13 @@ def energy_uncertainty(
     return (READING_SHARE * power_w + range_share * full_scale + APPARENT_SHARE * apparent) / power_w
 
 
+def range_share(model: str, mode: str) -> float:
+    """The part of the power range in the limit of error of a meter model ("WT310E") in a mode ("rms", "dc")."""
+    if mode == "dc":
+        return 0.002
+    return 0.001 if model == "WT310" else RANGE_SHARE
+
+
 def score_interval(
     map_interval: Interval, energy_wh: float, relative_uncertainty: float, seed: int = 0
 ) -> Interval:

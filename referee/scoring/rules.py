@@ -79,6 +79,11 @@ def tolerance_of(metric: str) -> Tolerance:
     return _OFFICIAL if metric == COCO else rule_named(metric).tolerance
 
 
+def lists_ties_by_image(metric: str) -> bool:
+    """Whether equal confidences are listed by image id, so that arrival across images cannot matter."""
+    return metric == COCO or rule_named(metric).ties_by_image
+
+
 def rule_named(metric: str) -> Rule:
     """Return the rule of a metric with one threshold. Raises `RefereeError` `unknown-metric`."""
     if metric not in RULES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 
@@ -59,20 +60,37 @@ def show_session() -> Response:
     except RefereeError as error:
         if error.code != "window-closed":
             raise
-        run, store = state.contest.store.run(session.run), state.contest.store
-        served, received = len(store.served_images(run.id)), store.count_detections(run.id)
-        return jsonify(
-            run=run.id, phase=run.state, remaining_s=0.0, images_served=served, detections_accepted=received
-        )
+        return jsonify(_closed_session(session.run))
     _follow(live)
     now_s = state.clock.monotonic_s()
-    return jsonify(
-        run=live.run.id,
-        phase=phase_at(live.window, now_s),
-        remaining_s=remaining_s(live.window, now_s),
-        images_served=live.served_images,
-        detections_accepted=live.received_total,
-    )
+    standing = {
+        "run": live.run.id,
+        "phase": phase_at(live.window, now_s),
+        "remaining_s": remaining_s(live.window, now_s),
+        "images_served": live.served_images,
+        "detections_accepted": live.received_total,
+    }
+    return jsonify(standing | _provisional(live.run.id))
+
+
+def _closed_session(number: int) -> dict[str, object]:
+    store = web_state().contest.store
+    run = store.run(number)
+    return {
+        "run": run.id,
+        "phase": run.state,
+        "remaining_s": 0.0,
+        "images_served": len(store.served_images(run.id)),
+        "detections_accepted": store.count_detections(run.id),
+    } | _provisional(run.id)
+
+
+def _provisional(run: int) -> dict[str, object]:
+    contest = web_state().contest
+    if not contest.config.teams_see_score:
+        return {}
+    provisional = contest.store.provisional(run)
+    return {"provisional": None if provisional is None else asdict(provisional)}
 
 
 @blueprint.delete("/session")

@@ -33,7 +33,9 @@ from granian.server.mp import MPServer as Server
 from referee.clock import Clock
 from referee.contest import SERVER_NAME, Contest, open_contest, require_unchanged
 from referee.errors import RefereeError
+from referee.live_score import live_scores
 from referee.runs import RunControl
+from referee.scoring.running import RUNNING_METRICS
 from referee.web.app import create_app
 
 LOCK_NAME = ".lock"
@@ -136,6 +138,8 @@ def _load_worker(folder: Path, listen: Listen, on_ready: Callable[[str], None], 
     control = RunControl(contest, clock)
     control.recover()
     resources.callback(control.shutdown)
+    if contest.config.live_score and contest.config.metric in RUNNING_METRICS:
+        resources.enter_context(live_scores(folder))
     multiprocessing.util.Finalize(None, resources.close, exitpriority=100)
     announce = partial(_announce, listen, contest, on_ready)
     threading.Thread(target=announce, name="announce", daemon=True).start()

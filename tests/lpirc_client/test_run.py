@@ -118,3 +118,14 @@ def test_a_lost_referee_leaves_the_run_open(serve: Callable[..., Referee]) -> No
 )
 def test_a_plan_names_its_images(plan: Plan, numbers: list[int]) -> None:
     assert list(plan.numbers(3)) == numbers
+
+
+def test_a_short_run_lasts_as_long_as_it_is_told_to(referee: Referee) -> None:
+    summary = go(referee, Plan(least_s=0.3))
+    assert summary.logged_out
+    assert summary.elapsed_s >= 0.3
+
+
+def test_waiting_ends_with_the_window(referee: Referee) -> None:
+    referee.window_s = 0.4
+    assert go(referee, Plan(least_s=60)).elapsed_s < 30

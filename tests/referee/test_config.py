@@ -73,7 +73,7 @@ def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("windows_s = 5\n" + GOOD, "unknown key 'windows_s'; the keys are auto_arm, metric, name, shuffle, stations"),
+        ("windows_s = 5\n" + GOOD, "unknown key 'windows_s'; the keys are auto_arm, live_score, metric, name"),
         (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are current_range_a"),
         (STATION, "the key 'name' is missing"),
         ('name = "Hall"\n', "there is no station"),

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from referee import store as store_module
 from referee.errors import RefereeError
 from referee.evidence_log import EvidenceLog, note_event
-from referee.store import Store
+from referee.store import Store, database
 from tests.referee.factories import START, reading, stored_run
 
 
 @pytest.fixture
 def impatient(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setattr(store_module, "LOCK_PATIENCE_S", 0.05)
+    monkeypatch.setattr(database, "LOCK_PATIENCE_S", 0.05)
     return Store(tmp_path / "impatient.db")
 
 

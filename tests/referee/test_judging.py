@@ -171,3 +171,18 @@ def test_a_run_can_be_judged_while_another_process_serves(contest: Contest, judg
         judged: Score = judge(judges, run, CLOCK)
     assert other.latest_score(run) == judged
     other.close()
+
+
+def test_the_order_of_arrival_changes_nothing_in_a_voc_contest_either(
+    tmp_path: Path, judged_set: TestSet
+) -> None:
+    sent = guesses(judged_set, 3)
+    sent[:, 2] = 0.5  # all equal: the list is nothing but ties
+    create_contest(tmp_path / "voc", config_text(judged_set, metric="voc-area"))
+    with open_contest(tmp_path / "voc") as contest:
+        contest.store.add_team(TEAM, "no hash", START)
+        one = judge(contest, closed_run(contest, sent, shuffle=False).id, CLOCK)
+        by_image = sent[np.argsort(-sent[:, 0], kind="stable")]
+        other = judge(contest, closed_run(contest, by_image, shuffle=False).id, CLOCK)
+    assert one.ap == other.ap
+    assert 0 < one.map < 1

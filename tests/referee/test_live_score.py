@@ -15,14 +15,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from referee import store as store_module
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
 from referee.judging import judge
 from referee.live_score import FollowedRuns, follow, live_scores
 from referee.records import Provisional, Run, RunState
-from referee.store import DATABASE_NAME, Store
+from referee.store import DATABASE_NAME, Store, database
 from tests.contest_day import contest_day, is_running
 from tests.contest_day import until as in_time
 from tests.referee.factories import START, House, parse_rows, reading, stored_run
@@ -200,7 +199,7 @@ def test_another_process_takes_up_where_the_first_was(contest: Contest, followed
 @pytest.fixture
 def impatient(contest: Contest, monkeypatch: pytest.MonkeyPatch) -> Iterator[FollowedRuns]:
     """A follower with a connection of its own that soon gives up on a busy database."""
-    monkeypatch.setattr(store_module, "LOCK_PATIENCE_S", 0.05)
+    monkeypatch.setattr(database, "LOCK_PATIENCE_S", 0.05)
     with open_contest(contest.folder) as own:
         own.store.forgo_durability()
         yield FollowedRuns(own, Clock())

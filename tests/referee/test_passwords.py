@@ -3,7 +3,14 @@ from __future__ import annotations
 import pytest
 
 from referee.errors import RefereeError
-from referee.passwords import FAILURE_MEMORY_S, FAILURES_ALLOWED, FailureLimit, hash_password, matches
+from referee.passwords import (
+    FAILURE_MEMORY_S,
+    FAILURES_ALLOWED,
+    FAILURES_OF_AN_ADDRESS,
+    FailureLimit,
+    hash_password,
+    matches,
+)
 
 HERE = ("10.0.0.1", "otters")
 
@@ -55,7 +62,7 @@ def test_waiting_as_told_is_enough() -> None:
 
 
 def test_other_addresses_and_other_teams_are_not_held_up() -> None:
-    limit = failed(FailureLimit(), 50)
+    limit = failed(FailureLimit(), FAILURES_ALLOWED)
     limit.check("10.0.0.2", HERE[1], 1.0)
     limit.check(HERE[0], "badgers", 1.0)
 
@@ -66,3 +73,15 @@ def test_failures_are_forgotten_and_so_is_their_memory() -> None:
         limit.count("10.0.0.1", f"team {team}", 0.0)
     limit.check(*HERE, FAILURE_MEMORY_S)
     assert not limit._failures
+
+
+def test_guessing_with_ever_new_team_names_is_limited_too() -> None:
+    limit = FailureLimit()
+    for turn in range(FAILURES_OF_AN_ADDRESS):
+        limit.check("10.0.0.1", f"team {turn}", 0.0)
+        limit.count("10.0.0.1", f"team {turn}", 0.0)
+    with pytest.raises(RefereeError) as told:
+        limit.check("10.0.0.1", "one more", 1.0)
+    assert told.value.code == "too-many-failures"
+    limit.check("10.0.0.2", "one more", 1.0)
+    limit.check("10.0.0.1", "one more", FAILURE_MEMORY_S)

@@ -18,11 +18,10 @@ from hypothesis.extra import numpy as hnp
 
 from power.energy import Check
 from power.meter import IntegratorState, Reading
-from referee import store as store_module
 from referee.errors import RefereeError
 from referee.records import Post, RunState, Score
-from referee.schema import VERSION
-from referee.store import Store
+from referee.store import Store, database
+from referee.store.schema import VERSION
 from tests.referee.factories import START, TEAM, reading, rows, run_record, stored_run
 
 ROOT = Path(__file__).parents[2]
@@ -416,7 +415,7 @@ def test_what_is_no_database_is_told(tmp_path: Path, kind: str) -> None:
 def test_writing_waits_for_another_process_and_says_so_when_it_takes_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "LOCK_PATIENCE_S", 0.05)
+    monkeypatch.setattr(database, "LOCK_PATIENCE_S", 0.05)
     impatient = Store(tmp_path / "contest.db")
     run = stored_run(impatient).id
     judge = sqlite3.connect(tmp_path / "contest.db", isolation_level=None)

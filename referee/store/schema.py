@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite_utils
 
-VERSION = 2
+VERSION = 3
 
 
 def create_tables(database: sqlite_utils.Database) -> None:
@@ -118,6 +118,22 @@ def _create_evidence(database: sqlite_utils.Database) -> None:
         if_not_exists=True,
     )
     # The newest figures of a run that is not judged yet: one row a run, made anew each second.
+    database.table("intervals").create(
+        {
+            "score": int,
+            "level": float,
+            "resamples": int,
+            "seed": int,
+            "map_low": float,
+            "map_high": float,
+            "score_low": float,
+            "score_high": float,
+            "energy_uncertainty": float,
+        },
+        pk="score",
+        foreign_keys=[("score", "scores", "id")],
+        if_not_exists=True,
+    )
     database.table("provisional").create(
         {"run": int, "utc": str, "map": float, "energy_wh": float, "score": float, "detections": int},
         pk="run",

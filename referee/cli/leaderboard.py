@@ -1,0 +1,81 @@
+"""`referee leaderboard`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from referee.cli.options import as_json, contest_folder
+from referee.contest import Contest, open_contest
+from referee.leaderboard import Place, Standing, rank
+from referee.records import RunState
+
+
+@click.command()
+@contest_folder
+@as_json
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+def leaderboard(folder: Path, *, as_json: bool, as_csv: bool) -> None:
+    """Rank the best judged run of each team by its score.
+
+    Teams whose score intervals overlap are named beside each other: chance may have ordered them.
+    """
+    if as_json and as_csv:
+        raise click.UsageError("Give either --json or --csv.")
+    with open_contest(folder) as contest:
+        places = rank(standings(contest))
+    rows = [
+        {"rank": one.rank} | asdict(one.standing) | {"level_with": list(one.level_with)} for one in places
+    ]
+    if as_json:
+        click.echo(json.dumps(rows))
+    elif as_csv:
+        click.echo(_csv(rows), nl=False)
+    else:
+        _print(places)
+
+
+def standings(contest: Contest) -> list[Standing]:
+    """Every judged run that has a score; void runs are out."""
+    found = []
+    for run in contest.store.runs(RunState.JUDGED):
+        score = contest.store.latest_score(run.id)
+        if score is None or score.score is None or score.energy_wh is None:
+            continue
+        low, high = (None, None)
+        if score.interval is not None:
+            low, high = score.interval.score_low, score.interval.score_high
+        found.append(
+            Standing(run.team, run.id, score.score, low, high, score.map, score.energy_wh, score.needs_review)
+        )
+    return found
+
+
+def _csv(rows: list[dict[str, object]]) -> str:
+    text = io.StringIO()
+    fields = ["rank", *Standing.__dataclass_fields__, "level_with"]
+    writer = csv.DictWriter(text, fields, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow(row | {"level_with": " ".join(map(str, row["level_with"]))})  # type: ignore[call-overload]
+    return text.getvalue()
+
+
+def _print(places: tuple[Place, ...]) -> None:
+    table = Table("", "team", "score", "95 % interval", "mAP", "energy Wh", "run", "")
+    for place in places:
+        one = place.standing
+        between = "" if one.score_low is None else f"{one.score_low:.4f} to {one.score_high:.4f}"
+        notes = ["needs review"] if one.needs_review else []
+        if place.level_with:
+            notes.append(f"overlaps {', '.join(place.level_with)}")
+        figures = (f"{one.score:.4f}", between, f"{one.map:.5f}", f"{one.energy_wh:.4f}", str(one.run))
+        table.add_row(str(place.rank), one.team, *figures, "; ".join(notes))
+    Console().print(table)

@@ -1,0 +1,16 @@
+"""One SQLite file per contest: the only package that speaks SQL.
+
+WAL with `synchronous=FULL`: what a method has returned from is on disk. One connection per process, guarded by a
+lock, since the web server answers from several threads.
+"""
+
+from referee.store.database import DATABASE_NAME
+from referee.store.evidence import EvidenceTables
+from referee.store.runs import RunTables
+from referee.store.scores import ScoreTables
+
+__all__ = ["DATABASE_NAME", "Store"]
+
+
+class Store(RunTables, EvidenceTables, ScoreTables):
+    """The contest's database. Open it with a path, close it when done."""

@@ -1,0 +1,87 @@
+"""The connection: opened, written in transactions, its failures told in one sentence."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import sqlite_utils
+
+from referee.errors import RefereeError
+from referee.store.schema import VERSION, create_tables
+
+DATABASE_NAME = "contest.db"
+LOCK_PATIENCE_S = 30.0  # how long a write waits for another process, such as the judge's, to finish its own
+
+
+class Database:
+    """One open database file."""
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.RLock()
+        with _failures_told("opened"):
+            self._connection = sqlite3.connect(path, check_same_thread=False, timeout=LOCK_PATIENCE_S)
+        self._connection.row_factory = sqlite3.Row
+        try:
+            with _failures_told("opened"):
+                self._prepare(path)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self, path: Path) -> None:
+        self._connection.execute("PRAGMA synchronous=FULL")
+        self._connection.execute("PRAGMA foreign_keys=ON")
+        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > VERSION:
+            raise RefereeError(
+                "database-version",
+                f"{path} was made by a newer version of this program (form {version}, this one knows {VERSION}).",
+            )
+        if version < VERSION:
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            # One transaction: of two processes that open a new database, the second waits for the first.
+            self._connection.execute("BEGIN IMMEDIATE")
+            with self._connection:
+                create_tables(sqlite_utils.Database(self._connection))
+
+    def close(self) -> None:
+        """Close the connection; the store is of no use afterwards."""
+        with self._lock:
+            self._connection.close()
+
+    def forgo_durability(self) -> None:
+        """Let commits of this connection no longer wait for the disk: for what can be computed again.
+
+        Other processes then hardly ever wait for them. What was committed durably stays so: the next durable
+        commit takes the earlier ones along, and checkpoints are left to others.
+        """
+        with _failures_told("opened"), self._lock:
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection.execute("PRAGMA wal_autocheckpoint=0")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        # One thread at a time: nobody reads through this connection what is not committed yet.
+        with _failures_told("written"), self._lock, self._connection:
+            yield self._connection
+
+    def _rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
+        with _failures_told("read"), self._lock:
+            return self._connection.execute(sql, values).fetchall()
+
+
+@contextmanager
+def _failures_told(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+        raise  # a rule of the tables, told by the caller; a defect of this program
+    except sqlite3.Error as error:
+        raise RefereeError(
+            "storage-failed",
+            f"The contest database cannot be {what} ({error}); see to its disk space, rights and file, then try again.",
+        ) from error

@@ -1,0 +1,117 @@
+"""Teams, runs and image orders."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, fields
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from referee.errors import RefereeError
+from referee.records import Run, RunState
+from referee.store.database import Database
+
+LARGEST_NUMBER = 2**63 - 1
+_RUN_COLUMNS = ", ".join(field.name for field in fields(Run))
+
+
+class RunTables(Database):
+    """Who takes part, and every attempt."""
+
+    def add_team(self, name: str, password_hash: str, now: datetime) -> None:
+        """Register a team. Raises RefereeError `team-exists`."""
+        try:
+            with self._transaction() as connection:
+                connection.execute(
+                    "INSERT INTO teams (name, password_hash, disabled, created_utc) VALUES (?, ?, 0, ?)",
+                    (name, password_hash, now.isoformat()),
+                )
+        except sqlite3.IntegrityError:
+            raise RefereeError("team-exists", f"The team {name!r} exists already.") from None
+
+    def password_hash(self, team: str) -> str | None:
+        """The password hash of an enabled team, or None."""
+        if not _is_storable(team):
+            return None
+        rows = self._rows("SELECT password_hash FROM teams WHERE name = ? AND NOT disabled", team)
+        return str(rows[0]["password_hash"]) if rows else None
+
+    def teams(self) -> dict[str, bool]:
+        """Every team by name, with whether it is disabled."""
+        return {row["name"]: bool(row["disabled"]) for row in self._rows("SELECT * FROM teams ORDER BY name")}
+
+    def disable_team(self, name: str) -> None:
+        """Let a team log in no more. Raises RefereeError `team-unknown`."""
+        with self._transaction() as connection:
+            changed = connection.execute("UPDATE teams SET disabled = 1 WHERE name = ?", (name,)).rowcount
+        if not changed:
+            raise RefereeError("team-unknown", f"There is no team {name!r}; see: referee team list")
+
+    def arm_run(self, run: Run, now: datetime, order: Callable[[int], NDArray[np.int64]]) -> Run:
+        """Store a new armed run under a new number (`run.id` is ignored) and return it with its number.
+
+        `order` gives the image order, shape (images,), for that number; it is stored with the run, for good.
+        """
+        values = asdict(run) | {"id": None, "state": RunState.ARMED.value, "armed_utc": now.isoformat()}
+        with self._transaction() as connection:
+            marks = ", ".join("?" * len(values))
+            number = connection.execute(
+                f"INSERT INTO runs ({_RUN_COLUMNS}) VALUES ({marks})",  # noqa: S608 - constant column names
+                tuple(values.values()),
+            ).lastrowid
+            numbers = order(int(number or 0)).astype("<i8").tobytes()
+            connection.execute("INSERT INTO image_orders (run, numbers) VALUES (?, ?)", (number, numbers))
+        return self.run(int(number or 0))
+
+    def image_order(self, run: int) -> NDArray[np.int64]:
+        """Test-set numbers in the order in which the team knows them, shape (images,)."""
+        rows = self._rows("SELECT numbers FROM image_orders WHERE run = ?", run)
+        return np.frombuffer(rows[0]["numbers"], dtype="<i8").astype(np.int64)
+
+    def change_run(self, run: int, expected: Sequence[RunState], **values: object) -> Run:
+        """Change columns of a run that is in one of the `expected` states.
+
+        Raises RefereeError `run-state` when it is not: of two that race, one wins.
+        """
+        sets = ", ".join(f"{column} = ?" for column in values)
+        states = ", ".join("?" * len(expected))
+        with self._transaction() as connection:
+            changed = connection.execute(
+                f"UPDATE runs SET {sets} WHERE id = ? AND state IN ({states})",  # noqa: S608 - names from code
+                (*values.values(), run, *expected),
+            ).rowcount
+        found = self.run(run)
+        if not changed:
+            wanted = " or ".join(expected)
+            raise RefereeError("run-state", f"Run {run} is {found.state}; this needs it {wanted}.", run=run)
+        return found
+
+    def run(self, number: int) -> Run:
+        """One run. Raises RefereeError `run-unknown`."""
+        found = self.runs(id=number) if number <= LARGEST_NUMBER else []
+        if not found:
+            raise RefereeError("run-unknown", f"There is no run {number}; see: referee run list")
+        return found[0]
+
+    def runs(self, state: RunState | None = None, **equals: object) -> list[Run]:
+        """The runs, oldest first, all or those in `state` and with the given columns."""
+        wanted = equals | ({} if state is None else {"state": state.value})
+        where = " AND ".join(f"{column} = ?" for column in wanted) or "1"
+        sql = f"SELECT {_RUN_COLUMNS} FROM runs WHERE {where} ORDER BY id"  # noqa: S608 - names from code
+        return [_run(row) for row in self._rows(sql, *wanted.values())]
+
+
+def _is_storable(text: str) -> bool:
+    """Whether SQLite can hold it: JSON can name half of a surrogate pair, UTF-8 cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _run(row: sqlite3.Row) -> Run:
+    return Run(**(dict(row) | {"state": RunState(row["state"])}))

@@ -1,0 +1,74 @@
+"""The provisional score beside a real server: its own process, told to the team only where the contest allows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from tests.contest_day import Day, children_of, descendants_of, is_running, until
+from testsets import read_ground_truth
+
+
+def allow(day: Day) -> None:
+    config = day.folder / "contest.toml"
+    config.write_text(config.read_text().replace("teams_see_score = false", "teams_see_score = true"))
+
+
+def post_everything(day: Day, token: str) -> int:
+    """Every object of the test set, found exactly."""
+    truth = read_ground_truth(day.testset)
+    with day.store() as store:
+        known_as = {original: n for n, original in enumerate(store.image_order(1).tolist(), start=1)}
+    rows = [
+        [known_as[image], category, 0.5, *box]
+        for image, category, box in zip(
+            truth.image.tolist(), truth.category.tolist(), truth.boxes.tolist(), strict=True
+        )
+    ]
+    assert day.post(token, rows).status_code == 202
+    return len(rows)
+
+
+def test_the_team_sees_its_provisional_score_where_allowed(day: Callable[..., Day]) -> None:
+    made = day(served=False)
+    allow(made)
+    server = made.serve()
+    token = made.login()["token"]
+    sent = post_everything(made, token)
+
+    def provisional() -> dict[str, float]:
+        found: dict[str, float] = server.ask("GET", "/v1/session", token).json()["provisional"] or {}
+        return found
+
+    until(lambda: provisional().get("detections") == sent and provisional().get("score"))
+    assert provisional()["map"] == 1.0
+    listed = made.refers("run", "list")
+    assert "so far" in " ".join(listed.stdout.split())
+
+
+def test_otherwise_only_the_operator_sees_it(day: Callable[..., Day]) -> None:
+    made = day()
+    token = made.login()["token"]
+    sent = post_everything(made, token)
+
+    def told() -> bool:
+        with made.store() as store:
+            found = store.provisional(1)
+        return found is not None and found.detections == sent
+
+    until(told)
+    assert made.server is not None
+    assert "provisional" not in made.server.ask("GET", "/v1/session", token).json()
+
+
+def test_a_killed_live_score_harms_nobody_and_ends_with_its_server(day: Callable[..., Day]) -> None:
+    made = day()
+    assert made.server is not None
+    token = made.login()["token"]
+    (worker,) = children_of(made.server.pid)
+    processes = descendants_of(made.server.pid)
+    assert len(processes) > len([worker])
+    assert made.post(token).status_code == 202
+    made.server.end()
+    until(lambda: not any(map(is_running, processes)))
+    assert json.loads(made.refers("run", "list", "--json").stdout)[0]["state"] == "open"

@@ -70,13 +70,15 @@ def list_runs(folder: Path, *, as_json: bool) -> None:
         runs = contest.store.runs()
         scores = {one.id: _figures(contest, one) for one in runs}
     if as_json:
-        click.echo(json.dumps([asdict(one) for one in runs]))
+        click.echo(json.dumps([asdict(one) | _named(scores[one.id]) for one in runs]))
         return
-    table = Table("run", "team", "station", "state", "elapsed s", "energy Wh", "mAP", "score")
+    table = Table(
+        "run", "team", "station", "state", "elapsed s", "energy Wh", "mAP", "score", caption="~ so far"
+    )
     for one in runs:
-        figures = [_figure(value) for value in (one.elapsed_s, *scores[one.id])]
-        provisional = " (so far)" if one.state is RunState.OPEN and figures[-1] else ""
-        table.add_row(str(one.id), one.team, one.station, one.state, *figures[:-1], figures[-1] + provisional)
+        mark = "~" if one.state is RunState.OPEN else ""
+        figures = [value and mark + value for value in map(_figure, scores[one.id])]
+        table.add_row(str(one.id), one.team, one.station, one.state, _figure(one.elapsed_s), *figures)
     Console().print(table)
 
 
@@ -113,6 +115,10 @@ def _figures(contest: Contest, run: Run) -> tuple[float | None, float | None, fl
     """Energy, mAP and score: as judged, else as they stand so far."""
     found = contest.store.latest_score(run.id) or contest.store.provisional(run.id)
     return (run.energy_wh, None, None) if found is None else (found.energy_wh, found.map, found.score)
+
+
+def _named(figures: tuple[float | None, ...]) -> dict[str, float | None]:
+    return dict(zip(("energy_wh", "map", "score"), figures, strict=True))
 
 
 def _figure(value: float | None) -> str:

@@ -35,6 +35,10 @@ TEAM, PASSWORD = "ant", "six legs"
 HASH = hash_password(PASSWORD)
 ROWS: list[list[float]] = [[1, 1, 0.5, 0, 0, 5, 5], [2, 3, 0.25, 1, 2, 3, 4]]
 PROBLEM = "application/problem+json"
+# What the JSON document of a judged run has at least.
+KEYS = frozenset(
+    ["map", "energy_wh", "score", "images", "detections", "elapsed_s", "mean_power_w", "checks", "signature"]
+)
 
 
 def program(name: str) -> str:

@@ -14,6 +14,7 @@ def create_tables(database: sqlite_utils.Database) -> None:
     """Create what is missing; calling it again changes nothing."""
     _create_people_and_runs(database)
     _create_evidence(database)
+    _create_judgements(database)
     database.table("posts").create_index(["run"], if_not_exists=True)
     database.table("posts").create_index(["run", "idempotency_key"], unique=True, if_not_exists=True)
     for table in ("readings", "served", "checks", "scores", "events"):
@@ -96,6 +97,12 @@ def _create_evidence(database: sqlite_utils.Database) -> None:
     database.table("served").create(
         {"run": int, "image": int, "elapsed_s": float, "bytes": int}, if_not_exists=True
     )
+    database.table("events").create(
+        {"id": int, "utc": str, "run": int, "kind": str, "detail": str}, pk="id", if_not_exists=True
+    )
+
+
+def _create_judgements(database: sqlite_utils.Database) -> None:
     database.table("checks").create(
         {"run": int, "score": int, "code": str, "ok": int, "severity": str, "sentence": str, "figures": str},
         if_not_exists=True,
@@ -117,7 +124,6 @@ def _create_evidence(database: sqlite_utils.Database) -> None:
         pk="id",
         if_not_exists=True,
     )
-    # The newest figures of a run that is not judged yet: one row a run, made anew each second.
     database.table("intervals").create(
         {
             "score": int,
@@ -134,11 +140,9 @@ def _create_evidence(database: sqlite_utils.Database) -> None:
         foreign_keys=[("score", "scores", "id")],
         if_not_exists=True,
     )
+    # The newest figures of a run that is not judged yet: one row a run, made anew each second.
     database.table("provisional").create(
         {"run": int, "utc": str, "map": float, "energy_wh": float, "score": float, "detections": int},
         pk="run",
         if_not_exists=True,
-    )
-    database.table("events").create(
-        {"id": int, "utc": str, "run": int, "kind": str, "detail": str}, pk="id", if_not_exists=True
     )

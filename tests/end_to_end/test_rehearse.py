@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.contest_day import (
+    KEYS,
     PATIENCE_S,
     descendants_of,
     is_running,
@@ -23,18 +24,6 @@ from tests.contest_day import (
     shared,
     until,
 )
-
-KEYS = {
-    "map",
-    "energy_wh",
-    "score",
-    "images",
-    "detections",
-    "elapsed_s",
-    "mean_power_w",
-    "checks",
-    "signature",
-}
 
 
 def rehearsed(folder: Path, *options: str) -> dict[str, Any]:

@@ -10,20 +10,8 @@ import pytest
 
 from referee.records import RunState
 from referee.scoring import format_score
-from tests.contest_day import TEAM, contest_day, until
+from tests.contest_day import KEYS, TEAM, contest_day, until
 from testsets import read_ground_truth, synthesize
-
-KEYS = {
-    "map",
-    "energy_wh",
-    "score",
-    "images",
-    "detections",
-    "elapsed_s",
-    "mean_power_w",
-    "checks",
-    "signature",
-}
 
 
 def test_runs_are_judged_by_number_and_all_together(tmp_path: Path) -> None:

@@ -100,9 +100,7 @@ def _integrator_trapezoid(
 ) -> Check:
     powers_w = [reading.power_w for reading in readings]
     sum_wh = trapezoid_wh([reading.monotonic_s for reading in readings], powers_w, start_s, end_s)
-    largest_w = max((abs(power) for power in powers_w if math.isfinite(power)), default=0.0)
-    larger_wh = max(abs(sum_wh), abs(integrator_wh)) if math.isfinite(sum_wh + integrator_wh) else math.nan
-    tolerance_wh = (RELATIVE_TOLERANCE + WH_RESOLUTION) * larger_wh + update_interval_s * largest_w / 3600.0
+    tolerance_wh = _tolerance_wh(readings, integrator_wh, sum_wh, start_s, end_s, update_interval_s)
     difference_wh = integrator_wh - sum_wh
     ok = abs(difference_wh) <= tolerance_wh  # false for NaN: nothing to compare is no agreement
     if math.isnan(sum_wh):
@@ -123,6 +121,28 @@ def _integrator_trapezoid(
             "tolerance_wh": _json_ready(tolerance_wh),
         },
     )
+
+
+def _tolerance_wh(
+    readings: Sequence[Reading],
+    integrator_wh: float,
+    sum_wh: float,
+    start_s: float,
+    end_s: float,
+    update_interval_s: float,
+) -> float:
+    """How far the two may be apart: their accuracy, the edges of the window, and what happened in gaps.
+
+    In a gap the power may have been anything between the least and the largest that was read.
+    """
+    if not math.isfinite(sum_wh + integrator_wh):
+        return math.nan
+    finite_w = [reading.power_w for reading in readings if math.isfinite(reading.power_w)]
+    inside = [reading for reading in readings if start_s <= reading.monotonic_s <= end_s]
+    unseen_s = sum(_gaps_s(inside, start_s, end_s, update_interval_s))
+    relative_wh = (RELATIVE_TOLERANCE + WH_RESOLUTION) * max(abs(sum_wh), abs(integrator_wh))
+    edges_wh = update_interval_s * max(map(abs, finite_w)) / 3600.0
+    return relative_wh + edges_wh + unseen_s * (max(finite_w) - min(finite_w)) / 3600.0
 
 
 def _integrator_time(integrator_s: float, window_s: float) -> Check:
@@ -158,17 +178,26 @@ def _flagged(code: str, what: str, flagged: Sequence[Reading], total: int) -> Ch
 
 
 def _reading_gaps(inside: Sequence[Reading], start_s: float, end_s: float, update_interval_s: float) -> Check:
-    limit_s = max(3.0 * update_interval_s, SHORTEST_GAP_S)
-    times = [start_s, *sorted(reading.monotonic_s for reading in inside), end_s]
-    gaps_s = [later - earlier for earlier, later in pairwise(times) if later - earlier > limit_s]
+    limit_s = _longest_pause_s(update_interval_s)
+    gaps_s = _gaps_s(inside, start_s, end_s, update_interval_s)
     longest_s = max(gaps_s, default=0.0)
     sentence = (
-        f"{len(gaps_s)} gaps in the readings, {sum(gaps_s):.1f} s in all, the longest {longest_s:.1f} s."
+        f"Gaps in the readings: {len(gaps_s)}, {sum(gaps_s):.1f} s in all, the longest {longest_s:.1f} s."
         if gaps_s
         else f"No pause between readings is longer than {limit_s:.3g} s."
     )
     figures: dict[str, float | int | None] = {"gaps": len(gaps_s), "longest_s": longest_s, "limit_s": limit_s}
     return Check("reading-gaps", not gaps_s, "warning", sentence, figures)
+
+
+def _gaps_s(inside: Sequence[Reading], start_s: float, end_s: float, update_interval_s: float) -> list[float]:
+    times = [start_s, *sorted(reading.monotonic_s for reading in inside), end_s]
+    limit_s = _longest_pause_s(update_interval_s)
+    return [later - earlier for earlier, later in pairwise(times) if later - earlier > limit_s]
+
+
+def _longest_pause_s(update_interval_s: float) -> float:
+    return max(3.0 * update_interval_s, SHORTEST_GAP_S)
 
 
 def _no_data(inside: Sequence[Reading], start_s: float, update_interval_s: float) -> Check:

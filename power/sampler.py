@@ -146,7 +146,9 @@ class Sampler:
 
     def _start_integrator(self) -> None:
         try:
-            self._connected().start()
+            meter = self._connected()
+            self._require_setup(meter)
+            meter.start()
         except MeterError as error:
             self._drop()
             if error.code not in PASSING:
@@ -155,6 +157,15 @@ class Sampler:
             meter = self._connected()
             if meter.state() is not IntegratorState.START:
                 meter.start()
+
+    def _require_setup(self, meter: Meter) -> None:
+        """Somebody may have turned a knob since the meter was armed."""
+        changes = meter.changes(self._setup)
+        if changes:
+            raise MeterError(
+                "meter-setup-changed",
+                f"The meter {meter.identity} is not set up as it was armed: {'; '.join(changes)}. Arm it again.",
+            )
 
     def _begin(self) -> None:
         self._ending.clear()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import re
 import socket
 import threading
@@ -21,6 +22,9 @@ from pyvisa.resources import MessageBasedResource
 from pyvisa_py.protocols import rpc
 
 from power.errors import MeterError
+
+# What goes wrong on the link is told by our own errors; the library's lines name neither meter nor run.
+logging.getLogger("pyvisa").setLevel(logging.CRITICAL)
 
 TIMEOUT_MS: Final = 2000
 OPEN_TIMEOUT_MS: Final = 2000

@@ -7,6 +7,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+LONGEST_WAIT_S = 1.0  # a wait does not notice that the host was suspended
 BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -14,8 +15,13 @@ class Clock:
     """The host's clocks. Whatever needs the time is handed one, so that a test can hand it another."""
 
     def monotonic_s(self) -> float:
-        """Seconds since an arbitrary start; never steps; on Linux it is shared by all processes of one boot."""
-        return time.monotonic()
+        """Seconds since an arbitrary start; never steps; on Linux it is shared by all processes of one boot.
+
+        There it goes on while the host is suspended, as the meter does.
+        """
+        return (
+            time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+        )
 
     def utc(self) -> datetime:
         """The wall clock, for records only."""
@@ -27,7 +33,7 @@ class Clock:
             remaining_s = until_s - self.monotonic_s()
             if remaining_s <= 0:
                 return False
-            event.wait(remaining_s)
+            event.wait(min(remaining_s, LONGEST_WAIT_S))
         return True
 
     def boot_id(self) -> str | None:

@@ -42,9 +42,11 @@ class LiveRun:
         self.window = window
         self.order = order
         self.meter = meter
-        self.closed_by: str | None = None
+        self.closed_by = run.closed_by  # not None for a run whose end is on record already
         self.closing = threading.Lock()
         self.ending = threading.Event()
+        if self.closed_by is not None:
+            self.ending.set()
         self.done = threading.Event()
         self._store = store
         self._clock = clock
@@ -123,7 +125,7 @@ class LiveRun:
             with self._posting:
                 earlier = self._store.find_post(self.run.id, key) if key else None
                 if earlier is not None:
-                    return _same(earlier, sha256)
+                    return same_body(earlier, sha256)
                 self._store.append_post(
                     self.run.id,
                     rows,
@@ -143,7 +145,8 @@ def window_closed(run: Run) -> RefereeError:
     )
 
 
-def _same(earlier: Post, sha256: str) -> Post:
+def same_body(earlier: Post, sha256: str) -> Post:
+    """The earlier receipt, if it was for this body. Raises RefereeError `key-reused`."""
     if earlier.sha256 != sha256:
         raise RefereeError(
             "key-reused",

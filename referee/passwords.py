@@ -13,6 +13,7 @@ from referee.errors import RefereeError
 
 FAILURES_ALLOWED = 10
 FAILURES_OF_AN_ADDRESS = 50
+HASHES_AT_ONCE = 2  # each takes 64 MiB for some tens of milliseconds
 FAILURE_MEMORY_S = 60.0
 
 _hasher = PasswordHasher()
@@ -43,6 +44,7 @@ class FailureLimit:
     """
 
     def __init__(self) -> None:
+        self.hashing = threading.BoundedSemaphore(HASHES_AT_ONCE)
         self._failures: dict[tuple[str, str | None], deque[float]] = {}
         self._lock = threading.Lock()
 

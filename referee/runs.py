@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 from datetime import datetime
@@ -15,8 +16,8 @@ from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError
 from referee.evidence_log import note_event
 from referee.image_order import image_order
-from referee.live_run import LiveRun, window_closed
-from referee.records import Run, RunState
+from referee.live_run import LiveRun, same_body, window_closed
+from referee.records import Post, Run, RunState
 from referee.station_meters import RunMeter, StationMeters
 from referee.window import Phase, Window, elapsed_s, phase_at
 
@@ -143,7 +144,9 @@ class RunControl:
         threading.Thread(
             target=self._see_to_the_end, args=(live, samples), name=f"deadline-{run.id}", daemon=True
         ).start()
-        self._note(run.id, "open", remaining_s=window.end_s - self._clock.monotonic_s())
+        self._note(
+            run.id, "open" if samples else "resumed", remaining_s=window.end_s - self._clock.monotonic_s()
+        )
         return live
 
     def _register(self, live: LiveRun) -> None:
@@ -212,6 +215,7 @@ class RunControl:
         return found
 
     def _close(self, live: LiveRun, window: Window) -> None:
+        self._note_end(live, window)
         final = self._meters.final_reading(live.run, live.meter)
         live.meter.log.flush()
         self._record_close(live, elapsed_s(window, window.end_s), final)
@@ -220,6 +224,15 @@ class RunControl:
             self._live.pop(live.run.id, None)
         live.done.set()
 
+    def _note_end(self, live: LiveRun, window: Window) -> None:
+        """Put the end on record before the meter is asked, which may take long: a restart must not reopen the run."""
+        figures = {"closed_by": live.closed_by, "elapsed_s": elapsed_s(window, window.end_s)}
+        try:
+            self._store.change_run(live.run.id, (RunState.OPEN,), **figures)
+        except RefereeError as error:
+            # The integrator must be stopped all the same; the close that follows tells.
+            logger.warning("run %d: its end is not on record yet: %s", live.run.id, error.sentence)
+
     def void(self, run: int, reason: str) -> Run:
         """Take a run out of the contest, from whatever state; what is stored of it stays.
 
@@ -227,9 +240,12 @@ class RunControl:
         """
         reason = reason.encode("utf-8", "replace").decode()
         with self._turn(f"team {self._store.run(run).team}"):
-            if self._store.run(run).state is RunState.OPEN:
+            with self._lock:
+                is_live = run in self._live
+            if is_live:
                 self.close(run, "operator")
-            voidable = (RunState.ARMED, RunState.CLOSED, RunState.JUDGED)
+            # An open run that no server could take up has no other way out.
+            voidable = (RunState.ARMED, RunState.OPEN, RunState.CLOSED, RunState.JUDGED)
             voided = self._store.change_run(run, voidable, state=RunState.VOID.value, void_reason=reason)
             self._meters.forget(run)
         self._note(run, "void", reason=reason)
@@ -286,17 +302,33 @@ class RunControl:
         """Take up what an earlier process left: open runs go on, those past their deadline are closed.
 
         The energy of a closed run whose meter did not answer at its end is read now, if no run followed at its
-        station. Raises RefereeError `station-unknown` or `testset-changed` when an open run cannot go on as it was.
+        station. An open run that cannot go on, its station gone or its test set exchanged, is left for the operator to
+        void, with the event `not-resumed`.
         """
         for run in self._store.runs(RunState.OPEN):
-            window = self._window_now(run)
-            if phase_at(window, self._clock.monotonic_s()) is Phase.OPEN:
-                require_same_test_set(self._contest, run)
-            meter = self._meters.taken_up(run, window.start_s)
-            self._go_live(run, window, meter, samples=False)
+            try:
+                self._take_up(run)
+            except (RefereeError, MeterError) as error:
+                logger.error("run %d cannot go on: %s", run.id, error.sentence)  # noqa: TRY400 - its words suffice
+                self._note(run.id, "not-resumed", reason=error.sentence)
         for station in self._contest.config.stations:
             with self._turn(f"station {station.name}"):
                 self._meters.read_left_over(station)
+
+    def _take_up(self, run: Run) -> None:
+        window = self._window_now(run)
+        if run.closed_by is None and phase_at(window, self._clock.monotonic_s()) is Phase.OPEN:
+            require_same_test_set(self._contest, run)
+        meter = self._meters.taken_up(run, window.start_s)
+        self._go_live(run, window, meter, samples=False)
+
+    def receipt(self, run: int, body: bytes, key: str | None) -> Post | None:
+        """The receipt that this body got under this key, for one who asks again after the run has closed.
+
+        Raises RefereeError `key-reused` when the key came with another body.
+        """
+        earlier = self._store.find_post(run, key) if key else None
+        return None if earlier is None else same_body(earlier, hashlib.sha256(body).hexdigest())
 
     def shutdown(self) -> None:
         """Let go of the meters; open runs stay open, their integrators running, for the next start."""
@@ -318,11 +350,11 @@ class RunControl:
         """The run's window on this boot's monotonic clock; after a reboot only the wall clock links the two."""
         now_s = self._clock.monotonic_s()
         if run.start_s is not None and run.boot_id is not None and run.boot_id == self._clock.boot_id():
-            return Window(run.start_s, run.window_s)
+            return _window(run, run.start_s)
         opened = datetime.fromisoformat(run.opened_utc or run.armed_utc)
         # A wall clock that was set back must not put the start into the future.
         passed_s = max((self._clock.utc() - opened).total_seconds(), 0.0)
-        return Window(now_s - passed_s, run.window_s)
+        return _window(run, now_s - passed_s)
 
     def _note(self, run: int, kind: str, **detail: object) -> None:
         note_event(self._store, self._clock.utc(), run, kind, **detail)
@@ -341,3 +373,9 @@ class RunControl:
             update_interval_s=station.update_interval_s,
             meter_identity=identity,
         )
+
+
+def _window(run: Run, start_s: float) -> Window:
+    """The run's window; one whose end is on record has ended there."""
+    ended_s = None if run.closed_by is None or run.elapsed_s is None else start_s + run.elapsed_s
+    return Window(start_s, run.window_s, ended_s)

@@ -156,7 +156,9 @@ class StationMeters:
             meter.close()
         if final is not None:
             figures = {"energy_wh": final.energy_wh, "integrator_s": final.integrator_s}
-            self._store.change_run(last.id, OVER, **figures)
+            # A run that was judged without it waits for its judgement again.
+            state = RunState.CLOSED if last.state is RunState.JUDGED else last.state
+            self._store.change_run(last.id, (last.state,), state=state.value, **figures)
             note_event(self._store, self._clock.utc(), last.id, "energy-read", **figures)
         return last
 

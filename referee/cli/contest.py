@@ -22,8 +22,10 @@ def config_text(
     name: str, window_s: int, meter: str, testset: str, *, auto_arm: bool, update_interval_s: float = 0.25
 ) -> str:
     """A contest.toml with one station; every text quoted as TOML wants it."""
+    texts = {"name": name, "meter": meter, "testset": testset}
+    # TOML's basic strings are JSON's, but for surrogate escapes and the one control character that JSON lets be.
     quoted = {
-        key: json.dumps(value) for key, value in {"name": name, "meter": meter, "testset": testset}.items()
+        key: json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f") for key, text in texts.items()
     }
     return f"""\
 name = {quoted["name"]}
@@ -41,6 +43,10 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 # voltage_range_v = 150     # fixed ranges; without them the meter ranges by itself
 # current_range_a = 0.5
 update_interval_s = {update_interval_s}
+
+# [[stations]]              # one more board with its own meter
+# name = "station-2"
+# meter = "TCPIP::192.168.1.21::INSTR"
 """
 
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from referee.cli.options import as_json, contest_folder
 from referee.contest import Contest, open_contest
 from referee.leaderboard import Place, Standing, rank
-from referee.records import RunState
+from referee.records import Run, RunState, Score
 
 
 @click.command()
@@ -43,11 +43,18 @@ def leaderboard(folder: Path, *, as_json: bool, as_csv: bool) -> None:
 
 
 def standings(contest: Contest) -> list[Standing]:
-    """Every judged run that has a score; void runs are out."""
+    """Every judged run that has a score by the contest's present rules; void runs are out.
+
+    What is left out for another reason is told on stderr.
+    """
     found = []
     for run in contest.store.runs(RunState.JUDGED):
         score = contest.store.latest_score(run.id)
         if score is None or score.score is None or score.energy_wh is None:
+            click.echo(f"Run {run.id} of {run.team} is left out: it has no score.", err=True)
+            continue
+        if not _is_comparable(contest, run, score):
+            click.echo(f"Run {run.id} of {run.team} is left out: judged by {score.signature}.", err=True)
             continue
         low, high = (None, None)
         if score.interval is not None:
@@ -56,6 +63,13 @@ def standings(contest: Contest) -> list[Standing]:
             Standing(run.team, run.id, score.score, low, high, score.map, score.energy_wh, score.needs_review)
         )
     return found
+
+
+def _is_comparable(contest: Contest, run: Run, score: Score) -> bool:
+    """Whether a score was made by the contest's metric, on its test set, in its window."""
+    config = contest.config
+    same_rules = score.signature.partition("|")[0] == config.metric
+    return same_rules and run.testset_digest == contest.test_set.digest and run.window_s == config.window_s
 
 
 def _csv(rows: list[dict[str, object]]) -> str:

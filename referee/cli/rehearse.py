@@ -30,6 +30,7 @@ from referee.store import Store
 from testsets import load_test_set, synthesize
 
 TEAM = "rehearsal"
+DEFAULT_IMAGES = 200
 CATEGORIES = 10
 SEED = 2017
 SIZE = (640, 480)
@@ -58,9 +59,7 @@ class Plan:
 
 
 @click.command()
-@click.option(
-    "--images", type=click.IntRange(1), default=200, show_default=True, help="Size of the synthetic set."
-)
+@click.option("--images", type=click.IntRange(1), help="Size of the synthetic set; default: 200.")
 @click.option("--window", "window_s", type=click.IntRange(1), default=60, show_default=True, help="Seconds.")
 @click.option("--testset", type=click.Path(path_type=Path), help="Your own test-set folder, instead.")
 @click.option("--replay", type=click.Path(path_type=Path), help="Post these recorded detections (CSV).")
@@ -68,7 +67,7 @@ class Plan:
 @click.option("--out", type=click.Path(path_type=Path), help="Folder to leave; default: rehearsals/<time>.")
 @as_json
 def rehearse(
-    images: int,
+    images: int | None,
     window_s: int,
     testset: Path | None,
     replay: Path | None,
@@ -81,11 +80,13 @@ def rehearse(
 
     The meter is simulated and follows what the client computes, so that a leaner client scores better.
     """
+    if images is not None and testset is not None:
+        raise click.UsageError("--images is the size of the synthetic set; leave it out with --testset.")
     if replay is not None and not replay.is_file():
         raise RefereeError("replay-missing", f"The file to replay, {replay}, does not exist.")
     stamp = Clock().utc().strftime("%Y%m%dT%H%M%SZ")
     folder = out or Path("rehearsals") / f"{stamp}-{secrets.token_hex(2)}"
-    plan = Plan(folder, images, window_s, load, testset, replay)
+    plan = Plan(folder, images or DEFAULT_IMAGES, window_s, load, testset, replay)
     try:
         with children_end_on_sigterm():
             run, score = carry_out(plan)
@@ -216,5 +217,5 @@ def _paths(plan: Plan) -> dict[str, str]:
         "contest": str(plan.folder),
         "database": str(plan.folder / "contest.db"),
         "report": str(plan.folder / "report.json"),
-        "test set": str(plan.testset_folder),
+        "test set": str(plan.testset or plan.folder / "testset"),
     }

@@ -70,15 +70,18 @@ def list_runs(folder: Path, *, as_json: bool) -> None:
         runs = contest.store.runs()
         scores = {one.id: _figures(contest, one) for one in runs}
     if as_json:
-        click.echo(json.dumps([asdict(one) | _named(scores[one.id]) for one in runs]))
+        click.echo(json.dumps([asdict(one) | scores[one.id] for one in runs]))
         return
     table = Table(
-        "run", "team", "station", "state", "elapsed s", "energy Wh", "mAP", "score", caption="~ so far"
+        *("run", "team", "station", "state", "elapsed s", "energy Wh", "mAP", "score"),
+        caption="~ so far   ! needs review",
     )
     for one in runs:
-        mark = "~" if one.state is RunState.OPEN else ""
-        figures = [value and mark + value for value in map(_figure, scores[one.id])]
-        table.add_row(str(one.id), one.team, one.station, one.state, _figure(one.elapsed_s), *figures)
+        told = scores[one.id]
+        mark = "~" if one.state is RunState.OPEN else "! " if told["needs_review"] else ""
+        figures = [_figure(told[name]) for name in ("energy_wh", "map", "score")]
+        marked = [value and mark + value for value in figures]
+        table.add_row(str(one.id), one.team, one.station, one.state, _figure(one.elapsed_s), *marked)
     Console().print(table)
 
 
@@ -111,14 +114,16 @@ def _print_run(one: Run) -> None:
             click.echo(f"{name:>18}  {value}")
 
 
-def _figures(contest: Contest, run: Run) -> tuple[float | None, float | None, float | None]:
+def _figures(contest: Contest, run: Run) -> dict[str, Any]:
     """Energy, mAP and score: as judged, else as they stand so far."""
-    found = contest.store.latest_score(run.id) or contest.store.provisional(run.id)
-    return (run.energy_wh, None, None) if found is None else (found.energy_wh, found.map, found.score)
-
-
-def _named(figures: tuple[float | None, ...]) -> dict[str, float | None]:
-    return dict(zip(("energy_wh", "map", "score"), figures, strict=True))
+    judged = contest.store.latest_score(run.id)
+    found = judged or contest.store.provisional(run.id)
+    return {
+        "energy_wh": run.energy_wh if found is None else found.energy_wh,
+        "map": None if found is None else found.map,
+        "score": None if found is None else found.score,
+        "needs_review": None if judged is None else judged.needs_review,
+    }
 
 
 def _figure(value: float | None) -> str:

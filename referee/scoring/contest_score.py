@@ -16,7 +16,12 @@ def score(map_value: float, energy_wh: float) -> float:
         raise RefereeError(
             "bad-energy", f"A score needs an energy above 0 Wh, not {energy_wh}.", energy_wh=str(energy_wh)
         )
-    return map_value / energy_wh
+    value = map_value / energy_wh
+    if not math.isfinite(value):
+        raise RefereeError(
+            "bad-energy", f"An energy of {energy_wh} Wh is too small for a score.", energy_wh=str(energy_wh)
+        )
+    return value
 
 
 def format_score(value: float) -> str:

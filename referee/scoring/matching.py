@@ -104,15 +104,15 @@ def in_turn(pairs: Pairs, confidence: Floats) -> Pairs:
 
     Equal overlaps keep the order of the objects: the first wins.
     """
-    pairs = pairs.take(descending(confidence[pairs.detection]))
-    again = pairs.detection[1:] == pairs.detection[:-1]
+    turn = descending(confidence[pairs.detection])
+    detection = pairs.detection[turn]
+    again = detection[1:] == detection[:-1]
     several = np.flatnonzero(np.append(again, False) | np.append(False, again))
-    if len(several) == 0:
-        return pairs
-    place = np.cumsum(np.append(True, ~again))[several]
-    order = np.arange(len(pairs.detection))
-    order[several] = several[np.lexsort((-pairs.overlap[several], place))]
-    return pairs.take(order)
+    if len(several):
+        place = np.cumsum(np.append(True, ~again), dtype=np.int32)[several]
+        rivals = turn[several]
+        turn[several] = rivals[np.lexsort((-pairs.overlap[rivals], place))]
+    return pairs.take(turn)
 
 
 def best_of_free(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> NDArray[np.int8]:

@@ -17,14 +17,15 @@ def descending(values: NDArray[np.float64]) -> Ints:
     order = np.argsort(-values)
     ordered = values[order]
     steps = ordered[1:] != ordered[:-1]
+    del ordered  # the arrays of this function are the peak of an evaluation's memory
     if steps.all():
         return order
-    runs = np.zeros(len(values), np.int64)
-    np.cumsum(steps, out=runs[1:])
-    runs *= len(values)
-    packed = runs + order
+    packed = np.zeros(len(values), np.int64)
+    np.cumsum(steps, out=packed[1:])
+    packed *= len(values)
+    packed += order
     packed.sort()
-    packed -= runs
+    packed %= len(values)
     return packed
 
 

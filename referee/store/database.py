@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import sqlite_utils
@@ -23,6 +23,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
         with _failures_told("opened"):
+            _make_private(path)
             self._connection = sqlite3.connect(path, check_same_thread=False, timeout=LOCK_PATIENCE_S)
         self._connection.row_factory = sqlite3.Row
         try:
@@ -85,3 +86,9 @@ def _failures_told(what: str) -> Iterator[None]:
             "storage-failed",
             f"The contest database cannot be {what} ({error}); see to its disk space, rights and file, then try again.",
         ) from error
+
+
+def _make_private(path: Path) -> None:
+    """A new database is its owner's only: it holds password hashes and the secret image orders."""
+    with suppress(OSError):  # the connection tells what is wrong
+        path.touch(mode=0o600, exist_ok=False)

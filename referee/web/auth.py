@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cache
 
 from flask import request
 
@@ -13,8 +14,11 @@ from referee.records import Run
 from referee.tokens import Session
 from referee.web.state import WebState, web_state
 
-# Checked when the team is unknown, so that the time taken does not tell which teams exist.
-_NOBODYS_HASH = hash_password("nobody's")
+
+@cache
+def _nobodys_hash() -> str:
+    """Checked when the team is unknown, so that the time taken does not tell which teams exist."""
+    return hash_password("nobody's")
 
 
 def require_password(team: str, password: str) -> None:
@@ -23,7 +27,15 @@ def require_password(team: str, password: str) -> None:
     address, now_s = request.remote_addr or "", state.clock.monotonic_s()
     state.failures.check(address, team, now_s)
     known = state.contest.store.password_hash(team)
-    if not matches(known or _NOBODYS_HASH, password) or known is None:
+    with state.failures.hashing:
+        # Again, when it is this request's turn: of many sent at once, those behind the limit cost nothing.
+        state.failures.check(address, team, now_s)
+        _require_match(team, password, known, address, now_s)
+
+
+def _require_match(team: str, password: str, known: str | None, address: str, now_s: float) -> None:
+    state = web_state()
+    if not matches(known or _nobodys_hash(), password) or known is None:
         state.failures.count(address, team, now_s)
         raise RefereeError("bad-credentials", "Team or password is wrong.")
 
@@ -31,8 +43,16 @@ def require_password(team: str, password: str) -> None:
 def issue_token(state: WebState, run: Run) -> str:
     """A token for the session of an open run; the same for as long as the run is open."""
     opened = datetime.fromisoformat(run.opened_utc or run.armed_utc)
-    expires_s = opened.timestamp() + tokens.LIFETIME_S
+    expires_s, now_s = opened.timestamp() + tokens.LIFETIME_S, state.clock.utc().timestamp()
+    if now_s >= expires_s:  # the wall clock was set forward: the run, on the monotonic clock, goes on
+        expires_s = now_s + tokens.LIFETIME_S
     return tokens.issue(state.contest.secret, Session(run.id, run.team, expires_s))
+
+
+def require_own(session: Session, run: Run) -> None:
+    """Raise RefereeError `not-your-run` unless the run is that of the session's team."""
+    if run.team != session.team:
+        raise RefereeError("not-your-run", f"Run {run.id} is not {session.team}'s; log in again.", run=run.id)
 
 
 def current_session() -> Session:

@@ -7,6 +7,10 @@ body from a cut one is its Content-Length; a chunked body has none, so it is ref
 from __future__ import annotations
 
 import json
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from flask import request
 
@@ -15,6 +19,36 @@ from referee.errors import RefereeError
 # A body of a million text rows fits; nobody needs more in one.
 LARGEST_BODY_BYTES = 64 * 2**20
 LARGEST_DOCUMENT_BYTES = 64 * 2**10
+UPLOADS_OF_AN_ADDRESS = 32
+
+
+class Uploads:
+    """Bodies that are arriving, counted by address: a client that stalls many of them holds up only itself."""
+
+    def __init__(self) -> None:
+        self._arriving: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def one_of(self, address: str) -> Iterator[None]:
+        """Count one more for the length of a with statement. Raises RefereeError `too-many-uploads`."""
+        with self._lock:
+            if self._arriving[address] >= UPLOADS_OF_AN_ADDRESS:
+                raise RefereeError(
+                    "too-many-uploads",
+                    f"{UPLOADS_OF_AN_ADDRESS} bodies from {address} are on their way; finish them first.",
+                )
+            self._arriving[address] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._arriving[address] -= 1
+                if not self._arriving[address]:
+                    del self._arriving[address]
+
+
+_uploads = Uploads()
 
 
 def read_body(largest_bytes: int = LARGEST_BODY_BYTES) -> bytes:
@@ -29,7 +63,8 @@ def read_body(largest_bytes: int = LARGEST_BODY_BYTES) -> bytes:
         raise RefereeError(
             "too-large", f"The body has {length} bytes; at most {largest_bytes} are taken: send several."
         )
-    body = request.get_data(cache=False)
+    with _uploads.one_of(request.remote_addr or ""):
+        body = request.get_data(cache=False)
     if len(body) != length:
         raise RefereeError(
             "body-cut-off",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
@@ -12,13 +14,17 @@ from flask import Blueprint, Response, g, jsonify, request
 from referee.detections import parse_detections
 from referee.errors import RefereeError
 from referee.live_run import LiveRun
-from referee.records import RunState
-from referee.web.auth import current_session, issue_token, require_password
+from referee.records import Post, RunState
+from referee.web.auth import current_session, issue_token, require_own, require_password
 from referee.web.bodies import read_body, read_texts
 from referee.web.state import web_state
 from referee.window import phase_at, remaining_s
 
 LONGEST_KEY = 200
+
+LONGEST_NUMBER = 12  # digits; no test set is larger
+LARGE_BODY_BYTES = 2**20
+_large_bodies = threading.Semaphore(1)
 
 blueprint = Blueprint("contest", __name__, url_prefix="/v1")
 
@@ -55,6 +61,7 @@ def log_in() -> tuple[Response, int]:
 def show_session() -> Response:
     """Where the run stands."""
     session, state = current_session(), web_state()
+    require_own(session, state.contest.store.run(session.run))
     try:
         live = state.control.live(session.run)
     except RefereeError as error:
@@ -96,10 +103,12 @@ def _provisional(run: int) -> dict[str, object]:
 @blueprint.delete("/session")
 def log_out() -> Response:
     """Close the run and stop its meter; a second time changes nothing."""
-    run = web_state().control.close(current_session().run, "logout")
+    session = current_session()
+    require_own(session, web_state().contest.store.run(session.run))
+    run = web_state().control.close(session.run, "logout")
     return jsonify(
         run=run.id,
-        phase=RunState.CLOSED,
+        phase=RunState.VOID if run.state is RunState.VOID else RunState.CLOSED,
         elapsed_s=run.elapsed_s,
         energy_wh=run.energy_wh,
         detections_accepted=web_state().contest.store.count_detections(run.id),
@@ -111,20 +120,27 @@ def image(number: str) -> Response:
     """One JPEG, while the window is open."""
     live = _live_run()
     with live.admit() as at_s:
-        if not (number.isascii() and number.isdigit()):
-            raise RefereeError(
-                "image-unknown", f"{number!r} is no image number; the images are 1 to {live.run.images}."
-            )
-        jpeg = web_state().images.read(live.testset_number(int(number[:12])))
-        live.note_served(int(number), at_s, len(jpeg))
+        wanted = _image_number(number, live)
+        jpeg = web_state().images.read(live.testset_number(wanted))
+        if request.method == "GET":
+            live.note_served(wanted, at_s, len(jpeg))
     return Response(jpeg, mimetype="image/jpeg")
 
 
 @blueprint.post("/detections")
 def detections() -> tuple[Response, int]:
     """Rows of detections; the answer means that they are on disk."""
-    live = _live_run()
-    body, key = read_body(), _idempotency_key()
+    session, key = current_session(), _idempotency_key()
+    body = read_body()
+    try:
+        live = _live_run()
+    except RefereeError as error:
+        earlier = (
+            web_state().control.receipt(session.run, body, key) if error.code == "window-closed" else None
+        )
+        if earlier is None:
+            raise
+        return _receipt(earlier)
     categories = web_state().contest.test_set.categories
     parse = partial(
         parse_detections,
@@ -132,7 +148,12 @@ def detections() -> tuple[Response, int]:
         images=live.run.images,
         category_ids=np.array([one.id for one in categories], dtype=np.int64),
     )
-    post = live.take_post(body, key, parse)
+    # Parsing a large body holds the interpreter: one at a time, so that other teams' requests get their turn.
+    with _large_bodies if len(body) > LARGE_BODY_BYTES else nullcontext():
+        return _receipt(live.take_post(body, key, parse))
+
+
+def _receipt(post: Post) -> tuple[Response, int]:
     return jsonify(accepted=post.row_count, received_total=post.received_total, sha256=post.sha256), 202
 
 
@@ -147,9 +168,20 @@ def tell_remaining(response: Response) -> Response:
 
 
 def _live_run() -> LiveRun:
-    live = web_state().control.live(current_session().run)
+    session = current_session()
+    live = web_state().control.live(session.run)
+    require_own(session, live.run)
     _follow(live)
     return live
+
+
+def _image_number(text: str, live: LiveRun) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER):
+        shown = text if len(text) <= LONGEST_NUMBER else text[:LONGEST_NUMBER] + "..."
+        raise RefereeError(
+            "image-unknown", f"{shown!r} is no image number; the images are 1 to {live.run.images}."
+        )
+    return int(text)
 
 
 def _follow(live: LiveRun) -> None:

@@ -7,12 +7,15 @@ from dataclasses import asdict
 
 from flask import Blueprint, Response, jsonify, request
 
+from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.records import RunState
 from referee.web.bodies import read_texts
 from referee.web.state import web_state
 
 LARGEST_NUMBER = 2**63 - 1  # what the database can look for
+
+ANY_STATION = "*"
 
 blueprint = Blueprint("operator", __name__, url_prefix="/operator")
 
@@ -30,9 +33,10 @@ def require_key() -> None:
 def arm() -> tuple[Response, int]:
     """Arm a run for a team at a station: the only station, when none is named."""
     state = web_state()
-    stations = state.contest.config.stations
-    only = stations[0].name if len(stations) == 1 else None
-    run = state.control.arm(*read_texts("team", station=only))
+    team, station = read_texts("team", station=ANY_STATION)
+    if station == ANY_STATION:
+        station = _only_station(state.contest)
+    run = state.control.arm(team, station)
     return jsonify(asdict(run)), 201
 
 
@@ -50,3 +54,12 @@ def void(number: int) -> Response:
     """Take a run out of the contest, with the reason."""
     (reason,) = read_texts("reason")
     return jsonify(asdict(web_state().control.void(number, reason)))
+
+
+def _only_station(contest: Contest) -> str:
+    names = [station.name for station in contest.config.stations]
+    if len(names) > 1:
+        raise RefereeError(
+            "station-missing", f"There are several stations; add --station with one of {', '.join(names)}."
+        )
+    return names[0]

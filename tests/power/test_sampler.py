@@ -16,6 +16,7 @@ from power.energy import energy_checks
 from power.errors import MeterError
 from power.meter import IntegratorState, Reading, Setup
 from power.sampler import Sampler
+from power.transport import Link
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)
 
@@ -302,3 +303,16 @@ def test_nobody_there_is_said_at_once(sampler: Any, simulate: Any) -> None:
 def test_a_wrong_load_of_sim_is_said_by_its_sentence(sampler: Any) -> None:
     with pytest.raises(MeterError, match="There is no load 'wind'"):
         sampler("sim:wind").arm()
+
+
+def test_a_meter_whose_setup_was_changed_after_arming_is_not_started(sampler: Any, simulate: Any) -> None:
+    box = simulate()
+    run = sampler(box.address, Setup(150.0, 1.0, 0.1, 600))
+    run.arm()
+    with contextlib.closing(Link(box.address)) as knob:
+        knob.write(":INPUT:CURRENT:RANGE 5A")
+    with pytest.raises(MeterError, match="is not set up as it was armed") as failure:
+        run.start()
+    assert failure.value.code == "meter-setup-changed"
+    run.arm()
+    run.start()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from referee.contest import open_contest
 from tests.contest_day import PASSWORD, TEAM, Day, called, contest_day, program, refers
 from testsets import load_test_set, synthesize
 
@@ -192,3 +193,16 @@ def test_a_reader_that_goes_away_gets_no_traceback(day: Day) -> None:
     assert "Traceback" not in process.stderr.read()
     process.stderr.close()
     process.wait()
+
+
+@pytest.mark.parametrize("name", ['Contest \U0001f600 "q" \\ ü', "bell \x7f\x07", "tab\there"])
+def test_a_contest_of_any_name_can_be_read_again(tmp_path: Path, name: str) -> None:
+    assert called("init", str(tmp_path / "day"), "--name", name).returncode == 0
+    with open_contest(tmp_path / "day") as contest:
+        assert contest.config.name == name
+
+
+def test_a_contest_s_files_are_its_owner_s_only(tmp_path: Path) -> None:
+    called("init", str(tmp_path / "day"))
+    for file in ("contest.db", "secret", "operator-key"):
+        assert (tmp_path / "day" / file).stat().st_mode & 0o077 == 0

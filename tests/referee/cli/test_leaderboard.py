@@ -20,10 +20,10 @@ def judged(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
     assert config_text(small_set)
     with house(tmp_path / "contest", small_set) as made:
         for team, value in (("ant", 0.30), ("bee", 0.29), ("cat", 0.10), ("dog", 0.90)):
-            run = stored_run(made.store, team=team).id
+            run = stored_run(made.store, team=team, testset_digest=small_set.digest).id
             made.store.change_run(run, (RunState.ARMED,), state="judged")
             made.store.add_score(
-                Score(run, START.isoformat(), value, 1.0, value, 3.6, 5, 7, {1: value}, "s", ())
+                Score(run, START.isoformat(), value, 1.0, value, 3.6, 5, 7, {1: value}, "lpirc|iou:0.5", ())
             )
             low, high = value - 0.05, value + 0.05
             made.store.add_interval(run, ScoreInterval(0.95, 1000, 0, low, high, low, high, 0.01))
@@ -54,3 +54,12 @@ def test_the_table_and_the_csv_say_the_same(judged: House) -> None:
 
 def test_two_forms_at_once_are_a_usage_error(judged: House) -> None:
     assert called("leaderboard", "--contest", str(judged.folder), "--csv", "--json").returncode == 2
+
+
+def test_runs_by_other_rules_are_left_out_and_named(judged: House) -> None:
+    config = judged.folder / "contest.toml"
+    config.write_text(config.read_text().replace("window_s = 600", "window_s = 60"))
+    told = called("leaderboard", "--contest", str(judged.folder), "--json")
+    assert json.loads(told.stdout) == []
+    named = [line.partition(" is ")[0] for line in told.stderr.splitlines()]
+    assert named == ["Run 1 of ant", "Run 2 of bee", "Run 3 of cat"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import requests
@@ -77,6 +78,25 @@ def test_too_many_failed_log_ins_have_to_wait_and_hinder_no_other_team(hall: Day
     assert hall.login()["run"]
 
 
+def test_many_guesses_at_once_get_no_further_than_one_after_another(server: Server) -> None:
+    def guess(_: int) -> int:
+        body = {"team": "nobody", "password": "guess"}
+        return server.ask("POST", "/v1/session", json=body).status_code
+
+    with ThreadPoolExecutor(30) as pool:
+        answers = list(pool.map(guess, range(60)))
+    assert set(answers) == {401, 429}
+    assert 10 <= answers.count(401) <= 11  # two are hashed at a time
+
+
+def test_a_token_opens_nothing_of_another_team(hall: Day, server: Server) -> None:
+    with open_contest(hall.folder) as contest:
+        stray = issue(contest.secret, Session(run=1, team="bee", expires_s=4e9))
+    for method, path in (("GET", "/v1/session"), ("DELETE", "/v1/session"), ("GET", "/v1/images/1")):
+        problem(server.ask(method, path, stray), 403, "not-your-run")
+    problem(hall.post(stray), 403, "not-your-run")
+
+
 @pytest.mark.parametrize(
     ("authorization", "code"),
     [
@@ -114,7 +134,21 @@ def test_an_expired_token_is_refused(hall: Day, server: Server, token: str) -> N
 
 
 @pytest.mark.parametrize(
-    "number", ["0", "7", "x", "-1", "1.5", "9" * 5000, "%00", "%EF%BC%91", "1%20", "%ff"]
+    "number",
+    [
+        "0",
+        "7",
+        "x",
+        "-1",
+        "1.5",
+        "9" * 5000,
+        "%00",
+        "%EF%BC%91",
+        "1%20",
+        "%ff",
+        "000000000001" + "9" * 20,
+        "0" * 13,
+    ],
 )
 def test_an_image_that_does_not_exist_is_refused(server: Server, token: str, number: str) -> None:
     told = problem(server.ask("GET", f"/v1/images/{number}", token), 404, "image-unknown")

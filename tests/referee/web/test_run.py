@@ -265,3 +265,24 @@ def test_an_image_changed_while_it_is_being_served_is_not_served(
         assert images.image_path(original).name in told["detail"]
     assert made.server.ask("GET", "/v1/images/3", token).content == images.image_path(third).read_bytes()
     assert int(made.server.ask("GET", "/v1/session", token).json()["images_served"]) == 2
+
+
+def test_a_body_sent_again_after_the_run_has_closed_gets_its_receipt_again(day: Callable[..., Day]) -> None:
+    made = day()
+    token = made.login()["token"]
+    first = made.post(token, key="once")
+    assert made.server is not None
+    made.server.ask("DELETE", "/v1/session", token)
+    again = made.post(token, key="once")
+    assert (again.status_code, again.json()) == (202, first.json())
+    problem(made.post(token, [[1, 1, 0.5, 0, 0, 5, 5]], key="once"), 409, "key-reused")
+    problem(made.post(token, key="twice"), 409, "window-closed")
+    problem(made.post(token), 409, "window-closed")
+
+
+def test_looking_at_the_head_of_an_image_does_not_count_as_having_it(day: Callable[..., Day]) -> None:
+    made = day()
+    token = made.login()["token"]
+    assert made.server is not None
+    assert made.server.ask("HEAD", "/v1/images/1", token).status_code == 200
+    assert made.server.ask("GET", "/v1/session", token).json()["images_served"] == 0

@@ -46,5 +46,7 @@ def remaining_s(window: Window, now_s: float) -> float:
 
 
 def elapsed_s(window: Window, now_s: float) -> float:
-    """Seconds of the window that have passed at `now_s`."""
-    return min(max(now_s - window.start_s, 0.0), window.end_s - window.start_s)
+    """Seconds of the window that have passed at `now_s`; exactly its length at the deadline."""
+    if now_s >= window.end_s == window.deadline_s:
+        return window.length_s
+    return min(max(min(now_s, window.end_s) - window.start_s, 0.0), window.length_s)

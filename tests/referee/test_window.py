@@ -68,7 +68,7 @@ def test_phases_never_go_back(window: Window, moments: list[float]) -> None:
 @given(windows(), MOMENTS)
 def test_elapsed_and_remaining_stay_within_the_window(window: Window, now_s: float) -> None:
     whole_s = window.end_s - window.start_s
-    assert 0.0 <= elapsed_s(window, now_s) <= whole_s
+    assert 0.0 <= elapsed_s(window, now_s) <= min(window.length_s, whole_s + 1e-6)
     assert 0.0 <= remaining_s(window, now_s) <= window.length_s
 
 
@@ -85,3 +85,9 @@ def test_time_is_left_exactly_while_the_window_is_open(window: Window) -> None:
     assert remaining_s(window, window.end_s) == 0.0
     if window.end_s > window.start_s:
         assert remaining_s(window, math.nextafter(window.end_s, -math.inf)) > 0.0
+
+
+@given(st.floats(0, 1e9), st.floats(1, 86400))
+def test_a_run_that_reached_its_deadline_lasted_exactly_its_window(start_s: float, length_s: float) -> None:
+    window = Window(start_s, length_s)
+    assert elapsed_s(window, window.deadline_s) == elapsed_s(window, window.deadline_s + 5) == length_s

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from contextlib import nullcontext
 from dataclasses import asdict
-from functools import partial
 from importlib.metadata import version
 
 import numpy as np
 from flask import Blueprint, Response, g, jsonify, request
+from numpy.typing import NDArray
 
 from referee.detections import parse_detections
 from referee.errors import RefereeError
@@ -133,24 +133,26 @@ def detections() -> tuple[Response, int]:
     session, key = current_session(), _idempotency_key()
     body = read_body()
     try:
-        live = _live_run()
+        return _receipt(_live_run().take_post(body, key, _parse))
     except RefereeError as error:
-        earlier = (
-            web_state().control.receipt(session.run, body, key) if error.code == "window-closed" else None
-        )
+        if error.code != "window-closed":
+            raise
+        # Too late for a new body, but not to be told again that this one was in time.
+        require_own(session, web_state().contest.store.run(session.run))
+        earlier = web_state().control.receipt(session.run, body, key)
         if earlier is None:
             raise
         return _receipt(earlier)
-    categories = web_state().contest.test_set.categories
-    parse = partial(
-        parse_detections,
-        content_type=request.content_type or "application/json",
-        images=live.run.images,
-        category_ids=np.array([one.id for one in categories], dtype=np.int64),
-    )
-    # Parsing a large body holds the interpreter: one at a time, so that other teams' requests get their turn.
+
+
+def _parse(body: bytes) -> NDArray[np.float64]:
+    test_set = web_state().contest.test_set
+    category_ids = np.array([one.id for one in test_set.categories], dtype=np.int64)
+    # Parsing a large body holds the interpreter: one at a time, so that other teams' requests get their turn. The
+    # body has been admitted by then, so that waiting here makes nobody late.
     with _large_bodies if len(body) > LARGE_BODY_BYTES else nullcontext():
-        return _receipt(live.take_post(body, key, parse))
+        kind = request.content_type or "application/json"
+        return parse_detections(body, kind, len(test_set.images), category_ids)
 
 
 def _receipt(post: Post) -> tuple[Response, int]:

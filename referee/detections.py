@@ -137,7 +137,7 @@ def check_rows(rows: Rows, images: int, category_ids: NDArray[np.int64]) -> NDAr
     )
     _describe(problems, rows, finite & ~good_category, lambda r: f"category {plain(r[1])} is unknown")
     _describe(problems, rows, finite & ~good_box, inverted_box)
-    raise _bad_rows(problems, len(rows.values))
+    raise _bad_rows(problems)
 
 
 def is_known(values: NDArray[np.float64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -258,7 +258,7 @@ def _describe(
     problems.total += len(places)
 
 
-def _bad_rows(problems: ProblemList, readable: int) -> RefereeError:
+def _bad_rows(problems: ProblemList) -> RefereeError:
     line, problem = min(problems.first)
     more = f" (and {problems.total - 1} more problems)" if problems.total > 1 else ""
     return RefereeError(

@@ -99,7 +99,6 @@ class Measuring:
         self.energy_wh = 0.0
         self.charge_ah = 0.0
         self.elapsed_s = 0.0
-        self.updates = 0
 
     def catch_up(self, exact: bool = False) -> None:
         """Measure up to the last event before now, or up to now itself if `exact`."""
@@ -228,7 +227,6 @@ class Measuring:
             watts = 0.0
         self._status.set(Condition.OVER_RANGE, over)
         self.values = Values(shown_v, shown_a, watts)
-        self.updates += 1
         self._status.set(Condition.UPDATING, True)
         self._status.set(Condition.UPDATING, False)
 

@@ -58,14 +58,13 @@ class Groups:
     """The objects that count, sorted by (image, category) and, within such a group, as the source lists them.
 
     `objects` (G,) are their indices in the ground truth; group k holds the sorted objects
-    `starts[k]` .. `starts[k + 1] - 1`. `per_category` (K,) counts them.
+    `starts[k]` .. `starts[k + 1] - 1`.
     """
 
     images: Ids
     categories: Ids
     objects: Ints
     starts: Ints
-    per_category: Ints
     keys: Ints
     blacklisted: Ints
     table: NDArray[np.int32] | None
@@ -109,7 +108,6 @@ def group_objects(
         categories=categories,
         objects=objects,
         starts=np.append(starts, len(objects)),
-        per_category=np.bincount(every_key[objects] % max(width, 1), minlength=width),
         keys=keys,
         blacklisted=banned_keys,
         table=_dense(keys, banned_keys, cells) if cells <= _DENSE_CELLS else None,

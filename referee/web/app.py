@@ -11,6 +11,7 @@ from referee.runs import RunControl
 from referee.web import contest as contest_routes
 from referee.web import operator as operator_routes
 from referee.web import problems
+from referee.web.auth import nobodys_hash
 from referee.web.images import ImageFiles
 from referee.web.state import EXTENSION, WebState
 
@@ -29,4 +30,5 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(contest_routes.blueprint)
     app.register_blueprint(operator_routes.blueprint)
     problems.register(app)
+    nobodys_hash()
     return app

@@ -1,4 +1,4 @@
-"""From an ADDRESS to an open meter; `sim:` starts a simulated one as a child process on the spot."""
+"""From an ADDRESS to an open meter: real, simulated by a child process, or one for rehearsing at home."""
 
 from __future__ import annotations
 
@@ -8,58 +8,89 @@ import re
 import select
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Final
 
 from power.clocks import Clocks
 from power.errors import MeterError
+from power.home.hwmon import Hwmon
+from power.home.meter import Box, HomeMeter
+from power.home.rapl import Rapl
+from power.home.replay import Replay
+from power.home.sensor import Sensor
 from power.meter import Meter
 from power.transport import Link
 from power.wt300 import Wt300
+from power.wt300_former import FormerSettings
 
-SIMULATOR: Final = "sim:"
+SIMULATOR: Final = "sim"
 DEFAULT_LOAD: Final = "constant:36W"
 STARTING_S: Final = 20.0
 ENDING_S: Final = 5.0
+SYSFS: Final = Path("/sys")
+SYSFS_VARIABLE: Final = "METER_SYSFS"
+"""Where sysfs is mounted, if not at /sys: a container may see the machine's own elsewhere."""
 _FORMS: Final = (
-    "A meter on the network is TCPIP::HOST::INSTR; TCPIP::HOST,PORT::INSTR, with a comma, is one at a given "
-    "port (HOST:PORT does not mean a port); others are USB0::0x0B21::0x0025::SERIAL::INSTR and "
-    "GPIB0::1::INSTR; sim: or sim:LOAD starts a simulated one."
+    "A meter on the network is TCPIP::HOST::INSTR; TCPIP::HOST,PORT::INSTR, with a comma, is one at a given port "
+    "(HOST:PORT does not mean a port); others are USB0::0x0B21::0x0025::SERIAL::INSTR and GPIB0::1::INSTR, each "
+    "with @py or @ivi behind it for pyvisa's own or the vendor's VISA; sim: or sim:LOAD starts a simulated one; for "
+    "rehearsing at home there are rapl: or rapl:ZONE, hwmon: or hwmon:CHIP/CHANNEL, and replay:FILE.csv."
 )
 _NETWORK: Final = re.compile(r"TCPIP\d*::[^:,\s]+(,\d{1,5})?(::(?!\d+::)[^:\s]+)?::INSTR", re.IGNORECASE)
 _OTHER: Final = re.compile(r"(USB|GPIB|ASRL)\d*::?\S*::INSTR", re.IGNORECASE)
+_WITH_PORT: Final = re.compile(
+    r"(?:TCPIP\d*::)?([A-Za-z0-9.-]+)(?::|::|,)(\d{1,5})(?:::(?:INSTR|SOCKET))?", re.IGNORECASE
+)
+_DEVICE_FILE: Final = re.compile(r"/dev/\S*")
+_HOME: Final[dict[str, Callable[[str, Path], Sensor]]] = {
+    "rapl": Rapl,
+    "hwmon": Hwmon,
+    "replay": lambda file, _sysfs: Replay(Path(file)),
+}
 
 
 class MeterAddress:
     """An address that is good for any number of links, one after another.
 
-    For `sim:` it owns the simulator: started at the first link, reused by later ones, ended by `close`.
+    It owns what a link must not take along when it closes: what a meter was set to before it was touched; for `sim:`
+    the simulator, started at the first link and ended by `close`; for a meter at home its integrator. A part `@py` or
+    `@ivi` behind a VISA resource picks the backend.
     """
 
-    def __init__(self, address: str) -> None:
-        """Check the form; MeterError `meter-wrong-address`, with the forms that exist."""
+    def __init__(self, address: str, sysfs: Path | None = None) -> None:
+        """Check the form; MeterError `meter-wrong-address`, with the forms that exist.
+
+        `sysfs` is where the sensors of this machine are shown; without it METER_SYSFS in the environment, else /sys.
+        """
         self.address = address
-        self._load: str | None = None
+        self._sysfs = sysfs or Path(os.environ.get(SYSFS_VARIABLE) or SYSFS)
+        self._kind, _, self._rest = address.partition(":")
         self._child: subprocess.Popen[str] | None = None
-        self._resource = address
-        if address == "sim" or address.startswith(SIMULATOR):
-            self._load = address.removeprefix("sim").removeprefix(":") or DEFAULT_LOAD
-        elif not (_NETWORK.fullmatch(address) or _OTHER.fullmatch(address)):
-            raise MeterError(
-                "meter-wrong-address", f"{address!r} is not the address of a meter. {_FORMS}", address=address
-            )
+        self._box: Box | None = None
+        self._former = FormerSettings()
+        self._resource, self._backend = address, "@py"
+        if self._kind == "replay" and not self._rest:
+            raise _wrong(address, "replay: needs the file of a recording behind it.")
+        if self._kind != SIMULATOR and self._kind not in _HOME:
+            self._resource, self._backend = _visa(address)
 
     def connect(self, clocks: Clocks) -> Meter:
         """Open a link and identify the meter behind it. The caller closes it."""
-        link = Link(self._visa_resource())
+        if self._kind in _HOME:
+            if self._box is None:
+                self._box = Box(_HOME[self._kind](self._rest, self._sysfs))
+            return HomeMeter(self._box, clocks)
+        link = Link(self._visa_resource(), self._backend)
         try:
-            return Wt300(link, clocks)
+            return Wt300(link, clocks, self._former)
         except BaseException:
             link.close()
             raise
 
     def close(self) -> None:
-        """End the simulator, if one was started; a second call does nothing."""
+        """End the simulator, if one was started, or forget the integrator of a meter at home; may be repeated."""
+        self._box = None
         child, self._child = self._child, None
         if child is None:
             return
@@ -72,10 +103,10 @@ class MeterAddress:
         _close_pipes(child)
 
     def _visa_resource(self) -> str:
-        if self._load is None:
+        if self._kind != SIMULATOR:
             return self._resource
         if self._child is None:
-            self._child, self._resource = _start_simulator(self._load)
+            self._child, self._resource = _start_simulator(self._rest or DEFAULT_LOAD)
         elif self._child.poll() is not None:
             raise MeterError(
                 "meter-lost",
@@ -98,6 +129,34 @@ def open_meter(address: str, clocks: Clocks) -> Iterator[Meter]:
             meter.close()
     finally:
         place.close()
+
+
+def _visa(address: str) -> tuple[str, str]:
+    """Return the VISA resource and the backend that an address names."""
+    resource, at, backend = address.partition("@")
+    if at and backend not in ("py", "ivi"):
+        raise _wrong(address, f"There is no backend @{backend}; there are @py and @ivi.")
+    if _DEVICE_FILE.fullmatch(address):
+        raise _wrong(
+            address,
+            "A device file is not how a meter on USB is named, but USB0::0x0B21::0x0025::SERIAL::INSTR, where "
+            "`lsusb -v -d 0b21:0025` shows the SERIAL.",
+        )
+    network = _NETWORK.fullmatch(resource)
+    if network and network[1] and backend == "ivi":
+        raise _wrong(address, "The form HOST,PORT is one of @py only; @ivi finds the port by itself.")
+    if not (network or _OTHER.fullmatch(resource)):
+        meant = _WITH_PORT.fullmatch(resource)
+        raise _wrong(address, f"Perhaps TCPIP::{meant[1]},{meant[2]}::INSTR is meant." if meant else "")
+    return resource, "@" + (backend or "py")
+
+
+def _wrong(address: str, why: str) -> MeterError:
+    return MeterError(
+        "meter-wrong-address",
+        " ".join(filter(None, (f"{address!r} is not the address of a meter.", why, _FORMS))),
+        address=address,
+    )
 
 
 def _start_simulator(load: str) -> tuple[subprocess.Popen[str], str]:

@@ -5,9 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Protocol
+from typing import Final, Protocol
 
 from power.errors import MeterError
+
+UNOFFICIAL: Final = "UNOFFICIAL"
+"""The maker that a meter for rehearsing at home names, so that no result with it passes for an official one."""
+SIMULATED: Final = "SIMULATED"
+"""The serial number of a simulated meter, unless it is told another one."""
+MODES: Final = ("rms", "vmean", "dc")
+CREST_FACTORS: Final = (3, 6)
+SYNCHRONIZE: Final = ("voltage", "current", "off")
+ALL_ELEMENTS: Final = "sum"
+ELEMENTS: Final = ("1", "2", "3", ALL_ELEMENTS)
 
 
 class IntegratorState(Enum):
@@ -48,13 +58,26 @@ class Identity:
     def __str__(self) -> str:
         return f"{self.maker} {self.model} {self.serial} {self.firmware}"
 
+    @classmethod
+    def parse(cls, text: str) -> Identity:
+        """Return the identity that is written as `str` writes it; only the firmware may hold blanks."""
+        parts = [*text.split(" ", 3), "", "", ""]
+        return cls(*parts[:4])
+
+    @property
+    def official(self) -> bool:
+        """Whether a contest may count with it: neither simulated nor one of the meters for rehearsing at home."""
+        return self.maker != UNOFFICIAL and self.serial != SIMULATED
+
 
 @dataclass(frozen=True)
 class Setup:
     """How a meter is to measure.
 
     A range of None means auto range. The integrator stops by itself after `integrator_timer_s` whole seconds;
-    0 means that only a stop ends it. `mode` is "rms", "vmean" or "dc".
+    0 means that only a stop ends it. `mode` is "rms", "vmean" or "dc"; `synchronize`, the signal whose zero
+    crossings bound a period, is "voltage", "current" or "off"; `element` is the input that is measured, "1" to
+    "3", or "sum" for all of them.
     """
 
     voltage_range_v: float | None
@@ -62,6 +85,36 @@ class Setup:
     update_interval_s: float
     integrator_timer_s: int
     mode: str = "rms"
+    crest_factor: int = 3
+    line_filter: bool = False
+    frequency_filter: bool = False
+    synchronize: str = "voltage"
+    element: str = "1"
+
+    @property
+    def range_w(self) -> float | None:
+        """The power range, voltage range times current range; None with automatic ranges."""
+        if self.voltage_range_v is None or self.current_range_a is None:
+            return None
+        return self.voltage_range_v * self.current_range_a
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a meter can be set to at its present crest factor; empty where it has no choice."""
+
+    voltage_ranges_v: tuple[float, ...]
+    current_ranges_a: tuple[float, ...]
+    update_intervals_s: tuple[float, ...]
+    elements: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """The largest momentary voltage and current of the last update, without sign; NaN without data."""
+
+    voltage_v: float
+    current_a: float
 
 
 @dataclass(frozen=True)
@@ -99,6 +152,9 @@ class Status:
     update_interval_s: float
     mode: str
     crest_factor: int
+    line_filter: bool
+    frequency_filter: bool
+    synchronize: str
     state: IntegratorState
     errors: tuple[str, ...]
 
@@ -111,8 +167,8 @@ class Meter(Protocol):
         """Who answered when the link was opened."""
         ...
 
-    def attach(self) -> None:
-        """Fix how the two talk, and which values a sample carries, without touching the measurement."""
+    def attach(self, element: str = "1") -> None:
+        """Fix how the two talk, and which values of which element a sample carries; the measurement is untouched."""
         ...
 
     def configure(self, setup: Setup) -> None:
@@ -149,6 +205,25 @@ class Meter(Protocol):
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
         """Return what in the meter differs from `setup`, one phrase each."""
+        ...
+
+    def choices(self) -> Choices:
+        """Return what the meter can be set to."""
+        ...
+
+    def peaks(self) -> Peaks:
+        """Return the peaks of the last update."""
+        ...
+
+    def zero(self) -> None:
+        """Compensate the zero level, which may take long; `meter-busy` while it integrates."""
+        ...
+
+    def restore(self) -> None:
+        """Put back the settings found when it was first attached and configured; this resets the integrator.
+
+        Nothing happens if `configure` was never called, and on a second call. `meter-busy` while it integrates.
+        """
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The known models of the WT300 family and their ranges (IM WT310-01EN, IM WT310E-01EN)."""
+"""The known models of the WT300 family: elements, ranges, update intervals (IM WT310-02EN, IM WT310E-02EN)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from power.errors import MeterError
+from power.meter import ALL_ELEMENTS
 
 VOLTAGES_V: Final = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)
 RATES_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
-SLOW_RATES_S: Final = (10.0, 20.0)
+E_RATES_S: Final = (*RATES_S, 10.0, 20.0)
 _FINE_A: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 _HIGH_A: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
 _MANY_A: Final = _FINE_A[6:]
@@ -19,10 +20,16 @@ _MANY_A: Final = _FINE_A[6:]
 
 @dataclass(frozen=True)
 class Model:
-    """What a model can be set to: ranges at crest factor 3, and update intervals."""
+    """What a model can be set to: ranges at crest factor 3, update intervals, and its input elements.
+
+    Voltage and current range are common to all elements of a meter: the family has no range by element.
+    """
 
     currents_a: tuple[float, ...]
     rates_s: tuple[float, ...]
+    elements: tuple[str, ...] = ("1",)
+    sum_wiring: str = ""
+    """The wiring under which its sum is that of all its elements, each on its own; others leave out the second."""
 
     def voltage_ranges_v(self, crest_factor: int) -> tuple[float, ...]:
         """Return the voltage ranges; crest factor 6 halves them."""
@@ -32,12 +39,20 @@ class Model:
         """Return the current ranges; crest factor 6 halves them."""
         return tuple(value * 3 / crest_factor for value in self.currents_a)
 
+    @property
+    def measurable(self) -> tuple[str, ...]:
+        """What `Setup.element` may name: each element, and the sum where there is more than one."""
+        return self.elements if len(self.elements) == 1 else (*self.elements, ALL_ELEMENTS)
 
-# *IDN? carries no suffix code; E models are told by how the name begins.
+
+# *IDN? carries no suffix code; E models are told by how the name begins. The two elements of a WT332E are its first
+# and its third; P1W3 adds the apparent power of both as it is, P3W3 does not (IM WT310-02EN, computation).
 _MODELS: Final = (
-    (re.compile(r"WT310EH|WT310HC"), Model(_HIGH_A, RATES_S)),
-    (re.compile(r"WT310E"), Model(_FINE_A, RATES_S + SLOW_RATES_S)),
-    (re.compile(r"WT33[0-9]E"), Model(_MANY_A, RATES_S + SLOW_RATES_S)),
+    (re.compile(r"WT310EH"), Model(_HIGH_A, E_RATES_S)),
+    (re.compile(r"WT310HC"), Model(_HIGH_A, RATES_S)),
+    (re.compile(r"WT310E"), Model(_FINE_A, E_RATES_S)),
+    (re.compile(r"WT332E"), Model(_MANY_A, E_RATES_S, ("1", "3"), "P1W3")),
+    (re.compile(r"WT333E"), Model(_MANY_A, E_RATES_S, ("1", "2", "3"), "P3W4")),
     (re.compile(r"WT310"), Model(_FINE_A, RATES_S)),
 )
 
@@ -52,6 +67,25 @@ def model_named(name: str) -> Model:
         f"The meter says it is a {name}; only WT310, WT310E, WT310EH and WT332E/WT333E are supported.",
         model=name,
     )
+
+
+def measured_elements(model: Model, element: str, name: str) -> tuple[str, ...]:
+    """Return the elements behind `element`, which is one of them or "sum"; `name` is the model's.
+
+    Raises MeterError `meter-range`, naming what there is, for an element that the model lacks.
+    """
+    if element not in model.measurable:
+        if len(model.elements) == 1:
+            has = f"a {name} has element {model.elements[0]} only"
+        else:
+            has = f"a {name} has elements {' and '.join(model.elements)}, and their {ALL_ELEMENTS}"
+        raise MeterError(
+            "meter-range",
+            f"This meter has no element {element!r}: {has}.",
+            value=element,
+            choices=list(model.measurable),
+        )
+    return model.elements if element == ALL_ELEMENTS else (element,)
 
 
 def listed(value: float, choices: tuple[float, ...], what: str, unit: str) -> float:

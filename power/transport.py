@@ -7,7 +7,9 @@ lock.
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
+import importlib
 import logging
 import re
 import socket
@@ -21,6 +23,7 @@ from pyvisa.constants import StatusCode
 from pyvisa.resources import MessageBasedResource
 from pyvisa_py.protocols import rpc
 
+from power import link_failures
 from power.errors import MeterError
 
 # What goes wrong on the link is told by our own errors; the library's lines name neither meter nor run.
@@ -29,6 +32,7 @@ logging.getLogger("pyvisa").setLevel(logging.CRITICAL)
 TIMEOUT_MS: Final = 2000
 OPEN_TIMEOUT_MS: Final = 2000
 """Below about this, pyvisa-py gives up on a slow connect after 0.1 s."""
+LOCK_QUESTION_MS: Final = 200
 
 _NAME_ERRORS: Final = (
     StatusCode.error_invalid_resource_name,
@@ -36,23 +40,31 @@ _NAME_ERRORS: Final = (
     StatusCode.error_invalid_access_mode,
     StatusCode.error_interface_number_not_configured,
 )
-_LOCKED: Final = 11  # VXI-11: device locked by another link
+_TAKEN: Final = (StatusCode.error_resource_locked, StatusCode.error_resource_busy)
+PURE_PYTHON: Final = "@py"
+"""The backend pyvisa-py; "@ivi" is the VISA of a vendor."""
 _opening = threading.Lock()
 
 
 class Link:
     """An open VISA session. Once it has failed it never recovers: close it and open another one."""
 
-    def __init__(self, address: str, timeout_ms: int = TIMEOUT_MS) -> None:
-        """Open it; MeterError `meter-unreachable`, `meter-locked` or `meter-wrong-address` if that fails."""
+    def __init__(self, address: str, backend: str = PURE_PYTHON, timeout_ms: int = TIMEOUT_MS) -> None:
+        """Open it with a VISA backend, "@py" or "@ivi".
+
+        Raises MeterError `meter-unreachable`, `meter-locked`, `meter-wrong-address`, `meter-permission` or
+        `meter-backend` if that fails.
+        """
         self.address = address
         self._failed = False
         self._closed = False
+        self._timeout_ms = timeout_ms
+        manager = _manager(address, backend)
         try:
-            self._resource = _open(address, timeout_ms)
+            self._resource = _open(manager, address, timeout_ms)
         except pyvisa.VisaIOError as error:
             _close_left_open(error)
-            raise _open_failure(address, error) from error
+            raise _refused_by_visa(address, error) from error
         except Exception as error:  # pyvisa-py raises anything here, down to a bare Exception
             _close_left_open(error)
             raise _unopened(address, error) from error
@@ -63,13 +75,13 @@ class Link:
         with self._translated(message):
             self._resource.write_raw(message.encode("ascii") + b"\n")
 
-    def query(self, message: str) -> str:
-        """Send a message and return its answer without the terminator.
+    def query(self, message: str, timeout_ms: int | None = None) -> str:
+        """Send a message and return its answer without the terminator, within the link's time or another one.
 
         Raises MeterError `meter-timeout` if no answer comes (the link stays good), `meter-locked` if another
         client has locked the meter, `meter-lost` for all else.
         """
-        with self._translated(message):
+        with self._translated(message, timeout_ms), self._patience(timeout_ms):
             self._resource.write_raw(message.encode("ascii") + b"\n")
             return self._resource.read_raw().decode("latin-1").rstrip("\r\n")
 
@@ -86,24 +98,29 @@ class Link:
             self._resource.close()
 
     @contextlib.contextmanager
-    def _translated(self, message: str) -> Iterator[None]:
+    def _patience(self, timeout_ms: int | None) -> Iterator[None]:
+        if timeout_ms is None:
+            yield
+            return
+        self._resource.timeout = timeout_ms
+        try:
+            yield
+        finally:
+            self._resource.timeout = self._timeout_ms
+
+    @contextlib.contextmanager
+    def _translated(self, message: str, timeout_ms: int | None = None) -> Iterator[None]:
         if self._failed or self._closed:
             raise self._lost(message, "it has failed before")
         try:
             yield
         except pyvisa.VisaIOError as error:
             if error.error_code == StatusCode.error_timeout:
-                raise MeterError(
-                    "meter-timeout",
-                    f"The meter at {self.address} did not answer {message!r} in {TIMEOUT_MS / 1000:g} s; "
-                    "it may be busy, or not know the command.",
-                    address=self.address,
-                    message=message,
-                ) from error
-            locked = self._is_locked()
+                raise self._silent(message, timeout_ms or self._timeout_ms) from error
+            locked = error.error_code in _TAKEN or self._is_locked()
             self._failed = True
             if locked:
-                raise _locked(self.address) from error
+                raise link_failures.locked(self.address) from error
             raise self._lost(message, str(error)) from error
         except (pyvisa.Error, OSError, EOFError, ValueError) as error:
             self._failed = True
@@ -113,19 +130,26 @@ class Link:
             raise self._lost(message, str(error)) from error
 
     def _is_locked(self) -> bool:
-        # A refusal because of another's lock and a dead server both come as VI_ERROR_IO; asking for the lock
-        # tells.
+        # A refusal because of another's lock and a dead server both come as VI_ERROR_IO; a serial poll, which a lock
+        # refuses too, tells without waiting long for a server that hangs.
         interface = _interface(self._resource)
         if interface is None:
             return False
         session = cast("Any", self._resource.visalib).sessions[self._resource.session]
         try:
-            refused: int = interface.device_lock(session.link, 0, 0)
-            if refused == 0:
-                interface.device_unlock(session.link)
+            refused, _ = interface.device_read_stb(session.link, 0, 0, LOCK_QUESTION_MS)
         except Exception:  # noqa: BLE001  whatever fails here, the link is lost
             return False
-        return refused == _LOCKED
+        return bool(refused == link_failures.LOCKED)
+
+    def _silent(self, message: str, timeout_ms: int) -> MeterError:
+        return MeterError(
+            "meter-timeout",
+            f"The meter at {self.address} did not answer {message!r} in {timeout_ms / 1000:g} s; "
+            "it may be busy, or not know the command.",
+            address=self.address,
+            message=message,
+        )
 
     def _lost(self, message: str, why: str) -> MeterError:
         return MeterError(
@@ -163,13 +187,23 @@ rpc.RawTCPClient.connect = _connect
 
 
 @functools.cache
-def _resources() -> pyvisa.ResourceManager:
-    return pyvisa.ResourceManager("@py")
+def _resources(backend: str) -> pyvisa.ResourceManager:
+    return pyvisa.ResourceManager(backend)
 
 
-def _open(address: str, timeout_ms: int) -> MessageBasedResource:
-    with _opening:  # the list of sessions is shared
-        manager = _resources()
+def _manager(address: str, backend: str) -> pyvisa.ResourceManager:
+    try:
+        with _opening:  # the list of sessions is shared
+            return _resources(backend)
+    except (OSError, ValueError) as error:  # no library, no such wrapper
+        raise link_failures.no_backend(
+            address,
+            f"there is no VISA of a vendor on this machine for the backend {backend}; install one, or use "
+            f"{PURE_PYTHON}, which needs none.",
+        ) from error
+
+
+def _open(manager: pyvisa.ResourceManager, address: str, timeout_ms: int) -> MessageBasedResource:
     resource = manager.open_resource(address, open_timeout=OPEN_TIMEOUT_MS, timeout=timeout_ms)
     if not isinstance(resource, MessageBasedResource):
         resource.close()
@@ -200,37 +234,66 @@ def _close_left_open(error: BaseException) -> None:
                 left.close()
 
 
-def _open_failure(address: str, error: pyvisa.VisaIOError) -> MeterError:
-    if error.error_code in _NAME_ERRORS:
-        return MeterError(
-            "meter-wrong-address",
-            f"{address!r} names no meter that can be reached from here ({error.description}); a meter on the "
-            "network is TCPIP::HOST::INSTR, or TCPIP::HOST,PORT::INSTR for a VXI-11 server at a given port.",
-            address=address,
-        )
-    return _unreachable(address, error.description)
+def _refused_by_visa(address: str, error: pyvisa.VisaIOError) -> MeterError:
+    if error.error_code in _TAKEN:
+        return link_failures.locked(address)
+    # pyvisa-py calls a network resource "not found" also if its host is silent.
+    silent = error.error_code == StatusCode.error_resource_not_found and link_failures.host_of(address)
+    if error.error_code in _NAME_ERRORS and not silent:
+        return link_failures.wrong_address(address, error.description)
+    return _unknown_host(address) or link_failures.unreachable(address, error.description)
 
 
 def _unopened(address: str, error: Exception) -> MeterError:
-    refused = re.search(r"error creating link: (\S+)", str(error))
-    if refused and refused[1] == str(_LOCKED):
-        return _locked(address)
+    text = str(error) or type(error).__name__
+    refused = re.search(r"error creating link: (\S+)", text)
     if refused:
-        return _unreachable(address, "it accepts connections, but makes no link")
-    return _unreachable(address, str(error) or type(error).__name__)
-
-
-def _unreachable(address: str, why: str) -> MeterError:
-    return MeterError(
-        "meter-unreachable",
-        f"No meter answers at {address} ({why}); check its power, its cable, and the address.",
-        address=address,
+        return link_failures.no_link(address, refused[1])
+    return (
+        link_failures.no_session(address, text)
+        or _unopened_usb(address, error)
+        or _unknown_host(address)
+        or link_failures.unreachable(address, text)
     )
 
 
-def _locked(address: str) -> MeterError:
-    return MeterError(
-        "meter-locked",
-        f"The meter at {address} is locked by another program; close that program or unlock it there.",
-        address=address,
-    )
+def _unknown_host(address: str) -> MeterError | None:
+    host = link_failures.host_of(address)
+    if host is None:
+        return None
+    try:
+        socket.getaddrinfo(host, None)
+    except (OSError, UnicodeError):
+        return link_failures.no_host(address, host)
+    return None
+
+
+def _unopened_usb(address: str, error: Exception) -> MeterError | None:
+    ids = link_failures.usb_ids(address)
+    if ids is None:
+        return None
+    number = getattr(error, "errno", None)
+    if number == errno.EBUSY:
+        return link_failures.locked(address)
+    if number == errno.EACCES:
+        return link_failures.no_permission(address, *ids)
+    if "No device found" in str(error):
+        return _unseen_usb(address, *ids)
+    return None
+
+
+def _unseen_usb(address: str, vendor: int, product: int) -> MeterError:
+    # Without the right to open it a device's serial number cannot be read, and pyvisa-py calls that "not found".
+    found = importlib.import_module("usb.core").find(find_all=True, idVendor=vendor, idProduct=product)
+    devices = list(found)
+    if any(_serial_of(device) is None for device in devices):
+        return link_failures.no_permission(address, vendor, product)
+    return link_failures.not_plugged_in(address, len(devices))
+
+
+def _serial_of(device: Any) -> str | None:
+    try:
+        serial: str | None = device.serial_number
+    except (ValueError, NotImplementedError, OSError):
+        return None
+    return serial

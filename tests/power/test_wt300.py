@@ -12,9 +12,9 @@ import pytest
 from power.clocks import Clocks
 from power.errors import MeterError
 from power.meter import IntegratorState, Setup
-from power.models import model_named
 from power.transport import Link
 from power.wt300 import Wt300
+from power.wt300_settings import plain
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=3600)
 
@@ -56,6 +56,8 @@ def test_no_range_means_auto_range(box: Any) -> None:
         (Setup(150.0, 1.0, 0.3, 60), "0.1, 0.25, 0.5, 1, 2, 5 s"),
         (Setup(150.0, 1.0, 0.1, 36_000_001), "36000000"),
         (Setup(150.0, 1.0, 0.1, 60, mode="ac"), "rms, vmean, dc"),
+        (Setup(150.0, 1.0, 0.1, 60, synchronize="mains"), "voltage, current, off"),
+        (Setup(150.0, 1.0, 0.1, 60, crest_factor=5), "crest factor 5; it has 3 and 6"),
     ],
 )
 def test_what_the_meter_does_not_have_is_refused_naming_what_it_has(
@@ -71,10 +73,12 @@ def test_what_the_meter_does_not_have_is_refused_naming_what_it_has(
 def test_crest_factor_six_halves_what_can_be_chosen(box: Any) -> None:
     meter, spy = box
     meter.attach()
-    spy.write(":INPUT:CFACTOR 6")
-    meter.configure(Setup(7.5, 0.0025, 0.1, 60))
+    assert meter.choices().voltage_ranges_v == (15, 30, 60, 150, 300, 600)
+    meter.configure(Setup(7.5, 0.0025, 0.1, 60, crest_factor=6))
+    assert spy.query(":INPUT:CFACTOR?;VOLTAGE:RANGE?;:INPUT:CURRENT:RANGE?") == "6;7.5E+00;2.5E-03"
+    assert meter.choices().voltage_ranges_v == (7.5, 15, 30, 75, 150, 300)
     with pytest.raises(MeterError, match=r"7\.5, 15, 30, 75, 150, 300 V"):
-        meter.configure(Setup(600.0, 1.0, 0.1, 60))
+        meter.configure(Setup(600.0, 1.0, 0.1, 60, crest_factor=6))
 
 
 def test_a_whole_measurement(box: Any, until: Any) -> None:
@@ -145,13 +149,11 @@ def test_a_meter_that_integrates_is_not_set_up(box: Any) -> None:
 
 
 def test_a_setting_that_does_not_stay_is_refused_with_the_meters_reason(box: Any) -> None:
-    from power.wt300 import _Setting
-
     meter, _ = box
     meter.attach()
     meter.start()
     with pytest.raises(MeterError, match=r"813 .*cannot be changed until the integrator is reset") as caught:
-        meter._apply(_Setting(":RATE 1", ":RATE?", 1.0))
+        meter._apply(plain(":RATE", "1"))
     assert caught.value.code == "meter-refused"
 
 
@@ -195,20 +197,101 @@ def test_status_shows_settings_and_empties_the_error_queue(box: Any) -> None:
     assert meter.status().errors == ()
 
 
-@pytest.mark.parametrize("name", ["WT310", "WT310E", "wt310eh", "WT332E", "WT333E"])
-def test_the_family_is_accepted(name: str) -> None:
-    assert model_named(name).currents_a
+def test_peaks_are_the_waves_and_leave_the_sample_alone(simulate: Any, clocks: Clocks, until: Any) -> None:
+    with contextlib.closing(Link(simulate("--load", "constant:36W,crest=2").address)) as link:
+        meter = Wt300(link, clocks)
+        meter.configure(SETUP)
+        until(lambda: meter.read().power_w > 0)
+        peaks = meter.peaks()
+        assert peaks.voltage_v == pytest.approx(120 * math.sqrt(2), rel=1e-3)
+        assert 0.3 * math.sqrt(2) * 0.999 <= peaks.current_a <= 0.6 * 1.001
+        assert meter.read().power_w == 36.0
+        assert link.query(":NUMERIC:NUMBER?") == "7"
 
 
-def test_models_differ_in_their_ranges() -> None:
-    assert model_named("WT310EH").currents_a == (1, 2, 5, 10, 20, 40)
-    assert model_named("WT333E").currents_a[0] == 0.5
-    assert 20.0 in model_named("WT310E").rates_s
-    assert 20.0 not in model_named("WT310").rates_s
+def test_the_zero_level_is_compensated_unless_an_energy_is_at_stake(box: Any) -> None:
+    meter, _ = box
+    meter.configure(SETUP)
+    meter.zero()
+    meter.start()
+    with pytest.raises(MeterError, match="integrating") as caught:
+        meter.zero()
+    assert caught.value.code == "meter-busy"
+    meter.stop()
+    with pytest.raises(MeterError, match="still holds the energy of a run") as caught:
+        meter.zero()
+    assert caught.value.code == "meter-busy"
 
 
-@pytest.mark.parametrize("name", ["WT210", "WT1800", "PZ4000", ""])
-def test_another_model_is_refused(name: str) -> None:
-    with pytest.raises(MeterError) as caught:
-        model_named(name)
-    assert caught.value.code == "meter-wrong-model"
+def test_a_meter_of_one_element_says_so(box: Any) -> None:
+    meter, _ = box
+    for element in ("2", "sum"):
+        with pytest.raises(MeterError, match="WT310 has element 1 only") as caught:
+            meter.attach(element)
+        assert caught.value.code == "meter-range"
+    with pytest.raises(MeterError, match="WT310 has element 1 only"):
+        meter.configure(Setup(150.0, 1.0, 0.1, 60, element="2"))
+    assert meter.choices().elements == ("1",)
+
+
+@pytest.mark.parametrize(
+    ("different", "phrase"),
+    [
+        (":INPUT:CFACTOR 6", ":INPUT:CFACTOR 3 was set, it is 6"),
+        (":INPUT:FILTER:LINE ON", ":INPUT:FILTER:LINE OFF was set, it is 1"),
+        (":INPUT:FILTER:FREQUENCY ON", ":INPUT:FILTER:FREQUENCY OFF was set, it is 1"),
+        (":INPUT:SYNCHRONIZE OFF", ":INPUT:SYNCHRONIZE VOLTAGE was set, it is OFF"),
+        (":INPUT:MODE DC", ":INPUT:MODE RMS was set, it is DC"),
+        (":RATE 5", ":RATE 100MS was set, it is 5.000E+00"),
+        (":INTEGRATE:TIMER 0,0,1", ":INTEGRATE:TIMER 1,0,0 was set, it is 0,0,1"),
+    ],
+)
+def test_every_setting_that_differs_is_told(box: Any, different: str, phrase: str) -> None:
+    meter, spy = box
+    meter.configure(SETUP)
+    spy.write(different)
+    assert phrase in meter.changes(SETUP)
+
+
+def test_every_setting_of_a_setup_arrives(box: Any) -> None:
+    meter, _ = box
+    meter.configure(
+        Setup(
+            15.0,
+            0.25,
+            0.25,
+            0,
+            "vmean",
+            crest_factor=6,
+            line_filter=True,
+            frequency_filter=True,
+            synchronize="off",
+        )
+    )
+    status = meter.status()
+    assert (status.crest_factor, status.voltage_range_v, status.current_range_a) == (6, 15.0, 0.25)
+    assert (status.mode, status.synchronize, status.update_interval_s) == ("vmean", "off", 0.25)
+    assert (status.line_filter, status.frequency_filter) == (True, True)
+    assert status.errors == ()
+
+
+@pytest.mark.parametrize(
+    ("model", "element", "power_w"),
+    [("WT333E", "sum", 36.0), ("WT333E", "2", 12.0), ("WT332E", "sum", 36.0), ("WT332E", "3", 18.0)],
+)
+def test_an_element_or_the_sum_of_all_is_measured_whatever_the_wiring_was(
+    simulate: Any, clocks: Clocks, until: Any, model: str, element: str, power_w: float
+) -> None:
+    address = simulate("--model", model, "--load", "constant:36W").address
+    with contextlib.closing(Link(address)) as link:
+        meter = Wt300(link, clocks)
+        if element == "sum":
+            link.write(":INPUT:WIRING P3W3")  # the sum would leave out the second element
+        setup = Setup(150.0, 1.0, 0.1, 3600, element=element)
+        meter.configure(setup)
+        assert meter.changes(setup) == ()
+        until(lambda: meter.read().power_w > 0)
+        assert meter.read().power_w == pytest.approx(power_w, rel=1e-4)
+        assert meter.peaks().voltage_v == pytest.approx(120 * math.sqrt(2), rel=1e-3)
+        meter.restore()
+        assert element != "sum" or link.query(":INPUT:WIRING?") == ":INP:WIR P3W3"

@@ -1,0 +1,187 @@
+"""A meter for rehearsing at home: a sensor, and an integrator in software."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from power.clocks import Clocks
+from power.errors import MeterError
+from power.home.integrator import Integrator
+from power.home.sensor import Sample, Sensor
+from power.meter import ALL_ELEMENTS, Choices, Identity, IntegratorState, Peaks, Reading, Setup, Status
+
+UPDATE_INTERVAL_S: Final = 0.25
+"""Until it is set up: what a WT310 has from the factory."""
+SHORTEST_UPDATE_S: Final = 0.01
+NO_SETTING: Final = "none"
+
+
+class Box:
+    """What outlives a link, as a real meter does: the sensor, the integrator, the last update.
+
+    Owned by the address, so that a link which is closed and opened again finds the integral as it was.
+    """
+
+    def __init__(self, sensor: Sensor) -> None:
+        self.sensor = sensor
+        self.integrator = Integrator()
+        self.update_interval_s = UPDATE_INTERVAL_S
+        self.reading: Reading | None = None
+        self.due_s = -math.inf
+
+
+class HomeMeter:
+    """A link to a box. Implements power.meter.Meter.
+
+    It looks at its sensor once per update interval; in between it shows the last update. Only the update interval and
+    the timer of a setup mean something to it: ranges, filters and the like are ignored, so that a contest set up for
+    a real meter runs with it unchanged.
+    """
+
+    def __init__(self, box: Box, clocks: Clocks) -> None:
+        self._box = box
+        self._clocks = clocks
+
+    @property
+    def identity(self) -> Identity:
+        """Its kind and what was chosen."""
+        return self._box.sensor.identity
+
+    def attach(self, element: str = "1") -> None:
+        """Check the element: there is one input, which is also the sum. MeterError `meter-range` for others."""
+        if element not in ("1", ALL_ELEMENTS):
+            raise MeterError(
+                "meter-range",
+                f"The meter {self.identity.model} has one element, not an element {element}; choose 1.",
+                element=element,
+            )
+
+    def configure(self, setup: Setup) -> None:
+        """Take update interval and timer, and reset the integrator; `meter-busy` while it integrates."""
+        self.attach(setup.element)
+        if self.state() is IntegratorState.START:
+            raise MeterError(
+                "meter-busy",
+                f"The meter {self.identity.model} {self.identity.serial} is integrating; stop it before a new run.",
+                serial=self.identity.serial,
+            )
+        if not setup.update_interval_s >= SHORTEST_UPDATE_S or setup.integrator_timer_s < 0:
+            raise MeterError(
+                "meter-range",
+                f"An update interval of {setup.update_interval_s:g} s with a timer of {setup.integrator_timer_s} s "
+                f"cannot be; the interval is at least {SHORTEST_UPDATE_S:g} s, the timer at least 0 s.",
+            )
+        self._box.update_interval_s = setup.update_interval_s
+        self._box.integrator.reset(setup.integrator_timer_s)
+        self._box.reading, self._box.due_s = None, -math.inf
+
+    def start(self) -> None:
+        """Start the integrator; the first update comes an interval later."""
+        box, now_s = self._box, self._clocks.monotonic()
+        if box.integrator.state is IntegratorState.RESET:
+            box.sensor.begin(now_s)
+        sample = box.sensor.look(now_s)
+        box.integrator.start(sample)
+        self._hold(now_s, sample)
+
+    def stop(self) -> None:
+        """Stop the integrator with all that was used until now; nothing happens if it does not run."""
+        box, now_s = self._box, self._clocks.monotonic()
+        if box.integrator.state is IntegratorState.START:
+            sample = box.sensor.look(now_s)
+            box.integrator.stop(sample)
+            self._hold(now_s, sample)
+
+    def state(self) -> IntegratorState:
+        """Return the integrator's state now."""
+        if self._box.integrator.state is IntegratorState.START:
+            self._box.integrator.advance(self._box.sensor.look(self._clocks.monotonic()))
+        return self._box.integrator.state
+
+    def read(self) -> Reading:
+        """Return the last update, or a new one if it is due."""
+        return self.read_update()[0]
+
+    def read_update(self) -> tuple[Reading, bool]:
+        """Return the last update, and whether it was made just now."""
+        box, now_s = self._box, self._clocks.monotonic()
+        if box.reading is not None and now_s < box.due_s:
+            return box.reading, False
+        # On a grid, so that asking a little late does not make every update late; after a pause, on a new one.
+        late_s = now_s - box.due_s
+        grid_s = box.due_s if late_s < box.update_interval_s else now_s
+        return self._update(now_s, grid_s), True
+
+    def read_final(self) -> Reading:
+        """Take the sample of record, after the integrator has stopped."""
+        now_s = self._clocks.monotonic()
+        return self._update(now_s, now_s)
+
+    def status(self) -> Status:
+        """Return what there is: no ranges, no filters, no errors."""
+        return Status(
+            voltage_range_v=math.nan,
+            voltage_auto=True,
+            current_range_a=math.nan,
+            current_auto=True,
+            update_interval_s=self._box.update_interval_s,
+            mode=NO_SETTING,
+            crest_factor=3,
+            line_filter=False,
+            frequency_filter=False,
+            synchronize=NO_SETTING,
+            state=self.state(),
+            errors=(),
+        )
+
+    def changes(self, setup: Setup) -> tuple[str, ...]:
+        """Return nothing: there is no knob that somebody could turn."""
+        return ()
+
+    def choices(self) -> Choices:
+        """Return no choice."""
+        return Choices((), (), (), ())
+
+    def peaks(self) -> Peaks:
+        """Return no data: peaks are not measured."""
+        return Peaks(math.nan, math.nan)
+
+    def zero(self) -> None:
+        """Refuse: MeterError `meter-refused`."""
+        raise MeterError(
+            "meter-refused",
+            f"The meter {self.identity.model} {self.identity.serial} has no zero level to compensate.",
+            serial=self.identity.serial,
+        )
+
+    def restore(self) -> None:
+        """Do nothing: no setting of the sensor was changed."""
+
+    def close(self) -> None:
+        """Do nothing: files are open only while they are read."""
+
+    def _update(self, now_s: float, grid_s: float) -> Reading:
+        sample = self._box.sensor.look(now_s)
+        self._box.integrator.advance(sample)
+        return self._hold(now_s, sample, grid_s)
+
+    def _hold(self, now_s: float, sample: Sample, grid_s: float | None = None) -> Reading:
+        box = self._box
+        box.due_s = (now_s if grid_s is None else grid_s) + box.update_interval_s
+        box.reading = Reading(
+            monotonic_s=now_s,
+            utc=self._clocks.utcnow(),
+            voltage_v=sample.voltage_v,
+            current_a=sample.current_a,
+            apparent_va=sample.apparent_va,
+            power_w=sample.power_w,
+            power_factor=sample.power_factor,
+            energy_wh=box.integrator.energy_wh,
+            integrator_s=box.integrator.running_s,
+            state=box.integrator.state,
+            over_range=sample.over_range,
+            voltage_peak_over=sample.voltage_peak_over,
+            current_peak_over=sample.current_peak_over,
+        )
+        return box.reading

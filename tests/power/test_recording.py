@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable
+from dataclasses import astuple
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from power.energy import trapezoid_wh
+from power.errors import MeterError
+from power.meter import IntegratorState, Reading
+from power.recording import (
+    COLUMNS,
+    NO_DATE,
+    RecordingWriter,
+    convert_2015,
+    header_line,
+    read_recording,
+    row,
+)
+
+Make = Callable[..., Reading]
+NUMBERS = st.floats()
+READINGS = st.builds(
+    Reading,
+    monotonic_s=st.floats(allow_nan=False, allow_infinity=False),
+    utc=st.datetimes(
+        timezones=st.sampled_from([UTC, timezone(timedelta(hours=9))]),
+        min_value=datetime(2, 1, 1),  # noqa: DTZ001
+    ),
+    voltage_v=NUMBERS,
+    current_a=NUMBERS,
+    apparent_va=NUMBERS,
+    power_w=NUMBERS,
+    power_factor=NUMBERS,
+    energy_wh=NUMBERS,
+    integrator_s=NUMBERS,
+    state=st.sampled_from(IntegratorState),
+    over_range=st.booleans(),
+    voltage_peak_over=st.booleans(),
+    current_peak_over=st.booleans(),
+)
+
+
+def same(one: Reading, other: Reading) -> bool:
+    return all(
+        a == b or (isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b))
+        for a, b in zip(astuple(one), astuple(other), strict=True)
+    )
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[[str], Path]:
+    def write(text: str) -> Path:
+        path = tmp_path / "run.csv"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@given(st.lists(READINGS, min_size=1, max_size=5))
+def test_what_is_written_is_read_back_exactly(
+    tmp_path_factory: pytest.TempPathFactory, readings: list[Reading]
+) -> None:
+    readings.sort(key=lambda reading: reading.monotonic_s)
+    path = tmp_path_factory.mktemp("round") / "trip.csv"
+    with path.open("w") as stream:
+        writer = RecordingWriter(stream)
+        for reading in readings:
+            writer.write(reading)
+    back = read_recording(path)
+    assert len(back) == len(readings)
+    assert all(map(same, readings, back))
+
+
+def test_every_physical_column_carries_its_unit() -> None:
+    assert header_line() == ",".join(COLUMNS)
+    bare = {"utc", "power_factor", "state", "over_range", "voltage_peak_over", "current_peak_over"}
+    assert {name.rpartition("_")[2] for name in set(COLUMNS) - bare} == {"s", "v", "a", "va", "w", "wh"}
+
+
+def test_no_data_is_nan_and_over_range_is_inf(reading: Make) -> None:
+    cells = row(reading(1.5, power_w=math.nan, current_a=math.inf, over_range=True)).split(",")
+    shown = dict(zip(COLUMNS, cells, strict=True))
+    assert shown["power_w"] == "NAN"
+    assert shown["current_a"] == "INF"
+    assert shown["over_range"] == "1"
+    assert shown["utc"] == "2026-01-01T00:00:00+00:00"
+    assert shown["state"] == "START"
+
+
+def test_every_row_is_on_its_way_before_the_next_one(tmp_path: Path, reading: Make) -> None:
+    path = tmp_path / "run.csv"
+    with path.open("w") as stream:
+        writer = RecordingWriter(stream)
+        assert path.read_text() == header_line() + "\n"
+        writer.write(reading(1.0))
+        assert len(read_recording(path)) == 1
+        writer.write(reading(2.0))
+        assert len(read_recording(path)) == 2
+
+
+def test_a_writer_needs_only_a_text_stream(reading: Make) -> None:
+    stream = io.StringIO()
+    RecordingWriter(stream).write(reading(1.0))
+    assert stream.getvalue() == f"{header_line()}\n{row(reading(1.0))}\n"
+
+
+def test_spreadsheets_line_ends_and_marks_do_no_harm(written: Callable[[str], Path], reading: Make) -> None:
+    assert read_recording(written(f"\ufeff{header_line()}\r\n{row(reading(1.0))}\r\n\r\n")) == [reading(1.0)]
+
+
+def test_the_2015_driver_is_recognised(written: Callable[[str], Path]) -> None:
+    path = written("9.91e+037,9.91e+037,9.91e+037,0,0\r\n121.1,0.02,1.211,2.5e-005,1\r\n0,0,0,3e-5,3\r\n")
+    empty, loaded, dark = read_recording(path)
+    assert math.isnan(empty.voltage_v)
+    assert math.isnan(empty.power_factor)
+    assert (empty.energy_wh, empty.integrator_s, empty.monotonic_s) == (0.0, 0.0, 0.0)
+    assert loaded.apparent_va == pytest.approx(2.422)
+    assert loaded.power_factor == pytest.approx(0.5)
+    assert loaded.utc == NO_DATE + timedelta(seconds=1)
+    assert not loaded.over_range
+    assert math.isnan(dark.power_factor)
+    assert [reading.monotonic_s for reading in convert_2015(path)] == [0.0, 1.0, 3.0]
+
+
+def test_over_range_of_2015_is_infinite_and_flagged(written: Callable[[str], Path]) -> None:
+    (reading,) = read_recording(written("120,9.9e+037,9.9e+037,0,0\n"))
+    assert math.isinf(reading.current_a)
+    assert reading.over_range
+
+
+def test_a_real_recording_of_2015_keeps_its_energy(recordings: Path) -> None:
+    readings = convert_2015(recordings / "wt310_readings_user_330.csv")
+    times, powers = zip(*((reading.monotonic_s, reading.power_w) for reading in readings), strict=True)
+    assert trapezoid_wh(times, powers, times[0], times[-1]) == pytest.approx(
+        readings[-1].energy_wh, rel=0.002
+    )
+
+
+def test_a_converted_recording_is_one_of_ours(recordings: Path, tmp_path: Path) -> None:
+    readings = convert_2015(recordings / "wt310_readings_lpirc.csv")
+    path = tmp_path / "ours.csv"
+    with path.open("w") as stream:
+        writer = RecordingWriter(stream)
+        for reading in readings:
+            writer.write(reading)
+    assert all(map(same, readings, read_recording(path)))
+    with pytest.raises(MeterError, match="already") as caught:
+        convert_2015(path)
+    assert caught.value.code == "recording-format"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        ("", "recording-empty", "no reading"),
+        (header_line() + "\n", "recording-empty", "no reading"),
+        ("seconds,power_w\n0,1\n", "recording-format", "line 1"),
+        ("1,2,3,4\n", "recording-format", "line 1"),
+        ("1,2,3,4,0\n1,2,x,4,1\n", "recording-value", "line 2: power_w is 'x'"),
+        ("1,2,3,4,0\n1,2,3\n", "recording-value", "line 2, has 3 cells where 5"),
+        ("1,2,3,4,9.91e37\n", "recording-value", "line 1: integrator_s"),
+        ("1,2,3,4,5\n\n1,2,3,4,4\n", "recording-order", "line 3: the time goes back from 5 s to 4 s"),
+    ],
+)
+def test_what_is_wrong_is_told_with_file_and_line(
+    written: Callable[[str], Path], text: str, code: str, said: str
+) -> None:
+    path = written(text)
+    with pytest.raises(MeterError) as caught:
+        read_recording(path)
+    assert caught.value.code == code
+    assert said in caught.value.sentence
+    assert str(path) in caught.value.sentence
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("utc", "yesterday"),
+        ("utc", "2026-01-01T00:00:00"),
+        ("power_w", "6W"),
+        ("state", "RUNNING"),
+        ("over_range", "True"),
+        ("monotonic_s", "NAN"),
+    ],
+)
+def test_a_cell_that_cannot_be_is_named(
+    written: Callable[[str], Path], reading: Make, column: str, text: str
+) -> None:
+    cells = row(reading(1.0)).split(",")
+    cells[COLUMNS.index(column)] = text
+    with pytest.raises(MeterError, match="line 2") as caught:
+        read_recording(written(f"{header_line()}\n{','.join(cells)}\n"))
+    assert caught.value.code == "recording-value"
+
+
+def test_a_row_cut_off_by_a_crash_is_told(written: Callable[[str], Path], reading: Make) -> None:
+    whole = f"{header_line()}\n{row(reading(1.0))}\n{row(reading(2.0))}"
+    for cut in range(1, len(row(reading(2.0)))):
+        with pytest.raises(MeterError, match="line 3") as caught:
+            read_recording(written(whole[:-cut]))
+        assert caught.value.code == "recording-value"
+    assert len(read_recording(written(whole))) == 2
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "picture.csv").write_bytes(b"\xff\xd8\xff\x00")
+    for name in ("none.csv", "", "picture.csv"):
+        with pytest.raises(MeterError, match="cannot be read") as caught:
+            read_recording(tmp_path / name)
+        assert caught.value.code == "recording-unreadable"

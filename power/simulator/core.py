@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,6 +21,9 @@ END_FLAG: Final = 8
 TERMINATOR_FLAG: Final = 128
 MOST_LINKS: Final = 32
 LONGEST_WAIT_S: Final = 60.0
+_WRITE: Final = struct.Struct(">iIIi")
+_READ: Final = struct.Struct(">iIIIiI")
+_GENERIC: Final = struct.Struct(">iiII")
 
 
 @dataclass
@@ -102,12 +106,7 @@ class CoreChannel:
         return uint(0, link.number, self._device.abort_port, self._device.max_receive)
 
     def _write(self, reader: Reader) -> bytes:
-        number, _io_timeout_ms, lock_timeout_ms, flags = (
-            reader.sint(),
-            reader.uint(),
-            reader.uint(),
-            reader.sint(),
-        )
+        number, _io_timeout_ms, lock_timeout_ms, flags = reader.numbers(_WRITE)
         data = reader.opaque()
         link, error = self._admitted(number, flags, lock_timeout_ms)
         if link is None:
@@ -116,13 +115,7 @@ class CoreChannel:
         return uint(error, 0 if error else len(data))
 
     def _read(self, reader: Reader) -> bytes:
-        number, size, io_timeout_ms, lock_timeout_ms = (
-            reader.sint(),
-            reader.uint(),
-            reader.uint(),
-            reader.uint(),
-        )
-        flags, terminator = reader.sint(), reader.uint()
+        number, size, io_timeout_ms, lock_timeout_ms, flags, terminator = reader.numbers(_READ)
         link, error = self._admitted(number, flags, lock_timeout_ms)
         if link is None:
             return uint(error, 0) + opaque(b"")
@@ -168,12 +161,7 @@ class CoreChannel:
         return uint(0)
 
     def _generic(self, reader: Reader) -> tuple[Link | None, int]:
-        number, flags, lock_timeout_ms, _io_timeout_ms = (
-            reader.sint(),
-            reader.sint(),
-            reader.uint(),
-            reader.uint(),
-        )
+        number, flags, lock_timeout_ms, _io_timeout_ms = reader.numbers(_GENERIC)
         return self._admitted(number, flags, lock_timeout_ms)
 
     def _admitted(self, number: int, flags: int, lock_timeout_ms: int) -> tuple[Link | None, int]:

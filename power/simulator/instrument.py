@@ -1,29 +1,34 @@
-"""The simulated WT310 without any interface: messages in, answers out, on a given clock."""
+"""The simulated meter without any interface: messages in, answers out, on a given clock."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import Final
 
-from power.simulator.commands import COMMANDS, Command
+from power.simulator.commands import Step, steps
+from power.simulator.faults import Faults
 from power.simulator.loads import Load
+from power.simulator.models import Model, model_named
 from power.simulator.refusals import RefusedError
 from power.simulator.state import MeterState
-from power.simulator.syntax import Unit, parse_unit, units
-
-_TABLE: Final[tuple[tuple[re.Pattern[str], Command], ...]] = tuple(
-    (command.pattern.compiled(), command) for command in COMMANDS
-)
 
 
 class Instrument:
     """A meter that runs one message at a time, like the real box; callable from any thread."""
 
     def __init__(
-        self, load: Load, clock: Callable[[], float], serial: str = "C2PH13047V", model: str = "WT310"
+        self,
+        load: Load,
+        clock: Callable[[], float],
+        serial: str = "C2PH13047V",
+        model: str | Model = "WT310",
     ) -> None:
-        self.state = MeterState(load, clock, serial, model)
+        known = model_named(model) if isinstance(model, str) else model
+        self.state = MeterState(known, load, clock, serial)
+
+    @property
+    def faults(self) -> Faults:
+        """What is wrong with it at the moment."""
+        return self.state.faults
 
     def execute(self, message: str) -> str | None:
         """Run a message without its terminator; return the joined answers, or None if it asked nothing.
@@ -31,17 +36,20 @@ class Instrument:
         A refused unit queues its error and ends the message, but answers made before it are still sent.
         """
         answers: list[str] = []
-        path = ""
         with self.state.changed:
+            if self.state.is_busy():
+                return None
             try:
-                for text in units(message):
-                    self.state.measuring.catch_up()
-                    unit, path = parse_unit(text, path)
-                    answer = self._run(unit)
-                    if answer is not None:
-                        answers.append(answer)
+                self._run(message, answers)
             except RefusedError as refusal:
                 self.state.status.add_error(refusal.code)
+        return ";".join(answers) if answers else None
+
+    def at_panel(self, message: str) -> str | None:
+        """Run a message as if someone had turned the knobs; RefusedError instead of a queued error."""
+        answers: list[str] = []
+        with self.state.changed:
+            self._run(message, answers)
         return ";".join(answers) if answers else None
 
     def interrupted_query(self) -> None:
@@ -65,23 +73,29 @@ class Instrument:
         """Free a message that waits for an event."""
         self.state.interrupt()
 
-    def _run(self, unit: Unit) -> str | None:
-        command, suffix = _lookup(unit.header)
-        action = command.query if unit.query else command.write
+    def close(self) -> None:
+        """Let nothing wait any more."""
+        self.state.close()
+
+    def _run(self, message: str, answers: list[str]) -> None:
+        for step in steps(message):
+            self.state.measuring.catch_up()
+            answer = self._take(step)
+            if answer is not None:
+                answers.append(answer)
+
+    def _take(self, step: Step) -> str | None:
+        command = step.command
+        if command is None:
+            raise RefusedError(step.refusal)
+        # Settings may be asked for at any time; a locked query that sets nothing is itself an action.
+        acts = not step.query or command.write is None
+        if command.locked and acts and self.state.measuring.integrator.state != "RESet":
+            raise RefusedError(813)
+        action = command.query if step.query else command.write
         if action is None:
             raise RefusedError(113)
-        if not unit.query and command.locked and self.state.measuring.state != "RESet":
-            raise RefusedError(813)
-        answer = action(self.state, suffix, unit.data)
+        answer = action(self.state, step.suffix, step.data)
         if answer is None or not command.is_setting or not self.state.settings.header:
             return answer
-        return f"{command.pattern.spelled(self.state.settings.verbose, suffix)} {answer}"
-
-
-def _lookup(header: str) -> tuple[Command, int | None]:
-    for compiled, command in _TABLE:
-        matched = compiled.fullmatch(header)
-        if matched:
-            found = [int(group) for group in matched.groups() if group is not None]
-            return command, found[0] if found else None
-    raise RefusedError(113)
+        return f"{command.pattern.spelled(self.state.settings.verbose, step.suffix)} {answer}"

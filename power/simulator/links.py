@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import deque
 from typing import Final
 
+from power.simulator.commands import may_wait
 from power.simulator.instrument import Instrument
 
 LONGEST_MESSAGE: Final = 1 << 20
@@ -96,32 +98,60 @@ class Link:
 
 
 class Desk:
-    """The instrument's own thread: a write is acknowledged at once, messages run here in turn."""
+    """Where messages are run, one after another, whichever link they came by.
+
+    A write is acknowledged at once, so nothing is run before its reply is out. Then whoever brought a message
+    runs it, which is quickest; one that may wait for an event is left to the desk's own thread, so that its
+    link can still be read, cleared and aborted.
+    """
 
     def __init__(self, instrument: Instrument) -> None:
         self.instrument = instrument
-        self._messages: queue.SimpleQueue[tuple[Link, bytes, int] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="instrument", daemon=True)
+        self._messages: deque[tuple[Link, str, int]] = deque()
+        self._turn = threading.Lock()
+        self._calls: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._wait_for_calls, name="instrument", daemon=True)
         self._thread.start()
 
     def put(self, link: Link, message: bytes, generation: int) -> None:
-        """Queue a complete message."""
-        self._messages.put((link, message, generation))
+        """Queue a complete message; `work` runs it."""
+        self._messages.append((link, message.decode("latin-1"), generation))
+
+    def work(self, patient: bool = False) -> None:
+        """Run what is queued, unless somebody is at it, who then runs all; only the patient may have to wait."""
+        # Asked again after each turn: a message may have been queued just before the turn was given back.
+        while self._messages:
+            if not self._turn.acquire(blocking=patient):
+                return
+            try:
+                while self._messages and (patient or not self._may_wait(self._messages[0][1])):
+                    self._run(*self._messages.popleft())
+            finally:
+                self._turn.release()
+            if not patient and self._messages:
+                self._calls.put(True)
+                return
 
     def close(self) -> None:
         """Finish what is queued and end the thread."""
-        self._messages.put(None)
-        self.instrument.interrupt()
+        self._calls.put(False)
+        self.instrument.close()
         self._thread.join()
 
-    def _work(self) -> None:
-        while (work := self._messages.get()) is not None:
-            link, message, generation = work
-            dropped, wanted = link.take_unread(generation)
-            if dropped:
-                self.instrument.interrupted_query()
-            if not wanted:
-                continue
-            answer = self.instrument.execute(message.decode("latin-1"))
-            if answer is not None:
-                link.answer(answer.encode("latin-1") + b"\n", generation)
+    def _may_wait(self, message: str) -> bool:
+        return self.instrument.faults.slow_s > 0 or may_wait(message)
+
+    def _wait_for_calls(self) -> None:
+        while self._calls.get():
+            self.work(patient=True)
+
+    def _run(self, link: Link, message: str, generation: int) -> None:
+        dropped, wanted = link.take_unread(generation)
+        if dropped:
+            self.instrument.interrupted_query()
+        if not wanted:
+            return
+        answer = self.instrument.execute(message)
+        if answer is not None:
+            answer = self.instrument.faults.spoil(answer)
+            link.answer(answer.encode("latin-1", "replace") + b"\n", generation)

@@ -32,7 +32,7 @@ class Wave:
 
 @dataclass(frozen=True)
 class Electrical:
-    """Means over a stretch of time."""
+    """Means over a stretch of time; current without sign, negative power for a load that feeds back."""
 
     voltage_v: float
     current_a: float
@@ -41,7 +41,7 @@ class Electrical:
 
 
 class Load(Protocol):
-    """Anything with a mean over a stretch of the simulated meter's clock, which starts at zero."""
+    """Anything with a mean over a stretch of the load's time, which is zero when it is connected."""
 
     def mean(self, start_s: float, end_s: float) -> Electrical:
         """Return the means from `start_s` to a later `end_s`."""
@@ -50,7 +50,17 @@ class Load(Protocol):
 
 @dataclass(frozen=True)
 class Drawn:
-    """A load of which only the power varies, drawn by one wave."""
+    """A load of which only the power varies, drawn by one wave; the way to give the simulator a callable.
+
+    `power_w` is any callable of two times in seconds since the load was connected: it returns the mean power
+    in watts from the first to the second, which is later. It must give the same mean however a stretch is
+    divided, or energy depends on when the meter looks; so return integrals over time divided by the time, not
+    momentary values. It may be called from any thread, one call at a time. Negative power feeds back.
+
+        Instrument(Drawn(lambda start_s, end_s: 5.0 + (start_s + end_s) / 2, Wave()), time.monotonic)
+
+    is a load of 5 W that rises by 1 W a second.
+    """
 
     power_w: Callable[[float, float], float]
     wave: Wave
@@ -58,7 +68,7 @@ class Drawn:
     def mean(self, start_s: float, end_s: float) -> Electrical:
         """Return the means; the current follows from power, voltage and power factor."""
         power_w = self.power_w(start_s, end_s)
-        current_a = power_w / (self.wave.voltage_v * self.wave.power_factor)
+        current_a = abs(power_w) / (self.wave.voltage_v * self.wave.power_factor)
         return Electrical(self.wave.voltage_v, current_a, power_w, self.wave.crest)
 
 
@@ -92,6 +102,20 @@ class Replay:
         )
 
 
+LOADS: Final = {
+    "constant:36W": "36 W for ever; `constant:-5W` feeds back.",
+    "steps:2W@5s,9W@10s": "2 W until 5 s, 9 W until 10 s, and again.",
+    "noise:36W,sd=0.5W,seed=1": "36 W with normal noise, a new power every 0.1 s, the same for every seed.",
+    "csv:FILE": "rows of V, A, W, Wh, s, one a second, rows without data left out; or a table headed "
+    "`seconds,power_w`, each power until the next row's time.",
+    "cpu:PID,idle=2W,busy=9W": "a device of one core which the process keeps busy, all threads counted.",
+}
+"""The forms of a load's specification, with a line of help each."""
+
+OPTIONS: Final = "volts=120V,pf=1,crest=1.414"
+"""What all loads but csv take besides."""
+
+
 def parse_load(spec: str, clock: Callable[[], float]) -> Load:
     """Return the load of a specification such as `constant:36W` or `steps:2W@5s,9W@10s`.
 
@@ -102,11 +126,13 @@ def parse_load(spec: str, clock: Callable[[], float]) -> Load:
     try:
         if kind == "constant":
             words, wave = _wave(rest)
-            watts = _quantity(words[0], "W")
+            watts = _quantity(words[0], "W", negative=True)
             return Drawn(lambda _start, _end: watts, wave)
         if kind == "steps":
             words, wave = _wave(rest)
             return _steps(words, wave)
+        if kind == "noise":
+            return _noise(rest)
         if kind == "cpu":
             return _cpu(rest, clock)
         if kind == "csv":
@@ -116,16 +142,15 @@ def parse_load(spec: str, clock: Callable[[], float]) -> Load:
     raise MeterError("simulator-load", f"There is no load {spec!r}. {_FORMS}")
 
 
-_FORMS: Final = (
-    "Loads are constant:36W, steps:2W@5s,9W@10s (each power until its time, then again from the start), "
-    "csv:FILE and cpu:PID,idle=2W,busy=9W; all but csv take ,volts=120V,pf=1,crest=1.414."
-)
+_FORMS: Final = f"Loads are {', '.join(LOADS)}; all but csv take ,{OPTIONS}."
 
 
-def _quantity(text: str, unit: str) -> float:
+def _quantity(text: str, unit: str, negative: bool = False) -> float:
     value = float(text.strip().removesuffix(unit).removesuffix(unit.lower()))
-    if not math.isfinite(value) or value < 0:
-        raise ValueError(f"{text!r} is not a number of {unit or 'units'} from zero up")
+    if not math.isfinite(value) or (value < 0 and not negative):
+        raise ValueError(
+            f"{text!r} is not a number of {unit or 'units'}" + ("" if negative else " from zero up")
+        )
     return value
 
 
@@ -144,11 +169,18 @@ def _wave(rest: str) -> tuple[list[str], Wave]:
     return words, Wave(voltage_v, power_factor, crest)
 
 
+def _apart(rest: str, *names: str) -> tuple[str, dict[str, str]]:
+    """Take the options of those names out of a specification; return what is left, and them."""
+    words = rest.split(",")
+    taken = dict(word.split("=", 1) for word in words if word.partition("=")[0] in names and "=" in word)
+    return ",".join(word for word in words if word.partition("=")[0] not in names), taken
+
+
 def _steps(words: Sequence[str], wave: Wave) -> Load:
     edges_s, rows = [0.0], []
     for word in words:
         watts, _, until = word.partition("@")
-        rows.append((wave.voltage_v, 0.0, _quantity(watts, "W")))
+        rows.append((wave.voltage_v, 0.0, _quantity(watts, "W", negative=True)))
         edges_s.append(_quantity(until, "s"))
     if any(later <= earlier for earlier, later in pairwise(edges_s)):
         raise ValueError("the times must grow")
@@ -156,15 +188,24 @@ def _steps(words: Sequence[str], wave: Wave) -> Load:
     return Drawn(lambda start_s, end_s: replay.mean(start_s, end_s).power_w, wave)
 
 
+def _noise(rest: str) -> Load:
+    from power.simulator.noise import Noise  # not every simulator needs it, and all start fast
+
+    others, options = _apart(rest, "sd", "seed")
+    words, wave = _wave(others)
+    deviation_w = _quantity(options.get("sd", "0.5W"), "W")
+    noise = Noise(_quantity(words[0], "W", negative=True), deviation_w, int(options.get("seed", "1")))
+    return Drawn(noise.mean_w, wave)
+
+
 def _cpu(rest: str, clock: Callable[[], float]) -> Load:
-    head, *others = rest.split(",")
-    options = dict(word.split("=", 1) for word in others)
-    idle_w = _quantity(options.pop("idle", "2W"), "W")
-    busy_w = _quantity(options.pop("busy", "9W"), "W")
-    _, wave = _wave(",".join(["0", *(f"{key}={value}" for key, value in options.items())]))
-    if int(head) <= 0:
-        raise ValueError(f"{head!r} is not a process id")
-    return Drawn(cpu_power(int(head), idle_w, busy_w, clock), wave)
+    others, options = _apart(rest, "idle", "busy")
+    (pid, *_), wave = _wave(others)
+    idle_w = _quantity(options.get("idle", "2W"), "W")
+    busy_w = _quantity(options.get("busy", "9W"), "W")
+    if int(pid) <= 0:
+        raise ValueError(f"{pid!r} is not a process id")
+    return Drawn(cpu_power(int(pid), idle_w, busy_w, clock), wave)
 
 
 def _recording(path: Path) -> Load:
@@ -188,4 +229,4 @@ def _powers(points: Sequence[tuple[float, float]]) -> Load:
     if any(later <= earlier for earlier, later in pairwise(times)):
         raise ValueError("the column seconds must grow")
     volts = Wave().voltage_v
-    return Replay(times, [(volts, watts / volts, watts) for _, watts in points])
+    return Replay(times, [(volts, abs(watts) / volts, watts) for _, watts in points])

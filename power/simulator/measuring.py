@@ -3,6 +3,9 @@
 Time advances in stretches that end at the next update, at the end of the integrator's timer, or when a
 command starts or stops the integrator. Over each stretch the load's means are taken and integrated, so that
 the energy does not depend on when anyone asks.
+
+The load is shared equally by the elements that the wiring sums, at the same voltage; any other element sees
+nothing. So one share is measured, whatever the number of elements.
 """
 
 from __future__ import annotations
@@ -12,93 +15,73 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from power.simulator.faults import Faults
+from power.simulator.figures import IDLE, NO_DATA, Figures, summed
+from power.simulator.integrator import Integrator
 from power.simulator.loads import Electrical, Load
-from power.simulator.refusals import RefusedError
-from power.simulator.status import Condition, StatusRegisters
+from power.simulator.models import Model
+from power.simulator.ranges import Ranges
+from power.simulator.status import (
+    INTEGRATING,
+    SUM_OVERFLOW,
+    TIMER,
+    UPDATING,
+    StatusRegisters,
+    current_peak,
+    over_range,
+    voltage_peak,
+)
 
-OVER_RANGE: Final = 1.4
-AUTO_UP: Final = 1.3
-SMALLEST: Final = 0.005
-VOLTAGES_V: Final = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)
-CURRENTS_A: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
+AUTO_RATE_S: Final = 0.1
+"""The update interval of rate AUTO. The real one follows the signal's period; at mains it is short (inferred)."""
+PROTECTION_S: Final = 5.0
+"""How long an overload of a small range lasts before the meter protects itself; the manual gives no figure."""
+CLIPPED_SHARE: Final = 0.5
+"""What the fault `clip` leaves of current and power, as seen on a real meter: 8.2 W of 16.2 W."""
 
 
 @dataclass
-class Ranges:
-    """The ranges at crest factor 3; crest factor 6 halves both lists and allows twice the peak."""
+class _Update:
+    """What has been gathered since the last update."""
 
-    voltage_index: int = len(VOLTAGES_V) - 1
-    current_index: int = len(CURRENTS_A) - 1
-    voltage_auto: bool = True
-    current_auto: bool = True
-    crest_factor: int = 3
-
-    def voltages_v(self) -> list[float]:
-        """Return the voltage ranges of the present crest factor."""
-        return [value * 3 / self.crest_factor for value in VOLTAGES_V]
-
-    def currents_a(self) -> list[float]:
-        """Return the current ranges of the present crest factor."""
-        return [value * 3 / self.crest_factor for value in CURRENTS_A]
-
-    def voltage_v(self) -> float:
-        """Return the present voltage range."""
-        return self.voltages_v()[self.voltage_index]
-
-    def current_a(self) -> float:
-        """Return the present current range."""
-        return self.currents_a()[self.current_index]
-
-    def follow(self, voltage_v: float, current_a: float) -> None:
-        """Switch ranges that are on auto, without the readings that a real meter loses doing it."""
-        if self.voltage_auto:
-            self.voltage_index = _fitting(self.voltages_v(), voltage_v)
-        if self.current_auto:
-            self.current_index = _fitting(self.currents_a(), current_a)
-
-
-@dataclass(frozen=True)
-class Values:
-    """What was measured over the last update; NaN before there was one."""
-
-    voltage_v: float = math.nan
-    current_a: float = math.nan
-    power_w: float = math.nan
-
-    @property
-    def apparent_va(self) -> float:
-        """U times I."""
-        return self.voltage_v * self.current_a
-
-    @property
-    def power_factor(self) -> float:
-        """P over S; NaN without apparent power."""
-        if not math.isfinite(self.apparent_va) or self.apparent_va == 0:
-            return math.nan
-        return self.power_w / self.apparent_va
+    start_s: float
+    voltage_vs: float = 0.0
+    current_as: float = 0.0
+    power_ws: float = 0.0
+    true_current_as: float = 0.0  # unclipped: a range is exceeded, whatever the peaks look like
+    peak_v: float = 0.0
+    peak_a: float = 0.0
+    voltage_clipped: bool = False
+    current_clipped: bool = False
 
 
 class Measuring:
     """Owns the time of the meter: what has been measured and integrated up to which moment."""
 
-    def __init__(self, load: Load, clock: Callable[[], float], status: StatusRegisters) -> None:
+    def __init__(
+        self, model: Model, load: Load, clock: Callable[[], float], status: StatusRegisters, faults: Faults
+    ) -> None:
+        self._model = model
         self._load = load
+        self._load_zero_s = 0.0
         self._clock = clock
         self._zero_s = clock()
         self._status = status
+        self._faults = faults
         self._now_s = 0.0
-        self._update_start_s = 0.0
-        self._sums = Electrical(0.0, 0.0, 0.0, 0.0)
-        self._true_charge_as = 0.0  # unclipped: the range is exceeded, whatever the peaks look like
-        self.ranges = Ranges()
+        self._update = _Update(0.0)
+        self._share = NO_DATA
+        self._held: Figures | None = None
+        self._figures: dict[int | None, Figures] = {}
+        self._overloaded_s = 0.0
+        self._settled = False
+        self._switching = False
+        self.integrator = Integrator()
+        self.ranges = Ranges(model)
         self.rate_s = 0.25
-        self.values = Values()
-        self.state = "RESet"
-        self.continuous = False
-        self.timer_s = 0
-        self.energy_wh = 0.0
-        self.charge_ah = 0.0
-        self.elapsed_s = 0.0
+        self.auto_rate = False
+        self.updates = 0
+        self.wired = model.wirings[model.default_wiring]
 
     def catch_up(self, exact: bool = False) -> None:
         """Measure up to the last event before now, or up to now itself if `exact`."""
@@ -111,144 +94,214 @@ class Measuring:
 
     def until_update_s(self) -> float:
         """Return how long it is to the next update; negative if it is overdue."""
-        return self._zero_s + self._update_start_s + self.rate_s - self._clock()
+        return self._zero_s + self._update.start_s + self.rate_s - self._clock()
 
-    def set_rate(self, rate_s: float) -> None:
+    def set_rate(self, rate_s: float, auto: bool = False) -> None:
         """Change the update interval; the present update begins anew."""
         self.catch_up(exact=True)
-        self.rate_s = rate_s
-        self._begin_update()
+        self.rate_s, self.auto_rate = rate_s, auto
+        self._update = _Update(self._now_s)
+
+    def set_load(self, load: Load) -> None:
+        """Connect another load, whose time begins now."""
+        self.catch_up(exact=True)
+        self._load, self._load_zero_s = load, self._now_s
+
+    def set_wiring(self, wiring: str) -> None:
+        """Say which elements take part in the sum, and so share the load."""
+        self.catch_up(exact=True)
+        self.wired = self._model.wirings[wiring]
+        self._figures.clear()
 
     def start(self) -> None:
-        """Start from RESet or go on from STOP, else RefusedError 842; no values until the next update."""
+        """Start the integrator; no values until the next update."""
         self.catch_up(exact=True)
-        if self.state not in ("RESet", "STOP"):
-            raise RefusedError(842)  # for TIMeup and ERRor the true code is not known; RESet must come first
-        self.state = "STARt"
-        self.values = Values()
-        self._begin_update()
+        self.integrator.start()
+        self._share = NO_DATA
+        self._update = _Update(self._now_s)
         self._show_state()
 
     def stop(self) -> None:
-        """Stop; RefusedError 844 unless integrating."""
+        """Stop the integrator."""
         self.catch_up(exact=True)
-        if self.state != "STARt":
-            raise RefusedError(844)
-        self.state = "STOP"
+        self.integrator.stop()
         self._show_state()
 
     def reset(self) -> None:
-        """Forget the integral; RefusedError 845 while integrating."""
+        """Reset the integrator."""
         self.catch_up()
-        if self.state == "STARt":
-            raise RefusedError(845)
-        self.state = "RESet"
-        self.energy_wh = self.charge_ah = self.elapsed_s = 0.0
+        self.integrator.reset()
+        self._show_state()
+
+    def restart(self, after: str) -> None:
+        """Be switched off and on: the integrator goes on with "keep", is reset with "lose", fails with "error"."""
+        self.catch_up(exact=True)
+        if after == "lose":
+            self.integrator.state = "RESet"
+            self.integrator.clear()
+        elif after == "error":
+            self.integrator.fail()
+        self._share = NO_DATA
+        self._held = None
+        self._update = _Update(self._now_s)
         self._show_state()
 
     def restore_defaults(self) -> None:
-        """Return to the factory's ranges, rate and timer."""
-        self.ranges = Ranges()
-        self.timer_s, self.continuous = 0, False
+        """Return to the factory's ranges, rate, wiring and timer."""
+        self.ranges = Ranges(self._model)
+        self._settled = False
+        self._held = None
+        self.integrator.restore_defaults()
+        self.set_wiring(self._model.default_wiring)
         self.set_rate(0.25)
 
-    def _next_event_s(self) -> float:
-        update_s = self._update_start_s + self.rate_s
-        return min(update_s, self._now_s + self._timer_left_s())
+    def hold(self, on: bool) -> None:
+        """Freeze what is shown, or let it go; measuring and integrating go on."""
+        if not on:
+            self._held = None
+        elif self._held is None:
+            self._held = self._present()
+        self._figures.clear()
 
-    def _timer_left_s(self) -> float:
-        if self.state != "STARt" or self.timer_s == 0:
-            return math.inf
-        return max(self.timer_s - self.elapsed_s, 0.0)
+    def figures(self, element: int | None) -> Figures:
+        """Return what an element shows, or all of them together."""
+        found = self._figures.get(element)
+        if found is None:
+            share = self._held or self._present()
+            if element is None:
+                found = summed(share, len(self.wired))
+            elif element in self.wired:
+                found = share
+            else:
+                nothing = NO_DATA if math.isnan(share.power_w) else IDLE
+                found = replace(nothing, elapsed_s=share.elapsed_s)
+            self._figures[element] = found
+        return found
+
+    def change_range(self) -> None:
+        """Change the current range as nobody told it to: to 1 A and automatic, like a range protecting itself."""
+        self.catch_up(exact=True)
+        self.ranges.protect()
+
+    def _present(self) -> Figures:
+        sums = self.integrator
+        return replace(
+            self._share,
+            plus_wh=sums.plus_wh,
+            minus_wh=sums.minus_wh,
+            charge_ah=sums.charge_ah,
+            # Stretches of time add up to a hair less than a whole second.
+            elapsed_s=math.floor(sums.elapsed_s + 1e-6),
+        )
+
+    def _next_event_s(self) -> float:
+        return min(self._update.start_s + self.rate_s, self._now_s + self.integrator.left_s())
 
     def _measure(self, until_s: float) -> None:
-        dt = until_s - self._now_s
-        if dt <= 0:
+        seconds = until_s - self._now_s
+        if seconds <= 0:
             return
-        load = self._load.mean(self._now_s, until_s)
-        seen = self._clipped(load)
-        self._true_charge_as += load.current_a * dt
+        load = self._load.mean(self._now_s - self._load_zero_s, until_s - self._load_zero_s)
+        parts = len(self.wired)
+        share = replace(load, current_a=load.current_a / parts, power_w=load.power_w / parts)
         self._now_s = until_s
-        sums = self._sums
-        self._sums = Electrical(
-            sums.voltage_v + seen.voltage_v * dt,
-            sums.current_a + seen.current_a * dt,
-            sums.power_w + seen.power_w * dt,
-            max(sums.crest, seen.crest),
-        )
-        if self.state == "STARt":
-            self.energy_wh += seen.power_w * dt / 3600.0
-            self.charge_ah += seen.current_a * dt / 3600.0
-            self.elapsed_s += dt
+        self._figures.clear()
+        seen = self._clipped(share)
+        update = self._update
+        update.true_current_as += share.current_a * seconds
+        update.voltage_vs += seen.voltage_v * seconds
+        update.current_as += seen.current_a * seconds
+        update.power_ws += seen.power_w * seconds
+        self.integrator.add(seconds, seen.power_w, seen.current_a, load.power_w)
 
-    def _clipped(self, load: Electrical) -> Electrical:
+    def _clipped(self, share: Electrical) -> Electrical:
         # A peak above crest factor x range is cut off; how much power that costs depends on the wave. Here
-        # the current shrinks in proportion, and as on the real meter only the condition register tells.
-        peak_a = load.current_a * load.crest
-        limit_a = self.ranges.current_a() * self.ranges.crest_factor
-        over = peak_a > limit_a and not self.ranges.current_auto
-        self._status.set(Condition.CURRENT_PEAK, over)
-        peak_v, limit_v = load.voltage_v * math.sqrt(2.0), self.ranges.voltage_v() * self.ranges.crest_factor
-        self._status.set(Condition.VOLTAGE_PEAK, peak_v > limit_v and not self.ranges.voltage_auto)
-        if not over:
-            return load
-        part = limit_a / peak_a
-        return replace(load, current_a=load.current_a * part, power_w=load.power_w * part)
+        # voltage or current shrink in proportion, and as on the real meter only the condition register tells.
+        update = self._update
+        peak_v, peak_a = abs(share.voltage_v) * math.sqrt(2.0), abs(share.current_a) * share.crest
+        limit_v, limit_a = self.ranges.voltage.peak_limit(), self.ranges.current.peak_limit()
+        part_v = min(limit_v / peak_v, 1.0) if peak_v else 1.0
+        part_a = min(limit_a / peak_a, 1.0) if peak_a else 1.0
+        if self._zero_s + self._now_s <= self._faults.clip_until_s:
+            part_a *= CLIPPED_SHARE
+        update.peak_v, update.peak_a = max(update.peak_v, peak_v), max(update.peak_a, peak_a)
+        update.voltage_clipped |= part_v < 1.0
+        update.current_clipped |= part_a < 1.0
+        if part_v == part_a == 1.0:
+            return share
+        return replace(
+            share,
+            voltage_v=share.voltage_v * part_v,
+            current_a=share.current_a * part_a,
+            power_w=share.power_w * part_v * part_a,
+        )
 
     def _happen(self) -> None:
-        if self._timer_left_s() <= 1e-9:
-            self._time_up()
+        if self.integrator.left_s() <= 1e-9:
+            self.integrator.time_up()
+            self._show_state()
         # One comparison for both: a timer may end on the very moment of an update.
-        if self._now_s >= self._update_start_s + self.rate_s:
+        if self._now_s >= self._update.start_s + self.rate_s:
             self._publish()
-            self._begin_update()
-
-    def _time_up(self) -> None:
-        if self.continuous:
-            self.energy_wh = self.charge_ah = self.elapsed_s = 0.0
-            return
-        self.elapsed_s = float(self.timer_s)
-        self.state = "TIMeup"
-        self._show_state()
+            self._update = _Update(self._now_s)
 
     def _publish(self) -> None:
-        length_s = self._now_s - self._update_start_s
-        volts, amperes = self._sums.voltage_v / length_s, self._sums.current_a / length_s
-        watts = self._sums.power_w / length_s
-        true_amperes = self._true_charge_as / length_s
-        self.ranges.follow(volts, true_amperes)
-        shown_v, shown_a = _shown(volts, self.ranges.voltage_v()), _shown(amperes, self.ranges.current_a())
-        if math.isinf(_shown(true_amperes, self.ranges.current_a())):
-            shown_a = math.inf
-        over = math.isinf(shown_v) or math.isinf(shown_a)
-        if over:
-            watts = math.inf
-        elif shown_v == 0 or shown_a == 0:
-            watts = 0.0
-        self._status.set(Condition.OVER_RANGE, over)
-        self.values = Values(shown_v, shown_a, watts)
-        self._status.set(Condition.UPDATING, True)
-        self._status.set(Condition.UPDATING, False)
+        update, length_s = self._update, self._now_s - self._update.start_s
+        volts, amperes = update.voltage_vs / length_s, update.current_as / length_s
+        true_amperes = update.true_current_as / length_s
+        lost = self._switching
+        self._switching = self._follow(volts, true_amperes)
+        voltage, current = self.ranges.voltage, self.ranges.current
+        moment_s = self._zero_s + self._now_s
+        told_over = moment_s <= self._faults.over_range_until_s
+        over = voltage.is_over(volts) or current.is_over(true_amperes) or told_over
+        share = Figures(
+            math.inf if voltage.is_over(volts) else 0.0 if voltage.is_too_small(volts) else volts,
+            math.inf
+            if current.is_over(true_amperes) or told_over
+            else 0.0
+            if current.is_too_small(amperes)
+            else amperes,
+            math.inf if over else update.power_ws / length_s,
+            min(update.peak_v, voltage.peak_limit()),
+            min(update.peak_a, current.peak_limit()),
+        )
+        no_data = lost or moment_s <= self._faults.no_data_until_s
+        self._share = NO_DATA if no_data else share
+        self._figures.clear()
+        self._protect(current.is_over(true_amperes), length_s)
+        self._show_condition(over, update)
+        self.updates += 1
+        self._status.set(UPDATING, True)
+        self._status.set(UPDATING, False)
 
-    def _begin_update(self) -> None:
-        self._update_start_s = self._now_s
-        self._sums = Electrical(0.0, 0.0, 0.0, 0.0)
-        self._true_charge_as = 0.0
+    def _follow(self, volts: float, amperes: float) -> bool:
+        # Changing a range costs the next reading. After power-on and *RST the ranges settle unseen.
+        peak_v, peak_a = self._update.peak_v, self._update.peak_a
+        switched_v = self.ranges.voltage.follow(volts, peak_v)
+        switched_a = self.ranges.current.follow(amperes, peak_a)
+        settled, self._settled = self._settled, True
+        return settled and (switched_v or switched_a)
+
+    def _protect(self, overloaded: bool, seconds: float) -> None:
+        if not (overloaded and self.ranges.is_protected()):
+            self._overloaded_s = 0.0
+            return
+        self._overloaded_s += seconds
+        if self._overloaded_s >= PROTECTION_S:
+            self.ranges.protect()
+            self._overloaded_s = 0.0
+
+    def _show_condition(self, over: bool, update: _Update) -> None:
+        for element in self._model.elements:
+            wired = element in self.wired
+            self._status.set(over_range(element), wired and over)
+            self._status.set(voltage_peak(element), wired and update.voltage_clipped)
+            self._status.set(current_peak(element), wired and update.current_clipped)
+        self._status.set(SUM_OVERFLOW, over and len(self._model.elements) > 1)
 
     def _show_state(self) -> None:
-        running = self.state == "STARt"
-        self._status.set(Condition.INTEGRATING, running)
-        self._status.set(Condition.TIMER, running and self.timer_s > 0)
-
-
-def _shown(value: float, range_value: float) -> float:
-    if abs(value) > OVER_RANGE * range_value:
-        return math.inf
-    return 0.0 if abs(value) < SMALLEST * range_value else value
-
-
-def _fitting(ranges: list[float], value: float) -> int:
-    for index, range_value in enumerate(ranges):
-        if abs(value) <= AUTO_UP * range_value:
-            return index
-    return len(ranges) - 1
+        self._figures.clear()
+        running = self.integrator.running
+        self._status.set(INTEGRATING, running)
+        self._status.set(TIMER, running and self.integrator.timer_s > 0)

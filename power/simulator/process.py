@@ -2,59 +2,101 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from power.errors import MeterError
+from power.simulator.core import ABORT_PROGRAM, CORE_PROGRAM
 from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
 from power.simulator.vxi11 import Vxi11Server
+
+Server = TypeVar("Server")
 
 PARENT_LOOK_S: Final = 0.5
 LONGEST_NAP_S: Final = 0.5
 
 
-def serve(
-    *,
-    host: str,
-    port: int,
-    load: str,
-    serial: str,
-    parent: int | None,
-    clock: Callable[[], float],
-    announce: Callable[[str], None],
-) -> None:
-    """Serve a simulated WT310 until SIGTERM or SIGINT; `announce` gets its VISA address once it answers.
+@dataclass(frozen=True)
+class Plan:
+    """What to simulate, and where; a port of 0 is any free one, a control port of None is no control."""
 
-    With `parent`, the process also ends when that process does, even by SIGKILL. Raises MeterError for a load
-    that does not exist or a port that is taken.
+    host: str
+    port: int
+    load: str
+    serial: str
+    model: str = "WT310"
+    control_port: int | None = None
+    portmapper: bool = False
+
+
+def serve(
+    plan: Plan, *, parent: int | None, clock: Callable[[], float], announce: Callable[[str], None]
+) -> None:
+    """Serve a simulated meter until SIGTERM or SIGINT; `announce` gets its VISA address once it answers.
+
+    With a control socket, `announce` then gets `control HOST:PORT`. With `parent`, the process also ends when
+    that process does, even by SIGKILL. Raises MeterError for a load or a model that does not exist or a port
+    that cannot be had.
     """
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: ending.set())
-    instrument = Instrument(parse_load(load, clock), clock, serial=serial)
+    instrument = Instrument(parse_load(plan.load, clock), clock, serial=plan.serial, model=plan.model)
+    with contextlib.ExitStack() as stack:
+        server = _listening(
+            "meter", plan.host, plan.port, lambda: Vxi11Server(instrument, plan.host, plan.port)
+        )
+        stack.callback(server.close)
+        lines = [server.address, *_others(plan, instrument, server, clock, stack)]
+        ticker = threading.Thread(target=_tick, args=(instrument, ending), name="ticker", daemon=True)
+        ticker.start()
+        stack.callback(ticker.join)
+        stack.callback(ending.set)
+        for line in lines:
+            announce(line)
+        _wait(ending, parent)
+
+
+def _others(
+    plan: Plan,
+    instrument: Instrument,
+    server: Vxi11Server,
+    clock: Callable[[], float],
+    stack: contextlib.ExitStack,
+) -> list[str]:
+    """Start what was asked for beside the meter; return what is to be announced of it."""
+    if plan.portmapper:
+        from power.simulator.portmapper import Portmapper
+
+        ports = {CORE_PROGRAM: server.port, ABORT_PROGRAM: server.abort_port}
+        stack.callback(Portmapper(ports, plan.host).close)
+    if plan.control_port is None:
+        return []
+    from power.simulator.control import HOST, ControlServer, Rig
+
+    rig, port = Rig(instrument, server, clock), plan.control_port
+    control = _listening("meter's control socket", HOST, port, lambda: ControlServer(rig, port))
+    stack.callback(control.close)
+    return [f"control {control.address}"]
+
+
+def _listening(what: str, host: str, port: int, make: Callable[[], Server]) -> Server:
     try:
-        server = Vxi11Server(instrument, host, port)
+        return make()
     except OSError as error:
         raise MeterError(
             "simulator-port",
-            f"The simulated meter cannot listen on {host} port {port}: {error.strerror}. "
+            f"The simulated {what} cannot listen on {host} port {port}: {error.strerror}. "
             "Choose another, or 0 for any.",
             host=host,
             port=port,
         ) from error
-    ticker = threading.Thread(target=_tick, args=(instrument, ending), name="ticker", daemon=True)
-    ticker.start()
-    try:
-        announce(server.address)
-        _wait(ending, parent)
-    finally:
-        ending.set()
-        server.close()
-        ticker.join()
 
 
 def _tick(instrument: Instrument, ending: threading.Event) -> None:

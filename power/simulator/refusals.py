@@ -13,6 +13,7 @@ TEXTS: Final[dict[int, str]] = {
     113: "Undefined header",
     114: "Header suffix out of range",
     120: "Numeric data error",
+    123: "Exponent too large",
     131: "Invalid suffix",
     141: "Invalid character data",
     222: "Data out of range",

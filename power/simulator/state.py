@@ -5,30 +5,40 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from power.simulator.faults import NEVER, Faults
 from power.simulator.loads import Load
 from power.simulator.measuring import Measuring
+from power.simulator.models import Model
 from power.simulator.refusals import RefusedError
 from power.simulator.settings import Settings
 from power.simulator.status import StatusRegisters
+
+FIRMWARE = "F1.03"
+"""What a real WT310 said; that of the E models is not known."""
 
 
 class MeterState:
     """The parts of the meter. `changed` guards them all and is notified at each update."""
 
-    def __init__(self, load: Load, clock: Callable[[], float], serial: str, model: str) -> None:
-        self.identity: str = f"YOKOGAWA,{model},{serial},F1.03"
+    def __init__(self, model: Model, load: Load, clock: Callable[[], float], serial: str) -> None:
+        self.model = model
+        self.identity: str = f"YOKOGAWA,{model.name},{serial},{FIRMWARE}"
         self.changed = threading.Condition(threading.RLock())
+        self.faults: Faults = Faults(clock)
         self.status: StatusRegisters = StatusRegisters()
-        self.measuring: Measuring = Measuring(load, clock, self.status)
-        self.settings: Settings = Settings()
+        self.measuring: Measuring = Measuring(model, load, clock, self.status, self.faults)
+        self.settings: Settings = Settings(model)
+        self._busy_until_s = NEVER
+        self._clock = clock
         self._interrupts = 0
+        self._closed = False
 
     def wait_for_events(self, mask: int) -> None:
         """Block until an extended event of the mask is set, or `interrupt` is called."""
         interrupts = self._interrupts
         with self.changed:
             self.changed.wait_for(
-                lambda: self.status.extended_events & mask or self._interrupts != interrupts
+                lambda: self.status.extended_events & mask or self._closed or self._interrupts != interrupts
             )
 
     def interrupt(self) -> None:
@@ -37,10 +47,43 @@ class MeterState:
             self._interrupts += 1
             self.changed.notify_all()
 
+    def close(self) -> None:
+        """Free whatever waits, and let nothing wait any more."""
+        self._closed = True
+        self.faults.close()
+        self.interrupt()
+
+    def start(self) -> None:
+        """Start the integrator; with the fault `busy-after-start` the meter is deaf for a while then."""
+        self.measuring.start()
+        if self.faults.busy_after_start_s:
+            self._busy_until_s = self.faults.until(self.faults.busy_after_start_s)
+
+    def is_busy(self) -> bool:
+        """Whether messages are lost on it now."""
+        return self._busy_until_s > NEVER and self._clock() < self._busy_until_s
+
+    def set_hold(self, on: bool) -> None:
+        """Freeze what is shown and answered, or let it go."""
+        self.settings.hold = on
+        self.measuring.hold(on)
+
     def reset(self) -> None:
         """Do what *RST does: measurement and items as delivered, communication settings untouched."""
-        if self.measuring.state == "STARt":
+        if self.measuring.integrator.running:
             raise RefusedError(813)
         self.measuring.reset()
         self.measuring.restore_defaults()
         self.settings.restore_defaults()
+
+    def restart(self, after: str) -> None:
+        """Be switched off and on again: "keep", "lose" or "error" tells what becomes of the integrator.
+
+        Ranges, rate and items are remembered; how the meter talks, its filters and its errors are not.
+        """
+        self.status.switch_on()
+        self.settings.switch_on()
+        self.settings.hold = False
+        self.measuring.restart(after)
+        self._busy_until_s = NEVER
+        self.interrupt()

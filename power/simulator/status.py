@@ -1,4 +1,4 @@
-"""Status registers and the error queue (IM WT310-17EN, status reports)."""
+"""Status registers and the error queue (IM WT310E-17EN, status reports)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,46 @@ from power.simulator.refusals import TEXTS
 
 QUEUE_LENGTH: Final = 16  # the manual's figure was not at hand; nothing rests on it
 
+UPDATING: Final = 1 << 0
+INTEGRATING: Final = 1 << 1
+TIMER: Final = 1 << 2
+SUM_OVERFLOW: Final = 1 << 3
+FREQUENCY: Final = 1 << 4
+STORING: Final = 1 << 5
 
-class Condition(IntFlag):
-    """Bits of the condition register."""
+CONDITIONS: Final = (
+    "UPD: an update is under way; when it falls, there is new data",
+    "ITG: integrating",
+    "ITM: the integrator's timer runs",
+    "OVRS: a sum overflows",
+    "FOV: the frequency is out of range (never, here)",
+    "STR: storing (never, here)",
+    "OVR1: element 1 is over range",
+    "POV1: element 1's voltage peaks are clipped",
+    "POA1: element 1's current peaks are clipped",
+    "OVR2: element 2 is over range",
+    "POV2: element 2's voltage peaks are clipped",
+    "POA2: element 2's current peaks are clipped",
+    "OVR3: element 3 is over range",
+    "POV3: element 3's voltage peaks are clipped",
+    "POA3: element 3's current peaks are clipped",
+)
+"""The bits of the condition register, from bit 0."""
 
-    UPDATING = 1 << 0
-    INTEGRATING = 1 << 1
-    TIMER = 1 << 2
-    OVERFLOW_S = 1 << 3
-    FREQUENCY = 1 << 4
-    STORING = 1 << 5
-    OVER_RANGE = 1 << 6
-    VOLTAGE_PEAK = 1 << 7
-    CURRENT_PEAK = 1 << 8
+
+def over_range(element: int) -> int:
+    """Return the condition bit of an element that is over range."""
+    return 1 << (3 + 3 * element)
+
+
+def voltage_peak(element: int) -> int:
+    """Return the condition bit of an element whose voltage is clipped."""
+    return 1 << (4 + 3 * element)
+
+
+def current_peak(element: int) -> int:
+    """Return the condition bit of an element whose current is clipped."""
+    return 1 << (5 + 3 * element)
 
 
 class Event(IntFlag):
@@ -40,16 +67,21 @@ class StatusRegisters:
     """Condition, transition filters, extended events, standard events, and the queue of errors."""
 
     def __init__(self) -> None:
-        self.condition = Condition(0)
+        self.condition = 0
+        self.event_enable = 0
+        self.request_enable = 0
+        self.switch_on()
+
+    def switch_on(self) -> None:
+        """Begin as after power-on: no filter, no error, one event that tells of it."""
         self.filters = ["NEVer"] * 16
         self.extended_events = 0
         self.extended_enable = 0
         self.events = Event.POWER_ON
-        self.event_enable = 0
-        self.request_enable = 0
+        self.texts = True
         self._errors: deque[int] = deque()
 
-    def set(self, bit: Condition, on: bool) -> None:
+    def set(self, bit: int, on: bool) -> None:
         """Set a condition bit; a change that its filter lets through raises the extended event."""
         if bool(self.condition & bit) == on:
             return
@@ -69,7 +101,7 @@ class StatusRegisters:
     def next_error(self) -> str:
         """Take the oldest error out; `0,"No error"` when there is none."""
         code = self._errors.popleft() if self._errors else 0
-        return f'{code},"{TEXTS[code]}"'
+        return f'{code},"{TEXTS[code]}"' if self.texts else str(code)
 
     def take_events(self) -> int:
         """Return the standard events and clear them."""

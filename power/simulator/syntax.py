@@ -1,12 +1,15 @@
-"""Program messages taken apart: units, the path rule of headers, and patterns of headers (IM WT310-17EN)."""
+"""Program messages taken apart: units, the path rule of headers, and patterns of headers (IM WT310E-17EN)."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
 from power.simulator.refusals import RefusedError
 from power.simulator.values import short_form
+
+_HEADER: Final = re.compile(r"\*[A-Z]+|:?[A-Z][A-Z0-9]*(:[A-Z][A-Z0-9]*)*")
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,11 @@ def parse_unit(text: str, path: str) -> tuple[Unit, str]:
     header left off; a common command (`*IDN?`) leaves the path as it is. RefusedError 102 if there is no
     header.
     """
-    head, _, tail = text.partition(" ")
+    head, *rest = text.split(None, 1)
+    tail = rest[0] if rest else ""
     query = head.endswith("?")
     header = head.removesuffix("?").upper()
-    if not re.fullmatch(r"\*[A-Z]+|:?[A-Z][A-Z0-9]*(:[A-Z][A-Z0-9]*)*", header):
+    if not head.isascii() or not _HEADER.fullmatch(header):
         raise RefusedError(102)
     data = tuple(part.strip() for part in tail.split(",")) if tail.strip() else ()
     if header.startswith("*"):
@@ -68,5 +72,5 @@ class Pattern:
 
 
 def _node(name: str, numbered: bool, optional: bool) -> str:
-    words = f":(?:{name.upper()}|{short_form(name)})" + (r"(\d+)" if numbered else "")
+    words = f":(?:{name.upper()}|{short_form(name)})" + (r"(\d{1,9})" if numbered else "")
     return f"(?:{words})?" if optional else words

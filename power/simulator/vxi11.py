@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import socket
 import threading
 from collections.abc import Callable
 from typing import Final, Protocol
 
 from power.simulator.core import ABORT_PROGRAM, CORE_PROGRAM, AbortChannel, CoreChannel, Device
+from power.simulator.doors import Door
 from power.simulator.instrument import Instrument
 from power.simulator.links import Desk
-from power.simulator.xdr import (
-    Call,
-    MalformedError,
-    Reader,
-    accepted,
-    read_call,
-    receive_record,
-    rpc_mismatch,
-    send_record,
-)
+from power.simulator.xdr import MalformedError, Reader, Records, accepted, read_call, rpc_mismatch
 
 PROGRAM_VERSION: Final = 1
 MAX_RECEIVE: Final = 8192
@@ -45,71 +37,72 @@ class Vxi11Server:
     def __init__(self, instrument: Instrument, host: str, port: int, max_receive: int = MAX_RECEIVE) -> None:
         self._desk = Desk(instrument)
         self._device = Device(self._desk, max_receive)
-        self._connections: set[socket.socket] = set()
-        self._guard = threading.Lock()
-        self._closed = False
+        self._doors: list[Door] = []
+        self._mending: threading.Timer | None = None
+        core = functools.partial(self._serve, CORE_PROGRAM, lambda: CoreChannel(self._device))
+        abort = functools.partial(self._serve, ABORT_PROGRAM, lambda: AbortChannel(self._device))
         try:
-            self._listeners = [_listener(host, port), _listener(host, 0)]
+            for serve, wanted in ((core, port), (abort, 0)):
+                self._doors.append(Door(host, wanted, serve, "vxi11"))
         except OSError:
-            self._desk.close()
+            self.close()
             raise
-        self._device.abort_port = _port(self._listeners[1])
-        self.address = f"TCPIP::{host},{_port(self._listeners[0])}::INSTR"
-        self.port = _port(self._listeners[0])
-        self._accept(self._listeners[0], CORE_PROGRAM, lambda: CoreChannel(self._device))
-        self._accept(self._listeners[1], ABORT_PROGRAM, lambda: AbortChannel(self._device))
+        self.port, self.abort_port = (door.port for door in self._doors)
+        self._device.abort_port = self.abort_port
+        self.address = f"TCPIP::{host},{self.port}::INSTR"
+
+    def cut(self, seconds: float = 0.0) -> None:
+        """Cut every connection, and refuse new ones for so long."""
+        self._forget_mending()
+        for door in self._doors:
+            door.shut()
+        if seconds <= 0:
+            self.mend()
+            return
+        self._mending = threading.Timer(seconds, self.mend)
+        self._mending.daemon = True
+        self._mending.start()
+
+    def mend(self) -> None:
+        """Take connections again."""
+        self._forget_mending()
+        for door in self._doors:
+            door.open()
 
     def close(self) -> None:
         """Stop listening, drop every connection, end the instrument's thread."""
-        with self._guard:
-            self._closed = True
-            connections = list(self._connections)
-        for listener in self._listeners:
-            # accept() in another thread is not woken by close() alone
-            with contextlib.suppress(OSError):
-                listener.shutdown(socket.SHUT_RDWR)
-            listener.close()
-        for connection in connections:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+        self._forget_mending()
+        self._desk.instrument.close()
+        for door in self._doors:
+            door.close()
         for number in list(self._device.links):
             self._device.free(number)
         self._desk.close()
 
-    def _accept(self, listener: socket.socket, program: int, channel: Callable[[], Channel]) -> None:
-        def accept() -> None:
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return  # closed
-                threading.Thread(
-                    target=self._serve, args=(connection, program, channel()), name="vxi11", daemon=True
-                ).start()
+    def _forget_mending(self) -> None:
+        mending, self._mending = self._mending, None
+        if mending is not None:
+            mending.cancel()
 
-        threading.Thread(target=accept, name="vxi11-accept", daemon=True).start()
-
-    def _serve(self, connection: socket.socket, program: int, channel: Channel) -> None:
-        with connection:
-            with self._guard:
-                if self._closed:
-                    return
-                self._connections.add(connection)
-            try:
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                while (record := receive_record(connection)) is not None:
-                    send_record(connection, _reply(record, program, channel))
-            except (OSError, MalformedError):
-                pass  # the peer broke off, or talks something else: the link ends
-            finally:
-                channel.close()
-                with self._guard:
-                    self._connections.discard(connection)
+    def _serve(self, program: int, make: Callable[[], Channel], connection: socket.socket) -> None:
+        channel = make()
+        faults = self._desk.instrument.faults
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            records = Records(connection)
+            while (record := records.receive()) is not None:
+                faults.wait_while_hung()
+                records.send(_reply(record, program, channel))
+                self._desk.work()
+        except (OSError, MalformedError):
+            pass  # the peer broke off, or talks something else: the link ends
+        finally:
+            channel.close()
 
 
 def _reply(record: bytes, program: int, channel: Channel) -> bytes:
     reader = Reader(record)
-    call: Call = read_call(reader)
+    call = read_call(reader)
     if call.rpc_version != 2:
         return rpc_mismatch(call)
     if call.program != program:
@@ -126,20 +119,3 @@ def _reply(record: bytes, program: int, channel: Channel) -> bytes:
         return accepted(call, 0, procedure(reader))
     except MalformedError:
         return accepted(call, 4)
-
-
-def _listener(host: str, port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        # A simulator that was killed must find its port again at once.
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen()
-    except OSError:
-        listener.close()
-        raise
-    return listener
-
-
-def _port(listener: socket.socket) -> int:
-    return int(listener.getsockname()[1])

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 LONGEST_RECORD: Final = 1 << 20
+LAST_FRAGMENT: Final = 0x80000000
+RECEIVE_SIZE: Final = 1 << 16
+_CALL: Final = struct.Struct(">6I")
+_AUTHENTICATION: Final = struct.Struct(">2I")
 
 
 class MalformedError(Exception):
@@ -23,13 +27,15 @@ class Reader:
 
     def uint(self) -> int:
         """Return an unsigned 32-bit number."""
-        (value,) = struct.unpack(">I", self._take(4))
-        return int(value)
+        return int.from_bytes(self._take(4), "big")
 
     def sint(self) -> int:
         """Return a signed 32-bit number."""
-        (value,) = struct.unpack(">i", self._take(4))
-        return int(value)
+        return int.from_bytes(self._take(4), "big", signed=True)
+
+    def numbers(self, layout: struct.Struct) -> tuple[int, ...]:
+        """Return as many numbers as the layout names: `struct.Struct(">iI")` is a signed and an unsigned one."""
+        return layout.unpack(self._take(layout.size))
 
     def opaque(self) -> bytes:
         """Return bytes of variable length: padded to a multiple of four, unlike their length field."""
@@ -37,6 +43,10 @@ class Reader:
         value = self._take(length)
         self._take(-length % 4)
         return value
+
+    def skip(self, length: int) -> None:
+        """Pass over opaque data whose length has been read."""
+        self._take(length + -length % 4)
 
     def _take(self, length: int) -> bytes:
         if self._at + length > len(self._data):
@@ -47,7 +57,7 @@ class Reader:
 
 def uint(*values: int) -> bytes:
     """Return unsigned (or small signed) 32-bit numbers."""
-    return b"".join(struct.pack(">I", value & 0xFFFFFFFF) for value in values)
+    return struct.pack(f">{len(values)}I", *[value & 0xFFFFFFFF for value in values])
 
 
 def opaque(data: bytes) -> bytes:
@@ -68,14 +78,13 @@ class Call:
 
 def read_call(reader: Reader) -> Call:
     """Take a call's header off a record, credentials skipped; MalformedError if it is no call."""
-    transaction, kind = reader.uint(), reader.uint()
+    transaction, kind, *rest = reader.numbers(_CALL)
     if kind != 0:
         raise MalformedError(f"message type {kind} is not a call")
-    call = Call(transaction, reader.uint(), reader.uint(), reader.uint(), reader.uint())
     for _ in ("credentials", "verifier"):
-        reader.uint()
-        reader.opaque()
-    return call
+        _flavour, length = reader.numbers(_AUTHENTICATION)
+        reader.skip(length)
+    return Call(transaction, *rest)
 
 
 def accepted(call: Call, status: int, body: bytes = b"") -> bytes:
@@ -88,35 +97,43 @@ def rpc_mismatch(call: Call) -> bytes:
     return uint(call.transaction, 1, 1, 0, 2, 2)
 
 
-def send_record(connection: socket.socket, record: bytes) -> None:
-    """Send a record as one fragment; header and body in one send, else Nagle's wait costs 88 ms a query."""
-    connection.sendall(uint(len(record) | 0x80000000) + record)
+class Records:
+    """The records of one connection."""
 
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._unread = bytearray()
 
-def receive_record(connection: socket.socket) -> bytes | None:
-    """Return the next record, its fragments joined; None when the peer has closed between records."""
-    record = b""
-    while True:
-        header = _receive(connection, 4)
-        if header is None:
-            return None
-        (mark,) = struct.unpack(">I", header)
-        length = mark & 0x7FFFFFFF
-        if len(record) + length > LONGEST_RECORD:
-            raise MalformedError(f"a record of more than {LONGEST_RECORD} bytes")
-        fragment = _receive(connection, length)
-        if fragment is None:
-            return None
-        record += fragment
-        if mark & 0x80000000:
-            return record
+    def send(self, record: bytes) -> None:
+        """Send a record as one fragment; header and body in one send, else Nagle's wait costs 88 ms a query."""
+        self._connection.sendall(uint(len(record) | LAST_FRAGMENT) + record)
 
+    def receive(self) -> bytes | None:
+        """Return the next record, its fragments joined; None when the peer has closed."""
+        record = b""
+        while True:
+            header = self._take(4)
+            if header is None:
+                return None
+            mark = int.from_bytes(header, "big")
+            length = mark & ~LAST_FRAGMENT
+            if len(record) + length > LONGEST_RECORD:
+                raise MalformedError(f"a record of more than {LONGEST_RECORD} bytes")
+            fragment = self._take(length)
+            if fragment is None:
+                return None
+            record += fragment
+            if mark & LAST_FRAGMENT:
+                return record
 
-def _receive(connection: socket.socket, length: int) -> bytes | None:
-    parts = bytearray()
-    while len(parts) < length:
-        part = connection.recv(length - len(parts))
-        if not part:
-            return None
-        parts += part
-    return bytes(parts)
+    def _take(self, length: int) -> bytes | None:
+        # What has come is read at once, not header and body apart: each look at a socket costs its time.
+        unread = self._unread
+        while len(unread) < length:
+            part = self._connection.recv(RECEIVE_SIZE)
+            if not part:
+                return None
+            unread += part
+        taken = bytes(unread[:length])
+        del unread[:length]
+        return taken

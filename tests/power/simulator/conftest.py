@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -30,9 +32,18 @@ def clock() -> HandClock:
 def meter(clock: HandClock) -> Callable[..., Instrument]:
     """Make a meter on a load, in long words and without headers."""
 
-    def make(load: str = "constant:36W") -> Instrument:
-        instrument = Instrument(parse_load(load, clock), clock)
+    def make(load: str = "constant:36W", model: str = "WT310") -> Instrument:
+        instrument = Instrument(parse_load(load, clock), clock, model=model)
         assert instrument.execute(":COMMUNICATE:HEADER OFF;VERBOSE ON") is None
         return instrument
 
     return make
+
+
+@pytest.fixture
+def python_vxi11() -> Any:
+    """A second client library, independent of pyvisa."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        # It needs xdrlib of the standard library, which ended with Python 3.12.
+        return pytest.importorskip("vxi11.vxi11", reason="python-vxi11 needs xdrlib", exc_type=ImportError)

@@ -2,16 +2,23 @@ from __future__ import annotations
 
 import csv
 import os
+import statistics
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from power.errors import MeterError
-from power.simulator.loads import parse_load
+from power.simulator.loads import Drawn, Wave, parse_load
+from power.simulator.noise import Noise
+
+NOISE = Noise(36.0, 2.0, 7)
 
 
 def test_constant_load_draws_its_power_by_its_wave() -> None:
@@ -71,7 +78,10 @@ def test_an_idle_process_draws_idle_power(until: Any) -> None:
         "",
         "constant",
         "constant:",
-        "constant:-1W",
+        "cpu:1,idle=-1W",
+        "noise:36W,sd=-1W",
+        "noise:36W,seed=x",
+        "noise:sd=1W",
         "constant:nanW",
         "constant:1W,colour=red",
         "constant:1W,pf=0",
@@ -92,3 +102,33 @@ def test_a_wrong_load_is_named_with_the_forms_that_exist(spec: str) -> None:
     assert caught.value.code == "simulator-load"
     assert repr(spec) in caught.value.sentence
     assert "constant:36W" in caught.value.sentence
+
+
+def test_a_load_may_feed_back() -> None:
+    seen = parse_load("constant:-6W,pf=0.5", time.monotonic).mean(0.0, 1.0)
+    assert (seen.power_w, seen.current_a) == (-6.0, 0.1)
+
+
+def test_noise_is_the_same_for_every_seed_and_different_for_another() -> None:
+    first, again, other = (parse_load(f"noise:36W,sd=0.5W,seed={seed}", time.monotonic) for seed in (1, 1, 2))
+    means = [
+        [load.mean(at / 10, (at + 1) / 10).power_w for at in range(1000)] for load in (first, again, other)
+    ]
+    assert means[0] == means[1] != means[2]
+    assert statistics.mean(means[0]) == pytest.approx(36.0, abs=0.1)
+    assert statistics.stdev(means[0]) == pytest.approx(0.5, abs=0.05)
+    assert first.mean(0.0, 3600.0).power_w == pytest.approx(36.0, abs=1e-9)
+
+
+@given(st.lists(st.floats(0.001, 5000.0), min_size=2, max_size=20, unique=True))
+def test_noise_has_one_integral_however_it_is_divided(times: list[float]) -> None:
+    times.sort()
+    parts = [NOISE.mean_w(a, b) * (b - a) for a, b in pairwise(times)]
+    whole = NOISE.mean_w(times[0], times[-1]) * (times[-1] - times[0])
+    assert sum(parts) == pytest.approx(whole, rel=1e-9, abs=1e-6)
+
+
+def test_a_callable_is_a_load() -> None:
+    load = Drawn(lambda start_s, end_s: 5.0 + (start_s + end_s) / 2, Wave(voltage_v=230.0))
+    assert load.mean(2.0, 4.0).power_w == 8.0
+    assert load.mean(2.0, 4.0).current_a == pytest.approx(8 / 230)

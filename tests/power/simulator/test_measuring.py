@@ -82,7 +82,7 @@ def test_the_integral_does_not_depend_on_when_anyone_asks(naps: list[float], rat
     box.execute(":INTEGRATE:STOP")
     rounds, rest = divmod(now[0], 2.1)
     joules = rounds * (2.6 + 7.2) + 2 * min(rest, 1.3) + 9 * max(rest - 1.3, 0)
-    assert box.state.measuring.energy_wh * 3600 == pytest.approx(joules, rel=1e-9, abs=1e-9)
+    assert box.state.measuring.integrator.plus_wh * 3600 == pytest.approx(joules, rel=1e-9, abs=1e-9)
 
 
 def test_a_fixed_range_is_over_above_140_percent(meter: Any, clock: Any) -> None:
@@ -95,15 +95,18 @@ def test_a_fixed_range_is_over_above_140_percent(meter: Any, clock: Any) -> None
     assert box.execute(":NUMERIC:VALUE? 2;VALUE? 3;:STATUS:CONDITION?") == "300.00E-03;36.000E+00;0"
 
 
-def test_below_half_a_percent_of_range_is_zero(meter: Any, clock: Any) -> None:
+def test_voltage_and_current_of_half_a_percent_of_range_are_zero_and_power_is_not(
+    meter: Any, clock: Any
+) -> None:
+    show = VALUES + ";ITEM4 S;ITEM5 LAMBDA;:INPUT:CURRENT:RANGE 20A"
+    box = meter("constant:12.1W")
+    box.execute(show)
+    clock.pass_s(1)
+    assert box.execute(":NUMERIC:VALUE?") == "120.00E+00,100.83E-03,12.100E+00,12.100E+00,1.0000E+00"
     box = meter("constant:12W")  # 0.1 A
-    box.execute(VALUES + ";:INPUT:CURRENT:RANGE 20A")
+    box.execute(show)
     clock.pass_s(1)
-    assert box.execute(":NUMERIC:VALUE? 2;VALUE? 3") == "100.00E-03;12.000E+00"
-    box = meter("constant:11W")
-    box.execute(VALUES + ";:INPUT:CURRENT:RANGE 20A")
-    clock.pass_s(1)
-    assert box.execute(":NUMERIC:VALUE? 2;VALUE? 3") == "0.0000E+00;0.0000E+00"
+    assert box.execute(":NUMERIC:VALUE?") == "120.00E+00,0.0000E+00,12.000E+00,0.0000E+00,INF"
 
 
 def test_clipped_peaks_only_show_in_the_condition_register(meter: Any, clock: Any) -> None:
@@ -113,11 +116,108 @@ def test_clipped_peaks_only_show_in_the_condition_register(meter: Any, clock: An
     assert box.execute(":NUMERIC:VALUE? 3;:STATUS:CONDITION?") == "30.000E+00;256"
 
 
-def test_auto_range_follows_the_load(meter: Any, clock: Any) -> None:
+RANGES = ":INPUT:CURRENT:RANGE?;:INPUT:VOLTAGE:RANGE?"
+
+
+def test_auto_range_settles_with_the_first_update(meter: Any, clock: Any) -> None:
     box = meter("constant:36W")
-    box.execute(":INPUT:CURRENT:AUTO ON;:INPUT:VOLTAGE:AUTO ON")
+    box.execute(VALUES)
+    clock.pass_s(0.25)
+    assert box.execute(f"{RANGES};:NUMERIC:VALUE? 3") == "500.0E-03;300.0E+00;36.000E+00"
+    clock.pass_s(0.25)
+    assert box.execute(":NUMERIC:VALUE? 3") == "36.000E+00"
+
+
+@pytest.mark.parametrize(
+    ("load", "before", "after"),
+    [
+        ("steps:36W@1s,84W@9s", "500.0E-03", "1.000E+00"),  # 0.7 A is above 130 %
+        ("steps:36W@1s,77W@9s", "500.0E-03", "500.0E-03"),  # 0.64 A is below
+        ("steps:36W@1s,66W@9s,crest=3", "500.0E-03", "1.000E+00"),  # a peak of 1.65 A is above 300 %
+        ("steps:54W@1s,37W@9s", "1.000E+00", "1.000E+00"),  # 0.31 A is above 30 %
+        ("steps:54W@1s,35W@9s", "1.000E+00", "500.0E-03"),
+    ],
+)
+def test_auto_range_follows_the_load_and_loses_a_reading(
+    meter: Any, clock: Any, load: str, before: str, after: str
+) -> None:
+    box = meter(load)
+    box.execute(VALUES)
     clock.pass_s(1)
-    assert box.execute(":INPUT:CURRENT:RANGE?;:INPUT:VOLTAGE:RANGE?") == "500.0E-03;150.0E+00"
+    assert box.execute(":INPUT:CURRENT:RANGE?") == before
+    clock.pass_s(0.25)
+    assert box.execute(":INPUT:CURRENT:RANGE?") == after
+    assert box.execute(":NUMERIC:VALUE? 3") != "NAN"
+    clock.pass_s(0.25)
+    assert (box.execute(":NUMERIC:VALUE? 3") == "NAN") is (before != after)
+    clock.pass_s(0.25)
+    assert box.execute(":NUMERIC:VALUE? 3;:STATUS:CONDITION?").split(";")[1] == "0"
+
+
+def test_a_small_range_protects_itself_on_a_wt310e_only(meter: Any, clock: Any) -> None:
+    for model, expected in (("WT310E", "1;500.0E-03"), ("WT310", "0;200.0E-03")):
+        box = meter("constant:60W", model=model)
+        box.execute(":INPUT:CURRENT:RANGE 200MA")
+        clock.pass_s(4.9)
+        assert box.execute(":INPUT:CURRENT:AUTO?;RANGE?") == "0;200.0E-03"
+        clock.pass_s(1)
+        assert box.execute(":INPUT:CURRENT:AUTO?;RANGE?").startswith(expected[0])
+    box = meter("constant:120W", model="WT310E")  # 1 A
+    box.execute(":INPUT:CFACTOR 6;:INPUT:CURRENT:RANGE 100MA;:INPUT:VOLTAGE:RANGE 150V")
+    clock.pass_s(5)
+    assert box.execute(":INPUT:CURRENT:AUTO?;RANGE?") == "1;500.0E-03"
+    clock.pass_s(1)
+    assert box.execute(":INPUT:CURRENT:AUTO?;RANGE?") == "1;1.000E+00"
+
+
+def test_the_largest_range_of_a_wt310eh_reaches_no_further_than_110_percent(meter: Any, clock: Any) -> None:
+    box = meter("constant:5400W", model="WT310EH")  # 45 A
+    box.execute(VALUES + ";:INPUT:CURRENT:RANGE 40")
+    clock.pass_s(1)
+    assert box.execute(":NUMERIC:VALUE? 2") == "INF"
+    box.execute(":INPUT:CURRENT:RANGE 20")
+    clock.pass_s(1)
+    assert box.execute(":NUMERIC:VALUE? 2") == "INF"
+
+
+def test_crest_factor_6a_reaches_twice_as_far(meter: Any, clock: Any) -> None:
+    box = meter("constant:36W", model="WT310E")  # 0.3 A
+    for factor, shown in (("6", "INF"), ("A6", "300.00E-03")):
+        box.execute(VALUES + f";:INPUT:CFACTOR {factor};:INPUT:CURRENT:RANGE 0.25;:INPUT:CURRENT:RANGE 100MA")
+        box.execute(":INPUT:CURRENT:RANGE 100MA" if factor == "6" else ":INPUT:CURRENT:RANGE 250MA")
+        clock.pass_s(1)
+        assert box.execute(":INPUT:CFACTOR?;:NUMERIC:VALUE? 2") == f"{factor};{shown}"
+
+
+def test_voltage_peaks_are_clipped_too(meter: Any, clock: Any) -> None:
+    box = meter("constant:36W,volts=19V")  # 26.9 V at the peak
+    box.execute(VALUES + ";:INPUT:VOLTAGE:RANGE 15;:INPUT:CURRENT:RANGE 5")
+    clock.pass_s(1)
+    assert box.execute(":NUMERIC:VALUE? 3;:STATUS:CONDITION?") == "36.000E+00;0"
+    box = meter("constant:36W,volts=40V")
+    box.execute(VALUES + ";:INPUT:VOLTAGE:RANGE 15;:INPUT:CURRENT:RANGE 5")
+    clock.pass_s(1)
+    assert box.execute(":STATUS:CONDITION?") == str((1 << 6) | (1 << 7))
+
+
+def test_a_load_that_feeds_back_counts_backwards(meter: Any, clock: Any) -> None:
+    box = meter("steps:36W@10s,-18W@30s")
+    box.execute(VALUES + ";:NUMERIC:NUMBER 8;ITEM5 WHP;ITEM6 WHM;ITEM7 LAMBDA;ITEM8 PHI;:INTEGRATE:START")
+    clock.pass_s(30)
+    assert box.execute(":NUMERIC:VALUE?") == (
+        "120.00E+00,150.00E-03,-18.000E+00,0.00000E+00,100.000E-03,-100.000E-03,-1.0000E+00,180.00E+00"
+    )
+
+
+def test_hold_freezes_what_is_answered_and_counting_goes_on(meter: Any, clock: Any) -> None:
+    box = meter("steps:36W@10s,72W@20s")
+    box.execute(VALUES + ";:INTEGRATE:START")
+    clock.pass_s(10)
+    box.execute(":HOLD ON")
+    clock.pass_s(10)
+    assert box.execute(":HOLD?;:NUMERIC:VALUE?") == "1;120.00E+00,300.00E-03,36.000E+00,100.000E-03,10"
+    box.execute(":HOLD OFF")
+    assert box.execute(":NUMERIC:VALUE?") == "120.00E+00,600.00E-03,72.000E+00,300.000E-03,20"
 
 
 def test_crest_factor_six_halves_the_ranges_and_forces_the_largest(meter: Any) -> None:

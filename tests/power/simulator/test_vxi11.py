@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import socket
-import struct
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,10 +14,20 @@ from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
 from power.simulator.vxi11 import Vxi11Server
 from power.simulator.xdr import Reader, opaque, uint
-
-CORE = 0x0607AF
-CREATE, WRITE, READ, STATUS_BYTE, CLEAR, LOCK, UNLOCK, DESTROY = 10, 11, 12, 13, 15, 18, 19, 23
-END, TERMINATOR, WAIT = 8, 128, 1
+from tests.power.simulator.wire import (
+    CLEAR,
+    CORE,
+    CREATE,
+    DESTROY,
+    END,
+    LOCK,
+    READ,
+    STATUS_BYTE,
+    TERMINATOR,
+    UNLOCK,
+    WAIT,
+    Wire,
+)
 
 
 @pytest.fixture
@@ -32,69 +39,18 @@ def server() -> Iterator[Vxi11Server]:
 
 
 @pytest.fixture
-def client(server: Vxi11Server) -> Iterator[Callable[[], Any]]:
+def client(server: Vxi11Server, python_vxi11: Any) -> Iterator[Callable[[], Any]]:
     """Open python-vxi11 instruments on the server."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        # It needs xdrlib of the standard library, which ended with Python 3.12.
-        vxi11 = pytest.importorskip("vxi11.vxi11", reason="python-vxi11 needs xdrlib", exc_type=ImportError)
     with contextlib.ExitStack() as stack:
 
         def connect() -> Any:
-            instrument = vxi11.Instrument("127.0.0.1")
-            instrument.client = vxi11.CoreClient("127.0.0.1", server.port)
+            instrument = python_vxi11.Instrument("127.0.0.1")
+            instrument.client = python_vxi11.CoreClient("127.0.0.1", server.port)
             instrument.open()
             stack.callback(instrument.close)
             return instrument
 
         yield connect
-
-
-class Wire:
-    """A connection on which calls are made by hand."""
-
-    def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
-        self.transaction = 0
-
-    def send(self, procedure: int, body: bytes, program: int = CORE, version: int = 1, rpc: int = 2) -> None:
-        self.transaction += 1
-        record = uint(self.transaction, 0, rpc, program, version, procedure, 0, 0, 0, 0) + body
-        self.socket.sendall(uint(len(record) | 0x80000000) + record)
-
-    def receive(self) -> bytes:
-        (mark,) = struct.unpack(">I", self._exactly(4))
-        assert mark & 0x80000000
-        return self._exactly(mark & 0x7FFFFFFF)
-
-    def call(self, procedure: int, body: bytes = b"", **header: int) -> Reader:
-        self.send(procedure, body, **header)
-        reader = Reader(self.receive())
-        assert [reader.uint() for _ in range(5)] == [self.transaction, 1, 0, 0, 0]
-        assert reader.uint() == 0
-        return reader
-
-    def link(self) -> int:
-        reader = self.call(CREATE, uint(1, 0, 0) + opaque(b"inst0"))
-        assert reader.uint() == 0
-        return reader.uint()
-
-    def write(self, link: int, data: bytes, flags: int = END) -> int:
-        return self.call(WRITE, uint(link, 1000, 1000, flags) + opaque(data)).uint()
-
-    def read(
-        self, link: int, size: int = 1000, flags: int = 0, timeout_ms: int = 10000
-    ) -> tuple[int, int, bytes]:
-        reader = self.call(READ, uint(link, size, timeout_ms, 0, flags, ord("\n")))
-        return reader.uint(), reader.uint(), reader.opaque()
-
-    def _exactly(self, length: int) -> bytes:
-        data = b""
-        while len(data) < length:
-            part = self.socket.recv(length - len(data))
-            assert part, "the server closed the connection"
-            data += part
-        return data
 
 
 @pytest.fixture
@@ -297,3 +253,45 @@ def test_serial_poll_tells_of_a_waiting_answer(wire: Any) -> None:
             break
         assert time.monotonic() < deadline_s
     assert line.read(link) == (0, 4, b"1\n")
+
+
+def test_a_message_that_waits_leaves_its_link_alive(wire: Any) -> None:
+    line = wire()
+    link = line.link()
+    assert line.write(link, b":COMM:WAIT 65535;*OPC?") == 0
+    assert line.read(link, timeout_ms=20)[0] == 15
+    reader = line.call(STATUS_BYTE, uint(link, 0, 0, 0))
+    assert (reader.uint(), reader.uint()) == (0, 0)
+    assert line.call(CLEAR, uint(link, 0, 0, 0)).uint() == 0
+    assert line.write(link, b"*OPC?") == 0
+    assert line.read(link) == (0, 4, b"1\n")
+
+
+def test_messages_of_many_links_are_run_one_by_one_and_none_is_lost(wire: Any) -> None:
+    lines = [wire() for _ in range(6)]
+    links = [line.link() for line in lines]
+    wrong: list[object] = []
+
+    def converse(line: Wire, link: int) -> None:
+        for count in range(1, 60):
+            line.write(link, b";".join([b"*OPC?"] * count))
+            answer = line.read(link)[2]
+            if answer != b";".join([b"1"] * count) + b"\n":
+                wrong.append(answer)
+
+    threads = [threading.Thread(target=converse, args=pair) for pair in zip(lines, links, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_long_writes_come_in_chunks_with_the_end_on_the_last(wire: Any) -> None:
+    line = wire()
+    link = line.link()
+    message = b";".join([b"*OPC?"] * 20)
+    for at in range(0, len(message), 7):
+        last = END if at + 7 >= len(message) else 0
+        assert line.write(link, message[at : at + 7], last) == 0
+    assert line.read(link) == (0, 4, b";".join([b"1"] * 20) + b"\n")

@@ -1,0 +1,60 @@
+"""`meter simulate`: be a simulated meter."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from power.meter import SIMULATED
+
+MODELS = ("WT310", "WT310E", "WT310EH", "WT332E", "WT333E")
+
+
+@click.command(short_help="Be a simulated meter.")
+@click.option("--port", default=0, show_default="any free", type=click.IntRange(0, 65535), help="TCP port.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--load", default="constant:36W", show_default=True, help="What to measure.")
+@click.option(
+    "--model",
+    default=MODELS[0],
+    show_default=True,
+    type=click.Choice(MODELS, case_sensitive=False),
+    help="Which.",
+)
+@click.option("--serial", default=SIMULATED, show_default=True, help="Serial number in *IDN?.")
+@click.option(
+    "--control",
+    type=click.IntRange(0, 65535),
+    help="Take faults on this TCP port of 127.0.0.1, 0 for any free one; see `meter fault`.",
+)
+@click.option("--portmapper", is_flag=True, help="Answer on port 111 too, so that TCPIP::HOST::INSTR works.")
+@click.option("--parent", type=click.IntRange(1), help="End when this process ends.")
+@click.option("--commands", is_flag=True, help="Print the commands it knows, and do nothing else.")
+def simulate(
+    port: int,
+    host: str,
+    load: str,
+    model: str,
+    serial: str,
+    control: int | None,
+    portmapper: bool,
+    parent: int | None,
+    commands: bool,
+) -> None:
+    """Be a meter of the WT300 family behind VXI-11; prints its VISA address and serves until SIGTERM or Ctrl-C.
+
+    With --control, a second line `control HOST:PORT` follows.
+
+    Loads: constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W.
+    """
+    if commands:
+        from power.simulator.manual import command_lines
+
+        click.echo("\n".join(command_lines()))
+        return
+    # Imported here: a simulator must start fast.
+    from power.simulator.process import Plan, serve
+
+    plan = Plan(host, port, load, serial, model, control, portmapper)
+    serve(plan, parent=parent, clock=time.monotonic, announce=click.echo)

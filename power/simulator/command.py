@@ -1,0 +1,143 @@
+"""One entry of the table of commands, and the shapes that most entries have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from power.simulator.refusals import RefusedError
+from power.simulator.state import MeterState
+from power.simulator.syntax import Pattern
+from power.simulator.values import boolean, choice, register, spelled
+
+Data = tuple[str, ...]
+Query = Callable[[MeterState, int | None, Data], str]
+Write = Callable[[MeterState, int | None, Data], None]
+
+
+@dataclass(frozen=True)
+class Command:
+    """One line of the table: its header, its data as manuals print them, a line of help, and what it does.
+
+    `locked` tells that the integrator must be reset before the meter takes it, `waits` that it may take its time.
+    """
+
+    pattern: Pattern
+    help: str
+    data: str = ""
+    query: Query | None = None
+    write: Write | None = None
+    locked: bool = False
+    waits: bool = False
+
+    @property
+    def is_setting(self) -> bool:
+        """Whether its answers carry a header when headers are on: common commands and mere queries do not."""
+        return self.query is not None and self.write is not None and not self.pattern.text.startswith("*")
+
+    @property
+    def forms(self) -> str:
+        """How it is written: as a query, with its data, or both."""
+        header = self.pattern.text
+        written = f"{header} {self.data}".strip()
+        if self.write is None:
+            return f"{header}? {self.data}".strip()
+        return written if self.query is None else f"{written}, {header}?"
+
+
+def only(data: Data) -> str:
+    """Return the one datum there must be; RefusedError 109 or 108."""
+    if not data:
+        raise RefusedError(109)
+    if len(data) > 1:
+        raise RefusedError(108)
+    return data[0]
+
+
+def query(pattern: str, answer: Callable[[MeterState], object], text: str, locked: bool = False) -> Command:
+    """Return a command that can only be asked, without data."""
+
+    def ask(meter: MeterState, _suffix: int | None, data: Data) -> str:
+        if data:
+            raise RefusedError(108)
+        return str(answer(meter))
+
+    return Command(Pattern(pattern), text, query=ask, locked=locked)
+
+
+def action(pattern: str, act: Callable[[MeterState], None], text: str) -> Command:
+    """Return a command that does something, without data."""
+
+    def write(meter: MeterState, _suffix: int | None, data: Data) -> None:
+        if data:
+            raise RefusedError(108)
+        act(meter)
+
+    return Command(Pattern(pattern), text, write=write)
+
+
+def setting(
+    pattern: str,
+    data: str,
+    get: Callable[[MeterState], str],
+    put: Callable[[MeterState, str], None],
+    text: str,
+    locked: bool = False,
+) -> Command:
+    """Return a setting with one datum."""
+    return Command(
+        Pattern(pattern),
+        text,
+        data,
+        lambda meter, _suffix, _data: get(meter),
+        lambda meter, _suffix, given: put(meter, only(given)),
+        locked,
+    )
+
+
+def word(
+    pattern: str,
+    words: Sequence[str],
+    get: Callable[[MeterState], str],
+    put: Callable[[MeterState, str], None],
+    text: str,
+    locked: bool = False,
+) -> Command:
+    """Return a setting that is one of a few words."""
+    return setting(
+        pattern,
+        "{" + "|".join(words) + "}",
+        lambda meter: spelled(get(meter), meter.settings.verbose),
+        lambda meter, given: put(meter, choice(given, words)),
+        text,
+        locked,
+    )
+
+
+def flag(
+    pattern: str,
+    get: Callable[[MeterState], bool],
+    put: Callable[[MeterState, bool], None],
+    text: str,
+    locked: bool = False,
+) -> Command:
+    """Return a setting that is on or off; it answers 1 or 0."""
+    return setting(
+        pattern,
+        "{ON|OFF}",
+        lambda meter: str(int(get(meter))),
+        lambda meter, given: put(meter, boolean(given)),
+        text,
+        locked,
+    )
+
+
+def mask(pattern: str, name: str, highest: int, text: str) -> Command:
+    """Return a setting that is a register of the status system."""
+    return setting(
+        pattern,
+        "<register>",
+        lambda meter: str(getattr(meter.status, name)),
+        lambda meter, given: setattr(meter.status, name, register(given, highest)),
+        text,
+    )

@@ -1,0 +1,263 @@
+"""The control socket of the simulated meter: what goes wrong with it, on demand.
+
+One command a line, one answer a line: `ok`, `ok TEXT` or `error SENTENCE`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from power.errors import MeterError
+from power.simulator.doors import Door
+from power.simulator.instrument import Instrument
+from power.simulator.loads import parse_load
+from power.simulator.refusals import RefusedError
+from power.simulator.values import spelled
+from power.simulator.vxi11 import Vxi11Server
+
+HOST: Final = "127.0.0.1"
+"""The only address it listens on, wherever the meter itself does: no other host may break this meter."""
+LONGEST_S: Final = 86400
+LONGEST_LINE: Final = 4096
+RESTARTS: Final = ("keep", "lose", "error")
+
+
+@dataclass(frozen=True)
+class Rig:
+    """A simulated meter with its server, and the clock that new loads measure with."""
+
+    instrument: Instrument
+    server: Vxi11Server
+    clock: Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Control:
+    """One command of the control socket: its word, its argument, a line of help, and what it does."""
+
+    word: str
+    argument: str
+    help: str
+    run: Callable[[Rig, str], str]
+
+
+def _number(text: str, unit: str, most: float) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= most:
+        raise MeterError("simulator-control", f"{text!r} is not a number of {unit} from 0 to {most:g}.")
+    return number
+
+
+def _seconds(text: str) -> float:
+    return _number(text, "seconds", LONGEST_S)
+
+
+def _needed(text: str, what: str) -> str:
+    if not text:
+        raise MeterError("simulator-control", f"It needs {what}.")
+    return text
+
+
+def _drop(rig: Rig, text: str) -> str:
+    rig.server.cut(_seconds(text or "0"))
+    return ""
+
+
+def _hang(rig: Rig, text: str) -> str:
+    rig.instrument.faults.hang(_seconds(text))
+    return ""
+
+
+def _slow(rig: Rig, text: str) -> str:
+    rig.instrument.faults.slow_s = _number(text, "milliseconds", LONGEST_S * 1000) / 1000
+    return ""
+
+
+def _wrong(rig: Rig, text: str) -> str:
+    rig.instrument.faults.wrong_answer = text
+    return ""
+
+
+def _lasting(name: str) -> Callable[[Rig, str], str]:
+    def run(rig: Rig, text: str) -> str:
+        seconds = _seconds(text)
+        with rig.instrument.state.changed:
+            rig.instrument.state.measuring.catch_up(exact=True)
+            setattr(rig.instrument.faults, name, rig.instrument.faults.until(seconds))
+        return ""
+
+    return run
+
+
+def _restart(rig: Rig, text: str) -> str:
+    after, _, away = text.partition(" ")
+    if after not in RESTARTS:
+        raise MeterError("simulator-control", f"restart takes one of {', '.join(RESTARTS)}, not {text!r}.")
+    seconds = _seconds(away or "0")
+    with rig.instrument.state.changed:
+        rig.instrument.state.restart(after)
+    rig.server.cut(seconds)
+    return ""
+
+
+def _busy(rig: Rig, text: str) -> str:
+    rig.instrument.faults.busy_after_start_s = _seconds(text)
+    return ""
+
+
+def _load(rig: Rig, text: str) -> str:
+    load = parse_load(_needed(text, "the specification of a load"), rig.clock)
+    with rig.instrument.state.changed:
+        rig.instrument.state.measuring.set_load(load)
+    return ""
+
+
+def _change_range(rig: Rig, _text: str) -> str:
+    with rig.instrument.state.changed:
+        rig.instrument.state.measuring.change_range()
+    return ""
+
+
+def _knob(rig: Rig, text: str) -> str:
+    try:
+        return rig.instrument.at_panel(_needed(text, "a program message")) or ""
+    except RefusedError as refusal:
+        raise MeterError("simulator-control", f"The meter refuses it: {refusal}.") from refusal
+
+
+def _heal(rig: Rig, _text: str) -> str:
+    rig.instrument.faults.heal()
+    rig.server.mend()
+    return ""
+
+
+def _state(rig: Rig, _text: str) -> str:
+    state = rig.instrument.state
+    with state.changed:
+        measuring = state.measuring
+        measuring.catch_up(exact=True)
+        sums, ranges, settings = measuring.integrator, measuring.ranges, state.settings
+        total = measuring.figures(state.model.elements[0] if len(state.model.elements) == 1 else None)
+        facts = {
+            "model": state.model.name,
+            "integrator": spelled(sums.state, verbose=True),
+            "true_energy_wh": sums.true_wh,
+            "energy_wh": (sums.plus_wh + sums.minus_wh) * len(measuring.wired),
+            "elapsed_s": sums.elapsed_s,
+            "power_w": total.power_w if math.isfinite(total.power_w) else None,
+            "updates": measuring.updates,
+            "settings": {
+                "voltage_range_v": ranges.voltage.value(),
+                "voltage_auto": ranges.voltage.auto,
+                "current_range_a": ranges.current.value(),
+                "current_auto": ranges.current.auto,
+                "crest_factor": ranges.crest_factor,
+                "update_interval_s": measuring.rate_s,
+                "integrator_timer_s": sums.timer_s,
+                "line_filter": settings.line_filter,
+                "frequency_filter": settings.frequency_filter,
+                "hold": settings.hold,
+                "header": settings.header,
+                "verbose": settings.verbose,
+                "remote": settings.remote,
+                "lockout": settings.lockout,
+                "items": settings.item_count,
+                **{key: spelled(value, verbose=True) for key, value in settings.words.items()},
+            },
+            "faults": rig.instrument.faults.active(),
+        }
+    return json.dumps(facts)
+
+
+def _help(_rig: Rig, _text: str) -> str:
+    return "; ".join(f"{control.word} {control.argument}".strip() for control in CONTROLS)
+
+
+CONTROLS: Final = (
+    Control("drop-link", "[SECONDS]", "Cuts every connection, and refuses new ones for so long.", _drop),
+    Control("hang", "SECONDS", "Takes connections and calls, but answers nothing for so long.", _hang),
+    Control("slow", "MS", "Delays every answer so many milliseconds, from now on.", _slow),
+    Control("wrong", "TEXT", "Gives TEXT as the next answer, whatever is asked.", _wrong),
+    Control(
+        "nan", "SECONDS", "Has no data for so long; the integrator goes on.", _lasting("no_data_until_s")
+    ),
+    Control(
+        "over-range",
+        "SECONDS",
+        "Says that it is over range for so long; the integrator goes on.",
+        _lasting("over_range_until_s"),
+    ),
+    Control(
+        "clip",
+        "SECONDS",
+        "Clips the current's peaks for so long: half the power is missed, in the integral too.",
+        _lasting("clip_until_s"),
+    ),
+    Control(
+        "restart",
+        "keep|lose|error [SECONDS]",
+        "Is switched off and on: the integrator goes on, is reset, or stands in state ERRor; links drop, for "
+        "so long.",
+        _restart,
+    ),
+    Control("busy-after-start", "SECONDS", "Loses every message for so long after each start.", _busy),
+    Control("load", "SPEC", "Has another load from now on.", _load),
+    Control("range-change", "", "Changes its current range by itself: to 1 A, and automatic.", _change_range),
+    Control("knob", "MESSAGE", "Does what the message says, as if someone had turned the knobs.", _knob),
+    Control("heal", "", "Ends every fault; what has happened stays.", _heal),
+    Control(
+        "state", "", "Answers one line of JSON: the true energy so far, integrator, settings, faults.", _state
+    ),
+    Control("help", "", "Answers the commands there are.", _help),
+)
+"""Every command of the control socket."""
+
+
+def obey(rig: Rig, line: str) -> str:
+    """Run one line and return its answer."""
+    word, _, text = line.strip().partition(" ")
+    for control in CONTROLS:
+        if control.word == word:
+            break
+    else:
+        return f"error There is no command {word!r}; there are {_help(rig, '')}."
+    text = text.strip()
+    if text and not control.argument:
+        return f"error {word} takes no argument, {text!r} was given."
+    try:
+        answer = control.run(rig, text)
+    except MeterError as error:
+        return f"error {' '.join(error.sentence.split())}"
+    return f"ok {answer}".strip()
+
+
+class ControlServer:
+    """Listens for commands, on this host only, from the moment it is built; OSError if the port cannot be had."""
+
+    def __init__(self, rig: Rig, port: int) -> None:
+        self._rig = rig
+        self._turn = threading.Lock()
+        self._door = Door(HOST, port, self._serve, "control")
+        self.address = f"{HOST}:{self._door.port}"
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._door.close()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError), connection.makefile("rwb") as stream:
+            while line := stream.readline(LONGEST_LINE):
+                with self._turn:
+                    answer = obey(self._rig, line.decode("utf-8", "replace"))
+                stream.write(answer.encode() + b"\n")
+                stream.flush()

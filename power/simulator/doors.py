@@ -1,0 +1,100 @@
+"""A TCP port that can be shut and opened again, as a cable is pulled and put back."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable
+
+
+class Door:
+    """Listens on a port from the moment it is built and serves every connection in a thread of its own.
+
+    Raises OSError if the port cannot be had; a port of 0 means any free one. `serve` gets a connection and
+    returns at its end; the door closes it.
+    """
+
+    def __init__(self, host: str, port: int, serve: Callable[[socket.socket], None], name: str) -> None:
+        self._serve = serve
+        self._name = name
+        self._guard = threading.Lock()
+        self._connections: set[socket.socket] = set()
+        self._listener: socket.socket | None = None
+        # Bound but never listening: while the door is shut the port refuses connections, and stays ours.
+        self._keeper = _bound(host, port)
+        self.host, self.port = self._keeper.getsockname()[:2]
+        try:
+            self.open()
+        except OSError:
+            self._keeper.close()
+            raise
+
+    def open(self) -> None:
+        """Listen again; nothing happens if it is open."""
+        with self._guard:
+            if self._listener is not None:
+                return
+            listener = _bound(self.host, self.port)
+            try:
+                listener.listen()
+            except OSError:
+                listener.close()
+                raise
+            self._listener = listener
+        threading.Thread(
+            target=self._accept, args=(listener,), name=f"{self._name}-accept", daemon=True
+        ).start()
+
+    def shut(self) -> None:
+        """Cut every connection and refuse new ones."""
+        with self._guard:
+            listener, self._listener = self._listener, None
+            connections = list(self._connections)
+        if listener is not None:
+            # accept() in another thread is not woken by close() alone
+            with contextlib.suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+        for connection in connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Shut it for good."""
+        self.shut()
+        self._keeper.close()
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return  # shut
+            threading.Thread(
+                target=self._receive, args=(connection, listener), name=self._name, daemon=True
+            ).start()
+
+    def _receive(self, connection: socket.socket, listener: socket.socket) -> None:
+        with connection:
+            with self._guard:
+                if self._listener is not listener:
+                    return  # shut meanwhile
+                self._connections.add(connection)
+            try:
+                self._serve(connection)
+            finally:
+                with self._guard:
+                    self._connections.discard(connection)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        # A simulator that was killed must find its port again at once.
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+    except OSError:
+        bound.close()
+        raise
+    return bound

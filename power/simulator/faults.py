@@ -1,0 +1,87 @@
+"""What is wrong with the simulated meter at the moment; told by the control socket, never by the meter itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+NEVER: Final = float("-inf")
+
+
+class Faults:
+    """Faults by the time until which they last. Those of the answers may be changed and waited for by any thread."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._closed = False
+        self.busy_after_start_s = 0.0
+        self.heal()
+
+    def heal(self) -> None:
+        """End every fault."""
+        with self._changed:
+            self.no_data_until_s = self.over_range_until_s = self.clip_until_s = NEVER
+            self.busy_after_start_s = 0.0
+            self._hung_until_s = NEVER
+            self.slow_s = 0.0
+            self.wrong_answer: str | None = None
+            self._changed.notify_all()
+
+    def until(self, seconds: float) -> float:
+        """Return the moment so many seconds from now."""
+        return self._clock() + seconds
+
+    def hang(self, seconds: float) -> None:
+        """Answer nothing for so long."""
+        with self._changed:
+            self._hung_until_s = self.until(seconds)
+
+    def is_hung(self) -> bool:
+        """Whether nothing is answered now."""
+        return self._clock() < self._hung_until_s
+
+    def wait_while_hung(self) -> None:
+        """Return when answers may be given again."""
+        if self._hung_until_s == NEVER:
+            return
+        with self._changed:
+            while not self._closed and (left_s := self._hung_until_s - self._clock()) > 0:
+                self._changed.wait(left_s)
+
+    def spoil(self, answer: str) -> str:
+        """Return an answer late, or another one in its place, as told."""
+        if self.slow_s:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or not self.slow_s, self.slow_s)
+        if self.wrong_answer is not None:
+            with self._changed:
+                answer, self.wrong_answer = self.wrong_answer or "", None
+        return answer
+
+    def close(self) -> None:
+        """Let go of whoever waits."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def active(self) -> dict[str, object]:
+        """Return the faults at work now, by the words that set them, with the seconds they still last."""
+        now_s = self._clock()
+        lasting = {
+            "nan": self.no_data_until_s,
+            "over-range": self.over_range_until_s,
+            "clip": self.clip_until_s,
+            "hang": self._hung_until_s,
+        }
+        found: dict[str, object] = {
+            word: round(until_s - now_s, 3) for word, until_s in lasting.items() if until_s > now_s
+        }
+        if self.slow_s:
+            found["slow"] = self.slow_s * 1000
+        if self.wrong_answer is not None:
+            found["wrong"] = self.wrong_answer
+        if self.busy_after_start_s:
+            found["busy-after-start"] = self.busy_after_start_s
+        return found

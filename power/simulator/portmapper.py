@@ -1,0 +1,127 @@
+"""A portmapper (RFC 1833, version 2) that knows one VXI-11 server, for addresses without a port."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import socket
+import threading
+from collections.abc import Mapping
+from typing import Final
+
+from power.errors import MeterError
+from power.simulator.doors import Door
+from power.simulator.xdr import (
+    MalformedError,
+    Reader,
+    Records,
+    accepted,
+    read_call,
+    rpc_mismatch,
+    uint,
+)
+
+PORT: Final = 111
+PROGRAM: Final = 100000
+VERSION: Final = 2
+TCP: Final = 6
+_GET_PORT: Final = 3
+_DUMP: Final = 4
+_LONGEST_DATAGRAM: Final = 9000
+
+
+class Portmapper:
+    """Answers on TCP and UDP which TCP port a program has, from the moment it is built.
+
+    `ports` are the ports by program number; every program has version 1. A port of 0 means any free one. Raises
+    MeterError `simulator-port` if the port cannot be had.
+    """
+
+    def __init__(self, ports: Mapping[int, int], host: str, port: int = PORT) -> None:
+        self._ports = dict(ports)
+        try:
+            self._door = Door(host, port, self._serve, "portmapper")
+            self.port = self._door.port
+            self._datagrams = _datagram_socket(host, self.port, self._door)
+        except OSError as error:
+            raise _unavailable(host, port, error) from error
+        self._thread = threading.Thread(target=self._serve_datagrams, name="portmapper-udp", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop answering."""
+        self._door.close()
+        # recvfrom() in another thread is not woken by close() alone
+        with contextlib.suppress(OSError):
+            self._datagrams.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._datagrams.close()
+
+    def _serve(self, connection: socket.socket) -> None:
+        records = Records(connection)
+        with contextlib.suppress(OSError, MalformedError):
+            while (record := records.receive()) is not None:
+                records.send(self._reply(record))
+
+    def _serve_datagrams(self) -> None:
+        while True:
+            try:
+                record, sender = self._datagrams.recvfrom(_LONGEST_DATAGRAM)
+                if not record:
+                    return  # closed; no call is empty
+                self._datagrams.sendto(self._reply(record), sender)
+            except MalformedError:
+                continue
+            except OSError:
+                return
+
+    def _reply(self, record: bytes) -> bytes:
+        reader = Reader(record)
+        call = read_call(reader)
+        if call.rpc_version != 2:
+            return rpc_mismatch(call)
+        if call.program != PROGRAM:
+            return accepted(call, 1)
+        if call.version != VERSION:
+            return accepted(call, 2, uint(VERSION, VERSION))
+        if call.procedure == 0:
+            return accepted(call, 0)
+        if call.procedure == _DUMP:
+            return accepted(call, 0, self._all())
+        if call.procedure != _GET_PORT:
+            return accepted(call, 3)
+        try:
+            program, _version, protocol, _port = (reader.uint() for _ in range(4))
+        except MalformedError:
+            return accepted(call, 4)
+        return accepted(call, 0, uint(self._ports.get(program, 0) if protocol == TCP else 0))
+
+    def _all(self) -> bytes:
+        return b"".join(uint(1, program, 1, TCP, port) for program, port in self._ports.items()) + uint(0)
+
+
+def _datagram_socket(host: str, port: int, door: Door) -> socket.socket:
+    datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        datagrams.bind((host, port))
+    except OSError:
+        datagrams.close()
+        door.close()
+        raise
+    return datagrams
+
+
+def _unavailable(host: str, port: int, error: OSError) -> MeterError:
+    if error.errno in (errno.EACCES, errno.EPERM):
+        why = "ports below 1024 are for root; run it as root, or"
+    elif error.errno == errno.EADDRINUSE:
+        why = "it is taken, probably by the portmapper of this machine (rpcbind); stop that, or"
+    else:
+        why = f"{error.strerror}; choose another host, or"
+    return MeterError(
+        "simulator-port",
+        f"The portmapper cannot listen on {host} port {port}: {why} leave --portmapper out and use the address "
+        "with its port, TCPIP::HOST,PORT::INSTR.",
+        host=host,
+        port=port,
+    )

@@ -1,74 +1,97 @@
-"""Meters and readings as facts for machines and as lines for people."""
+"""Readings and figures as facts for machines and as lines for people."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from power.meter import Identity, Reading, Status
+from power.energy import Check
+from power.meter import Identity, Reading
 
 
 def reading_facts(reading: Reading) -> dict[str, object]:
     """Return a reading ready for JSON: no data is null, over range the word "over-range"."""
-    facts: dict[str, object] = {name: _json_ready(value) for name, value in asdict(reading).items()}
+    facts: dict[str, object] = {name: json_ready(value) for name, value in asdict(reading).items()}
     return {**facts, "utc": reading.utc.isoformat(), "state": reading.state.value}
 
 
 def reading_line(reading: Reading) -> str:
     """Return a reading as one line."""
-    flags = [
-        word
-        for word, is_set in (
-            ("over range", reading.over_range),
-            ("voltage peak over", reading.voltage_peak_over),
-            ("current peak over", reading.current_peak_over),
-        )
-        if is_set
-    ]
+    flags = flag_words(reading)
     return (
         f"{reading.utc:%H:%M:%S.%f} {reading.voltage_v:9.3f} V {reading.current_a:9.5f} A "
         f"{reading.power_w:9.4f} W {reading.energy_wh:11.6g} Wh {reading.integrator_s:6.0f} s "
-        f"{reading.state.value}" + (f"  {', '.join(flags)}" if flags else "")
+        f"{reading.state.value}" + (f"  {flags}" if flags else "")
     )
 
 
-def probe_facts(identity: Identity, status: Status, reading: Reading) -> dict[str, object]:
-    """Return what a probe found, ready for JSON."""
-    return {
-        "identity": asdict(identity),
-        "settings": {
-            "voltage_range_v": status.voltage_range_v,
-            "voltage_auto": status.voltage_auto,
-            "current_range_a": status.current_range_a,
-            "current_auto": status.current_auto,
-            "crest_factor": status.crest_factor,
-            "update_interval_s": status.update_interval_s,
-            "mode": status.mode,
-        },
-        "integrator": status.state.value,
-        "reading": reading_facts(reading),
-        "errors": list(status.errors),
-    }
+def flag_words(reading: Reading) -> str:
+    """Return what the flags of a reading tell; empty if none is set."""
+    flags = (
+        ("over range", reading.over_range),
+        ("voltage peak over", reading.voltage_peak_over),
+        ("current peak over", reading.current_peak_over),
+    )
+    return ", ".join(word for word, is_set in flags if is_set)
 
 
-def probe_lines(facts: dict[str, object]) -> list[str]:
-    """Return the facts of a probe, one line each."""
-    lines: list[str] = []
-    for name, value in facts.items():
-        if isinstance(value, dict):
-            lines += [f"{f'{name} {key}':32} {_shown(item)}" for key, item in value.items()]
-        else:
-            lines.append(f"{name:32} {_shown(value)}")
-    return lines
+def identity_facts(identity: Identity) -> dict[str, object]:
+    """Return who a meter is, and whether a contest may count with it."""
+    return {**asdict(identity), "official": identity.official}
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, list):
-        return "; ".join(map(str, value)) or "none"
-    return "no data" if value is None else str(value)
+def standing(official: bool) -> str:
+    """Return whether a contest may count with a meter, in words."""
+    return "official" if official else "NOT OFFICIAL: simulated, or for rehearsing at home"
 
 
-def _json_ready(value: object) -> object:
+def check_facts(check: Check) -> dict[str, object]:
+    """Return a check ready for JSON."""
+    return asdict(check)
+
+
+def accuracy_facts(power_w: float, relative: float | None) -> dict[str, object]:
+    """Return the limit of error at a power, in percent and in watts; null where it is not known."""
+    if relative is None:
+        return {"percent": None, "watts": None}
+    return {"percent": 100.0 * relative, "watts": abs(power_w) * relative}
+
+
+def accuracy_words(relative: float | None, value: float, unit: str) -> str:
+    """Return the limit of error in words."""
+    if relative is None:
+        return "unknown"
+    return f"+-{100.0 * relative:.3g} % (+-{abs(value) * relative:.3g} {unit})"
+
+
+def figure(value: object, unit: str = "", digits: int = 6) -> str:
+    """Return a number with its unit; "no data" for none."""
+    shown = json_ready(value)
+    if shown is None:
+        return "no data"
+    if isinstance(shown, float):
+        return f"{shown:.{digits}g} {unit}".rstrip()
+    return "over range" if shown == "over-range" else f"{shown} {unit}".rstrip()
+
+
+def offered(values: Sequence[float], unit: str) -> str:
+    """Return the choices of a setting as one line."""
+    return f"{', '.join(f'{value:g}' for value in values)} {unit}"
+
+
+def plain(value: float | None) -> float | None:
+    """Return a range without the last digits that computing it has left: 0.05 for 0.05000000000000001."""
+    return None if value is None else float(f"{value:.9g}")
+
+
+def lines(rows: Mapping[str, str]) -> list[str]:
+    """Return named values as lines, the names in a column of their own."""
+    return [f"{name:16} {value}" for name, value in rows.items()]
+
+
+def json_ready(value: object) -> object:
+    """Return a value for JSON: NaN is null, infinity the word "over-range"."""
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else "over-range"
     return value

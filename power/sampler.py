@@ -1,4 +1,4 @@
-"""The sampling thread: readings as the meter makes them, losses of the link, and the energy of record."""
+"""A meter through a run: armed, started, sampled, stopped for its energy of record, given back."""
 
 from __future__ import annotations
 
@@ -6,38 +6,35 @@ import logging
 import threading
 from collections.abc import Callable
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
-from power.addresses import MeterAddress
 from power.clocks import Clocks
 from power.errors import MeterError
+from power.idle import Idle, baseline, idle_readings
+from power.loan import Loan
 from power.meter import Identity, IntegratorState, Meter, Reading, Setup
+from power.sampling import PASSING, RETRY_S, LinkEvent, Sampling, Takers
+
+__all__ = ["Idle", "LinkEvent", "Sampler"]
 
 _log: Final = logging.getLogger(__name__)
 
-RETRY_S: Final = 0.25
-"""Pause between attempts to reach a lost meter."""
+Answer = TypeVar("Answer")
+
 FINAL_S: Final = 10.0
 """How long `stop` goes on trying to reach the meter for its energy."""
-JOIN_S: Final = 10.0
-POLLS_PER_UPDATE: Final = 10
-EXPECTED_PART: Final = 0.85
-"""Part of an update interval that surely passes before the next update: no need to ask earlier."""
-OVERDUE_UPDATES: Final = 1.5
-"""After so many intervals without news, a sample is recorded as it is: the meter may be on hold."""
-PASSING: Final = frozenset(
-    {"meter-lost", "meter-unreachable", "meter-timeout", "meter-locked", "meter-answer"}
-)
 
 
 class Sampler:
     """Owns the link to one meter from arming to the energy of record.
 
-    One lock lets one thread at a time talk to the meter. `on_reading` is called from the sampling thread,
-    outside that lock, once per update of the meter. If it raises, the exception is logged and kept in
-    `consumer_error`, and sampling goes on: the meter still integrates, and the missing readings show in the
-    check `reading-gaps`. It must not wait for a lock that the caller of `stop` holds, since `stop` waits for
-    it to return.
+    One lock lets one thread at a time talk to the meter, and one thread samples it, once per update.
+    `on_reading` and `on_link` are called in order from another thread, so that a slow one never costs a
+    reading: what it has not taken yet waits in memory. If one raises, that is logged and kept in
+    `consumer_error`, and the next one is called. Neither may wait for a lock that the caller of `stop` holds,
+    since `stop` waits until all is delivered, for ten seconds at most.
+
+    `changes` is what differed from the setup when `stop` read the meter. Every pause is `wait(event, seconds)`.
     """
 
     def __init__(
@@ -47,24 +44,47 @@ class Sampler:
         on_reading: Callable[[Reading], None],
         monotonic: Callable[[], float],
         utcnow: Callable[[], datetime],
+        *,
+        on_link: Callable[[LinkEvent], None] | None = None,
+        wait: Callable[[threading.Event, float], object] = threading.Event.wait,
     ) -> None:
         """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it can be none."""
-        self.last: Reading | None = None
-        self.identity: Identity | None = None
-        self.link_error: MeterError | None = None
-        self.losses = 0
-        self.consumer_error: Exception | None = None
-        self._place = MeterAddress(address)
+        self.changes: tuple[str, ...] = ()
         self._setup = setup
-        self._on_reading = on_reading
-        self._monotonic = monotonic
-        self._ending = threading.Event()
+        self._takers = Takers(on_reading, on_link)
+        self._wait = wait
         self._closing = threading.Event()
-        self._clocks = Clocks(monotonic, utcnow, self._closing.wait)
+        self._clocks = Clocks(monotonic, utcnow, self._pause)
+        self._loan = Loan(address, setup.element, self._clocks)
         self._link_lock = threading.RLock()
-        self._meter: Meter | None = None
-        self._thread: threading.Thread | None = None
+        self._sampling: Sampling | None = None
+        self._started = False
         self._final: Reading | None = None
+
+    @property
+    def identity(self) -> Identity | None:
+        """The meter that is armed, or was resumed."""
+        return self._loan.identity
+
+    @property
+    def last(self) -> Reading | None:
+        """The newest reading of this run; after `stop` the one of record."""
+        return self._final or (self._sampling.last if self._sampling is not None else None)
+
+    @property
+    def link_error(self) -> MeterError | None:
+        """What stands between the sampling thread and the meter now."""
+        return self._sampling.link_error if self._sampling is not None else None
+
+    @property
+    def losses(self) -> int:
+        """How often the link was lost in this run."""
+        return self._sampling.losses if self._sampling is not None else 0
+
+    @property
+    def consumer_error(self) -> Exception | None:
+        """What `on_reading` or `on_link` raised first in this run."""
+        return self._sampling.consumer_error if self._sampling is not None else None
 
     def arm(self, *, take_over: bool = False) -> Identity:
         """Open, identify, set up, and reset the integrator.
@@ -73,13 +93,31 @@ class Sampler:
         """
         with self._link_lock:
             self._require_idle()
-            self._drop()
-            self.identity = self._final = None
-            meter = self._connected()
+            self._give_back()
+            self._forget_run()
+            self._loan.forget()
+            meter = self._loan.meter()
             if take_over:
                 meter.stop()
-            meter.configure(self._setup)
+            self._loan.configure(self._setup)
             return meter.identity
+
+    def measure_idle(self, duration_s: float) -> Idle:
+        """Measure the mean power over at least `duration_s` seconds, after `arm` and before `start`.
+
+        Raises MeterError `meter-no-idle` if the readings tell none, `meter-busy` if the integrator runs.
+        """
+        with self._link_lock:
+            self._require_idle()
+            try:
+                meter = self._loan.meter()
+                if meter.state() is IntegratorState.START:
+                    raise _integrating(meter)
+                interval_s = self._setup.update_interval_s
+                return baseline(idle_readings(meter, duration_s, interval_s, self._pause_while_open))
+            except MeterError as error:
+                self._drop_if_passing(error)
+                raise
 
     def start(self) -> None:
         """Start the integrator, and sampling once the meter has said that it integrates."""
@@ -95,7 +133,8 @@ class Sampler:
         """
         with self._link_lock:
             self._require_idle()
-            identity = self._connected().identity
+            identity = self._loan.meter().identity
+            self._started = True
             self._begin()
             return identity
 
@@ -105,56 +144,52 @@ class Sampler:
         Goes on trying for ten seconds if the link is lost; then raises what stood in the way, and may be
         called again. Once it has succeeded it returns the same reading.
         """
-        self._end_sampling()
-        with self._link_lock:
-            if self._final is None:
-                self._final = self.last = self._read_final()
-            return self._final
+        if self._sampling is not None:
+            self._sampling.end()
+        try:
+            with self._link_lock:
+                if self._final is None:
+                    self._final = self._finish()
+                return self._final
+        finally:
+            if self._sampling is not None:
+                self._sampling.drain()
 
     def close(self) -> None:
-        """End sampling and close the link, and the simulator of `sim:`; the integrator is left as it is."""
-        self._closing.set()
-        self._end_sampling()
-        with self._link_lock:
-            self._drop()
-            self._place.close()
+        """End sampling and close the link, and the simulator of `sim:`.
 
-    def _require_idle(self) -> None:
+        A meter that this sampler armed gets its former settings back if it was not started, or if its energy of
+        record has been read; else it is left as it is, and its integrator too.
+        """
+        self._closing.set()
+        if self._sampling is not None:
+            self._sampling.close()
+        with self._link_lock:
+            self._give_back()
+            self._loan.close()
+
+    def _require_open(self) -> None:
         if self._closing.is_set():
             raise MeterError("meter-closed", "This sampler is closed; make a new one.")
-        if self._thread is not None and self._thread.is_alive():
+
+    def _require_idle(self) -> None:
+        self._require_open()
+        if self._sampling is not None and self._sampling.is_running():
             raise MeterError("meter-busy", "This sampler is sampling already; stop it first.")
-
-    def _connected(self) -> Meter:
-        if self._meter is not None:
-            return self._meter
-        meter = self._place.connect(self._clocks)
-        try:
-            if self.identity is not None and meter.identity != self.identity:
-                raise _other_meter(meter.identity, self.identity)  # noqa: TRY301  the link is closed below
-            meter.attach()
-        except BaseException:
-            meter.close()
-            raise
-        self._meter, self.identity = meter, meter.identity
-        return meter
-
-    def _drop(self) -> None:
-        meter, self._meter = self._meter, None
-        if meter is not None:
-            meter.close()
 
     def _start_integrator(self) -> None:
         try:
-            meter = self._connected()
+            meter = self._loan.meter()
             self._require_setup(meter)
+            self._started = True
             meter.start()
         except MeterError as error:
-            self._drop()
+            self._drop_if_passing(error)
             if error.code not in PASSING:
                 raise
             # The command may have arrived before the link broke: look before starting again.
-            meter = self._connected()
+            meter = self._loan.meter()
+            self._started = True
             if meter.state() is not IntegratorState.START:
                 meter.start()
 
@@ -167,86 +202,68 @@ class Sampler:
                 f"The meter {meter.identity} is not set up as it was armed: {'; '.join(changes)}. Arm it again.",
             )
 
+    def _forget_run(self) -> None:
+        if self._sampling is not None:
+            self._sampling.close()
+        self._sampling = self._final = None
+        self._started, self.changes = False, ()
+
     def _begin(self) -> None:
-        self._ending.clear()
+        if self._sampling is not None:
+            self._sampling.close()
         self._final = None
-        self._thread = threading.Thread(target=self._sample, name="sampler", daemon=True)
-        self._thread.start()
+        self._sampling = Sampling(
+            self._loan, self._link_lock, self._setup, self._takers, self._clocks, self._wait
+        )
 
-    def _end_sampling(self) -> None:
-        self._ending.set()
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(JOIN_S)
-
-    def _read_final(self) -> Reading:
-        deadline_s = self._monotonic() + FINAL_S
-        while True:
-            try:
-                meter = self._connected()
-                meter.stop()
-                return meter.read_final()
-            except MeterError as error:
-                self._drop()
-                if error.code not in PASSING or self._monotonic() >= deadline_s or self._closing.is_set():
-                    raise
-                self._closing.wait(RETRY_S)
-
-    def _sample(self) -> None:
-        interval_s = self._setup.update_interval_s
-        delivered_s = -interval_s
-        while not self._ending.is_set():
-            taken = self._try_to_read()
-            if taken is None:
-                self._ending.wait(RETRY_S)
-                continue
-            reading, is_new = taken
-            if is_new or reading.monotonic_s - delivered_s > OVERDUE_UPDATES * interval_s:
-                delivered_s = reading.monotonic_s
-                self._deliver(reading)
-                self._ending.wait(interval_s * EXPECTED_PART)
-            else:
-                self._ending.wait(interval_s / POLLS_PER_UPDATE)
-
-    def _try_to_read(self) -> tuple[Reading, bool] | None:
-        with self._link_lock:
-            try:
-                reopened = self._meter is None
-                meter = self._connected()
-                if reopened and self.link_error is not None:
-                    self._note_return(meter)
-                taken = meter.read_update()
-            except MeterError as error:
-                self._drop()
-                self._note_loss(error)
-                return None
-            self.link_error = None
-            return taken
-
-    def _note_loss(self, error: MeterError) -> None:
-        if self.link_error is None:
-            self.losses += 1
-            _log.warning("%s", error.sentence)
-        self.link_error = error
-
-    def _note_return(self, meter: Meter) -> None:
-        _log.warning("The meter %s is back.", meter.identity)
-        for change in meter.changes(self._setup):
-            _log.warning("After the loss of the link, the meter %s differs: %s.", meter.identity, change)
-
-    def _deliver(self, reading: Reading) -> None:
-        self.last = reading
+    def _finish(self) -> Reading:
+        deadline_s = self._clocks.monotonic() + FINAL_S
+        final = self._insist(_stopped, deadline_s)
         try:
-            self._on_reading(reading)
-        except Exception as error:  # noqa: BLE001  the consumer's code, whatever it raises
-            _log.exception("A reading could not be recorded; sampling goes on.")
-            self.consumer_error = self.consumer_error or error
+            self.changes = self._insist(lambda meter: meter.changes(self._setup), deadline_s)
+        except MeterError as error:
+            # The energy is read; that nobody knows how it was measured must not look as if all were well.
+            _log.warning("The meter's settings could not be read back: %s", error.sentence)
+            self.changes = (f"the settings could not be read back ({error.sentence})",)
+        if self._sampling is not None:
+            self._sampling.note_return(final, self.changes)
+        return final
+
+    def _insist(self, ask: Callable[[Meter], Answer], deadline_s: float) -> Answer:
+        while True:
+            self._require_open()
+            try:
+                return ask(self._loan.meter())
+            except MeterError as error:
+                self._loan.drop()
+                if error.code not in PASSING or self._clocks.monotonic() >= deadline_s:
+                    raise
+                self._pause(RETRY_S)
+
+    def _give_back(self) -> None:
+        if self._final is not None or not self._started:
+            self._loan.give_back()
+
+    def _drop_if_passing(self, error: MeterError) -> None:
+        if error.code in PASSING:
+            self._loan.drop()
+
+    def _pause(self, seconds: float) -> object:
+        return self._wait(self._closing, seconds)
+
+    def _pause_while_open(self, seconds: float) -> None:
+        self._pause(seconds)
+        self._require_open()
 
 
-def _other_meter(found: Identity, expected: Identity) -> MeterError:
+def _stopped(meter: Meter) -> Reading:
+    meter.stop()
+    return meter.read_final()
+
+
+def _integrating(meter: Meter) -> MeterError:
     return MeterError(
-        "meter-changed",
-        f"Another meter answers: {found}, not {expected}. Put the right one back.",
-        expected=str(expected),
-        found=str(found),
+        "meter-busy",
+        f"The meter {meter.identity.serial} is integrating; the idle power is measured before the start.",
+        serial=meter.identity.serial,
     )

@@ -188,7 +188,7 @@ PLAIN = Reading(
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def reading() -> Callable[..., Reading]:
     """Make a reading of 6 W; what differs is given by name."""
 

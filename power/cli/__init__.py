@@ -1,0 +1,5 @@
+"""The command `meter`."""
+
+from power.cli.main import main
+
+__all__ = ["main"]

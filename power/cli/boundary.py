@@ -1,0 +1,75 @@
+"""The error boundary of the command line: a failure is one sentence on stderr and exit code 1."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from power.errors import MeterError
+
+
+class StatedFailure(click.ClickException):
+    """A failure on the command line: one line on stderr, exit code 1."""
+
+    def show(self, file: Any = None) -> None:
+        """Print the line, if there is anyone to read it."""
+        tell(f"meter: {self.message}")
+
+
+class Boundary(click.Group):
+    """Turns the project's and the system's failures into their sentence; all else is a defect and keeps its trace."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except MeterError as error:
+            raise StatedFailure(error.sentence) from error
+        except BrokenPipeError:
+            # The reader of our output went away (`| head`); nothing is left to say to it.
+            _abandon_stdout()
+            ctx.exit(1)
+        except OSError as error:
+            # Rights, a full disk, a missing folder: the system's words and the file are the whole story.
+            _abandon_stdout()
+            place = f"{error.filename}: " if error.filename else ""
+            raise StatedFailure(f"{place}{error.strerror or error}.") from error
+
+
+def tell(sentence: str) -> None:
+    """Print one line on stderr; a stderr that takes nothing is no reason to fail."""
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(" ".join(sentence.split()), err=True)
+
+
+class _Told(logging.Handler):
+    """A log whose lines are for the person at the terminal."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print the line, without the trace behind it."""
+        tell(f"meter: {record.getMessage()}")
+
+
+@contextlib.contextmanager
+def warnings_told() -> Iterator[None]:
+    """Print what is logged of a lost link or of settings not put back as one line each on stderr."""
+    log, handler = logging.getLogger("power"), _Told(logging.WARNING)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+
+
+def _abandon_stdout() -> None:
+    # What a full or closed stdout did not take is written again at exit, and fails again.
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        descriptor = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(descriptor, sys.stdout.fileno())
+        os.close(descriptor)

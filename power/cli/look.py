@@ -1,0 +1,52 @@
+"""`meter probe`: look at a meter and leave it as it is."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from power.cli.clocks import real_clocks
+from power.cli.options import address_argument, element_option, json_option
+
+if TYPE_CHECKING:
+    from power.clocks import Clocks
+    from power.meter import Meter, Reading
+
+LONGEST_WAIT_S: Final = 3.0
+POLL_S: Final = 0.05
+
+
+@click.command(short_help="Show who answers, and how it measures.")
+@address_argument
+@element_option
+@json_option
+def probe(address: str, element: str, as_json: bool) -> None:
+    """Show who answers at ADDRESS, and how it measures.
+
+    Identity, settings and what they can be, integrator, a reading, how accurate it is, and the errors the meter has
+    queued, which are thereby read and gone. No setting of the measurement is changed.
+    """
+    # Imported here: `meter simulate` must start fast.
+    from power.addresses import open_meter
+    from power.probing import Probe, probe_facts, probe_lines
+
+    clocks = real_clocks()
+    with open_meter(address, clocks) as meter:
+        meter.attach(element)
+        status = meter.status()
+        reading = _measured(meter, clocks, 2.0 * status.update_interval_s)
+        found = Probe(meter.identity, status, meter.choices(), meter.peaks(), reading, element)
+    click.echo(json.dumps(probe_facts(found), indent=2) if as_json else "\n".join(probe_lines(found)))
+
+
+def _measured(meter: Meter, clocks: Clocks, longest_s: float) -> Reading:
+    """Read; a meter that was just switched on, or simulated on the spot, has no data before its first update."""
+    deadline_s = clocks.monotonic() + min(longest_s, LONGEST_WAIT_S)
+    reading = meter.read()
+    while math.isnan(reading.power_w) and clocks.monotonic() < deadline_s:
+        clocks.pause(POLL_S)
+        reading = meter.read()
+    return reading

@@ -1,0 +1,103 @@
+"""Arguments and options that commands share."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+from power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
+
+LONGEST_S: Final = 36_000_000.0
+"""The longest time that the meter's integrator can be set to run."""
+
+
+class Figure(click.FloatRange):
+    """A finite number above zero, or from `least` up; NaN and infinity are usage errors."""
+
+    def __init__(self, unit: str, *, least: float | None = None, most: float | None = None) -> None:
+        super().__init__(min=least or 0.0, min_open=least is None, max=most)
+        self.name = unit
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a number that can be measured with.", param, ctx)
+        return number
+
+
+DURATION: Final = Figure("S", most=LONGEST_S)
+address_argument: Final = click.argument("address")
+json_option: Final = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
+element_option: Final = click.option(
+    "--element",
+    type=click.Choice(ELEMENTS),
+    default="1",
+    show_default=True,
+    help="Input element, or the sum of all (WT332E, WT333E).",
+)
+_SETUP: Final = (
+    click.option("--voltage-range", type=Figure("V"), help="Fixed voltage range in volts; else automatic."),
+    click.option("--current-range", type=Figure("A"), help="Fixed current range in amperes; else automatic."),
+    click.option(
+        "--update",
+        type=Figure("S"),
+        default=0.25,
+        show_default=True,
+        help="Update interval in seconds: 0.1, 0.25, 0.5, 1, 2, 5.",
+    ),
+    click.option(
+        "--mode",
+        type=click.Choice(MODES),
+        default="rms",
+        show_default=True,
+        help="How voltage and current are averaged; dc for a supply of direct current.",
+    ),
+    click.option(
+        "--crest-factor",
+        type=click.Choice([str(factor) for factor in CREST_FACTORS]),
+        default="3",
+        show_default=True,
+        help="Peak over range that is still measured; 6 halves the ranges.",
+    ),
+    click.option(
+        "--line-filter", is_flag=True, help="Filter the measured signal; for noise, changes readings."
+    ),
+    click.option("--frequency-filter", is_flag=True, help="Filter only the finding of zero crossings."),
+    click.option(
+        "--sync",
+        type=click.Choice(SYNCHRONIZE),
+        default="voltage",
+        show_default=True,
+        help="Signal whose zero crossings bound a period.",
+    ),
+    element_option,
+)
+
+
+def setup_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of how to measure, as one argument `setup` without a timer."""
+
+    @functools.wraps(command)
+    def with_setup(*arguments: Any, **given: Any) -> None:
+        setup = Setup(
+            voltage_range_v=given.pop("voltage_range"),
+            current_range_a=given.pop("current_range"),
+            update_interval_s=given.pop("update"),
+            integrator_timer_s=0,
+            mode=given.pop("mode"),
+            crest_factor=int(given.pop("crest_factor")),
+            line_filter=given.pop("line_filter"),
+            frequency_filter=given.pop("frequency_filter"),
+            synchronize=given.pop("sync"),
+            element=given.pop("element"),
+        )
+        command(*arguments, setup=setup, **given)
+
+    for option in reversed(_SETUP):
+        with_setup = option(with_setup)
+    return with_setup

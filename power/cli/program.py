@@ -1,0 +1,118 @@
+"""How long to measure: for a time, while a program runs, or until Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import Final
+
+import click
+
+from power.errors import MeterError
+
+PATIENCE_S: Final = 5.0
+"""How long a program may take to end by itself after Ctrl-C, and then after being told to."""
+_ENDINGS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Course:
+    """Owns the course of a measurement: the program it waits for, and how it ended.
+
+    `exit_code` is that of the program, 128 + N if signal N killed it, as in a shell; 0 without a program.
+    """
+
+    def __init__(
+        self, duration_s: float | None, command: Sequence[str], monotonic: Callable[[], float]
+    ) -> None:
+        """A usage error for two ends; MeterError `program-missing` for a program that is not there."""
+        if command and duration_s is not None:
+            raise click.UsageError("Give either --duration or a COMMAND, not both.")
+        if command and shutil.which(command[0]) is None:
+            raise _missing(command[0], "There is no program {!r} that could be run and measured.")
+        self.duration_s = duration_s
+        self.exit_code = 0
+        self._command = tuple(command)
+        self._monotonic = monotonic
+        self._interrupted = False
+        self._ended = threading.Event()
+        self._deadline_s = threading.TIMEOUT_MAX
+
+    @contextlib.contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Let Ctrl-C, SIGTERM and SIGHUP end the waiting only.
+
+        A question to a meter that is cut off half-way leaves the link out of step; what must come after the waiting,
+        the energy and the former settings, would then not come.
+        """
+        former = {number: signal.signal(number, self._interrupt) for number in _ENDINGS}
+        try:
+            yield
+        finally:
+            for number, before in former.items():
+                signal.signal(number, before)
+
+    def require_going_on(self) -> None:
+        """Raise KeyboardInterrupt if the waiting was ended; for the places where that does no harm."""
+        if self._interrupted:
+            raise KeyboardInterrupt
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Let the time or the program run; at the end the program has ended, by itself or because it was told to."""
+        if self.duration_s is not None:
+            self._deadline_s = self._monotonic() + self.duration_s
+        if not self._command:
+            yield
+            return
+        with _started(self._command) as program:
+            # The end of the program is noticed at once: whatever comes after it is measured too.
+            watcher = threading.Thread(target=self._watch, args=(program,), daemon=True)
+            watcher.start()
+            try:
+                yield
+            finally:
+                # At a terminal the program has had a Ctrl-C of its own, and may need a while.
+                _end(program, watcher, patience_s=PATIENCE_S if self._interrupted else 0.0)
+        self.exit_code = 128 - program.returncode if program.returncode < 0 else program.returncode
+
+    def wait(self, longest_s: float | None = None) -> bool:
+        """Wait for the end of the time or of the program, or for Ctrl-C; return whether it has come."""
+        left_s = max(self._deadline_s - self._monotonic(), 0.0)
+        pause_s = left_s if longest_s is None else min(left_s, longest_s)
+        return self._ended.wait(min(pause_s, threading.TIMEOUT_MAX)) or self._monotonic() >= self._deadline_s
+
+    def _watch(self, program: subprocess.Popen[bytes]) -> None:
+        program.wait()
+        self._ended.set()
+
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        self._interrupted = True
+        self._ended.set()
+
+
+@contextlib.contextmanager
+def _started(command: tuple[str, ...]) -> Iterator[subprocess.Popen[bytes]]:
+    try:
+        program = subprocess.Popen(command)  # noqa: S603  the user's own command, without a shell
+    except OSError as error:
+        raise _missing(command[0], f"The program {{!r}} cannot be run: {error.strerror}.") from error
+    with program:
+        yield program
+
+
+def _end(program: subprocess.Popen[bytes], watcher: threading.Thread, *, patience_s: float) -> None:
+    watcher.join(patience_s)
+    for act in (program.terminate, program.kill):
+        if not watcher.is_alive():
+            return
+        act()
+        watcher.join(PATIENCE_S)
+
+
+def _missing(name: str, sentence: str) -> MeterError:
+    return MeterError("program-missing", sentence.format(name), program=name)

@@ -1,0 +1,183 @@
+"""The course of one recording: arm, wait, stop, restore."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from power.addresses import open_meter
+from power.cli.boundary import warnings_told
+from power.cli.clocks import real_clocks
+from power.cli.logbook import Logbook
+from power.cli.program import Course
+from power.energy import Measurement
+from power.errors import MeterError
+from power.meter import Identity, Reading, Setup
+from power.recorded import Recorded
+from power.recording import convert_2015
+from power.report import figure
+from power.sampler import Idle, LinkEvent, Sampler
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be recorded, and how."""
+
+    address: str
+    setup: Setup
+    output: Path
+    force: bool
+    idle_s: float | None
+    zero: bool
+    take_over: bool
+
+
+def recorded(order: Order, course: Course) -> tuple[Recorded, str | None]:
+    """Record, and return what came of it, with one sentence if the file or the energy is not whole."""
+    logbook = Logbook(order.output, force=order.force)
+    run = _Run(order, course, logbook)
+    with warnings_told(), course.interruptible():
+        found = run.recorded()
+    return found, _problem(found, logbook)
+
+
+def converted(source: Path, target: Path, *, force: bool, as_json: bool) -> str:
+    """Convert a recording of the 2015 driver; return what to say about it."""
+    readings = convert_2015(source)
+    logbook = Logbook(target, force=force)
+    with logbook.opened():
+        for reading in readings:
+            logbook.take(reading)
+    if logbook.error is not None:
+        raise logbook.error
+    last = readings[-1]
+    if as_json:
+        return json.dumps({"file": str(target), "readings": len(readings), "energy_wh": last.energy_wh})
+    return f"{len(readings)} readings, {figure(last.energy_wh, 'Wh')} in {figure(last.integrator_s, 's')}, in {target}."
+
+
+class _Run:
+    """Owns one sampler from arming to the restored meter."""
+
+    def __init__(self, order: Order, course: Course, logbook: Logbook) -> None:
+        self._order = order
+        self._course = course
+        self._logbook = logbook
+        self._clocks = real_clocks()
+        self._events: list[LinkEvent] = []
+        self._in_idle = False
+        timer_s = 0 if course.duration_s is None else math.ceil(course.duration_s)
+        # The timer ends the integral on the meter's own clock, also if this program dies.
+        self._setup = replace(order.setup, integrator_timer_s=timer_s)
+        self._sampler = Sampler(
+            order.address,
+            self._setup,
+            logbook.take,
+            self._clocks.monotonic,
+            self._clocks.utcnow,
+            on_link=self._events.append,
+            wait=self._wait,
+        )
+
+    def recorded(self) -> Recorded:
+        """Record from arming to the restored meter."""
+        try:
+            with self._told_to_take_over():
+                if self._order.zero:
+                    self._zero()
+                identity = self._sampler.arm(take_over=self._order.take_over)
+            idle = self._idle()
+            self._course.require_going_on()
+            with self._logbook.opened():
+                measured = self._measured(identity)
+        finally:
+            self._sampler.close()
+        return Recorded(
+            identity,
+            measured,
+            tuple(self._logbook.readings),
+            idle,
+            tuple(self._events),
+            str(self._logbook.path),
+        )
+
+    def _zero(self) -> None:
+        with open_meter(self._order.address, self._clocks) as meter:
+            if self._order.take_over:
+                meter.stop()
+            try:
+                meter.configure(self._setup)  # a meter that still holds an energy does not compensate
+                meter.zero()
+            finally:
+                meter.restore()
+
+    @contextlib.contextmanager
+    def _told_to_take_over(self) -> Iterator[None]:
+        try:
+            yield
+        except MeterError as error:
+            if error.code != "meter-busy" or self._order.take_over:
+                raise
+            raise MeterError(
+                error.code, f"{error.sentence} Or add --take-over: the energy it has so far is then lost."
+            ) from error
+
+    def _idle(self) -> Idle | None:
+        if self._order.idle_s is None:
+            return None
+        self._in_idle = True
+        try:
+            return self._sampler.measure_idle(self._order.idle_s)
+        finally:
+            self._in_idle = False
+
+    def _wait(self, event: threading.Event, seconds: float) -> None:
+        event.wait(seconds)
+        # The measurement of the idle power may end in its middle; what restores the meter may not.
+        if self._in_idle:
+            self._course.require_going_on()
+
+    def _measured(self, identity: Identity) -> Measurement:
+        self._sampler.start()
+        start_s = self._clocks.monotonic()
+        try:
+            with self._course.running():
+                self._course.wait()
+        finally:
+            end_s = self._clocks.monotonic()
+            final = self._stopped()
+        self._logbook.take(final)
+        return Measurement(
+            integrator_wh=final.energy_wh,
+            integrator_s=final.integrator_s,
+            start_s=start_s,
+            end_s=end_s,
+            setup=self._setup,
+            model=identity.model,
+            official=identity.official,
+            changes=self._sampler.changes,
+        )
+
+    def _stopped(self) -> Reading:
+        try:
+            return self._sampler.stop()
+        except MeterError as error:
+            raise MeterError(
+                error.code,
+                f"{error.sentence} The energy could not be read: the meter keeps it until it is reset, see `meter "
+                f"probe`; {len(self._logbook.readings)} readings are in {self._logbook.path}.",
+                **error.facts,
+            ) from error
+
+
+def _problem(found: Recorded, logbook: Logbook) -> str | None:
+    if not math.isfinite(found.energy_wh):
+        return f"The meter {found.identity} gave no energy."
+    if logbook.error is not None:
+        return f"{logbook.path} is not whole: {logbook.error.strerror or logbook.error}."
+    return None

@@ -1,0 +1,109 @@
+"""`meter watch`: follow a meter's readings and leave it as it is."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from power.cli.boundary import tell
+from power.cli.clocks import real_clocks
+from power.cli.options import address_argument, element_option
+from power.errors import MeterError
+
+if TYPE_CHECKING:
+    from power.addresses import MeterAddress
+    from power.meter import Identity, Meter, Reading
+
+RETRY_S: Final = 0.5
+POLLS_PER_UPDATE: Final = 10
+Show = Callable[["Reading"], None]
+
+
+@click.command(short_help="Show every update of a meter.")
+@address_argument
+@click.option("--count", type=click.IntRange(1), help="End after so many readings; without it, with Ctrl-C.")
+@element_option
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per reading and line.")
+def watch(address: str, count: int | None, element: str, as_json: bool) -> None:
+    """Show every update of the meter at ADDRESS, leaving its settings and its integrator alone.
+
+    On a terminal it is a table with the power of the last minute, else a line for each reading. A lost link is told on
+    stderr, and tried again until it is back. Ctrl-C ends it.
+    """
+    from power.addresses import MeterAddress
+
+    place = MeterAddress(address)
+    with contextlib.closing(place), contextlib.suppress(KeyboardInterrupt), _shown(address, as_json) as show:
+        for number, reading in enumerate(_readings(place, element), start=1):
+            show(reading)
+            if number == count:
+                return
+
+
+@contextlib.contextmanager
+def _shown(address: str, as_json: bool) -> Iterator[Show]:
+    from power.report import reading_facts, reading_line
+
+    if as_json:
+        yield lambda reading: click.echo(json.dumps(reading_facts(reading)))
+    elif sys.stdout is not None and sys.stdout.isatty():
+        from power.cli.live import live_table
+
+        with live_table(address) as show:
+            yield show
+    else:
+        yield lambda reading: click.echo(reading_line(reading))
+
+
+def _readings(place: MeterAddress, element: str) -> Iterator[Reading]:
+    """Give a reading for each update, for ever; only a meter that is not there at first, or another one, ends it."""
+    identity: Identity | None = None
+    while True:
+        with contextlib.closing(_opened(place, element, identity)) as meter:
+            if identity is not None:
+                tell(f"meter: The meter {meter.identity} is back.")
+            identity = meter.identity
+            try:
+                yield from _updates(meter)
+            except MeterError as error:
+                tell(f"meter: {error.sentence} Trying again; Ctrl-C ends.")
+        time.sleep(RETRY_S)
+
+
+def _opened(place: MeterAddress, element: str, identity: Identity | None) -> Meter:
+    while True:
+        try:
+            meter = place.connect(real_clocks())
+            _prepare(meter, element, identity)
+        except MeterError as error:
+            if identity is None or error.code == "meter-changed":
+                raise
+            time.sleep(RETRY_S)
+        else:
+            return meter
+
+
+def _prepare(meter: Meter, element: str, identity: Identity | None) -> None:
+    try:
+        if identity is not None and meter.identity != identity:
+            raise MeterError("meter-changed", f"Another meter answers: {meter.identity}, not {identity}.")  # noqa: TRY301
+        meter.attach(element)
+    except BaseException:
+        meter.close()
+        raise
+
+
+def _updates(meter: Meter) -> Iterator[Reading]:
+    pause_s = meter.status().update_interval_s / POLLS_PER_UPDATE
+    while True:
+        reading, is_new = meter.read_update()
+        if is_new:
+            yield reading
+        else:
+            time.sleep(pause_s)

@@ -1,0 +1,64 @@
+"""Checks of what is missing among the readings: pauses, and readings without data. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement
+from power.meter import Reading
+
+SHORTEST_GAP_S: Final = 2.0
+"""A pause between readings that is never called a gap."""
+
+
+def gaps_s(inside: Sequence[Reading], measured: Measurement) -> list[float]:
+    """Return the lengths of the pauses that are gaps, the edges of the window included."""
+    times = [measured.start_s, *sorted(reading.monotonic_s for reading in inside), measured.end_s]
+    limit_s = _longest_pause_s(measured)
+    return [later - earlier for earlier, later in pairwise(times) if later - earlier > limit_s]
+
+
+def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
+    """`reading-gaps`: no pause longer than three updates, and longer than two seconds."""
+    limit_s = _longest_pause_s(measured)
+    found_s = gaps_s(inside, measured)
+    longest_s = max(found_s, default=0.0)
+    sentence = (
+        f"Gaps in the readings: {len(found_s)}, {sum(found_s):.1f} s in all, the longest {longest_s:.1f} s."
+        if found_s
+        else f"No pause between readings is longer than {limit_s:.3g} s."
+    )
+    figures: dict[str, float | int | None] = {
+        "gaps": len(found_s),
+        "longest_s": longest_s,
+        "limit_s": limit_s,
+    }
+    return Check("reading-gaps", not found_s, "warning", sentence, figures)
+
+
+def no_data(inside: Sequence[Reading], measured: Measurement) -> Check:
+    """`no-data`: every reading carries data, once the meter has had time to measure."""
+    # Just after the start the meter has not measured yet; that is how it should be.
+    settled_s = measured.start_s + max(2.0 * measured.setup.update_interval_s, TIME_RESOLUTION_S)
+    empty = [r for r in inside if math.isnan(r.power_w) and r.monotonic_s > settled_s]
+    finite = sum(math.isfinite(reading.power_w) for reading in inside)
+    if not finite:
+        sentence = f"None of {len(inside)} readings carries a power; the energy cannot be cross-checked."
+    elif empty:
+        sentence = f"{len(empty)} of {len(inside)} readings carry no data."
+    else:
+        sentence = f"All of {len(inside)} readings carry data, once the meter had measured."
+    return Check(
+        "no-data",
+        bool(finite) and not empty,
+        "warning" if finite else "error",
+        sentence,
+        {"empty": len(empty), "finite": finite, "readings": len(inside)},
+    )
+
+
+def _longest_pause_s(measured: Measurement) -> float:
+    return max(3.0 * measured.setup.update_interval_s, SHORTEST_GAP_S)

@@ -1,0 +1,54 @@
+"""What the checks of a run's energy start from, and what each of them says. Pure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from power.meter import Setup
+
+Severity = Literal["error", "warning"]
+
+TIME_RESOLUTION_S: Final = 1.0
+"""TIME is reported in whole seconds."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison: whether it held, how bad it is if not, and the figures it rests on."""
+
+    code: str
+    ok: bool
+    severity: Severity
+    sentence: str
+    figures: dict[str, float | int | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a run's energy rests on, beside its readings.
+
+    `integrator_wh` and `integrator_s` are the meter's final values; `start_s` and `end_s` are the window on the clock
+    of the readings' `monotonic_s`; `model` is the meter's ("WT310E"), `official` whether a contest may count with it;
+    `changes` is what differed from `setup` at the end, one phrase each.
+    """
+
+    integrator_wh: float
+    integrator_s: float
+    start_s: float
+    end_s: float
+    setup: Setup
+    model: str
+    official: bool = True
+    changes: tuple[str, ...] = ()
+
+    @property
+    def elapsed_s(self) -> float:
+        """How long the window lasted."""
+        return self.end_s - self.start_s
+
+
+def json_ready(value: float | None) -> float | None:
+    """Return a figure as JSON can hold it: None for NaN and infinity."""
+    return value if value is not None and math.isfinite(value) else None

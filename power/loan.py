@@ -1,0 +1,92 @@
+"""A meter on loan: its link, opened when it is needed, and its former settings, given back at the end."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from power.addresses import MeterAddress
+from power.clocks import Clocks
+from power.errors import MeterError
+from power.meter import Identity, IntegratorState, Meter, Setup
+
+_log: Final = logging.getLogger(__name__)
+
+
+class Loan:
+    """Owns the link to one meter: another one at the same address is refused. For one thread at a time."""
+
+    def __init__(self, address: str, element: str, clocks: Clocks) -> None:
+        """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it can be none."""
+        self.identity: Identity | None = None
+        self._place = MeterAddress(address)
+        self._element = element
+        self._clocks = clocks
+        self._meter: Meter | None = None
+        self._configured = False
+
+    def meter(self) -> Meter:
+        """Return the meter, over a new link if there is none; `meter-changed` if another one answers."""
+        if self._meter is not None:
+            return self._meter
+        meter = self._place.connect(self._clocks)
+        try:
+            if self.identity is not None and meter.identity != self.identity:
+                raise _other_meter(meter.identity, self.identity)  # noqa: TRY301  the link is closed below
+            meter.attach(self._element)
+        except BaseException:
+            meter.close()
+            raise
+        self._meter, self.identity = meter, meter.identity
+        return meter
+
+    def drop(self) -> None:
+        """Close the link, as after a failure: the next call opens another one."""
+        meter, self._meter = self._meter, None
+        if meter is not None:
+            meter.close()
+
+    def forget(self) -> None:
+        """Close the link; whichever meter answers next is the one."""
+        self.drop()
+        self.identity, self._configured = None, False
+
+    def configure(self, setup: Setup) -> None:
+        """Set the meter up; from now on there is something to give back."""
+        meter = self.meter()
+        self._configured = True
+        meter.configure(setup)
+
+    def give_back(self) -> None:
+        """Restore the former settings, if `configure` changed them and the meter can be asked now; never raises.
+
+        A link that is down stays down: nobody is made to wait for it. An integrator that runs is left alone.
+        """
+        configured, self._configured = self._configured, False
+        if not configured:
+            return
+        if self._meter is None:
+            _log.warning("The meter %s keeps the settings of the run: its link is down.", self.identity)
+            return
+        try:
+            if self._meter.state() is IntegratorState.START:
+                _log.warning("The meter %s integrates again; its settings are left alone.", self.identity)
+            else:
+                self._meter.restore()
+        except MeterError as error:
+            _log.warning("The meter %s may not have its former settings: %s", self.identity, error.sentence)
+            self.drop()
+
+    def close(self) -> None:
+        """Close the link, and end the simulator of `sim:`."""
+        self.drop()
+        self._place.close()
+
+
+def _other_meter(found: Identity, expected: Identity) -> MeterError:
+    return MeterError(
+        "meter-changed",
+        f"Another meter answers: {found}, not {expected}. Put the right one back.",
+        expected=str(expected),
+        found=str(found),
+    )

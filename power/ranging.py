@@ -1,0 +1,139 @@
+"""From what a load drew to the smallest fixed ranges that hold it. Pure.
+
+A range holds a load if the largest rms value, with headroom, is within the range, and the largest peak, with
+headroom, within crest factor x range: above that the wave is clipped, and nothing but a flag tells (IM WT310E-01EN,
+measurement range). Where a range is called far too large or too small, automatic ranging would have left it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from power.meter import Choices, Peaks, Reading
+
+HEADROOM: Final = 1.2
+FAR_TOO_LARGE: Final = 0.30
+TOO_SMALL: Final = 1.30
+"""Below and above these parts of its range, automatic ranging would have gone down and up."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a load drew: the largest rms values and peaks without sign, and means; NaN where nothing was measured.
+
+    `flagged` readings were over range or clipped: what the load drew then is not known.
+    """
+
+    readings: int
+    flagged: int
+    voltage_v: float
+    current_a: float
+    voltage_peak_v: float
+    current_peak_a: float
+    power_w: float
+    apparent_va: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The smallest range that holds a load, and why: `needed` is the least that would do.
+
+    `value` is None if the meter has none that is large enough. `by_peak` tells that the peaks, not the rms value,
+    ask for that much.
+    """
+
+    unit: str
+    rms: float
+    peak: float
+    needed: float
+    value: float | None
+    by_peak: bool
+
+
+def drawn(readings: Sequence[Reading], peaks: Sequence[Peaks]) -> Drawn:
+    """Return what a load drew in the given updates; readings without data, or over range, only count."""
+    return Drawn(
+        readings=len(readings),
+        flagged=sum(flagged(reading) for reading in readings),
+        voltage_v=_largest([reading.voltage_v for reading in readings]),
+        current_a=_largest([reading.current_a for reading in readings]),
+        voltage_peak_v=_largest([peak.voltage_v for peak in peaks]),
+        current_peak_a=_largest([peak.current_a for peak in peaks]),
+        power_w=_mean([reading.power_w for reading in readings]),
+        apparent_va=_mean([reading.apparent_va for reading in readings]),
+    )
+
+
+def flagged(reading: Reading) -> bool:
+    """Whether a reading was over range or clipped."""
+    return reading.over_range or reading.voltage_peak_over or reading.current_peak_over
+
+
+def fit(
+    choices: Sequence[float],
+    unit: str,
+    rms: float,
+    peak: float,
+    crest_factor: int,
+    headroom: float = HEADROOM,
+) -> Fit:
+    """Return the smallest of the ranges that holds `rms` and `peak` (NaN: not measured) with headroom."""
+    for_peak = 0.0 if math.isnan(peak) else abs(peak) * headroom / crest_factor
+    for_rms = 0.0 if math.isnan(rms) else abs(rms) * headroom
+    needed = max(for_rms, for_peak)
+    value = min((choice for choice in choices if choice >= needed), default=None)
+    return Fit(unit, rms, peak, needed, value, for_peak > for_rms)
+
+
+def fits(load: Drawn, choices: Choices, crest_factor: int, headroom: float = HEADROOM) -> tuple[Fit, Fit]:
+    """Return the smallest voltage range and the smallest current range that hold a load."""
+    return (
+        fit(choices.voltage_ranges_v, "V", load.voltage_v, load.voltage_peak_v, crest_factor, headroom),
+        fit(choices.current_ranges_a, "A", load.current_a, load.current_peak_a, crest_factor, headroom),
+    )
+
+
+def reason(found: Fit, crest_factor: int, headroom: float) -> str:
+    """Return why a range was chosen, as one sentence with its figures."""
+    unit = found.unit
+    rms = f"{found.rms:.4g} {unit} rms x {headroom:g} = {abs(found.rms) * headroom:.4g} {unit}"
+    peak = "no peaks were measured"
+    if not math.isnan(found.peak):
+        allowed = "" if found.value is None else f", within {crest_factor} x {found.value:g} {unit}"
+        peak = (
+            f"peaks of {found.peak:.4g} {unit} x {headroom:g} = {found.peak * headroom:.4g} {unit}{allowed}"
+        )
+    if found.value is None:
+        return f"No range of this meter holds {rms} and {peak}."
+    return f"The smallest that holds {rms}; {peak}."
+
+
+def hint(found: Fit, present: float, *, over: bool) -> str | None:
+    """Return what is wrong with a range: far too large or too small for the load; None if it will do.
+
+    `over` tells that a reading was over range or clipped in it; its values then are no measure of the load.
+    """
+    unit = found.unit
+    if over or found.needed > TOO_SMALL * present:
+        return (
+            f"The {present:g} {unit} range is too small for this load; choose a larger one, or `meter range`."
+        )
+    if found.value is None or found.value >= present or abs(found.rms) >= FAR_TOO_LARGE * present:
+        return None
+    part = abs(found.rms) / present
+    return (
+        f"The {present:g} {unit} range is far too large for {found.rms:.4g} {unit} ({part:.1%} of it); "
+        f"the {found.value:g} {unit} range would do."
+    )
+
+
+def _largest(values: Sequence[float]) -> float:
+    return max((abs(value) for value in values if math.isfinite(value)), default=math.nan)
+
+
+def _mean(values: Sequence[float]) -> float:
+    finite = [value for value in values if math.isfinite(value)]
+    return math.fsum(finite) / len(finite) if finite else math.nan

@@ -1,0 +1,171 @@
+"""One run's sampling: a thread that reads every update of the meter once, through losses of its link."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from power.clocks import Clocks
+from power.delivery import Delivery
+from power.errors import MeterError
+from power.gap import gap_sentence
+from power.loan import Loan
+from power.meter import Reading, Setup
+
+_log: Final = logging.getLogger(__name__)
+
+RETRY_S: Final = 0.25
+"""Pause between attempts to reach a lost meter."""
+JOIN_S: Final = 10.0
+POLLS_PER_UPDATE: Final = 10
+LONGEST_POLL_S: Final = 0.05
+EXPECTED_PART: Final = 0.85
+"""Part of an update interval that surely passes before the next update: no need to ask earlier."""
+OVERDUE_UPDATES: Final = 1.5
+"""After so many intervals without news, other values tell of an update too: another client may have read its bit."""
+STARTING_S: Final = 0.3
+"""For some 0.2 s after a start the meter may refuse to answer (seen on a real WT310E)."""
+PASSING: Final = frozenset(
+    {"meter-lost", "meter-unreachable", "meter-timeout", "meter-locked", "meter-answer"}
+)
+
+
+@dataclass(frozen=True)
+class LinkEvent:
+    """The link to a sampled meter was lost, or is back; `changes` is what in the meter then differs from its setup."""
+
+    kind: Literal["meter-lost", "meter-back"]
+    monotonic_s: float
+    utc: datetime
+    sentence: str
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Takers:
+    """Who is told of what happens, from the thread of a Delivery."""
+
+    reading: Callable[[Reading], None]
+    link: Callable[[LinkEvent], None] | None
+
+
+class Sampling:
+    """Owns the sampling thread of one run, and what it knows of the link. `lock` guards the loaned meter."""
+
+    def __init__(
+        self,
+        loan: Loan,
+        lock: threading.RLock,
+        setup: Setup,
+        takers: Takers,
+        clocks: Clocks,
+        wait: Callable[[threading.Event, float], object],
+    ) -> None:
+        self.last: Reading | None = None
+        self.link_error: MeterError | None = None
+        self.losses = 0
+        self._loan = loan
+        self._lock = lock
+        self._setup = setup
+        self._takers = takers
+        self._clocks = clocks
+        self._wait = wait
+        self._delivery = Delivery()
+        self._ending = threading.Event()
+        self._settled_s = clocks.monotonic() + STARTING_S
+        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+        self._thread.start()
+
+    @property
+    def consumer_error(self) -> Exception | None:
+        """What a taker raised first."""
+        return self._delivery.error
+
+    def is_running(self) -> bool:
+        """Whether the thread still runs."""
+        return self._thread.is_alive()
+
+    def end(self) -> None:
+        """End the thread; a second call does nothing."""
+        self._ending.set()
+        self._thread.join(JOIN_S)
+
+    def drain(self) -> None:
+        """Wait until the takers have all that was read, for ten seconds at most."""
+        self._delivery.drain(JOIN_S)
+
+    def close(self) -> None:
+        """End the thread, and that of the takers once they have all."""
+        self.end()
+        self._delivery.end(JOIN_S)
+
+    def note_return(self, reading: Reading, changes: tuple[str, ...]) -> None:
+        """Tell that a lost meter answers again; nothing happens if it was not lost."""
+        if self.link_error is None or self._loan.identity is None:
+            return
+        self.link_error = None
+        sentence = gap_sentence(self._loan.identity, self.last, reading, changes)
+        self._tell(LinkEvent("meter-back", reading.monotonic_s, reading.utc, sentence, changes))
+
+    def _run(self) -> None:
+        interval_s = self._setup.update_interval_s
+        while not self._ending.is_set():
+            taken = self._try_to_read()
+            if taken is None:
+                self._wait(self._ending, RETRY_S)
+                continue
+            reading, is_new = taken
+            if is_new or self._overlooked(reading):
+                self.last = reading
+                self._delivery.put(functools.partial(self._takers.reading, reading))
+                self._wait(self._ending, interval_s * EXPECTED_PART)
+            else:
+                self._wait(self._ending, min(interval_s / POLLS_PER_UPDATE, LONGEST_POLL_S))
+
+    def _try_to_read(self) -> tuple[Reading, bool] | None:
+        asked_s = self._clocks.monotonic()
+        with self._lock:
+            try:
+                meter = self._loan.meter()
+                taken = meter.read_update()
+                if self.link_error is not None:
+                    self.note_return(taken[0], meter.changes(self._setup))
+            except MeterError as error:
+                self._loan.drop()
+                if asked_s >= self._settled_s or error.code != "meter-timeout":
+                    self._note_loss(error)
+                return None
+            return taken
+
+    def _overlooked(self, reading: Reading) -> bool:
+        last = self.last
+        if last is None:
+            return False
+        overdue_s = OVERDUE_UPDATES * self._setup.update_interval_s
+        return reading.monotonic_s - last.monotonic_s > overdue_s and _values(reading) != _values(last)
+
+    def _note_loss(self, error: MeterError) -> None:
+        known, self.link_error = self.link_error, error
+        if known is None:
+            self.losses += 1
+            now_s, utc = self._clocks.monotonic(), self._clocks.utcnow()
+            self._tell(LinkEvent("meter-lost", now_s, utc, error.sentence))
+        elif known.code != error.code:
+            _log.warning("%s", error.sentence)
+
+    def _tell(self, event: LinkEvent) -> None:
+        _log.warning("%s", event.sentence)
+        if self._takers.link is not None:
+            self._delivery.put(functools.partial(self._takers.link, event))
+
+
+def _values(reading: Reading) -> str:
+    # As text, since NaN does not equal itself.
+    return repr(
+        (reading.voltage_v, reading.current_a, reading.power_w, reading.energy_wh, reading.integrator_s)
+    )

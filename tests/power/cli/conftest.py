@@ -1,0 +1,83 @@
+"""The command `meter` as its own process, and a second client that looks at the meter behind its back."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from power.transport import Link
+
+METER = [sys.executable, "-m", "power"]
+SETTINGS = (
+    ":INPUT:VOLTAGE:RANGE?", ":INPUT:VOLTAGE:AUTO?", ":INPUT:CURRENT:RANGE?", ":INPUT:CURRENT:AUTO?", ":RATE?",
+    ":INPUT:MODE?", ":INPUT:CFACTOR?", ":INPUT:FILTER:LINE?", ":INTEGRATE:TIMER?", ":NUMERIC:NORMAL:NUMBER?",
+)  # fmt: skip
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def meter(tmp_path: Path) -> Run:
+    """Run `meter` in an empty folder to its end."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*METER, *arguments], capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path
+        )
+
+    return run
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start `meter` in an empty folder; it is gone at the end."""
+    with contextlib.ExitStack() as stack:
+
+        def start(*arguments: str) -> subprocess.Popen[str]:
+            process = stack.enter_context(
+                subprocess.Popen(
+                    [*METER, *arguments],
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    cwd=tmp_path,
+                )
+            )
+            stack.callback(process.kill)
+            return process
+
+        yield start
+
+
+@pytest.fixture
+def asked() -> Callable[..., list[str]]:
+    """Ask a meter over a link of its own."""
+
+    def ask(address: str, *queries: str) -> list[str]:
+        with contextlib.closing(Link(address)) as link:
+            return [link.query(query) for query in queries]
+
+    return ask
+
+
+@pytest.fixture
+def knobs(asked: Callable[..., list[str]]) -> Callable[[str], list[str]]:
+    """Every setting of the measurement, as another client sees it."""
+
+    def look(address: str) -> list[str]:
+        with contextlib.closing(Link(address)) as link:
+            link.write(":COMMUNICATE:HEADER OFF")
+            answers = [link.query(query) for query in SETTINGS]
+            link.write(":COMMUNICATE:HEADER ON")
+            return answers
+
+    return look
+
+
+def one_line(text: str) -> bool:
+    """Whether a failure was told in one line, without a trace."""
+    return text.startswith("meter: ") and text.count("\n") == 1 and "Traceback" not in text

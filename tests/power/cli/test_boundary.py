@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from power.cli import main
+from tests.power.cli.conftest import METER, one_line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["probe", "TCPIP::127.0.0.1:80::INSTR"], 1),
+        (["watch", "sim:wind"], 1),
+        (["probe"], 2),
+        (["watch", "sim:", "--count", "0"], 2),
+        (["fly"], 2),
+        (["--help"], 0),
+    ],
+)
+def test_exit_codes(arguments: list[str], code: int) -> None:
+    ran = CliRunner().invoke(main, arguments)
+    assert ran.exit_code == code
+    if code == 1:
+        assert one_line(ran.stderr)
+
+
+@pytest.mark.parametrize("command", sorted(main.commands))
+def test_every_command_has_its_help(command: str) -> None:
+    ran = CliRunner().invoke(main, [command, "--help"])
+    assert ran.exit_code == 0
+    assert "Usage: meter" in ran.output
+    assert "\\b" not in ran.output
+
+
+def test_the_help_tells_every_form_of_an_address() -> None:
+    told = CliRunner().invoke(main, ["--help"]).output
+    for form in (
+        "TCPIP::127.0.0.1,5025::INSTR",
+        "USB0::0x0B21",
+        "@ivi",
+        "sim:",
+        "rapl:",
+        "hwmon:",
+        "replay:",
+    ):
+        assert form in told
+
+
+def test_a_full_disk_behind_stdout_is_one_line() -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123  a device, not a file
+        ended = subprocess.run(
+            [*METER, "probe", "sim:"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert ended.returncode == 1
+    assert one_line(ended.stderr)
+    assert "No space left on device" in ended.stderr
+
+
+@pytest.mark.parametrize("closing", [">&-", "2>&-", "2>/dev/full"])
+def test_closed_and_full_outputs_leave_no_trace(closing: str) -> None:
+    for arguments in ("probe sim:", "probe sim:wind"):
+        command = f"{sys.executable} -m power {arguments} {closing}"
+        ended = subprocess.run(
+            ["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert "Traceback" not in ended.stderr + ended.stdout
+        assert ended.returncode == (1 if "wind" in arguments else 0)
+
+
+def test_nobody_there_is_one_line(simulate: Any, meter: Any) -> None:
+    gone = simulate()
+    gone.kill()
+    for arguments in (("probe",), ("watch",), ("zero",), ("range", "--duration", "1")):
+        ended = meter(arguments[0], gone.address, *arguments[1:])
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert one_line(ended.stderr)
+        assert "No meter answers at" in ended.stderr

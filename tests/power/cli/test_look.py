@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from power.cli import main
+from power.transport import Link
+from tests.power.cli.conftest import one_line
+
+
+def test_probe_shows_who_answers_and_changes_no_setting(simulate: Any, meter: Any, knobs: Any) -> None:
+    address = simulate("--serial", "S1").address
+    before = knobs(address)[:-1]
+    ended = meter("probe", address, "--json")
+    assert ended.returncode == 0, ended.stderr
+    facts = json.loads(ended.stdout)
+    assert facts["identity"] == {
+        "maker": "YOKOGAWA", "model": "WT310", "serial": "S1", "firmware": "F1.03", "official": True
+    }  # fmt: skip
+    assert facts["settings"]["voltage_auto"] is True
+    assert facts["settings"]["update_interval_s"] == 0.25
+    assert facts["settings"]["synchronize"] == "voltage"
+    assert facts["choices"]["voltage_ranges_v"] == [15, 30, 60, 150, 300, 600]
+    assert facts["choices"]["current_ranges_a"][3] == 0.05
+    assert facts["integrator"] == "RESET"
+    assert facts["errors"] == []
+    # The ranges are left out: on automatic they may have moved by themselves.
+    assert knobs(address)[4:-1] == before[4:]
+
+
+def test_probe_starts_a_meter_of_its_own_and_leaves_nothing_behind() -> None:
+    ran = CliRunner().invoke(main, ["probe", "sim:constant:5W"])
+    assert ran.exit_code == 0, ran.output
+    assert "meter            YOKOGAWA WT310, serial SIMULATED" in ran.output
+    assert "NOT OFFICIAL" in ran.output
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+    assert all("simulate" not in Path(f"/proc/{pid}/cmdline").read_text() for pid in children)
+
+
+def test_probe_tells_the_accuracy_and_that_a_range_is_far_too_large(simulate: Any, meter: Any) -> None:
+    address = simulate("--load", "constant:36W").address
+    with contextlib.closing(Link(address)) as knob:
+        knob.write(":INPUT:VOLTAGE:RANGE 150V")
+        knob.write(":INPUT:CURRENT:RANGE 20A")
+    facts = json.loads(meter("probe", address, "--json").stdout)
+    # 0.1 % of 36 W, 0.1 % of 3000 W, 0.1 % of 36 VA
+    assert facts["accuracy"]["watts"] == pytest.approx(3.072)
+    assert facts["accuracy"]["percent"] == pytest.approx(100 * 3.072 / 36)
+    (hint,) = facts["hints"]
+    assert "The 20 A range is far too large for 0.3 A" in hint
+    assert "0.5 A range would do" in hint
+    assert f"hint             {hint}" in meter("probe", address).stdout
+
+
+def test_probe_says_when_a_fixed_range_is_too_small(simulate: Any, meter: Any, until: Any) -> None:
+    address = simulate("--load", "constant:36W,crest=4").address
+    with contextlib.closing(Link(address)) as knob:
+        knob.write(":INPUT:VOLTAGE:RANGE 150V")
+        knob.write(":INPUT:CURRENT:RANGE 0.2A")
+        until(lambda: "INF" in knob.query(":NUMERIC:NORMAL:VALUE? 2"))
+    ended = meter("probe", address)
+    assert "The 0.2 A range is too small for this load" in ended.stdout
+    assert "accuracy         unknown" in ended.stdout
+
+
+def test_probe_explains_the_errors_that_the_meter_has_queued(simulate: Any, meter: Any) -> None:
+    address = simulate().address
+    with contextlib.closing(Link(address)) as knob:
+        knob.write(":INTEGRATE:STOP")
+    assert "errors           844 " in meter("probe", address).stdout
+    assert "errors           none" in meter("probe", address).stdout
+
+
+def test_probe_marks_a_recording_as_not_official_and_knows_no_accuracy(
+    meter: Any, recordings: Path, tmp_path: Path
+) -> None:
+    ended = meter("probe", f"replay:{recordings / 'wt310_readings_user_330.csv'}")
+    assert ended.returncode == 0, ended.stderr
+    assert "NOT OFFICIAL" in ended.stdout
+    assert "accuracy         unknown" in ended.stdout
+
+
+def test_zero_says_that_it_is_done_and_why_it_cannot_be(simulate: Any, meter: Any) -> None:
+    address = simulate("--serial", "S1").address
+    done = meter("zero", address)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "The zero level of the meter YOKOGAWA WT310 S1 F1.03 is compensated.\n"
+    with contextlib.closing(Link(address)) as knob:
+        knob.write(":INTEGRATE:START")
+    refused = meter("zero", address, "--json")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert one_line(refused.stderr)
+    assert "integrating" in refused.stderr

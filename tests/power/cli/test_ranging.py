@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import sys
+from typing import Any
+
+import pytest
+
+from power.transport import Link
+from tests.power.cli.conftest import one_line
+
+
+def test_the_smallest_ranges_that_hold_the_load_are_proposed(simulate: Any, meter: Any, knobs: Any) -> None:
+    address = simulate("--load", "constant:36W", "--serial", "S1").address
+    with contextlib.closing(Link(address)) as knob:
+        knob.write(":INPUT:VOLTAGE:RANGE 600V")
+        knob.write(":INPUT:CURRENT:RANGE 20A")
+    before = knobs(address)
+    ended = meter("range", address, "--duration", "3", "--update", "0.1")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.splitlines()[-2:] == ["voltage_range_v = 150.0", "current_range_a = 0.5"]
+    assert "120 V rms x 1.2 = 144 V" in ended.stdout
+    assert "accuracy         +-0.408 %" in ended.stdout
+    assert knobs(address) == before
+
+
+def test_headroom_and_steep_currents_ask_for_more(simulate: Any, meter: Any) -> None:
+    address = simulate("--load", "constant:36W,crest=4.5").address
+    facts = json.loads(meter("range", address, "--duration", "3", "--update", "0.1", "--json").stdout)
+    # 1.35 A peak x 1.2 does not fit in 3 x 0.5 A.
+    assert (facts["voltage_range_v"], facts["current_range_a"]) == (150, 1)
+    more = json.loads(
+        meter("range", address, "--duration", "2", "--update", "0.1", "--headroom", "2", "--json").stdout
+    )
+    assert (more["voltage_range_v"], more["current_range_a"]) == (300, 1)
+
+
+def test_clipped_readings_ask_for_another_run(simulate: Any, meter: Any) -> None:
+    address = simulate("--load", "constant:36W,crest=6").address
+    fixed = ("--voltage-range", "150", "--current-range")
+    facts = json.loads(meter("range", address, "--duration", "1", *fixed, "0.5", "--json").stdout)
+    assert "Run it again" in facts["run_again"]
+    told = meter("range", address, "--duration", "1", *fixed, "0.2")
+    assert (told.returncode, told.stdout) == (1, "")
+    assert "were over range or clipped: use larger ranges" in told.stderr
+
+
+def test_the_load_may_be_a_program(simulate: Any, meter: Any) -> None:
+    program = (sys.executable, "-c", "import time; time.sleep(2); print('found'); raise SystemExit(3)")
+    ended = meter("range", simulate().address, "--update", "0.1", "--", *program)
+    assert (ended.returncode, ended.stdout) == (3, "found\n")
+    assert "current_range_a = " in ended.stderr
+
+
+def test_ctrl_c_ends_the_run_with_its_result(simulate: Any, started: Any, until: Any, asked: Any) -> None:
+    address = simulate("--load", "constant:36W").address
+    ranging = started("range", address, "--update", "0.1")
+    items = tuple(f":NUMERIC:NORMAL:ITEM{n}?" for n in range(1, 20))
+    # The peaks are asked for with every reading: once they are among the items, there is one.
+    until(lambda: "PEAK" in "".join(asked(address, *items)).upper())
+    ranging.send_signal(signal.SIGINT)
+    told, complaint = ranging.communicate(timeout=20)
+    assert (ranging.returncode, complaint) == (0, "")
+    assert "For contest.toml" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("sim:", "--duration", "1", "--element", "sum"), 2, "one element"),
+        (("sim:", "--duration", "1", "--headroom", "0.5"), 2, "headroom"),
+        (("sim:", "--", "no-such-program"), 1, "no-such-program"),
+        (("sim:", "--duration", "0.01"), 1, "last longer"),
+    ],
+)
+def test_bad_input_is_said(meter: Any, arguments: tuple[str, ...], code: int, told: str) -> None:
+    ended = meter("range", *arguments)
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert told in ended.stderr
+    assert code == 2 or one_line(ended.stderr)
+
+
+def test_a_cut_cable_ends_a_ranging_run(
+    simulate: Any, relay: Any, started: Any, until: Any, asked: Any
+) -> None:
+    box = simulate()
+    cable = relay(box.port)
+    ranging = started("range", cable.address, "--update", "0.1")
+    until(lambda: asked(box.address, ":COMMUNICATE:HEADER OFF;:RATE?")[0].startswith("100"))
+    cable.cut()
+    told, complaint = ranging.communicate(timeout=20)
+    assert (ranging.returncode, told) == (1, "")
+    assert "could not be put back" in complaint.splitlines()[0]
+    assert "is lost" in complaint.splitlines()[-1]

@@ -1,0 +1,283 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from power.meter import IntegratorState
+from power.recording import read_recording
+from power.transport import Link
+from tests.power.cli.conftest import one_line
+
+FIXED = ("--voltage-range", "150", "--current-range", "0.5", "--update", "0.1")
+
+
+def lines_in(path: Path) -> int:
+    return path.read_text().count("\n") if path.exists() else 0
+
+
+def test_energy_is_load_times_time_and_every_reading_is_in_the_file(
+    simulate: Any, meter: Any, tmp_path: Path
+) -> None:
+    address = simulate("--load", "constant:36W", "--serial", "S1").address
+    ended = meter("record", address, "-o", "run.csv", "--duration", "2", *FIXED, "--json")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    facts = json.loads(ended.stdout)
+    # Ended by the meter's own timer: six digits of 36 W x 2 s.
+    assert facts["energy_wh"] == pytest.approx(0.02, rel=1e-5)
+    assert facts["energy_j"] == pytest.approx(72.0, rel=1e-5)
+    assert facts["integrator_s"] == 2.0
+    assert facts["duration_s"] == pytest.approx(2.0, abs=0.5)
+    assert facts["accuracy"]["percent"] == pytest.approx(100 * (0.036 + 0.075 + 0.036) / 36, rel=0.01)
+    assert [check["code"] for check in facts["checks"] if not check["ok"]] == []
+    readings = read_recording(tmp_path / "run.csv")
+    assert len(readings) == facts["readings"]
+    assert 15 <= len(readings) <= 25
+    assert readings[-1].energy_wh == facts["energy_wh"]
+    assert readings[-1].state is IntegratorState.TIMEUP
+    assert {reading.power_w for reading in readings[2:]} == {36.0}
+    assert "voltage_v,current_a," in (tmp_path / "run.csv").read_text().splitlines()[0]
+
+
+def test_a_program_keeps_its_output_and_its_exit_code(simulate: Any, meter: Any) -> None:
+    address = simulate("--load", "constant:36W").address
+    program = (sys.executable, "-c", "import time; time.sleep(1); print('found'); raise SystemExit(7)")
+    ended = meter("record", address, "-o", "run.csv", *FIXED, "--", *program)
+    assert (ended.returncode, ended.stdout) == (7, "found\n")
+    energy_wh = float(re.search(r"energy +(\S+) Wh", ended.stderr)[1])  # type: ignore[index]
+    elapsed_s = float(re.search(r"over (\S+) s", ended.stderr)[1])  # type: ignore[index]
+    assert elapsed_s > 1.0
+    assert energy_wh * 3600 == pytest.approx(36 * elapsed_s, abs=36 * 0.15)
+    again = meter("record", address, "-o", "run.csv", "--force", "--json", *FIXED, "--", *program)
+    assert again.returncode == 7
+    assert json.loads(again.stdout.splitlines()[-1])["energy_wh"] > 0
+
+
+def test_a_program_that_is_killed_gives_the_exit_code_of_a_shell(simulate: Any, meter: Any) -> None:
+    program = (sys.executable, "-c", "import os; os.kill(os.getpid(), 9)")
+    assert meter("record", simulate().address, "-o", "run.csv", "--", *program).returncode == 137
+
+
+def test_the_former_settings_are_back_afterwards(simulate: Any, meter: Any, knobs: Any) -> None:
+    address = simulate().address
+    with contextlib.closing(Link(address)) as knob:
+        for setting in (
+            ":INPUT:VOLTAGE:RANGE 600V",
+            ":INPUT:CURRENT:RANGE 5A",
+            ":RATE 500MS",
+            ":INPUT:MODE DC",
+        ):
+            knob.write(setting)
+    before = knobs(address)
+    ended = meter("record", address, "-o", "run.csv", "--duration", "0.5", *FIXED)
+    assert ended.returncode == 0, ended.stderr
+    assert knobs(address) == before
+    refused = meter("record", address, "-o", "other.csv", "--duration", "1", "--voltage-range", "77")
+    assert refused.returncode == 1
+    assert one_line(refused.stderr)
+    assert knobs(address)[:-1] == before[:-1]
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_leaves_a_whole_file_and_tells_the_energy(
+    simulate: Any, started: Any, tmp_path: Path, until: Any, knobs: Any, ending: signal.Signals
+) -> None:
+    address = simulate("--load", "constant:36W").address
+    before = knobs(address)[4:]
+    recording = started("record", address, "-o", "run.csv", "--json", *FIXED)
+    until(lambda: lines_in(tmp_path / "run.csv") > 8)
+    recording.send_signal(ending)
+    told, complaint = recording.communicate(timeout=20)
+    assert (recording.returncode, complaint) == (0, "")
+    facts = json.loads(told)
+    readings = read_recording(tmp_path / "run.csv")
+    assert len(readings) == facts["readings"]
+    assert readings[-1].energy_wh == facts["energy_wh"]
+    assert facts["energy_j"] == pytest.approx(36 * facts["duration_s"], abs=36 * 0.15)
+    assert knobs(address)[4:] == before
+
+
+def test_ctrl_c_ends_the_program_too(simulate: Any, started: Any, tmp_path: Path, until: Any) -> None:
+    # A program that leaves the signal to its default ends by the SIGTERM that follows.
+    program = (sys.executable, "-c", "import time; time.sleep(60)")
+    recording = started("record", simulate().address, "-o", "run.csv", *FIXED, "--", *program)
+    until(lambda: lines_in(tmp_path / "run.csv") > 3)
+    start_s = time.monotonic()
+    recording.send_signal(signal.SIGINT)
+    assert recording.wait(20) == 143
+    assert time.monotonic() - start_s < 15
+
+
+def test_a_killed_recorder_has_lost_no_reading(
+    simulate: Any, started: Any, tmp_path: Path, until: Any
+) -> None:
+    recording = started("record", simulate().address, "-o", "run.csv", *FIXED)
+    until(lambda: lines_in(tmp_path / "run.csv") > 5)
+    recording.kill()
+    recording.wait()
+    assert len(read_recording(tmp_path / "run.csv")) >= 5
+
+
+def test_a_cut_cable_is_told_and_costs_no_energy(
+    simulate: Any, relay: Any, started: Any, tmp_path: Path, until: Any
+) -> None:
+    cable = relay(simulate("--load", "constant:36W").port)
+    recording = started("record", cable.address, "-o", "run.csv", "--json", *FIXED)
+    until(lambda: lines_in(tmp_path / "run.csv") > 5)
+    cable.cut()
+    assert "is lost" in recording.stderr.readline()
+    before = lines_in(tmp_path / "run.csv")
+    cable.mend()
+    assert "is back" in recording.stderr.readline()
+    until(lambda: lines_in(tmp_path / "run.csv") > before + 3)
+    recording.send_signal(signal.SIGINT)
+    told, complaint = recording.communicate(timeout=30)
+    assert (recording.returncode, complaint) == (0, "")
+    facts = json.loads(told)
+    assert facts["link_losses"] == 1
+    assert facts["energy_j"] == pytest.approx(36 * facts["duration_s"], abs=36 * 0.15)
+
+
+def test_a_meter_that_is_gone_at_the_end_is_a_failure_with_the_readings_kept(
+    simulate: Any, started: Any, tmp_path: Path, until: Any
+) -> None:
+    box = simulate()
+    recording = started("record", box.address, "-o", "run.csv", "--json", *FIXED)
+    until(lambda: lines_in(tmp_path / "run.csv") > 5)
+    box.kill()
+    assert recording.stderr.readline().startswith("meter: ")
+    recording.send_signal(signal.SIGINT)
+    told, complaint = recording.communicate(timeout=40)
+    assert (recording.returncode, told) == (1, "")
+    assert "The energy could not be read" in complaint.splitlines()[-1]
+    assert "Traceback" not in complaint
+    assert len(read_recording(tmp_path / "run.csv")) >= 5
+
+
+def test_a_meter_in_use_is_only_taken_over_when_told(simulate: Any, meter: Any, tmp_path: Path) -> None:
+    address = simulate().address
+    with contextlib.closing(Link(address)) as other:
+        other.write(":INTEGRATE:START")
+        busy = meter("record", address, "-o", "run.csv", "--duration", "1", "--zero")
+        assert busy.returncode == 1
+        assert one_line(busy.stderr)
+        assert "--take-over" in busy.stderr
+        assert not (tmp_path / "run.csv").exists()
+        other.write(":COMMUNICATE:HEADER OFF;VERBOSE ON")
+        assert other.query(":INTEGRATE:STATE?") == "START"
+    taken = meter("record", address, "-o", "run.csv", "--duration", "1", "--zero", "--take-over")
+    assert taken.returncode == 0, taken.stderr
+
+
+def test_the_idle_power_comes_first_and_off(simulate: Any, meter: Any) -> None:
+    address = simulate("--load", "constant:36W").address
+    facts = json.loads(
+        meter("record", address, "-o", "r.csv", "--duration", "1", "--idle", "0.5", "--json", *FIXED).stdout
+    )
+    assert facts["idle_power_w"] == 36.0
+    assert abs(facts["energy_above_idle_wh"]) < 36 * 0.2 / 3600
+
+
+def test_a_file_is_not_overwritten_unless_told(simulate: Any, meter: Any, tmp_path: Path) -> None:
+    address = simulate().address
+    (tmp_path / "run.csv").write_text("precious")
+    refused = meter("record", address, "-o", "run.csv", "--duration", "0.3")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr == "meter: run.csv exists already; choose another name, or add --force.\n"
+    assert (tmp_path / "run.csv").read_text() == "precious"
+    # A meter that is not there must not cost the old file either.
+    gone = simulate()
+    gone.kill()
+    failed = meter("record", gone.address, "-o", "run.csv", "--duration", "0.3", "--force")
+    assert failed.returncode == 1
+    assert (tmp_path / "run.csv").read_text() == "precious"
+    assert meter("record", address, "-o", "run.csv", "--duration", "0.3", "--force").returncode == 0
+    assert read_recording(tmp_path / "run.csv")
+
+
+def test_a_disk_that_takes_no_more_costs_the_file_but_not_the_energy(simulate: Any, meter: Any) -> None:
+    ended = meter("record", simulate().address, "-o", "/dev/full", "--force", "--duration", "0.5", "--json")
+    assert ended.returncode == 1
+    assert one_line(ended.stderr)
+    assert "No space left on device" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("SIM", "-o", "no/such/run.csv", "--duration", "1"), 1, "There is no folder 'no/such'"),
+        (("SIM", "-o", "run.csv", "--", "no-such-program"), 1, "There is no program 'no-such-program'"),
+        (("SIM", "-o", "run.csv", "--duration", "-1"), 2, "--duration"),
+        (("SIM", "-o", "run.csv", "--duration", "nan"), 2, "--duration"),
+        (("SIM", "-o", "run.csv", "--duration", "inf"), 2, "--duration"),
+        (("SIM", "-o", "run.csv", "--voltage-range", "0"), 2, "--voltage-range"),
+        (("SIM", "-o", "run.csv", "--duration", "1", "--", "true"), 2, "not both"),
+        (("SIM", "--duration", "1"), 2, "-o"),
+        (("-o", "run.csv"), 2, "ADDRESS"),
+        (("SIM", "-o", "run.csv", "--convert", "old.csv"), 2, "--convert"),
+        (("--convert", "none.csv", "-o", "run.csv"), 1, "none.csv"),
+        (("127.0.0.1:5025", "-o", "run.csv", "--duration", "1"), 1, "TCPIP::"),
+        (("SIM", "-o", "run.csv", "--duration", "1", "--current-range", "3"), 1, "current range 3 A"),
+        (("SIM", "-o", "run.csv", "--duration", "1", "--element", "3"), 1, "element"),
+    ],
+)
+def test_bad_input_is_said_and_nothing_is_written(
+    simulate: Any, meter: Any, tmp_path: Path, arguments: tuple[str, ...], code: int, told: str
+) -> None:
+    address = simulate().address if "SIM" in arguments and code == 1 else "sim:"
+    ended = meter("record", *(address if word == "SIM" else word for word in arguments))
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert told in ended.stderr
+    assert code == 2 or one_line(ended.stderr)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_recording_of_2015_is_converted(meter: Any, recordings: Path, tmp_path: Path) -> None:
+    old = recordings / "wt310_readings_user_330.csv"
+    ended = meter("record", "--convert", str(old), "-o", "new.csv")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    readings = read_recording(tmp_path / "new.csv")
+    assert ended.stdout.startswith(f"{len(readings)} readings, 0.000729776 Wh in 30 s")
+    assert readings == read_recording(old) or len(readings) == len(read_recording(old))
+    assert "power_w" in (tmp_path / "new.csv").read_text().splitlines()[0]
+
+
+def test_ctrl_c_before_the_start_puts_the_settings_back(
+    simulate: Any, started: Any, tmp_path: Path, until: Any, asked: Any, knobs: Any
+) -> None:
+    address = simulate().address
+    before = knobs(address)[4:]
+    recording = started("record", address, "-o", "run.csv", "--idle", "60", *FIXED)
+    until(lambda: asked(address, ":COMMUNICATE:HEADER OFF;:RATE?")[0].startswith("100"))
+    recording.send_signal(signal.SIGTERM)
+    assert recording.wait(20) == 1
+    assert "Traceback" not in recording.stderr.read()
+    assert knobs(address)[4:] == before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_elements_and_their_sum_are_recorded(simulate: Any, meter: Any) -> None:
+    address = simulate("--model", "WT333E", "--load", "constant:36W").address
+    joules = {}
+    for element in ("2", "sum"):
+        ended = meter(
+            "record",
+            address,
+            "-o",
+            f"{element}.csv",
+            "--duration",
+            "1",
+            "--element",
+            element,
+            *FIXED,
+            "--json",
+        )
+        joules[element] = json.loads(ended.stdout)["energy_j"]
+    assert joules == {"2": pytest.approx(12.0, rel=1e-4), "sum": pytest.approx(36.0, rel=1e-4)}

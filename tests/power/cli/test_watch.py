@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from typing import Any
+
+from tests.power.cli.conftest import METER, one_line
+
+
+def test_watch_prints_one_object_for_each_update(simulate: Any, meter: Any) -> None:
+    ended = meter("watch", simulate("--load", "constant:36W").address, "--count", "2", "--json")
+    assert ended.returncode == 0, ended.stderr
+    readings = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert len(readings) == 2
+    assert readings[1]["power_w"] == 36.0
+    assert 0.1 < readings[1]["monotonic_s"] - readings[0]["monotonic_s"] < 2.0
+
+
+def test_watch_ends_cleanly_with_ctrl_c(simulate: Any, started: Any) -> None:
+    watching = started("watch", simulate().address)
+    assert " W " in watching.stdout.readline()
+    watching.send_signal(signal.SIGINT)
+    assert watching.wait(20) == 0
+    assert watching.stderr.read() == ""
+
+
+def test_watch_tells_of_a_lost_link_and_goes_on(simulate: Any, relay: Any, started: Any) -> None:
+    cable = relay(simulate("--load", "constant:36W").port)
+    watching = started("watch", cable.address, "--json")
+    assert watching.stdout.readline()
+    cable.cut()
+    assert "is lost" in watching.stderr.readline()
+    cable.mend()
+    assert "is back" in watching.stderr.readline()
+    assert any(json.loads(watching.stdout.readline())["power_w"] == 36.0 for _ in range(20))
+    watching.send_signal(signal.SIGINT)
+    assert watching.wait(20) == 0
+
+
+def test_watch_ends_if_another_meter_answers(simulate: Any, started: Any) -> None:
+    first = simulate("--serial", "S1")
+    watching = started("watch", first.address)
+    assert watching.stdout.readline()
+    first.kill()
+    simulate("--port", str(first.port), "--serial", "S2")
+    _, told = watching.communicate(timeout=20)
+    assert watching.returncode == 1
+    assert told.splitlines()[-1].startswith("meter: Another meter answers: YOKOGAWA WT310 S2")
+
+
+def test_watch_of_an_element_that_is_not_there_is_one_line(simulate: Any, meter: Any) -> None:
+    ended = meter("watch", simulate().address, "--element", "2", "--count", "1")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert one_line(ended.stderr)
+
+
+def test_watch_that_nobody_reads_any_more_ends_without_a_trace(simulate: Any) -> None:
+    address = simulate().address
+    command = f"{sys.executable} -m power watch {address} | head -n 1"
+    ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert ended.stdout.count("\n") == 1
+    assert ended.stderr == ""
+
+
+def test_watch_on_a_terminal_is_a_table_with_the_power_of_the_last_minute(simulate: Any) -> None:
+    near, far = pty.openpty()
+    command = [*METER, "watch", simulate("--load", "constant:36W").address, "--count", "3"]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "40"}
+    with subprocess.Popen(command, stdout=far, stderr=subprocess.PIPE, env=environment) as watching:
+        os.close(far)
+        shown = b""
+        while part := _read(near):
+            shown += part
+        assert watching.wait(20) == 0
+        assert watching.stderr is not None
+        assert watching.stderr.read() == b""
+    os.close(near)
+    text = shown.decode()
+    assert "integrated for" in text
+    assert "36 W" in text
+    assert "power of the last minute: 36 to 36 W" in text
+    assert "▄" in text
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:  # Linux says so when the other side has closed
+        return b""

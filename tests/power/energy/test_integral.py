@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from power.energy import Measurement, energy_checks
+from power.meter import Reading
+
+SOUND_WH = 6.0 * 600 / 3600
+
+
+def compared(readings: list[Reading], measured: Measurement) -> Any:
+    return next(check for check in energy_checks(readings, measured) if check.code == "integrator-trapezoid")
+
+
+def test_an_integral_that_does_not_fit_the_readings_fails(reading: Any, measurement: Any) -> None:
+    readings = [reading(float(t)) for t in range(601)]
+    assert compared(readings, measurement(end_s=600.0, integrator_wh=SOUND_WH * 1.005)).ok
+    wrong = compared(readings, measurement(end_s=600.0, integrator_wh=SOUND_WH * 1.01))
+    assert not wrong.ok
+    assert wrong.severity == "error"
+    assert wrong.figures["difference_wh"] == pytest.approx(SOUND_WH * 0.01)
+
+
+@pytest.mark.parametrize("seconds", [10, 60, 600])
+def test_tolerance_is_half_a_percent_and_one_update_of_the_largest_power(
+    reading: Any, measurement: Any, seconds: int
+) -> None:
+    readings = [reading(float(t)) for t in range(seconds + 1)]
+    sound_wh, update_wh = 6.0 * seconds / 3600, 6.0 / 3600
+    found = compared(readings, measurement(end_s=float(seconds), integrator_wh=sound_wh))
+    assert found.figures["tolerance_wh"] == pytest.approx(0.00501 * sound_wh + update_wh)
+
+
+@given(offset=st.floats(-0.2, 0.2))
+def test_it_holds_exactly_within_its_tolerance(reading: Any, measurement: Any, offset: float) -> None:
+    readings = [reading(float(t)) for t in range(601)]
+    found = compared(readings, measurement(end_s=600.0, integrator_wh=SOUND_WH * (1 + offset)))
+    assert found.ok is (abs(found.figures["difference_wh"]) <= found.figures["tolerance_wh"])
+
+
+@given(st.floats(0, 0.5), st.floats(0, 0.5))
+def test_what_is_further_off_never_passes_where_the_nearer_fails(
+    reading: Any, measurement: Any, one: float, other: float
+) -> None:
+    readings = [reading(float(t)) for t in range(601)]
+    near, far = (
+        compared(readings, measurement(end_s=600.0, integrator_wh=SOUND_WH * (1 - off)))
+        for off in sorted((one, other))
+    )
+    assert near.ok or not far.ok
+
+
+@given(st.integers(0, 500), st.integers(0, 500))
+def test_a_longer_gap_never_narrows_the_tolerance(
+    reading: Any, measurement: Any, one: int, other: int
+) -> None:
+    def tolerance_wh(gap: int) -> float:
+        seconds = [t for t in range(601) if not 50 < t < 50 + gap]
+        readings = [reading(float(t), power_w=2.0 if t % 10 < 5 else 9.0) for t in seconds]
+        # The readings before and after are there in any case, so that all powers are known.
+        return float(compared(readings, measurement(end_s=600.0, integrator_wh=9.0)).figures["tolerance_wh"])
+
+    shorter, longer = sorted((one, other))
+    assert tolerance_wh(shorter) <= tolerance_wh(longer) + 1e-12
+
+
+@given(st.sampled_from([0.1, 0.25, 0.5, 1.0, 2.0]), st.sampled_from([0.1, 0.25, 0.5, 1.0, 2.0]))
+def test_slower_updates_never_narrow_the_tolerance(
+    reading: Any, measurement: Any, one: float, other: float
+) -> None:
+    readings = [reading(float(t)) for t in range(601)]
+
+    def tolerance_wh(interval_s: float) -> float:
+        measured = measurement({"update_interval_s": interval_s}, end_s=600.0, integrator_wh=SOUND_WH)
+        return float(compared(readings, measured).figures["tolerance_wh"])
+
+    assert tolerance_wh(min(one, other)) <= tolerance_wh(max(one, other))
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+def test_missing_integral_fails_the_comparison(reading: Any, measurement: Any, wrong: float) -> None:
+    found = compared([reading(1.0)], measurement(integrator_wh=wrong))
+    assert not found.ok
+    assert found.figures["integrator_wh"] is None
+
+
+def test_readings_without_power_fail_the_comparison(reading: Any, measurement: Any) -> None:
+    found = compared([reading(1.0, power_w=math.nan)], measurement())
+    assert not found.ok
+    assert "no reading of the run carries a power" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("integrator_s", "ok"),
+    [(8.0, True), (10.0, True), (12.0, True), (7.0, False), (13.0, False), (math.nan, False)],
+)
+def test_integrator_time_may_differ_by_its_resolution_and_the_commands(
+    reading: Any, measurement: Any, checks: Any, integrator_s: float, ok: bool
+) -> None:
+    assert checks([reading(1.0)], measurement(integrator_s=integrator_s))["integrator-time"].ok is ok
+
+
+@given(st.integers(0, 40), st.floats(0.1, 40))
+def test_integrator_time_holds_exactly_within_two_seconds(
+    measurement: Any, checks: Any, integrator_s: int, end_s: float
+) -> None:
+    found = checks([], measurement(integrator_s=float(integrator_s), end_s=end_s))["integrator-time"]
+    assert found.ok is (abs(integrator_s - end_s) <= 2.0)

@@ -1,0 +1,220 @@
+"""Runs with a meter in which something goes wrong, told by its control socket."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from power.energy import Check, Measurement, energy_checks
+from power.meter import IntegratorState, Setup
+
+
+@dataclass
+class Broken:
+    """A simulated meter of 36 W, and its control socket."""
+
+    address: str
+    control: str
+
+    def tell(self, command: str) -> str:
+        host, _, port = self.control.rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=10) as line, line.makefile("rw") as stream:
+            stream.write(command + "\n")
+            stream.flush()
+            verdict, _, text = stream.readline().strip().partition(" ")
+        assert verdict == "ok", text
+        return text
+
+    def state(self) -> dict[str, Any]:
+        return json.loads(self.tell("state"))  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def broken(simulate: Any) -> Broken:
+    box = simulate("--load", "constant:36W", "--control", "0")
+    word, control = box.process.stdout.readline().split()
+    assert word == "control"
+    return Broken(box.address, control)
+
+
+class Run:
+    """A run that is going on, and its checks at the end."""
+
+    def __init__(self, sampler: Any, recorder: Any, setup: Setup) -> None:
+        self.sampler = sampler
+        self.recorder = recorder
+        self._setup = setup
+        self._start_s = time.monotonic()
+
+    def checks(self) -> dict[str, Check]:
+        final, end_s = self.sampler.stop(), time.monotonic()
+        measured = Measurement(
+            integrator_wh=final.energy_wh,
+            integrator_s=final.integrator_s,
+            start_s=self._start_s,
+            end_s=end_s,
+            setup=self._setup,
+            model=self.sampler.identity.model,
+            changes=self.sampler.changes,
+        )
+        return {check.code: check for check in energy_checks(self.recorder.readings, measured)}
+
+    def failed(self) -> set[str]:
+        # A busy host shifts the edges of so short a window by more than the trapezoid's tolerance; the energy itself is
+        # compared with what the meter knows to be true.
+        return {code for code, check in self.checks().items() if not check.ok} - {"integrator-trapezoid"}
+
+
+@pytest.fixture
+def going(sampler: Any, broken: Broken, recorder: Any, setup: Setup) -> Callable[[], Run]:
+    def start() -> Run:
+        run = sampler(broken.address)
+        run.arm()
+        run.start()
+        begun = Run(run, recorder, setup)
+        recorder.more(3)
+        return begun
+
+    return start
+
+
+def test_no_update_of_the_meter_is_missed_or_read_twice(going: Any, broken: Broken, recorder: Any) -> None:
+    going()
+    before, read_before = broken.state()["updates"], len(recorder.readings)
+    recorder.more(30)
+    made, read = broken.state()["updates"] - before, len(recorder.readings) - read_before
+    assert abs(made - read) <= 1
+
+
+def test_a_dropped_link_costs_no_energy(going: Any, broken: Broken, recorder: Any, until: Any) -> None:
+    run = going()
+    broken.tell("drop-link 2.5")
+    until(lambda: run.sampler.link_error)
+    recorder.more(5)
+    assert [event.kind for event in recorder.events] == ["meter-lost", "meter-back"]
+    assert "its integrator went on" in recorder.events[1].sentence
+    assert run.failed() == {"reading-gaps"}
+    final, state = run.sampler.stop(), broken.state()
+    assert final.energy_wh == pytest.approx(state["true_energy_wh"], rel=1e-5)
+
+
+@pytest.mark.slow
+def test_a_hung_meter_goes_on_where_it_was(going: Any, broken: Broken, recorder: Any, until: Any) -> None:
+    run = going()
+    broken.tell("hang 5")
+    until(lambda: len(recorder.events) == 2)
+    recorder.more(2)
+    assert "reading-gaps" in run.failed()
+    assert run.sampler.stop().energy_wh == pytest.approx(broken.state()["true_energy_wh"], rel=1e-5)
+
+
+def test_a_restart_that_keeps_the_integral_is_a_gap_only(
+    going: Any, broken: Broken, recorder: Any, until: Any
+) -> None:
+    run = going()
+    broken.tell("restart keep 0.5")
+    until(lambda: run.sampler.link_error)
+    recorder.more(5)
+    assert [event.kind for event in recorder.events] == ["meter-lost", "meter-back"]
+    assert run.sampler.stop().energy_wh == pytest.approx(broken.state()["true_energy_wh"], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("after", "state", "words"),
+    [
+        ("lose", IntegratorState.RESET, "its integrator is reset"),
+        ("error", IntegratorState.ERROR, "its integrator has ended (ERROR)"),
+    ],
+)
+def test_a_restart_that_ends_the_integral_is_told(
+    going: Any, broken: Broken, recorder: Any, until: Any, after: str, state: IntegratorState, words: str
+) -> None:
+    run = going()
+    broken.tell(f"restart {after} 0.5")
+    until(lambda: run.sampler.link_error)
+    recorder.more(3)
+    assert words in recorder.events[1].sentence
+    assert recorder.readings[-1].state is state
+    assert run.sampler.stop().state is state
+
+
+def test_a_meter_that_hears_nothing_after_its_start_is_started_all_the_same(
+    sampler: Any, broken: Broken, recorder: Any
+) -> None:
+    broken.tell("busy-after-start 0.3")
+    run = sampler(broken.address)
+    run.arm()
+    run.start()
+    recorder.more(5)
+    assert (run.losses, recorder.events) == (0, [])
+    assert run.stop().energy_wh > 0
+
+
+def test_a_wrong_answer_is_no_reading_and_ends_nothing(
+    going: Any, broken: Broken, recorder: Any, until: Any
+) -> None:
+    run = going()
+    broken.tell("wrong nonsense")
+    until(lambda: len(recorder.events) == 2)
+    recorder.more(2)
+    assert "'nonsense'" in recorder.events[0].sentence
+    assert run.failed() == set()
+
+
+def test_slow_answers_cost_readings_only(going: Any, broken: Broken, recorder: Any) -> None:
+    run = going()
+    broken.tell("slow 150")
+    recorder.more(5)
+    broken.tell("heal")
+    recorder.more(2)
+    assert recorder.events == []
+    assert run.failed() == set()
+
+
+@pytest.mark.parametrize(("fault", "code"), [("over-range 0.5", "over-range"), ("clip 0.5", "peak-clipping")])
+def test_what_the_meter_flags_fails_its_check(
+    going: Any, broken: Broken, recorder: Any, fault: str, code: str
+) -> None:
+    run = going()
+    broken.tell(fault)
+    recorder.more(10)
+    checks = run.checks()
+    assert not checks[code].ok
+    assert 3 <= (checks[code].figures["flagged"] or 0) <= 8
+
+
+def test_readings_without_data_are_told_as_such(going: Any, broken: Broken, recorder: Any) -> None:
+    run = going()
+    recorder.more(12)  # no data is how it should be in the first second
+    broken.tell("nan 0.5")
+    recorder.more(10)
+    assert run.failed() == {"no-data"}
+
+
+def test_a_range_that_the_meter_changed_by_itself_is_told(going: Any, broken: Broken, recorder: Any) -> None:
+    run = going()
+    broken.tell("range-change")
+    recorder.more(3)
+    checks = run.checks()
+    assert not checks["range-changed"].ok
+    assert "CURRENT:AUTO OFF was set, it is 1" in checks["range-changed"].sentence
+
+
+def test_a_turned_knob_is_told_when_the_link_is_back(
+    going: Any, broken: Broken, recorder: Any, until: Any
+) -> None:
+    run = going()
+    broken.tell("drop-link 1")
+    until(lambda: run.sampler.link_error)
+    broken.tell("knob :INPUT:VOLTAGE:RANGE 300V")
+    recorder.more(2)
+    (change,) = recorder.events[1].changes
+    assert ":INPUT:VOLTAGE:RANGE 150V was set, it is 300" in change
+    assert change in recorder.events[1].sentence
+    assert run.failed() == {"range-changed"}

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from power.errors import MeterError
+from power.idle import Idle, baseline
+from power.meter import Reading, Setup
+
+Make = Callable[..., Reading]
+
+
+def test_the_idle_power_is_measured_before_the_start(sampler: Any, recorder: Any) -> None:
+    run = sampler("sim:constant:7W")
+    run.arm()
+    idle = run.measure_idle(0.8)
+    assert idle.power_w == pytest.approx(7.0, rel=1e-3)
+    assert idle.duration_s >= 0.8
+    assert idle.readings in (7, 8, 9)
+    run.start()
+    recorder.more(1)
+    # The readings of the run are of the run only.
+    assert recorder.readings[0].integrator_s < 1
+    assert run.stop().energy_wh < 7 * 2 / 3600
+
+
+def test_two_updates_are_the_least(sampler: Any) -> None:
+    run = sampler("sim:constant:7W")
+    run.arm()
+    assert run.measure_idle(0.0).readings >= 1
+
+
+def test_a_meter_that_integrates_has_no_idle_power(sampler: Any, simulate: Any) -> None:
+    box = simulate()
+    first, second = sampler(box.address), sampler(box.address)
+    first.arm()
+    second.arm()
+    first.start()
+    with pytest.raises(MeterError) as caught:
+        second.measure_idle(0.2)
+    assert caught.value.code == "meter-busy"
+
+
+def test_a_load_over_range_has_no_idle_power(sampler: Any, setup: Setup) -> None:
+    run = sampler("sim:constant:36W", replace(setup, current_range_a=0.005))
+    run.arm()
+    with pytest.raises(MeterError, match="over range") as caught:
+        run.measure_idle(0.2)
+    assert caught.value.code == "meter-no-idle"
+
+
+def test_closing_ends_the_measuring_of_idle_power(sampler: Any) -> None:
+    run = sampler("sim:constant:7W")
+    run.arm()
+    caught: list[MeterError] = []
+
+    def measure() -> None:
+        try:
+            run.measure_idle(60.0)
+        except MeterError as error:
+            caught.append(error)
+
+    measuring = threading.Thread(target=measure)
+    measuring.start()
+    run.close()
+    measuring.join(5)
+    assert [error.code for error in caught] == ["meter-closed"]
+
+
+def test_a_baseline_is_the_mean_of_the_updates_after_the_first_reading(reading: Make) -> None:
+    readings = [reading(t, power_w=p) for t, p in ((1.0, 50.0), (2.0, 2.0), (3.0, math.nan), (4.0, 4.0))]
+    assert baseline(readings) == Idle(power_w=3.0, duration_s=3.0, readings=2)
+
+
+def test_no_data_is_no_baseline(reading: Make) -> None:
+    with pytest.raises(MeterError) as caught:
+        baseline([reading(1.0), reading(2.0, power_w=math.nan)])
+    assert caught.value.code == "meter-no-idle"

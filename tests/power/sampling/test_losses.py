@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from power.energy import Measurement, energy_checks
+from power.errors import MeterError
+from power.meter import IntegratorState, Reading, Setup
+
+LOAD_W = 36.0
+
+
+def test_a_cut_cable_loses_readings_but_no_energy_and_the_gap_is_marked(
+    sampler: Any, simulate: Any, relay: Any, recorder: Any, until: Any, setup: Setup
+) -> None:
+    cable = relay(simulate("--load", "constant:36W").port)
+    run = sampler(cable.address)
+    run.arm()
+    run.start()
+    start_s = time.monotonic()
+    recorder.more(5)
+    cable.cut()
+    cut_s = time.monotonic()
+    until(lambda: run.link_error)
+    until(lambda: time.monotonic() > cut_s + 2.5)
+    before = recorder.readings[-1]
+    cable.mend()
+    mended_s = time.monotonic()
+    recorder.more(5)
+    back = next(reading for reading in recorder.readings if reading.monotonic_s > before.monotonic_s)
+    assert back.monotonic_s - mended_s < 2.0
+    assert (run.link_error, run.losses) == (None, 1)
+    final, end_s = run.stop(), time.monotonic()
+    assert LOAD_W * final.integrator_s <= final.energy_wh * 3600 <= LOAD_W * (final.integrator_s + 1)
+    model = run.identity.model
+    measured = Measurement(final.energy_wh, final.integrator_s, start_s, end_s, setup, model, True, ())
+    gaps = next(c for c in energy_checks(recorder.readings, measured) if c.code == "reading-gaps")
+    assert (gaps.ok, gaps.figures["gaps"]) == (False, 1)
+    lost, returned = recorder.events
+    assert (lost.kind, returned.kind) == ("meter-lost", "meter-back")
+    assert cut_s <= lost.monotonic_s <= returned.monotonic_s
+    gap_s = returned.monotonic_s - before.monotonic_s
+    assert f"after {gap_s:.1f} s without a reading; its integrator went on" in returned.sentence
+    assert returned.changes == ()
+
+
+def test_stop_waits_for_a_cut_cable_to_be_mended(
+    sampler: Any, simulate: Any, relay: Any, recorder: Any, until: Any
+) -> None:
+    cable = relay(simulate().port)
+    run = sampler(cable.address)
+    run.arm()
+    run.start()
+    recorder.more(2)
+    cable.cut()
+    until(lambda: run.link_error)
+    finals: list[Reading] = []
+    stopping = threading.Thread(target=lambda: finals.append(run.stop()))
+    stopping.start()
+    until(lambda: not run._sampling.is_running())
+    cable.mend()
+    stopping.join()
+    assert finals[0].state is IntegratorState.STOP
+    assert finals[0].energy_wh > 0
+    assert [event.kind for event in recorder.events] == ["meter-lost", "meter-back"]
+
+
+def test_stop_gives_up_on_a_meter_that_stays_lost_and_may_be_called_again(
+    sampler: Any, simulate: Any, relay: Any, recorder: Any, until: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("power.sampler.FINAL_S", 0.5)
+    cable = relay(simulate().port)
+    run = sampler(cable.address)
+    run.arm()
+    run.start()
+    recorder.more(2)
+    cable.cut()
+    with pytest.raises(MeterError) as caught:
+        run.stop()
+    assert caught.value.code in ("meter-lost", "meter-unreachable")
+    cable.mend()
+    assert run.stop().energy_wh > 0
+
+
+def test_a_killed_meter_is_reported_costs_nothing_and_is_found_again(
+    sampler: Any, simulate: Any, recorder: Any, until: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = simulate("--load", "constant:36W")
+    run = sampler(first.address)
+    identity = run.arm()
+    run.start()
+    recorder.more(3)
+    first.kill()
+    until(lambda: run.link_error)
+    assert run.link_error.code in ("meter-lost", "meter-unreachable")
+    assert "lost" in caplog.text
+    before_s, cpu_s = time.monotonic(), time.process_time()
+    until(lambda: time.monotonic() > before_s + 1.0)
+    assert time.process_time() - cpu_s < 0.3
+    simulate("--port", str(first.port))
+    recorder.more(3)
+    assert run.link_error is None
+    assert run.identity == identity
+    # The new box knows nothing of the run; that is for all to see.
+    assert run.stop().state is IntegratorState.RESET
+    back = recorder.events[-1]
+    assert back.kind == "meter-back"
+    assert "its integrator is reset" in back.sentence
+    assert any("RANGE" in change for change in back.changes)
+    assert len(run.changes) == len(back.changes)
+
+
+@pytest.mark.slow
+def test_a_meter_that_hangs_costs_nothing_and_goes_on(
+    sampler: Any, simulate: Any, recorder: Any, until: Any
+) -> None:
+    box = simulate("--load", "constant:36W")
+    run = sampler(box.address)
+    run.arm()
+    run.start()
+    recorder.more(3)
+    os.kill(box.process.pid, signal.SIGSTOP)
+    before_s, cpu_s = time.monotonic(), time.process_time()
+    try:
+        until(lambda: run.link_error)
+        until(lambda: time.monotonic() > before_s + 4.0)
+        assert time.process_time() - cpu_s < 0.2 * (time.monotonic() - before_s)
+    finally:
+        os.kill(box.process.pid, signal.SIGCONT)
+    freed_s = time.monotonic()
+    recorder.more(2)
+    assert time.monotonic() - freed_s < 2.5
+    final = run.stop()
+    assert LOAD_W * final.integrator_s <= final.energy_wh * 3600 <= LOAD_W * (final.integrator_s + 1)
+
+
+def test_another_meter_at_the_address_is_not_taken_for_the_first(
+    sampler: Any, simulate: Any, recorder: Any, until: Any
+) -> None:
+    first = simulate()
+    run = sampler(first.address)
+    run.arm()
+    run.start()
+    recorder.more(1)
+    first.kill()
+    simulate("--port", str(first.port), "--serial", "OTHER")
+    until(lambda: run.link_error and run.link_error.code == "meter-changed")
+    with pytest.raises(MeterError, match="OTHER") as caught:
+        run.stop()
+    assert caught.value.code == "meter-changed"
+    assert [event.kind for event in recorder.events] == ["meter-lost"]
+
+
+def test_one_that_fails_at_the_news_of_a_loss_does_not_end_sampling(
+    sampler: Any, simulate: Any, relay: Any, recorder: Any, until: Any
+) -> None:
+    def failing(_event: object) -> None:
+        raise ValueError("no pen")
+
+    cable = relay(simulate().port)
+    run = sampler(cable.address, on_link=failing)
+    run.arm()
+    run.start()
+    recorder.more(1)
+    cable.cut()
+    until(lambda: run.link_error)
+    cable.mend()
+    recorder.more(2)
+    run.stop()
+    assert isinstance(run.consumer_error, ValueError)
+
+
+def test_nobody_needs_to_hear_of_losses(
+    sampler: Any, simulate: Any, relay: Any, recorder: Any, until: Any, setup: Setup
+) -> None:
+    cable = relay(simulate().port)
+    run = sampler(cable.address, replace(setup, update_interval_s=0.25), on_link=None)
+    run.arm()
+    run.start()
+    recorder.more(1)
+    cable.cut()
+    until(lambda: run.link_error)
+    cable.mend()
+    recorder.more(1)
+    assert run.losses == 1

@@ -1,0 +1,283 @@
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from power.energy import Measurement, energy_checks
+from power.errors import MeterError
+from power.meter import IntegratorState, Reading, Setup
+from power.transport import Link
+
+
+def children() -> set[int]:
+    return {
+        int(pid)
+        for task in Path(f"/proc/{os.getpid()}/task").iterdir()
+        for pid in (task / "children").read_text().split()
+    }
+
+
+def failed(readings: list[Reading], measured: Measurement) -> list[str]:
+    return [check.code for check in energy_checks(readings, measured) if not check.ok]
+
+
+def measured(run: Any, setup: Setup, start_s: float, end_s: float) -> Measurement:
+    final, identity = run.stop(), run.identity
+    return Measurement(
+        integrator_wh=final.energy_wh,
+        integrator_s=final.integrator_s,
+        start_s=start_s,
+        end_s=end_s,
+        setup=setup,
+        model=identity.model,
+        official=identity.official,
+        changes=run.changes,
+    )
+
+
+def test_a_whole_run_on_the_spot(sampler: Any, recorder: Any, setup: Setup) -> None:
+    setup = replace(setup, current_range_a=0.2)
+    run = sampler("sim:steps:2W@0.7s,9W@1.5s", setup)
+    assert run.arm().model == "WT310"
+    assert run.last is None
+    run.start()
+    start_s = time.monotonic()
+    recorder.more(25)
+    end_s = time.monotonic()
+    final = run.stop()
+    assert final.state is IntegratorState.STOP
+    assert run.last == final
+    assert run.stop() is final
+    assert run.changes == ()
+    assert failed(recorder.readings, measured(run, setup, start_s, end_s)) == ["official-meter"]
+
+
+def test_the_child_of_sim_is_gone_after_close(sampler: Any) -> None:
+    before = children()
+    run = sampler("sim:constant:5W")
+    run.arm()
+    (child,) = children() - before
+    run.close()
+    assert not Path(f"/proc/{child}").exists()
+    run.close()
+    for act in (run.arm, run.start, run.resume, run.stop):
+        with pytest.raises(MeterError, match="closed") as caught:
+            act()
+        assert caught.value.code == "meter-closed"
+
+
+def test_nobody_is_left_over_after_a_run(sampler: Any, recorder: Any, simulate: Any) -> None:
+    before = set(threading.enumerate())
+    run = sampler(simulate().address)
+    run.arm()
+    run.start()
+    recorder.more(2)
+    run.stop()
+    run.close()
+    left = set(threading.enumerate()) - before
+    for thread in left:
+        thread.join(5)
+    assert not any(thread.is_alive() for thread in left)
+
+
+def test_the_timer_of_the_meter_ends_the_integral(sampler: Any, until: Any, setup: Setup) -> None:
+    run = sampler("sim:constant:36W", replace(setup, integrator_timer_s=1))
+    run.arm()
+    run.start()
+    until(lambda: run.last is not None and run.last.state is IntegratorState.TIMEUP)
+    final = run.stop()
+    assert (final.state, final.energy_wh, final.integrator_s) == (IntegratorState.TIMEUP, 0.01, 1.0)
+    assert run.changes == ()
+
+
+def test_a_new_process_resumes_a_running_meter(sampler: Any, simulate: Any, recorder: Any) -> None:
+    address = simulate("--load", "constant:36W").address
+    before = sampler(address)
+    before.arm()
+    before.start()
+    recorder.more(3)
+    before.close()
+    energy_wh = recorder.readings[-1].energy_wh
+    after = sampler(address)
+    assert after.resume() == before.identity
+    recorder.more(3)
+    assert after.last.state is IntegratorState.START
+    final = after.stop()
+    assert final.energy_wh > energy_wh
+    assert final.state is IntegratorState.STOP
+    assert after.changes == ()
+
+
+def test_a_meter_that_integrates_is_armed_only_by_taking_over(sampler: Any, simulate: Any) -> None:
+    address = simulate().address
+    first, second = sampler(address), sampler(address)
+    first.arm()
+    first.start()
+    with pytest.raises(MeterError) as caught:
+        second.arm()
+    assert caught.value.code == "meter-busy"
+    first.stop()
+    second.arm()
+    second.start()
+    first.close()
+    third = sampler(address)
+    assert third.arm(take_over=True).model == "WT310"
+
+
+def test_a_second_start_is_refused_and_changes_nothing(sampler: Any, recorder: Any) -> None:
+    run = sampler("sim:")
+    run.arm()
+    run.start()
+    for again in (run.start, run.arm, run.resume, lambda: run.measure_idle(0.1)):
+        with pytest.raises(MeterError) as caught:
+            again()
+        assert caught.value.code == "meter-busy"
+    recorder.more(2)
+    assert run.stop().state is IntegratorState.STOP
+
+
+def test_a_sampler_arms_anew_after_a_run(sampler: Any, recorder: Any) -> None:
+    run = sampler("sim:constant:36W")
+    for _ in range(2):
+        run.arm()
+        assert run.last is None
+        run.start()
+        recorder.more(2)
+        assert run.stop().energy_wh > 0
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "TCPIP::127.0.0.1:5025::INSTR",
+        "TCPIP::127.0.0.1::5025::INSTR",
+        "127.0.0.1",
+        "TCPIP::h,1::SOCKET",
+        "",
+        "simulator",
+    ],
+)
+def test_a_wrong_address_is_refused_before_anything_is_opened(sampler: Any, address: str) -> None:
+    with pytest.raises(MeterError, match="TCPIP::HOST,PORT::INSTR") as caught:
+        sampler(address)
+    assert caught.value.code == "meter-wrong-address"
+
+
+def test_nobody_there_is_said_at_once(sampler: Any, simulate: Any) -> None:
+    gone = simulate()
+    gone.kill()
+    run = sampler(gone.address)
+    for act in (run.arm, run.resume):
+        with pytest.raises(MeterError) as caught:
+            act()
+        assert caught.value.code == "meter-unreachable"
+
+
+def test_a_wrong_load_of_sim_is_said_by_its_sentence(sampler: Any) -> None:
+    with pytest.raises(MeterError, match="There is no load 'wind'"):
+        sampler("sim:wind").arm()
+
+
+def turn(address: str, knob: str) -> None:
+    with contextlib.closing(Link(address)) as panel:
+        panel.write(knob)
+        panel.query("*OPC?")  # all before it is done
+
+
+def test_a_meter_whose_setup_was_changed_after_arming_is_not_started(sampler: Any, simulate: Any) -> None:
+    box = simulate()
+    run = sampler(box.address)
+    run.arm()
+    turn(box.address, ":INPUT:CURRENT:RANGE 5A")
+    with pytest.raises(MeterError, match="is not set up as it was armed") as failure:
+        run.start()
+    assert failure.value.code == "meter-setup-changed"
+    run.arm()
+    run.start()
+
+
+def test_a_range_that_was_changed_in_mid_run_is_told_at_its_end(
+    sampler: Any, simulate: Any, recorder: Any, setup: Setup
+) -> None:
+    box = simulate()
+    run = sampler(box.address)
+    run.arm()
+    run.start()
+    start_s = time.monotonic()
+    recorder.more(3)
+    turn(box.address, ":INPUT:CURRENT:RANGE 5A")
+    recorder.more(3)
+    run.stop()
+    (change,) = run.changes
+    assert ":INPUT:CURRENT:RANGE 1A was set, it is 5" in change
+    checked = measured(run, setup, start_s, time.monotonic())
+    assert "range-changed" in failed(recorder.readings, checked)
+
+
+class Flawed:
+    """The real driver, but for what is put in its place."""
+
+    def __init__(self, meter: Any, **calls: Callable[..., Any]) -> None:
+        self._meter = meter
+        self._calls = calls
+
+    def __getattr__(self, name: str) -> Any:
+        return self._calls.get(name) or getattr(self._meter, name)
+
+
+@pytest.fixture
+def flawed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Put other calls in the place of those of every meter that is opened from now on."""
+    from power.addresses import MeterAddress
+
+    def spoil(**calls: Callable[..., Any]) -> None:
+        plain = MeterAddress.connect
+        monkeypatch.setattr(MeterAddress, "connect", lambda *given: Flawed(plain(*given), **calls))
+
+    return spoil
+
+
+def test_settings_that_cannot_be_read_back_cost_no_energy_but_look_changed(
+    sampler: Any, simulate: Any, recorder: Any, flawed: Any
+) -> None:
+    answers = iter([()])
+
+    def changes(_setup: Setup) -> tuple[str, ...]:
+        for answer in answers:  # the one before the start
+            return answer
+        raise MeterError("meter-refused", "It says no.")
+
+    flawed(changes=changes)
+    run = sampler(simulate().address)
+    run.arm()
+    run.start()
+    recorder.more(2)
+    assert run.stop().state is IntegratorState.STOP
+    assert run.changes == ("the settings could not be read back (It says no.)",)
+
+
+def test_a_meter_that_is_deaf_just_after_its_start_has_not_lost_its_link(
+    sampler: Any, simulate: Any, recorder: Any, flawed: Any
+) -> None:
+    deaf = iter([True])
+
+    def read_update() -> tuple[Reading, bool]:
+        if next(deaf, False):
+            raise MeterError("meter-timeout", "It does not answer.")
+        return run._loan.meter()._meter.read_update()  # type: ignore[no-any-return]
+
+    flawed(read_update=read_update)
+    run = sampler(simulate().address)
+    run.arm()
+    run.start()
+    recorder.more(2)
+    run.stop()
+    assert (run.losses, recorder.events) == (0, [])

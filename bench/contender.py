@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from bench.workload import IMAGES, Workload
+from power.meter import Setup
 from referee.clock import Clock
 from referee.image_order import image_order
 from referee.judging import testset_rows
@@ -126,7 +127,7 @@ def _stored(workload: Workload) -> Run:
     store = Store(Path(folder.name) / "contest.db")
     store.add_team("bench", "no hash", clock.utc())
     run = store.arm_run(
-        StoredRun(0, "bench", "one", RunState.ARMED, "", "none", IMAGES, 600.0, 0.25),
+        StoredRun(0, "bench", "one", RunState.ARMED, "", "none", IMAGES, 600.0, Setup(None, None, 0.25, 600)),
         clock.utc(),
         lambda number: image_order(b"bench", number, IMAGES, shuffle=False),
     )

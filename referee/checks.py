@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TypeGuard
 
-from power.energy import Check, energy_checks
-from power.meter import Reading
+from power.energy import Check, Measurement, energy_checks
+from power.meter import Identity, Reading
 from referee.records import Run
 
 
@@ -16,18 +16,17 @@ def run_checks(run: Run, readings: Sequence[Reading], start_s: float) -> tuple[C
     measured = _energy_measured(run)
     if run.energy_wh is None or run.integrator_s is None or run.elapsed_s is None:
         return (measured,)
-    return (
-        measured,
-        *energy_checks(
-            readings,
-            integrator_wh=run.energy_wh,
-            integrator_s=run.integrator_s,
-            window_s=run.elapsed_s,
-            start_s=start_s,
-            end_s=start_s + run.elapsed_s,
-            update_interval_s=run.update_interval_s,
-        ),
+    measurement = Measurement(
+        integrator_wh=run.energy_wh,
+        integrator_s=run.integrator_s,
+        start_s=start_s,
+        end_s=start_s + run.elapsed_s,
+        setup=run.setup,
+        model=Identity.parse(run.meter_identity or "").model,
+        official=run.official,
+        changes=run.meter_changes or (),
     )
+    return (measured, *energy_checks(readings, measurement))
 
 
 def is_scorable(energy_wh: float | None) -> TypeGuard[float]:

@@ -8,16 +8,27 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
 from referee.errors import RefereeError
 
 CONFIG_NAME = "contest.toml"
 LONGEST_WINDOW_S = 24 * 3600
 LARGEST_FIGURE = 1e6  # volts, amperes, seconds
+LONGEST_IDLE_S = 30.0  # an operator's arming waits for it
+STATION_CHOICES: dict[str, tuple[object, ...]] = {
+    "mode": MODES,
+    "crest_factor": CREST_FACTORS,
+    "synchronize": SYNCHRONIZE,
+    "element": ELEMENTS,
+}
 
 
 @dataclass(frozen=True)
 class Station:
-    """One place for a board: its meter's address and fixed ranges (volts and amperes; absent: automatic)."""
+    """One place for a board: its meter's address and how it is to measure (power.meter.Setup).
+
+    Ranges are fixed, in volts and amperes; absent, they are automatic.
+    """
 
     name: str
     meter: str
@@ -25,14 +36,35 @@ class Station:
     current_range_a: float | None = None
     update_interval_s: float = 0.25
     mode: str = "rms"
+    crest_factor: int = 3
+    line_filter: bool = False
+    frequency_filter: bool = False
+    synchronize: str = "voltage"
+    element: str = "1"
+
+    def setup(self, window_s: int) -> Setup:
+        """How the meter is set up for a run: its integrator ends with the window by itself."""
+        return Setup(
+            voltage_range_v=self.voltage_range_v,
+            current_range_a=self.current_range_a,
+            update_interval_s=self.update_interval_s,
+            integrator_timer_s=window_s,
+            mode=self.mode,
+            crest_factor=self.crest_factor,
+            line_filter=self.line_filter,
+            frequency_filter=self.frequency_filter,
+            synchronize=self.synchronize,
+            element=self.element,
+        )
 
 
 @dataclass(frozen=True)
 class ContestConfig:
     """A contest: its rules and its stations. `window_s` whole seconds; `testset` a path relative to the folder.
 
-    `live_score` computes a provisional score each second of an open run, for the operator; `teams_see_score` tells it
-    to the team as well.
+    `idle_baseline_s` is for how long arming measures the power of the idle board; absent, it does not. `live_score`
+    computes a provisional score each second of an open run, for the operator; `teams_see_score` tells it to the team
+    as well.
     """
 
     name: str
@@ -44,6 +76,7 @@ class ContestConfig:
     auto_arm: bool = False
     live_score: bool = True
     teams_see_score: bool = False
+    idle_baseline_s: float | None = None
 
 
 def read_config(folder: Path) -> ContestConfig:
@@ -115,6 +148,9 @@ def _problems(config: ContestConfig) -> list[str]:
     if not config.stations:
         problems.append("there is no station; add one [[stations]] table with name and meter.")
     problems += ["a station's name is blank." for station in config.stations if not station.name.strip()]
+    problems += _idle_problems(config)
+    for station in config.stations:
+        problems += _station_problems(station)
     names = Counter(station.name for station in config.stations)
     problems += [f"the station name {name!r} is given twice." for name, uses in names.items() if uses > 1]
     meters = Counter(station.meter for station in config.stations if not station.meter.startswith("sim"))
@@ -122,3 +158,22 @@ def _problems(config: ContestConfig) -> list[str]:
         f"the meter {meter!r} is given to two stations." for meter, uses in meters.items() if uses > 1
     ]
     return problems
+
+
+def _idle_problems(config: ContestConfig) -> list[str]:
+    if config.idle_baseline_s is None:
+        return []
+    if config.auto_arm:
+        return ["idle_baseline_s needs auto_arm = false: a team's log-in cannot wait for it."]
+    if config.idle_baseline_s > LONGEST_IDLE_S:
+        return [f"idle_baseline_s = {config.idle_baseline_s:g} must be at most {LONGEST_IDLE_S:g} seconds."]
+    return []
+
+
+def _station_problems(station: Station) -> list[str]:
+    given = {key: getattr(station, key) for key in STATION_CHOICES}
+    return [
+        f"station {station.name!r}: {key} = {given[key]!r} must be one of {', '.join(map(repr, choices))}."
+        for key, choices in STATION_CHOICES.items()
+        if given[key] not in choices
+    ]

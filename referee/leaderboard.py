@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Standing:
-    """A judged run as the leaderboard sees it; the interval is that of the score (1/Wh), None before it is known."""
+    """A judged run as the leaderboard sees it; the interval is that of the score (1/Wh), None before it is known.
+
+    `official` is false where the meter was simulated or one for rehearsing at home.
+    """
 
     team: str
     run: int
@@ -18,6 +21,7 @@ class Standing:
     map: float
     energy_wh: float
     needs_review: bool
+    official: bool = True
 
 
 @dataclass(frozen=True)

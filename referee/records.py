@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from power.energy import Check
+from power.meter import Identity, Setup
 
 
 class RunState(StrEnum):
@@ -20,7 +21,11 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True)
 class Run:
-    """One timed, metered attempt, as stored. Times in seconds; `start_s` is monotonic, of boot `boot_id`."""
+    """One timed, metered attempt, as stored. Times in seconds; `start_s` is monotonic, of boot `boot_id`.
+
+    `setup` is how the meter was set up for it, `meter_changes` what differed from that at the end, one phrase each;
+    None: not asked. `idle_power_w` is the mean power of the idle board when it was armed.
+    """
 
     id: int
     team: str
@@ -30,7 +35,7 @@ class Run:
     testset_digest: str
     images: int
     window_s: float
-    update_interval_s: float
+    setup: Setup
     meter_identity: str | None = None
     opened_utc: str | None = None
     start_s: float | None = None
@@ -41,6 +46,13 @@ class Run:
     energy_wh: float | None = None
     integrator_s: float | None = None
     void_reason: str | None = None
+    meter_changes: tuple[str, ...] | None = None
+    idle_power_w: float | None = None
+
+    @property
+    def official(self) -> bool:
+        """Whether a contest may count with its energy: not if the meter is simulated or one for rehearsing at home."""
+        return Identity.parse(self.meter_identity or "").official
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ class RunControl:
                     images=len(self._contest.test_set.images),
                     shuffle=self._contest.config.shuffle,
                 )
-                new = self._new_run(team, station, meter.identity)
+                new = self._new_run(team, station, meter)
                 run = self._store.arm_run(new, self._clock.utc(), order)
             except BaseException:
                 meter.close()
@@ -218,8 +218,8 @@ class RunControl:
         self._note_end(live, window)
         final = self._meters.final_reading(live.run, live.meter)
         live.meter.log.flush()
-        self._record_close(live, elapsed_s(window, window.end_s), final)
-        live.meter.close()
+        self._record_close(live, elapsed_s(window, window.end_s), final, live.meter.sampler.changes)
+        self._meters.retire(live.run, live.meter)
         with self._lock:
             self._live.pop(live.run.id, None)
         live.done.set()
@@ -282,7 +282,9 @@ class RunControl:
             again_s = self._clock.monotonic_s() + RESUME_RETRY_S
             self._clock.wait(live.ending, min(again_s, window.deadline_s))
 
-    def _record_close(self, live: LiveRun, ended_s: float, final: Reading | None) -> None:
+    def _record_close(
+        self, live: LiveRun, ended_s: float, final: Reading | None, changes: tuple[str, ...]
+    ) -> None:
         energy_wh = None if final is None else final.energy_wh
         self._store.change_run(
             live.run.id,
@@ -293,6 +295,7 @@ class RunControl:
             elapsed_s=ended_s,
             energy_wh=energy_wh,
             integrator_s=None if final is None else final.integrator_s,
+            meter_changes=None if final is None else changes,
         )
         self._note(live.run.id, "closed", by=live.closed_by, elapsed_s=ended_s, energy_wh=energy_wh)
 
@@ -359,7 +362,7 @@ class RunControl:
     def _note(self, run: int, kind: str, **detail: object) -> None:
         note_event(self._store, self._clock.utc(), run, kind, **detail)
 
-    def _new_run(self, team: str, station: Station, identity: str) -> Run:
+    def _new_run(self, team: str, station: Station, meter: RunMeter) -> Run:
         test_set = self._contest.test_set
         return Run(
             id=NOT_YET_STORED,
@@ -370,8 +373,9 @@ class RunControl:
             testset_digest=test_set.digest,
             images=len(test_set.images),
             window_s=float(self._contest.config.window_s),
-            update_interval_s=station.update_interval_s,
-            meter_identity=identity,
+            setup=meter.setup,
+            meter_identity=meter.identity,
+            idle_power_w=meter.idle_power_w(self._contest.config.idle_baseline_s),
         )
 
 

@@ -27,14 +27,19 @@ class RunMeter:
 
     sampler: Sampler
     log: EvidenceLog
+    setup: Setup
 
     @property
     def identity(self) -> str:
         """Who answered, as it is kept with the run."""
         return str(self.sampler.identity)
 
+    def idle_power_w(self, duration_s: float | None) -> float | None:
+        """The mean power of the board that is doing nothing yet, over so long; None if nothing is to be measured."""
+        return None if duration_s is None else self.sampler.measure_idle(duration_s).power_w
+
     def close(self) -> None:
-        """Let go of the meter; its integrator is left as it is."""
+        """Let go of the meter: with its former settings if its energy has been read or it was never started."""
         self.sampler.close()
 
 
@@ -46,14 +51,16 @@ class StationMeters:
         self._store = contest.store
         self._clock = clock
         self._armed: dict[int, RunMeter] = {}
+        self._retired: dict[str, RunMeter] = {}
 
     def set_up(self, station: Station) -> RunMeter:
         """A free station's meter, ready for a new run. Arming resets it: what it still holds is read before.
 
         Raises MeterError; a meter that integrates is stopped only if the station's last run left it so.
         """
+        self._let_go(station.name)
         left_over = self.read_left_over(station)
-        meter = self._new(station, self._contest.config.window_s, station.update_interval_s)
+        meter = self._new(station, station.setup(self._contest.config.window_s))
         try:
             meter.sampler.arm(take_over=left_over is not None)
         except BaseException:
@@ -70,6 +77,20 @@ class StationMeters:
         kept = self._armed.pop(run, None)
         if kept is not None:
             kept.close()
+
+    def retire(self, run: Run, meter: RunMeter) -> None:
+        """Keep the meter of a closed run until its station is armed anew, or the server ends.
+
+        Letting go of it gives it its former settings back, which resets its integrator: until then its panel goes on
+        showing the energy of record.
+        """
+        self._let_go(run.station)
+        self._retired[run.station] = meter
+
+    def _let_go(self, station: str) -> None:
+        retired = self._retired.pop(station, None)
+        if retired is not None:
+            retired.close()
 
     def started(self, run: Run) -> RunMeter:
         """The armed run's meter, confirmed to be integrating; set up anew if it was armed by an earlier process.
@@ -158,33 +179,33 @@ class StationMeters:
             figures = {"energy_wh": final.energy_wh, "integrator_s": final.integrator_s}
             # A run that was judged without it waits for its judgement again.
             state = RunState.CLOSED if last.state is RunState.JUDGED else last.state
-            self._store.change_run(last.id, (last.state,), state=state.value, **figures)
+            changes = meter.sampler.changes
+            self._store.change_run(
+                last.id, (last.state,), state=state.value, meter_changes=changes, **figures
+            )
             note_event(self._store, self._clock.utc(), last.id, "energy-read", **figures)
         return last
 
     def close(self) -> None:
-        """Let go of the meters of all armed runs."""
+        """Let go of the meters of all armed and closed runs."""
         for run in list(self._armed):
             self.forget(run)
+        for station in list(self._retired):
+            self._let_go(station)
 
     def _was_started(self, run: Run) -> bool:
         return any(event["kind"] == METER_START for event in self._store.events(run.id))
 
     def _of(self, run: Run) -> RunMeter:
-        """A run's meter, by its own window: the configuration may have changed since it was armed."""
-        return self._new(self._contest.station(run.station), int(run.window_s), run.update_interval_s)
+        """A run's meter, set up as the run was armed: the configuration may have changed since."""
+        return self._new(self._contest.station(run.station), run.setup)
 
-    def _new(self, station: Station, window_s: int, update_interval_s: float) -> RunMeter:
-        setup = Setup(
-            voltage_range_v=station.voltage_range_v,
-            current_range_a=station.current_range_a,
-            update_interval_s=update_interval_s,
-            integrator_timer_s=window_s,
-            mode=station.mode,
-        )
+    def _new(self, station: Station, setup: Setup) -> RunMeter:
         log = EvidenceLog(self._store)
-        sampler = Sampler(station.meter, setup, log.reading, self._clock.monotonic_s, self._clock.utc)
-        return RunMeter(sampler, log)
+        sampler = Sampler(
+            station.meter, setup, log.reading, self._clock.monotonic_s, self._clock.utc, on_link=log.link
+        )
+        return RunMeter(sampler, log, setup)
 
 
 def _no_energy(run: Run, meter: RunMeter, reading: Reading) -> str | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import statistics
 
+from power.accuracy import power_range_w, relative_uncertainty
+from power.meter import Identity
 from referee.checks import is_scorable
 from referee.contest import Contest
-from referee.errors import RefereeError
 from referee.judging import START_S, scored_columns
 from referee.records import Run, ScoreInterval
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap
-from referee.scoring.interval import energy_uncertainty, range_share, score_interval
+from referee.scoring.interval import score_interval
 
 LEVEL = 0.95
 RESAMPLES = 1000
@@ -50,20 +51,20 @@ def judge_interval(contest: Contest, number: int) -> ScoreInterval | None:
 def run_uncertainty(contest: Contest, run: Run) -> float | None:
     """The meter's limit of error for the run's energy, relative to it; None where its readings do not tell.
 
-    The ranges and the mode are those of the station in `contest.toml`; the model is that of the run's meter.
+    Setup and model are those of the run; nothing is known of the meters for rehearsing at home.
     """
-    station = next((one for one in contest.config.stations if one.name == run.station), None)
     readings = contest.store.readings(run.id, START_S)
     good = [one for one in readings if math.isfinite(one.power_w) and math.isfinite(one.apparent_va)]
-    if station is None or not good or not run.meter_identity:
+    if not good or not run.meter_identity:
         return None
-    ranges = (station.voltage_range_v, station.current_range_a)
-    range_w = None if ranges[0] is None or ranges[1] is None else ranges[0] * ranges[1]
     power_w = statistics.fmean(one.power_w for one in good)
     apparent_va = statistics.fmean(one.apparent_va for one in good)
-    share = range_share(run.meter_identity.split()[1], station.mode)
-    try:
-        uncertainty = energy_uncertainty(power_w, apparent_va, range_w, share)
-    except RefereeError:  # no power to speak of: its energy check tells
-        return None
-    return uncertainty if uncertainty < 1 else None
+    model = Identity.parse(run.meter_identity).model
+    range_w = power_range_w(
+        run.setup,
+        model,
+        statistics.fmean(one.voltage_v for one in good),
+        statistics.fmean(one.current_a for one in good),
+    )
+    uncertainty = relative_uncertainty(power_w, apparent_va, range_w, model, run.setup.mode)
+    return uncertainty if uncertainty is not None and uncertainty < 1 else None

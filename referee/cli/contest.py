@@ -19,9 +19,24 @@ DEFAULT_CATEGORIES = 10
 
 
 def config_text(
-    name: str, window_s: int, meter: str, testset: str, *, auto_arm: bool, update_interval_s: float = 0.25
+    name: str,
+    window_s: int,
+    meter: str,
+    testset: str,
+    *,
+    auto_arm: bool,
+    update_interval_s: float = 0.25,
+    ranges: tuple[float, float] | None = None,
 ) -> str:
-    """A contest.toml with one station; every text quoted as TOML wants it."""
+    """A contest.toml with one station; every text quoted as TOML wants it. Fixed `ranges` in volts and amperes."""
+    fixed = (
+        ""
+        if ranges is None
+        else "".join(
+            f"{key} = {value:g}\n"
+            for key, value in zip(("voltage_range_v", "current_range_a"), ranges, strict=True)
+        )
+    )
     texts = {"name": name, "meter": meter, "testset": testset}
     # TOML's basic strings are JSON's, but for surrogate escapes and the one control character that JSON lets be.
     quoted = {
@@ -36,13 +51,20 @@ shuffle = true              # each run sees the images in its own secret order
 auto_arm = {str(auto_arm).lower()}            # true: a log-in arms a run by itself, as in rehearsals
 live_score = true           # a provisional score each second of an open run: referee run list
 teams_see_score = false     # true: GET /v1/session tells it to the team as well
+# idle_baseline_s = 10      # arming measures the idle board for so long, for the energy above idle
 
 [[stations]]
 name = "station-1"
 meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR, or sim:
-# voltage_range_v = 150     # fixed ranges; without them the meter ranges by itself
+# voltage_range_v = 150     # fixed ranges, as found by: meter range ADDRESS; without them the meter ranges by itself
 # current_range_a = 0.5
-update_interval_s = {update_interval_s}
+# mode = "rms"              # or "vmean", "dc"
+# crest_factor = 3          # or 6, for currents with high peaks
+# line_filter = false
+# frequency_filter = false
+# synchronize = "voltage"   # or "current", "off"
+# element = "1"             # of a WT332E or WT333E: "1" to "3", or "sum"
+{fixed}update_interval_s = {update_interval_s}
 
 # [[stations]]              # one more board with its own meter
 # name = "station-2"

@@ -60,7 +60,17 @@ def standings(contest: Contest) -> list[Standing]:
         if score.interval is not None:
             low, high = score.interval.score_low, score.interval.score_high
         found.append(
-            Standing(run.team, run.id, score.score, low, high, score.map, score.energy_wh, score.needs_review)
+            Standing(
+                team=run.team,
+                run=run.id,
+                score=score.score,
+                score_low=low,
+                score_high=high,
+                map=score.map,
+                energy_wh=score.energy_wh,
+                needs_review=score.needs_review,
+                official=run.official,
+            )
         )
     return found
 
@@ -87,7 +97,8 @@ def _print(places: tuple[Place, ...]) -> None:
     for place in places:
         one = place.standing
         between = "" if one.score_low is None else f"{one.score_low:.4f} to {one.score_high:.4f}"
-        notes = ["needs review"] if one.needs_review else []
+        notes = [] if one.official else ["unofficial meter"]
+        notes += ["needs review"] if one.needs_review else []
         if place.level_with:
             notes.append(f"overlaps {', '.join(place.level_with)}")
         figures = (f"{one.score:.4f}", between, f"{one.map:.5f}", f"{one.energy_wh:.4f}", str(one.run))

@@ -16,6 +16,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from power.addresses import MeterAddress
 from referee.cli.contest import config_text
 from referee.cli.judge import judge_with_interval
 from referee.cli.options import as_json
@@ -39,6 +40,7 @@ CLOSE_PATIENCE_S = 30.0
 # A fast client would be done before the meter has measured anything.
 LEAST_RUN_S = 2.0
 CLIENT_LOAD = "cpu:{pid},idle=2W,busy=9W"
+CLIENT_RANGES = (150.0, 0.1)  # volts and amperes that hold it
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Plan:
     images: int
     window_s: int
     load: str
+    meter: str | None
     testset: Path | None
     replay: Path | None
 
@@ -57,13 +60,19 @@ class Plan:
         """The test set of the rehearsal: the given one, or one synthesized in its folder."""
         return self.testset.resolve() if self.testset else self.folder.resolve() / "testset"
 
+    @property
+    def ranges(self) -> tuple[float, float] | None:
+        """Fixed ranges in volts and amperes where the load is known; else the meter ranges by itself."""
+        return CLIENT_RANGES if self.meter is None and self.load == CLIENT_LOAD else None
+
 
 @click.command()
 @click.option("--images", type=click.IntRange(1), help="Size of the synthetic set; default: 200.")
 @click.option("--window", "window_s", type=click.IntRange(1), default=60, show_default=True, help="Seconds.")
 @click.option("--testset", type=click.Path(path_type=Path), help="Your own test-set folder, instead.")
 @click.option("--replay", type=click.Path(path_type=Path), help="Post these recorded detections (CSV).")
-@click.option("--load", default=CLIENT_LOAD, show_default=True, help="What the simulated meter measures.")
+@click.option("--load", help=f"What the simulated meter measures; default: {CLIENT_LOAD}.")
+@click.option("--meter", help="Measure with this one instead, such as rapl:, hwmon: or a VISA address.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder to leave; default: rehearsals/<time>.")
 @as_json
 def rehearse(
@@ -71,7 +80,8 @@ def rehearse(
     window_s: int,
     testset: Path | None,
     replay: Path | None,
-    load: str,
+    load: str | None,
+    meter: str | None,
     out: Path | None,
     *,
     as_json: bool,
@@ -80,13 +90,17 @@ def rehearse(
 
     The meter is simulated and follows what the client computes, so that a leaner client scores better.
     """
+    if load is not None and meter is not None:
+        raise click.UsageError("--load is for the simulated meter; leave it out with --meter.")
+    if meter is not None:
+        MeterAddress(meter)
     if images is not None and testset is not None:
         raise click.UsageError("--images is the size of the synthetic set; leave it out with --testset.")
     if replay is not None and not replay.is_file():
         raise RefereeError("replay-missing", f"The file to replay, {replay}, does not exist.")
     stamp = Clock().utc().strftime("%Y%m%dT%H%M%SZ")
     folder = out or Path("rehearsals") / f"{stamp}-{secrets.token_hex(2)}"
-    plan = Plan(folder, images or DEFAULT_IMAGES, window_s, load, testset, replay)
+    plan = Plan(folder, images or DEFAULT_IMAGES, window_s, load or CLIENT_LOAD, meter, testset, replay)
     try:
         with children_end_on_sigterm():
             run, score = carry_out(plan)
@@ -115,9 +129,8 @@ def carry_out(plan: Plan) -> tuple[Run, Score]:
     with ExitStack() as processes:
         held = [sys.executable, "-c", HELD]
         client = processes.enter_context(Child("client", held, plan.folder / "client.log", tells_on="stderr"))
-        meter = processes.enter_context(_meter(plan, client.pid))
-        address = meter.first_line()
-        stage(f"Meter simulated at {address}")
+        address = plan.meter or processes.enter_context(_meter(plan, client.pid)).first_line()
+        stage(f"Meter at {address}" if plan.meter else f"Meter simulated at {address}")
         password = _make_contest(plan, address)
         server = processes.enter_context(_server(plan))
         serving = server.first_line()
@@ -151,6 +164,7 @@ def _make_contest(plan: Plan, meter: str) -> str:
         str(plan.testset_folder),
         auto_arm=True,
         update_interval_s=UPDATE_INTERVAL_S,
+        ranges=plan.ranges,
     )
     create_contest(plan.folder, text)
     password = secrets.token_urlsafe(16)

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from power.energy import above_idle_wh
 from referee.records import Run, Score
 from referee.scoring import format_score
 
@@ -21,6 +22,9 @@ def score_document(run: Run, score: Score) -> dict[str, Any]:
         "map": score.map,
         "energy_wh": score.energy_wh,
         "score": score.score,
+        "official": run.official,
+        "idle_power_w": run.idle_power_w,
+        "energy_above_idle_wh": _above_idle_wh(run, score),
         "images": score.images,
         "detections": score.detections,
         "elapsed_s": run.elapsed_s,
@@ -41,6 +45,7 @@ def score_document(run: Run, score: Score) -> dict[str, Any]:
         "window_s": run.window_s,
         "closed_by": run.closed_by,
         "meter": run.meter_identity,
+        "meter_setup": asdict(run.setup),
         "signature": score.signature,
     }
 
@@ -54,7 +59,11 @@ def print_score(run: Run, score: Score) -> None:
     interval = score.interval
     between = "" if interval is None else _between(interval.map_low, interval.map_high, interval.level, 5)
     table.add_row("mAP", f"{score.map:.5f}{between}")
-    table.add_row("energy", _with_unit(score.energy_wh, "Wh", 6))
+    unofficial = "" if run.official else "  (unofficial meter)"
+    table.add_row("energy", _with_unit(score.energy_wh, "Wh", 6) + unofficial)
+    if run.idle_power_w is not None:
+        idle = f"{_with_unit(_above_idle_wh(run, score), 'Wh', 6)} (idle {run.idle_power_w:.3f} W)"
+        table.add_row("above idle", idle)
     table.add_row("mean power", _with_unit(score.mean_power_w, "W", 3))
     table.add_row("elapsed", f"{_with_unit(run.elapsed_s, 's', 3)} (closed by {run.closed_by})")
     table.add_row("score", _score_words(score), style="bold")
@@ -65,6 +74,12 @@ def print_score(run: Run, score: Score) -> None:
     if score.needs_review:
         console.print("[bold red]This run needs review:[/] a check failed.")
     console.print(f"signature {score.signature}")
+
+
+def _above_idle_wh(run: Run, score: Score) -> float | None:
+    if score.energy_wh is None or run.idle_power_w is None or run.elapsed_s is None:
+        return None
+    return above_idle_wh(score.energy_wh, run.idle_power_w, run.elapsed_s)
 
 
 def _score_words(score: Score) -> str:

@@ -109,9 +109,12 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
 
 
 def _print_run(one: Run) -> None:
-    for name, value in asdict(one).items():
+    values = asdict(one)
+    setup = values.pop("setup")
+    for name, value in values.items():
         if value is not None:
             click.echo(f"{name:>18}  {value}")
+    click.echo(f"{'setup':>18}  {', '.join(f'{name} {value}' for name, value in setup.items())}")
 
 
 def _figures(contest: Contest, run: Run) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,14 +9,6 @@ from numpy.typing import NDArray
 
 from referee.errors import RefereeError
 from referee.scoring.contest_score import score
-
-READING_SHARE = 0.001
-RANGE_SHARE = 0.0005
-APPARENT_SHARE = 0.001
-"""Limits of error of a WT310E for active power at 45-66 Hz: 0.1 % of the reading, 0.05 % of the range, and 0.1 % of
-the apparent power for a low power factor (IM WT310-17EN; a WT310 has 0.1 % of the range, both 0.2 % of it for DC)."""
-AUTO_RANGE_LEAST = 0.30
-"""Automatic ranging goes down below this part of a range, in volts and in amperes (IM WT310-17EN)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,33 +41,6 @@ def overlap(one: Interval, other: Interval) -> bool:
     The reverse does not hold: two systems judged on the same images can differ clearly and still overlap.
     """
     return one.low <= other.high and other.low <= one.high
-
-
-def energy_uncertainty(
-    power_w: float, apparent_va: float, range_w: float | None = None, range_share: float = RANGE_SHARE
-) -> float:
-    """Return the meter's limit of error for an energy, relative to it: +-0.00626 is +-0.626 %.
-
-    u = (0.1 % P + 0.05 % P_range + 0.1 % S) / P. `power_w` P and `apparent_va` S are means over the run (the limit
-    is linear in them, so that the limit of the energy is that of the mean power); `range_w` P_range is voltage
-    range x current range. Without it the ranges are taken as the largest that automatic ranging would have
-    stayed in, voltage and current both at 30 % of theirs: P_range = S / 0.09. NaN or infinite figures and a power
-    of 0 or less give no limit: `RefereeError` `bad-power`.
-    """
-    if not (math.isfinite(power_w) and math.isfinite(apparent_va) and power_w > 0):
-        raise RefereeError(
-            "bad-power", f"{power_w} W and {apparent_va} VA say nothing about a meter's accuracy."
-        )
-    apparent = max(apparent_va, power_w)  # below the active power it is only noise
-    full_scale = apparent / AUTO_RANGE_LEAST**2 if range_w is None else range_w
-    return (READING_SHARE * power_w + range_share * full_scale + APPARENT_SHARE * apparent) / power_w
-
-
-def range_share(model: str, mode: str) -> float:
-    """The part of the power range in the limit of error of a meter model ("WT310E") in a mode ("rms", "dc")."""
-    if mode == "dc":
-        return 0.002
-    return 0.001 if model == "WT310" else RANGE_SHARE
 
 
 def score_interval(

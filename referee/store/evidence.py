@@ -109,10 +109,16 @@ class EvidenceTables(Database):
 
     def log_event(self, now: datetime, run: int | None, kind: str, **detail: object) -> None:
         """Append to the contest's log of events."""
+        self.append_events(run, [(now, kind, detail)])
+
+    def append_events(
+        self, run: int | None, events: Sequence[tuple[datetime, str, dict[str, object]]]
+    ) -> None:
+        """Append several events, (when, kind, detail), in one commit."""
         with self._transaction() as connection:
-            connection.execute(
+            connection.executemany(
                 "INSERT INTO events (utc, run, kind, detail) VALUES (?, ?, ?, ?)",
-                (now.isoformat(), run, kind, json.dumps(detail)),
+                [(when.isoformat(), run, kind, json.dumps(detail)) for when, kind, detail in events],
             )
 
     def events(self, run: int) -> list[dict[str, Any]]:

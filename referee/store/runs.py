@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from power.meter import Setup
 from referee.errors import RefereeError
 from referee.records import Run, RunState
 from referee.store.database import Database
@@ -55,7 +58,8 @@ class RunTables(Database):
 
         `order` gives the image order, shape (images,), for that number; it is stored with the run, for good.
         """
-        values = asdict(run) | {"id": None, "state": RunState.ARMED.value, "armed_utc": now.isoformat()}
+        values = _columns(asdict(run))
+        values |= {"id": None, "state": RunState.ARMED.value, "armed_utc": now.isoformat()}
         with self._transaction() as connection:
             marks = ", ".join("?" * len(values))
             number = connection.execute(
@@ -76,6 +80,7 @@ class RunTables(Database):
 
         Raises RefereeError `run-state` when it is not: of two that race, one wins.
         """
+        values = _columns(values)
         sets = ", ".join(f"{column} = ?" for column in values)
         states = ", ".join("?" * len(expected))
         with self._transaction() as connection:
@@ -114,4 +119,17 @@ def _is_storable(text: str) -> bool:
 
 
 def _run(row: sqlite3.Row) -> Run:
-    return Run(**(dict(row) | {"state": RunState(row["state"])}))
+    changes = row["meter_changes"]
+    read = {
+        "state": RunState(row["state"]),
+        "setup": Setup(**json.loads(row["setup"])),
+        "meter_changes": None if changes is None else tuple(json.loads(changes)),
+    }
+    return Run(**(dict(row) | read))
+
+
+def _columns(values: dict[str, Any]) -> dict[str, Any]:
+    """What is not a figure or a text is kept as JSON."""
+    return {
+        key: json.dumps(value) if isinstance(value, dict | tuple) else value for key, value in values.items()
+    }

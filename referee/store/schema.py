@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import sqlite_utils
 
-VERSION = 3
+VERSION = 4
 
 
 def create_tables(database: sqlite_utils.Database) -> None:
     """Create what is missing; calling it again changes nothing."""
     _create_people_and_runs(database)
+    _upgrade_runs(database)
     _create_evidence(database)
     _create_judgements(database)
     database.table("posts").create_index(["run"], if_not_exists=True)
@@ -39,7 +40,7 @@ def _create_people_and_runs(database: sqlite_utils.Database) -> None:
             "testset_digest": str,
             "images": int,
             "window_s": float,
-            "update_interval_s": float,
+            "setup": str,  # power.meter.Setup as JSON
             "meter_identity": str,
             "opened_utc": str,
             "start_s": float,  # monotonic clock of boot `boot_id`
@@ -50,6 +51,8 @@ def _create_people_and_runs(database: sqlite_utils.Database) -> None:
             "energy_wh": float,  # of record: the meter's integrator
             "integrator_s": float,
             "void_reason": str,
+            "meter_changes": str,  # JSON list: what differed from `setup` at the end
+            "idle_power_w": float,
         },
         pk="id",
         not_null={"team", "station", "state", "armed_utc", "testset_digest", "images", "window_s"},
@@ -58,6 +61,19 @@ def _create_people_and_runs(database: sqlite_utils.Database) -> None:
     )
     # Kept apart from `runs`, so that listing runs does not read 160 kB a run.
     database.table("image_orders").create({"run": int, "numbers": bytes}, pk="run", if_not_exists=True)
+
+
+def _upgrade_runs(database: sqlite_utils.Database) -> None:
+    """Give runs of an earlier form the columns they lack; their setup is known as far as it was kept."""
+    runs = database.table("runs")
+    missing = {"setup": str, "meter_changes": str, "idle_power_w": float}.items() - runs.columns_dict.items()
+    for name, kind in missing:
+        runs.add_column(name, kind)
+    if "setup" in dict(missing):
+        database.execute(
+            "UPDATE runs SET setup = json_object('voltage_range_v', NULL, 'current_range_a', NULL,"
+            " 'update_interval_s', update_interval_s, 'integrator_timer_s', CAST(window_s AS INTEGER))"
+        )
 
 
 def _create_evidence(database: sqlite_utils.Database) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from power.meter import IntegratorState, Reading
+from power.meter import IntegratorState, Reading, Setup
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.records import Run, RunState
@@ -88,7 +88,7 @@ def run_record(**different: Any) -> Run:
         "testset_digest": "d" * 64,
         "images": 5,
         "window_s": 600.0,
-        "update_interval_s": 0.1,
+        "setup": Setup(150.0, 0.5, update_interval_s=0.1, integrator_timer_s=600),
         "meter_identity": "YOKOGAWA WT310 C2PH13047V F1.03",
     }
     return Run(**(values | different))
@@ -188,8 +188,7 @@ class House:
             live.ending.set()
             live.meter.close()
         self.control._live.clear()
-        for run in list(self.control._meters._armed):
-            self.control._meters.forget(run)
+        self.control._meters.close()
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from power.meter import Setup
 from referee.config import ContestConfig, Station, read_config
 from referee.errors import RefereeError
 
@@ -63,6 +64,23 @@ meter = "TCPIP::10.0.0.8::INSTR"
     assert read(tmp_path, text) == expected
 
 
+def test_a_station_says_how_its_meter_is_set_up(tmp_path: Path) -> None:
+    text = (
+        GOOD
+        + """\
+voltage_range_v = 300
+crest_factor = 6
+line_filter = true
+synchronize = "off"
+element = "sum"
+"""
+    )
+    setup = read(tmp_path, text).stations[0].setup(600)
+    assert setup == Setup(
+        300.0, None, 0.25, 600, crest_factor=6, line_filter=True, synchronize="off", element="sum"
+    )
+
+
 def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(RefereeError, match="referee init") as failure:
@@ -73,8 +91,8 @@ def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("windows_s = 5\n" + GOOD, "unknown key 'windows_s'; the keys are auto_arm, live_score, metric, name"),
-        (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are current_range_a"),
+        ("windows_s = 5\n" + GOOD, "unknown key 'windows_s'; the keys are auto_arm, idle_baseline_s, live_score"),
+        (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are crest_factor, current_range_a"),
         (STATION, "the key 'name' is missing"),
         ('name = "Hall"\n', "there is no station"),
         ('name = "Hall"\nstations = []\n', "there is no station"),
@@ -99,6 +117,15 @@ def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
         (GOOD + "update_interval_s = nan\n", "update_interval_s = nan must be a number above 0"),
         (GOOD + "current_range_a = -0.5\n", "current_range_a = -0.5 must be a number above 0"),
         (GOOD + "voltage_range_v = inf\n", "voltage_range_v = inf must be a number above 0"),
+        (GOOD + 'mode = "ac"\n', "station 'one': mode = 'ac' must be one of 'rms', 'vmean', 'dc'"),
+        (GOOD + "crest_factor = 4\n", "station 'one': crest_factor = 4 must be one of 3, 6"),
+        (GOOD + 'synchronize = "u"\n', "synchronize = 'u' must be one of 'voltage', 'current', 'off'"),
+        (GOOD + 'element = "4"\n', "element = '4' must be one of '1', '2', '3', 'sum'"),
+        (GOOD + "element = 1\n", "element = 1 must be a text"),
+        (GOOD + "line_filter = 1\n", "line_filter = 1 must be true or false"),
+        ("idle_baseline_s = 0\n" + GOOD, "idle_baseline_s = 0 must be a number above 0"),
+        ("idle_baseline_s = 31\n" + GOOD, "idle_baseline_s = 31 must be at most 30 seconds"),
+        ("idle_baseline_s = 5\nauto_arm = true\n" + GOOD, "idle_baseline_s needs auto_arm = false"),
         (GOOD + f"voltage_range_v = 1{'0' * 400}\n", "must be a number above 0"),
         (f"window_s = 1{'0' * 5000}\n" + GOOD, "cannot be read"),
         ("name = Hall\n", "cannot be read"),

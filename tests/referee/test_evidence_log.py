@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from power.sampler import LinkEvent
 from referee.errors import RefereeError
 from referee.evidence_log import EvidenceLog, note_event
 from referee.store import Store, database
@@ -47,6 +48,25 @@ def test_served_images_wait_for_the_next_reading_or_the_end(store: Store) -> Non
     log.served(2, 1.5, 10)
     log.flush()
     assert store.served_images(run) == [2, 4]
+
+
+def test_what_became_of_the_link_is_an_event_of_the_run(store: Store) -> None:
+    run, log = stored_run(store).id, EvidenceLog(store)
+    log.link(LinkEvent("meter-lost", 99.0, START, "The link is lost.", ()))
+    assert store.events(run) == []
+    log.begin(run, 100.0)
+    log.link(LinkEvent("meter-back", 103.0, START, "It is back.", (":RATE was set",)))
+    utc = START.isoformat()
+    assert store.events(run) == [
+        {"utc": utc, "kind": "meter-lost", "elapsed_s": -1.0, "sentence": "The link is lost."},
+        {
+            "utc": utc,
+            "kind": "meter-back",
+            "elapsed_s": 3.0,
+            "sentence": "It is back.",
+            "changes": [":RATE was set"],
+        },
+    ]
 
 
 def test_a_database_that_fails_keeps_everything_for_later(

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from power.meter import Setup
 from power.sampler import Sampler
 from referee.errors import RefereeError
 from referee.evidence_log import EvidenceLog
@@ -38,9 +37,11 @@ def live_run(store: Store, clock: DrivenClock, run: int | None = None) -> LiveRu
     stored = stored_run(store) if run is None else store.run(run)
     start_s, log = clock.monotonic_s(), EvidenceLog(store)
     log.begin(stored.id, start_s)
-    sampler = Sampler("sim:", Setup(None, None, 0.1, 600), log.reading, clock.monotonic_s, clock.utc)
+    sampler = Sampler("sim:", stored.setup, log.reading, clock.monotonic_s, clock.utc)
     window = Window(start_s, LENGTH_S)
-    return LiveRun(stored, window, np.array([3, 1, 5, 2, 4]), RunMeter(sampler, log), store, clock)
+    return LiveRun(
+        stored, window, np.array([3, 1, 5, 2, 4]), RunMeter(sampler, log, stored.setup), store, clock
+    )
 
 
 def code_of(action: Callable[..., Any], *arguments: Any) -> str:

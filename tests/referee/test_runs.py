@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import threading
 import time
@@ -12,6 +13,7 @@ import pytest
 from power.errors import MeterError
 from power.meter import IntegratorState, Setup
 from power.sampler import Sampler
+from power.transport import Link
 from referee import runs as runs_module
 from referee.errors import RefereeError
 from referee.records import RunState
@@ -66,6 +68,27 @@ def test_arming_sets_up_the_meter_and_fixes_the_order(build: Build) -> None:
     assert (run.meter_identity or "").startswith("YOKOGAWA WT310 ")
     assert sorted(house.store.image_order(run.id).tolist()) == [1, 2, 3, 4, 5]
     assert kinds(house, run.id) == ["armed"]
+
+
+def test_arming_fixes_how_the_meter_measures(build: Build) -> None:
+    house = build(station(voltage_range_v=300, current_range_a=0.5, line_filter=True))
+    run = house.control.arm(TEAM, "one")
+    assert run.setup == Setup(300.0, 0.5, 0.1, 600, line_filter=True)
+    assert run.idle_power_w is None
+    assert not run.official
+
+
+def test_arming_measures_the_idle_board_if_it_is_wanted(build: Build) -> None:
+    house = build(idle_baseline_s=0.5)
+    run = house.control.arm(TEAM, "one")
+    assert run.idle_power_w == pytest.approx(36.0)
+    assert house.store.run(run.id).idle_power_w == run.idle_power_w
+
+
+def test_a_range_the_meter_does_not_have_is_told_at_arming(build: Build) -> None:
+    house = build(station(current_range_a=0.3))
+    assert code_of(house.control.arm, TEAM, "one") == "meter-range"
+    assert house.store.runs() == []
 
 
 def test_arming_needs_a_team_and_a_station_that_exist_and_are_free(build: Build) -> None:
@@ -267,6 +290,37 @@ def test_a_logout_stops_the_meter_and_reads_the_energy(build: Build, instrument:
     assert code_of(house.control.live, live.run.id) == "window-closed"
     assert code_of(live.take_post, body(1), None, parse_rows) == "window-closed"
     assert house.control.close(live.run.id, "operator") == closed
+
+
+def test_the_meter_shows_the_energy_until_it_is_needed_and_then_has_its_settings_back(
+    build: Build, instrument: Any
+) -> None:
+    meter = instrument("--load", "constant:36W")
+    house = build(station(meter=meter.address, voltage_range_v=300, current_range_a=0.5, mode="dc"))
+    asked = ":COMMUNICATE:HEADER?;:INPUT:VOLTAGE:RANGE?;:INPUT:MODE?;:INTEGRATE:TIMER?"
+    with contextlib.closing(Link(meter.address)) as panel:
+        before = panel.query(asked)
+        house.control.arm(TEAM, "one")
+        assert panel.query(asked) == "0;300.0E+00;DC;0,10,0"
+        closed = house.control.close(house.control.login(TEAM).run.id, "logout")
+        assert closed.meter_changes == ()
+        assert float(panel.query(":NUMERIC:VALUE? 6")) == closed.energy_wh
+        house.control.shutdown()
+        assert panel.query(asked) == before
+
+
+def test_settings_that_changed_in_mid_run_are_kept_with_it(build: Build, instrument: Any) -> None:
+    meter = instrument()
+    house = build(station(meter=meter.address, current_range_a=0.5))
+    house.control.arm(TEAM, "one")
+    live = house.control.login(TEAM)
+    with contextlib.closing(Link(meter.address)) as panel:
+        panel.write(":INPUT:CURRENT:RANGE 20")
+        assert panel.query("*OPC?") == "1"
+    closed = house.control.close(live.run.id, "logout")
+    assert closed.meter_changes is not None
+    assert any("CURRENT:RANGE" in change for change in closed.meter_changes)
+    assert (closed.energy_wh or 0) > 0
 
 
 def test_the_deadline_closes_by_itself_with_the_whole_window(build: Build, until: Until) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import math
 import sqlite3
 import struct
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from power.energy import Check
-from power.meter import IntegratorState, Reading
+from power.meter import IntegratorState, Reading, Setup
 from referee.errors import RefereeError
 from referee.records import Post, RunState, Score
 from referee.store import Store, database
@@ -147,6 +148,31 @@ def test_a_run_comes_back_as_it_was_stored_under_its_own_number(store: Store) ->
     for number, order in orders.items():
         assert store.image_order(number).tolist() == order.tolist()
     assert [run.id for run in store.runs()] == [1, 2]
+
+
+def test_what_the_meter_was_set_to_and_found_at_comes_back(store: Store) -> None:
+    setup = Setup(None, 0.5, 0.25, 600, mode="dc", crest_factor=6, line_filter=True, element="sum")
+    run = stored_run(store, setup=setup, idle_power_w=2.5)
+    assert (run.setup, run.idle_power_w, run.meter_changes) == (setup, 2.5, None)
+    changes = (":RATE 250MS was set, it is 1.000E+00", "ä")
+    assert store.change_run(run.id, (RunState.ARMED,), meter_changes=changes).meter_changes == changes
+    assert store.change_run(run.id, (RunState.ARMED,), meter_changes=()).meter_changes == ()
+
+
+def test_a_run_of_an_earlier_form_keeps_what_was_known_of_its_setup(tmp_path: Path, store: Store) -> None:
+    number = stored_run(store).id
+    for column in ("setup", "meter_changes", "idle_power_w"):
+        store._connection.execute(f"ALTER TABLE runs DROP COLUMN {column}")
+    store._connection.execute("ALTER TABLE runs ADD COLUMN update_interval_s REAL")
+    store._connection.execute("UPDATE runs SET update_interval_s = 0.1")
+    store._connection.execute("PRAGMA user_version = 3")
+    store._connection.commit()
+    with contextlib.closing(Store(tmp_path / "contest.db")) as again:
+        assert again.run(number).setup == Setup(None, None, 0.1, 600)
+        assert again.run(number) == run_record(
+            id=number, setup=Setup(None, None, 0.1, 600), armed_utc=START.isoformat()
+        )
+        assert stored_run(again).setup == run_record().setup
 
 
 def test_a_run_without_image_order_never_exists(store: Store) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from power.accuracy import relative_uncertainty
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging import judge
 from referee.records import RunState
-from referee.scoring.interval import energy_uncertainty
 from referee.uncertainty import judge_interval, run_uncertainty
 from tests.referee.factories import START, TEAM, DrivenClock, config_text, reading, run_record, station
 from testsets import TestSet, read_ground_truth
@@ -80,7 +80,7 @@ def test_a_run_that_is_not_judged_has_none(contest: Contest) -> None:
 
 def test_the_meters_share_is_that_of_its_fixed_ranges_and_model(contest: Contest) -> None:
     run = contest.store.run(closed_run(contest))
-    assert run_uncertainty(contest, run) == pytest.approx(energy_uncertainty(36.0, 36.0, 75.0, 0.001))
+    assert run_uncertainty(contest, run) == pytest.approx(relative_uncertainty(36.0, 36.0, 75.0, "WT310"))
 
 
 @pytest.mark.parametrize("power_w", [math.nan, math.inf, 0.0, -1.0])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from referee.errors import RefereeError
-from referee.scoring.interval import Interval, energy_uncertainty, overlap, score_interval
+from referee.scoring.interval import Interval, overlap, score_interval
 
 
 def interval(low: float, high: float) -> Interval:
@@ -32,40 +32,6 @@ def test_a_level_is_a_share(level: float) -> None:
     with pytest.raises(RefereeError, match="between 0 and 1") as failure:
         Interval.of_samples(0.5, np.ones(3), level)
     assert failure.value.code == "bad-level"
-
-
-def test_the_meters_limit_is_the_one_published_for_a_real_run() -> None:
-    # SPEC's power daemon, 23.49 W at a power factor of .484 in the ranges 300 V and 0.5 A: 0.626 %.
-    assert energy_uncertainty(23.49, 23.49 / 0.484, 300 * 0.5) == pytest.approx(0.00626, abs=5e-6)
-
-
-def test_other_meters_have_another_share_of_the_range() -> None:
-    assert energy_uncertainty(10.0, 10.0, 60.0, range_share=0.001) == pytest.approx(0.008)
-
-
-@pytest.mark.parametrize("voltage_share", [0.3, 0.6, 1.3])
-@pytest.mark.parametrize("current_share", [0.3, 0.5, 1.3])
-def test_without_ranges_the_limit_covers_whatever_automatic_ranging_chose(
-    voltage_share: float, current_share: float
-) -> None:
-    power_w, apparent_va = 12.0, 20.0
-    range_w = apparent_va / (voltage_share * current_share)
-    assert (
-        energy_uncertainty(power_w, apparent_va) >= energy_uncertainty(power_w, apparent_va, range_w) - 1e-15
-    )
-
-
-def test_an_apparent_power_below_the_active_one_is_noise() -> None:
-    assert energy_uncertainty(10.0, 9.99, 60.0) == energy_uncertainty(10.0, 10.0, 60.0)
-
-
-@pytest.mark.parametrize(
-    ("power_w", "apparent_va"), [(0.0, 1.0), (-1.0, 1.0), (math.nan, 1.0), (1.0, math.inf)]
-)
-def test_without_power_there_is_no_limit(power_w: float, apparent_va: float) -> None:
-    with pytest.raises(RefereeError) as failure:
-        energy_uncertainty(power_w, apparent_va)
-    assert failure.value.code == "bad-power"
 
 
 MAP = Interval.of_samples(0.25, np.linspace(0.24, 0.26, 1001), 0.95)

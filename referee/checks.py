@@ -10,6 +10,8 @@ from power.energy import Check, Measurement, energy_checks
 from power.meter import Identity, Reading
 from referee.records import Run
 
+NOT_ASKED = "its settings were not read back"
+
 
 def run_checks(run: Run, readings: Sequence[Reading], start_s: float) -> tuple[Check, ...]:
     """Every check of a closed run. `readings` carry host time in which the window starts at `start_s`."""
@@ -24,7 +26,7 @@ def run_checks(run: Run, readings: Sequence[Reading], start_s: float) -> tuple[C
         setup=run.setup,
         model=Identity.parse(run.meter_identity or "").model,
         official=run.official,
-        changes=run.meter_changes or (),
+        changes=(NOT_ASKED,) if run.meter_changes is None else run.meter_changes,
     )
     return (measured, *energy_checks(readings, measurement))
 

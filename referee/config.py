@@ -78,6 +78,11 @@ class ContestConfig:
     teams_see_score: bool = False
     idle_baseline_s: float | None = None
 
+    def setup(self, station: str, window_s: int) -> Setup:
+        """The setup of a station's meter; that of its defaults where the station is gone."""
+        found = next((one for one in self.stations if one.name == station), Station(station, ""))
+        return found.setup(window_s)
+
 
 def read_config(folder: Path) -> ContestConfig:
     """The configuration of the contest in `folder`.
@@ -153,7 +158,12 @@ def _problems(config: ContestConfig) -> list[str]:
         problems += _station_problems(station)
     names = Counter(station.name for station in config.stations)
     problems += [f"the station name {name!r} is given twice." for name, uses in names.items() if uses > 1]
-    meters = Counter(station.meter for station in config.stations if not station.meter.startswith("sim"))
+    # One meter, whichever library it is reached through.
+    meters = Counter(
+        station.meter.partition("@")[0].upper()
+        for station in config.stations
+        if not station.meter.startswith("sim")
+    )
     problems += [
         f"the meter {meter!r} is given to two stations." for meter, uses in meters.items() if uses > 1
     ]

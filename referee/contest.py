@@ -66,6 +66,7 @@ def open_contest(folder: Path) -> Iterator[Contest]:
     test_set = load_test_set(folder / config.testset)
     store = Store(folder / DATABASE_NAME)
     try:
+        store.complete_setups(config.setup)
         yield Contest(folder, config, secret, operator_key, store, test_set)
     finally:
         store.close()

@@ -141,6 +141,11 @@ def _ask(folder: Path, path: str, body: dict[str, str]) -> dict[str, Any]:
     try:
         response = _post(f"{url}/operator/runs{path}", body, key)
         document: dict[str, Any] = response.json()
+    except requests.Timeout as error:
+        raise RefereeError(
+            "no-answer",
+            f"The server at {url} has not answered in {TIMEOUT_S:.0f} s; see its log, and: referee run list",
+        ) from error
     except requests.RequestException as error:
         raise _not_served(folder) from error
     if not response.ok:

@@ -101,6 +101,15 @@ class RunTables(Database):
             raise RefereeError("run-unknown", f"There is no run {number}; see: referee run list")
         return found[0]
 
+    def complete_setups(self, setup: Callable[[str, int], Setup]) -> None:
+        """Fill in the setup of runs of an earlier form, which took it from the configuration: by station, window_s."""
+        for row in self._rows("SELECT id, station, window_s FROM runs WHERE setup IS NULL"):
+            made = json.dumps(asdict(setup(row["station"], int(row["window_s"]))))
+            with self._transaction() as connection:
+                connection.execute(
+                    "UPDATE runs SET setup = ? WHERE id = ? AND setup IS NULL", (made, row["id"])
+                )
+
     def runs(self, state: RunState | None = None, **equals: object) -> list[Run]:
         """The runs, oldest first, all or those in `state` and with the given columns."""
         wanted = equals | ({} if state is None else {"state": state.value})
@@ -122,10 +131,14 @@ def _run(row: sqlite3.Row) -> Run:
     changes = row["meter_changes"]
     read = {
         "state": RunState(row["state"]),
-        "setup": Setup(**json.loads(row["setup"])),
+        "setup": Setup(**json.loads(row["setup"])) if row["setup"] else _unknown_setup(row["window_s"]),
         "meter_changes": None if changes is None else tuple(json.loads(changes)),
     }
     return Run(**(dict(row) | read))
+
+
+def _unknown_setup(window_s: float) -> Setup:
+    return Setup(None, None, update_interval_s=0.25, integrator_timer_s=int(window_s))
 
 
 def _columns(values: dict[str, Any]) -> dict[str, Any]:

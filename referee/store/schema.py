@@ -64,16 +64,11 @@ def _create_people_and_runs(database: sqlite_utils.Database) -> None:
 
 
 def _upgrade_runs(database: sqlite_utils.Database) -> None:
-    """Give runs of an earlier form the columns they lack; their setup is known as far as it was kept."""
+    """Give runs of an earlier form the columns they lack; their setup was that of the station (`complete_setups`)."""
     runs = database.table("runs")
-    missing = {"setup": str, "meter_changes": str, "idle_power_w": float}.items() - runs.columns_dict.items()
-    for name, kind in missing:
-        runs.add_column(name, kind)
-    if "setup" in dict(missing):
-        database.execute(
-            "UPDATE runs SET setup = json_object('voltage_range_v', NULL, 'current_range_a', NULL,"
-            " 'update_interval_s', update_interval_s, 'integrator_timer_s', CAST(window_s AS INTEGER))"
-        )
+    wanted = {"setup": str, "meter_changes": str, "idle_power_w": float}
+    for name in wanted.keys() - runs.columns_dict.keys():
+        runs.add_column(name, wanted[name])
 
 
 def _create_evidence(database: sqlite_utils.Database) -> None:

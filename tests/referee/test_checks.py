@@ -11,7 +11,13 @@ from tests.referee.factories import reading, run_record
 
 
 def closed(energy_wh: float | None = 0.1, **different: object) -> Run:
-    values = {"elapsed_s": 10.0, "integrator_s": 10.0, "state": RunState.CLOSED, "energy_wh": energy_wh}
+    values = {
+        "elapsed_s": 10.0,
+        "meter_changes": (),
+        "integrator_s": 10.0,
+        "state": RunState.CLOSED,
+        "energy_wh": energy_wh,
+    }
     return run_record(**(values | different))
 
 
@@ -44,6 +50,12 @@ def test_a_missing_energy_is_told_apart_from_none_used() -> None:
 def test_an_energy_that_covers_more_than_the_run_is_found() -> None:
     checks = run_checks(closed(energy_wh=6.0, integrator_s=600.0), READINGS, start_s=100.0)
     assert failed(checks) == ["integrator-trapezoid", "integrator-time"]
+
+
+def test_settings_that_nobody_read_back_count_as_changed() -> None:
+    checks = run_checks(closed(meter_changes=None), READINGS, start_s=100.0)
+    assert failed(checks) == ["range-changed"]
+    assert "not read back" in next(check.sentence for check in checks if not check.ok)
 
 
 def test_a_run_without_readings_is_found() -> None:

@@ -145,6 +145,8 @@ def test_two_stations_cannot_share_a_meter(tmp_path: Path) -> None:
         f'[[stations]]\nname = "{name}"\nmeter = "TCPIP::10.0.0.7::INSTR"\n' for name in ("left", "right")
     )
     assert "'TCPIP::10.0.0.7::INSTR' is given to two stations" in complaint(tmp_path, text)
+    other_library = text.replace("::INSTR", "::instr@py", 1)
+    assert "'TCPIP::10.0.0.7::INSTR' is given to two stations" in complaint(tmp_path, other_library)
     assert len(read(tmp_path, text.replace("TCPIP::10.0.0.7::INSTR", "sim:")).stations) == 2
 
 

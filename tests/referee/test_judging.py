@@ -71,6 +71,7 @@ def closed_run(
         store.append_post(run.id, part, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START)
     store.append_readings(run.id, 50.0, [reading(50 + tenth / 10) for tenth in range(101)])
     values = {"state": "closed", "start_s": 50.0, "elapsed_s": 10.0, "energy_wh": 0.1, "integrator_s": 10.0}
+    values["meter_changes"] = ()
     return store.change_run(run.id, (RunState.ARMED,), **(values | different))
 
 

@@ -13,9 +13,14 @@ from referee.records import Run
 NOT_ASKED = "its settings were not read back"
 
 
-def run_checks(run: Run, readings: Sequence[Reading], start_s: float) -> tuple[Check, ...]:
-    """Every check of a closed run. `readings` carry host time in which the window starts at `start_s`."""
-    measured = _energy_measured(run)
+def run_checks(
+    run: Run, readings: Sequence[Reading], start_s: float, missing: str | None = None
+) -> tuple[Check, ...]:
+    """Every check of a closed run. `readings` carry host time in which the window starts at `start_s`.
+
+    `missing` is why the run has no energy, where it is known.
+    """
+    measured = _energy_measured(run, missing)
     if run.energy_wh is None or run.integrator_s is None or run.elapsed_s is None:
         return (measured,)
     measurement = Measurement(
@@ -36,10 +41,12 @@ def is_scorable(energy_wh: float | None) -> TypeGuard[float]:
     return energy_wh is not None and math.isfinite(energy_wh) and energy_wh > 0
 
 
-def _energy_measured(run: Run) -> Check:
+def _energy_measured(run: Run, missing: str | None) -> Check:
     ok = is_scorable(run.energy_wh)
     if run.energy_wh is None:
-        sentence = "The meter gave no energy when the run closed, so that there is no score."
+        sentence = (
+            f"There is no energy, so that there is no score: {missing or 'the meter gave none at the end.'}"
+        )
     else:
         sentence = f"The meter measured {run.energy_wh:.6g} Wh" + (
             "." if ok else "; a score needs more than 0 Wh."

@@ -16,6 +16,7 @@ from referee.store import Store
 from testsets import GroundTruth, read_ground_truth
 
 IMAGE = 0
+ENERGY_MISSING = "energy-missing"
 START_S = 0.0  # a closed run's host times are told from its start
 
 
@@ -58,8 +59,15 @@ def scored_columns(contest: Contest, run: Run) -> tuple[GroundTruth, Detections]
     return read_ground_truth(contest.test_set.folder), Detections.from_rows(rows)
 
 
+def _energy_missing(contest: Contest, run: Run) -> str | None:
+    """What was noted when the run's energy could not be read."""
+    told = [event["reason"] for event in contest.store.events(run.id) if event["kind"] == ENERGY_MISSING]
+    return told[-1] if told else None
+
+
 def _score(contest: Contest, run: Run, evaluation: Evaluation, clock: Clock) -> Score:
-    checks = run_checks(run, contest.store.readings(run.id, START_S), START_S)
+    readings = contest.store.readings(run.id, START_S)
+    checks = run_checks(run, readings, START_S, _energy_missing(contest, run))
     energy_wh = run.energy_wh if is_scorable(run.energy_wh) else None
     power_w = mean_power_w(energy_wh, run.elapsed_s) if energy_wh is not None and run.elapsed_s else None
     return Score(

@@ -18,6 +18,7 @@ from referee.records import Run, RunState
 logger = logging.getLogger(__name__)
 
 METER_START = "meter-start"
+READ_LATER = "The meter keeps it until its reset: it is read at the server's next start, or when the station is armed anew."
 OVER = (RunState.CLOSED, RunState.JUDGED, RunState.VOID)
 
 
@@ -141,7 +142,7 @@ class StationMeters:
         try:
             reading = meter.sampler.stop()
         except MeterError as error:
-            reason: str | None = error.sentence
+            reason: str | None = f"{error.sentence} {READ_LATER}"
         else:
             reason = _no_energy(run, meter, reading)
             if reason is None:

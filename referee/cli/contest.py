@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from power.addresses import MeterAddress
-from referee.config import LONGEST_WINDOW_S
+from referee.config import LONGEST_WINDOW_S, read_config
 from referee.contest import create_contest
 from referee.web.server import Listen
 from referee.web.server import serve as serve_contest
@@ -122,4 +122,6 @@ def serve(
     """Serve the contest in FOLDER until Ctrl-C."""
     if (tls_cert is None) != (tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key belong together.")
+    for station in read_config(folder).stations:
+        MeterAddress(station.meter)
     serve_contest(folder, Listen(host, port, tls_cert, tls_key), click.echo, parent)

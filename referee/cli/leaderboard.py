@@ -93,14 +93,20 @@ def _csv(rows: list[dict[str, object]]) -> str:
 
 
 def _print(places: tuple[Place, ...]) -> None:
-    table = Table("", "team", "score", "95 % interval", "mAP", "energy Wh", "run", "")
+    table = Table(
+        *("", "team", "score", "95 % interval", "mAP", "energy Wh", "run", ""),
+        caption="! needs review   u unofficial meter",
+    )
     for place in places:
         one = place.standing
         between = "" if one.score_low is None else f"{one.score_low:.4f} to {one.score_high:.4f}"
-        notes = [] if one.official else ["unofficial meter"]
-        notes += ["needs review"] if one.needs_review else []
-        if place.level_with:
-            notes.append(f"overlaps {', '.join(place.level_with)}")
+        marks = ("!" if one.needs_review else "") + ("" if one.official else "u")
         figures = (f"{one.score:.4f}", between, f"{one.map:.5f}", f"{one.energy_wh:.4f}", str(one.run))
-        table.add_row(str(place.rank), one.team, *figures, "; ".join(notes))
-    Console().print(table)
+        table.add_row(str(place.rank), one.team, *figures, marks)
+    console = Console(soft_wrap=True)
+    console.print(table)
+    for place in places:
+        if place.level_with:
+            console.print(
+                f"{place.standing.team} overlaps {', '.join(place.level_with)}: chance may order them."
+            )

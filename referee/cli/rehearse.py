@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from power.addresses import MeterAddress
+from power.clocks import Clocks
 from referee.cli.contest import config_text
 from referee.cli.judge import judge_with_interval
 from referee.cli.options import as_json
@@ -93,7 +94,7 @@ def rehearse(
     if load is not None and meter is not None:
         raise click.UsageError("--load is for the simulated meter; leave it out with --meter.")
     if meter is not None:
-        MeterAddress(meter)
+        _try_meter(meter)
     if images is not None and testset is not None:
         raise click.UsageError("--images is the size of the synthetic set; leave it out with --testset.")
     if replay is not None and not replay.is_file():
@@ -117,6 +118,17 @@ def rehearse(
         print_score(run, score)
         for name, path in _paths(plan).items():
             click.echo(f"{name:>10}  {path}")
+
+
+def _try_meter(address: str) -> None:
+    """Raise MeterError before anything is made, if no meter answers there."""
+    clock, nobody = Clock(), threading.Event()
+    clocks = Clocks(clock.monotonic_s, clock.utc, lambda s: clock.wait(nobody, clock.monotonic_s() + s))
+    place = MeterAddress(address)
+    try:
+        place.connect(clocks).close()
+    finally:
+        place.close()
 
 
 def carry_out(plan: Plan) -> tuple[Run, Score]:

@@ -20,6 +20,7 @@ from referee.errors import RefereeError
 from referee.records import Run, RunState
 
 TIMEOUT_S = 60.0
+INTERNAL = ("start_s", "boot_id")  # what only the server can make something of
 
 
 @click.group()
@@ -33,9 +34,14 @@ def run() -> None:
 @contest_folder
 def arm(team: str, station: str | None, folder: Path) -> None:
     """Prepare a run for TEAM: set up its meter; its first log-in then opens the window."""
+    with open_contest(folder) as contest:
+        idle_s = contest.config.idle_baseline_s
+    if idle_s is not None:
+        click.echo(f"The idle board is measured for {idle_s:g} s.", err=True)
     armed = _ask(folder, "", {"team": team} | ({"station": station} if station else {}))
     click.echo(
-        f"Run {armed['id']} is armed for {team} at {armed['station']}, meter {armed['meter_identity']}."
+        f"Run {armed['id']} is armed for {team} at {armed['station']}, meter {armed['meter_identity']}"
+        + ("." if armed["idle_power_w"] is None else f", idle at {armed['idle_power_w']:.3f} W.")
     )
 
 
@@ -57,6 +63,8 @@ def close(number: int, folder: Path) -> None:
 @contest_folder
 def void(number: int, reason: str, folder: Path) -> None:
     """Take RUN out of the contest; what is stored of it stays."""
+    if not reason.strip():
+        raise click.UsageError("--reason is blank; say why, it is kept with the run.")
     _ask(folder, f"/{number}/void", {"reason": reason})
     click.echo(f"Run {number} is void: {reason}")
 
@@ -70,17 +78,19 @@ def list_runs(folder: Path, *, as_json: bool) -> None:
         runs = contest.store.runs()
         scores = {one.id: _figures(contest, one) for one in runs}
     if as_json:
-        click.echo(json.dumps([asdict(one) | scores[one.id] for one in runs]))
+        click.echo(json.dumps([asdict(one) | {"official": one.official} | scores[one.id] for one in runs]))
         return
     table = Table(
         *("run", "team", "station", "state", "elapsed s", "energy Wh", "mAP", "score"),
-        caption="~ so far   ! needs review",
+        caption="~ so far   ! needs review   u unofficial meter",
     )
     for one in runs:
         told = scores[one.id]
         mark = "~" if one.state is RunState.OPEN else "! " if told["needs_review"] else ""
         figures = [_figure(told[name]) for name in ("energy_wh", "map", "score")]
         marked = [value and mark + value for value in figures]
+        if marked[0] and not one.official:
+            marked[0] += " u"
         table.add_row(str(one.id), one.team, one.station, one.state, _figure(one.elapsed_s), *marked)
     Console().print(table)
 
@@ -97,24 +107,34 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
         events = contest.store.events(number)
     if as_json:
         judged = None if score is None else score_document(one, score)
-        click.echo(json.dumps(asdict(one) | {"judged": judged, "events": events}))
+        click.echo(json.dumps(asdict(one) | {"official": one.official, "judged": judged, "events": events}))
         return
     if score is not None:
         print_score(one, score)
     else:
         _print_run(one)
     for event in events:
-        details = ", ".join(f"{key} {value}" for key, value in event.items() if key not in ("utc", "kind"))
+        details = ", ".join(
+            f"{key} {_told(value)}" for key, value in event.items() if key not in ("utc", "kind")
+        )
         click.echo(f"{event['utc']}  {event['kind']}  {details}")
 
 
 def _print_run(one: Run) -> None:
     values = asdict(one)
-    setup = values.pop("setup")
+    setup, changes = values.pop("setup"), values.pop("meter_changes")
     for name, value in values.items():
-        if value is not None:
-            click.echo(f"{name:>18}  {value}")
+        if value is not None and name not in INTERNAL:
+            click.echo(f"{name:>18}  {_told(value)}")
     click.echo(f"{'setup':>18}  {', '.join(f'{name} {value}' for name, value in setup.items())}")
+    if changes:
+        click.echo(f"{'meter changed':>18}  {'; '.join(changes)}")
+    if not one.official:
+        click.echo(f"{'meter':>18}  unofficial: simulated, or for rehearsing")
+
+
+def _told(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _figures(contest: Contest, run: Run) -> dict[str, Any]:

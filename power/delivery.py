@@ -21,6 +21,7 @@ class Delivery:
     def __init__(self) -> None:
         self.error: Exception | None = None
         self._gave_up = False
+        self._ended = False
         self._calls: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
         # A taker that hangs for ever must not keep the program from ending.
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
@@ -36,7 +37,8 @@ class Delivery:
         After `patience_s` it only warns, and what is left is called when the taker has time again. From a call
         itself it does not wait: what is left is called afterwards.
         """
-        if self._thread is threading.current_thread() or not self._thread.is_alive():
+        # After its end the thread may live on for a moment, and would never get to what is put now.
+        if self._thread is threading.current_thread() or self._ended or not self._thread.is_alive():
             return
         drained = threading.Event()
         self._calls.put(drained.set)
@@ -45,8 +47,9 @@ class Delivery:
             _log.error("About %d readings wait for whoever records them.", self._calls.qsize())
 
     def end(self, patience_s: float) -> None:
-        """Drain, and end the thread; nothing may be put afterwards."""
+        """Drain, and end the thread; nothing may be put afterwards. A second call does nothing."""
         self.drain(patience_s)
+        self._ended = True
         self._calls.put(None)
 
     def _run(self) -> None:

@@ -26,6 +26,8 @@ COLUMNS: Final = tuple(field.name for field in fields(Reading))
 COLUMNS_2015: Final = ("voltage_v", "current_a", "power_w", "energy_wh", "integrator_s")
 NO_DATE: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """Where the wall time of a 2015 recording counts from: the file does not tell when it was made."""
+SHOWN_LENGTH: Final = 60
+"""So much of a cell is quoted in an error."""
 _FLAGS: Final = ("over_range", "voltage_peak_over", "current_peak_over")
 
 
@@ -89,7 +91,7 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
         with path.open(newline="", encoding="utf-8-sig") as stream:
             rows = csv.reader(stream)
             lines = [(rows.line_num, [cell.strip() for cell in cells]) for cells in rows if cells]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, ValueError, csv.Error) as error:  # ValueError: no text, or a name that no file can have
         why = error.strerror if isinstance(error, OSError) else "it is no CSV text"
         raise MeterError(
             "recording-unreadable", f"The recording {path} cannot be read: {why}.", file=str(path)
@@ -139,10 +141,10 @@ def _our_reading(path: Path, number: int, cells: list[str]) -> Reading:
     _require_width(path, number, cells, len(COLUMNS))
     values: dict[str, object] = {}
     for name, text in zip(COLUMNS, cells, strict=True):
-        parse, wanted = _PARSERS.get(name, (float, "a number, NAN or INF"))
+        parse, wanted = _PARSERS.get(name, (_number, "a number, NAN or INF"))
         try:
             values[name] = parse(text)
-        except (ValueError, MeterError):
+        except (ValueError, OverflowError, MeterError):
             raise _wrong(path, number, name, text, wanted) from None
     return Reading(**values)  # type: ignore[arg-type]  # the parser of each column gives its type
 
@@ -153,12 +155,15 @@ def _reading_of_2015(path: Path, number: int, cells: list[str]) -> Reading:
         if not _is_number(text):
             raise _wrong(path, number, name, text, "a number")
     voltage_v, current_a, power_w, energy_wh, integrator_s = map(answers.value, cells)
-    if not math.isfinite(integrator_s):
-        raise _wrong(path, number, "integrator_s", cells[-1], "a number of seconds")
+    try:
+        utc = NO_DATE + timedelta(seconds=integrator_s)
+    except (ValueError, OverflowError):
+        wanted = "a number of seconds that a calendar holds"
+        raise _wrong(path, number, "integrator_s", cells[-1], wanted) from None
     apparent_va = voltage_v * current_a
     return Reading(
         monotonic_s=integrator_s,
-        utc=NO_DATE + timedelta(seconds=integrator_s),
+        utc=utc,
         voltage_v=voltage_v,
         current_a=current_a,
         apparent_va=apparent_va,
@@ -198,7 +203,15 @@ def _moment(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(text)
-    return moment
+    return moment.astimezone(UTC)  # OverflowError at either end of the calendar
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    # Python reads 1_0 as 10, and any number too large for it as infinite, which here means over range.
+    if "_" in text or (math.isinf(number) and "inf" not in text.casefold()):
+        raise ValueError(text)
+    return number
 
 
 def _flag(text: str) -> bool:
@@ -216,7 +229,7 @@ _PARSERS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
 
 def _is_number(text: str) -> bool:
     try:
-        float(text)
+        _number(text)
     except ValueError:
         return False
     return True
@@ -225,11 +238,15 @@ def _is_number(text: str) -> bool:
 def _wrong(path: Path, number: int, name: str, text: str, wanted: str) -> MeterError:
     return MeterError(
         "recording-value",
-        f"{path}, line {number}: {name} is {text!r} where {wanted} should be.",
+        f"{path}, line {number}: {name} is {_shown(text)} where {wanted} should be.",
         file=str(path),
         line=number,
         column=name,
     )
+
+
+def _shown(text: str) -> str:
+    return repr(text) if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]!r}..."
 
 
 def _empty(path: Path) -> MeterError:

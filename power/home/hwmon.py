@@ -125,8 +125,8 @@ def _in_hwmon(folder: Path) -> Iterator[Channel]:
         power = folder / f"power{number}_input"
         label = _optional(folder / f"in{number}_label", str(number))
         enabled = _optional(folder / f"in{number}_enable", "1") != "0"
-        if voltage.exists() and current.exists() and enabled and label != UNUSED:
-            has_power = power if power.exists() else None
+        if sysfs.exists(voltage) and sysfs.exists(current) and enabled and label != UNUSED:
+            has_power = power if sysfs.exists(power) else None
             yield Channel(name, folder.name, label, voltage, current, has_power, 1e-6)
 
 
@@ -134,13 +134,13 @@ def _in_iio(folder: Path) -> Iterator[Channel]:
     for number in (0, 1, 2):
         power = folder / f"in_power{number}_input"
         label = _optional(folder / f"rail_name_{number}", str(number))
-        if power.exists() and label != UNUSED:
+        if sysfs.exists(power) and label != UNUSED:
             voltage, current = folder / f"in_voltage{number}_input", folder / f"in_current{number}_input"
             yield Channel("ina3221", folder.parent.name, label, voltage, current, power, 1e-3)
 
 
 def _optional(path: Path, otherwise: str) -> str:
-    return sysfs.text(path, _REMEDY) if path.exists() else otherwise
+    return sysfs.text(path, _REMEDY) if sysfs.exists(path) else otherwise
 
 
 def _chosen(choice: str, found: list[Channel], root: Path) -> list[Channel]:

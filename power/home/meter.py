@@ -14,6 +14,9 @@ from power.meter import ALL_ELEMENTS, Choices, Identity, IntegratorState, Peaks,
 UPDATE_INTERVAL_S: Final = 0.25
 """Until it is set up: what a WT310 has from the factory."""
 SHORTEST_UPDATE_S: Final = 0.01
+LONGEST_UPDATE_S: Final = 60.0
+LONGEST_TIMER_S: Final = 10000 * 3600
+"""What the timer of a WT300 takes."""
 NO_SETTING: Final = "none"
 
 
@@ -66,12 +69,7 @@ class HomeMeter:
                 f"The meter {self.identity.model} {self.identity.serial} is integrating; stop it before a new run.",
                 serial=self.identity.serial,
             )
-        if not setup.update_interval_s >= SHORTEST_UPDATE_S or setup.integrator_timer_s < 0:
-            raise MeterError(
-                "meter-range",
-                f"An update interval of {setup.update_interval_s:g} s with a timer of {setup.integrator_timer_s} s "
-                f"cannot be; the interval is at least {SHORTEST_UPDATE_S:g} s, the timer at least 0 s.",
-            )
+        _require_possible(setup)
         self._box.update_interval_s = setup.update_interval_s
         self._box.integrator.reset(setup.integrator_timer_s)
         self._box.reading, self._box.due_s = None, -math.inf
@@ -185,3 +183,13 @@ class HomeMeter:
             current_peak_over=sample.current_peak_over,
         )
         return box.reading
+
+
+def _require_possible(setup: Setup) -> None:
+    interval_s, timer_s = setup.update_interval_s, setup.integrator_timer_s
+    if not (SHORTEST_UPDATE_S <= interval_s <= LONGEST_UPDATE_S and 0 <= timer_s <= LONGEST_TIMER_S):
+        raise MeterError(
+            "meter-range",
+            f"An update interval of {interval_s:g} s with a timer of {timer_s} s cannot be; the interval is "
+            f"{SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} s, the timer 0 to {LONGEST_TIMER_S} s.",
+        )

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Final
 
 from power.errors import MeterError
+
+SHOWN_LENGTH: Final = 60
+"""So much of a file is quoted in an error."""
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,20}")
+"""What the kernel can write: 64 bits. Python would also take 1_0, and numbers that no float holds."""
 
 
 def number(path: Path, remedy: str) -> int:
@@ -13,12 +20,10 @@ def number(path: Path, remedy: str) -> int:
     Raises MeterError `meter-permission`, `meter-lost` (it cannot be read), `meter-answer` (it is no number).
     """
     content = text(path, remedy)
-    try:
+    if _WHOLE.fullmatch(content):
         return int(content)
-    except ValueError:
-        raise MeterError(
-            "meter-answer", f"{path} holds {content!r} where a whole number should be.", path=str(path)
-        ) from None
+    shown = repr(content) if len(content) <= SHOWN_LENGTH else f"{content[:SHOWN_LENGTH]!r}..."
+    raise MeterError("meter-answer", f"{path} holds {shown} where a whole number should be.", path=str(path))
 
 
 def text(path: Path, remedy: str) -> str:
@@ -30,14 +35,32 @@ def text(path: Path, remedy: str) -> str:
             "meter-permission", f"{path} may not be read by this user; {remedy}", path=str(path)
         ) from error
     except OSError as error:
-        raise MeterError(
-            "meter-lost",
-            f"{path} cannot be read ({error.strerror}); is the sensor still there?",
-            path=str(path),
-        ) from error
+        raise _lost(path, error) from error
+
+
+def exists(path: Path) -> bool:
+    """Whether there is such a file; MeterError `meter-lost` if it may not even be looked for."""
+    try:
+        return path.exists()
+    except OSError as error:
+        raise _lost(path, error) from error
 
 
 def folders(root: Path, pattern: str) -> list[Path]:
-    """Return the folders that match, in the order of the numbers in their names; none if the root is not there."""
-    found = [path for path in root.glob(pattern) if path.is_dir()]
+    """Return the folders that match, in the order of the numbers in their names; none if the root is not there.
+
+    Raises MeterError `meter-lost` if it may not be looked into.
+    """
+    try:
+        found = [path for path in root.glob(pattern) if path.is_dir()]
+    except OSError as error:
+        raise _lost(root, error) from error
     return sorted(found, key=lambda path: [(len(part), part) for part in path.parts])
+
+
+def _lost(path: Path, error: OSError) -> MeterError:
+    return MeterError(
+        "meter-lost",
+        f"{path} cannot be read ({error.strerror}); is the sensor still there?",
+        path=str(path),
+    )

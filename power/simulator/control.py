@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from power.errors import MeterError
+from power.simulator.commands import may_wait
 from power.simulator.doors import Door
 from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
@@ -129,6 +130,9 @@ def _change_range(rig: Rig, _text: str) -> str:
 
 
 def _knob(rig: Rig, text: str) -> str:
+    # Whoever waits here keeps every other command waiting, `heal` too.
+    if may_wait(text):
+        raise MeterError("simulator-control", "No knob waits for an event; send that over a link.")
     try:
         return rig.instrument.at_panel(_needed(text, "a program message")) or ""
     except RefusedError as refusal:
@@ -257,6 +261,10 @@ class ControlServer:
     def _serve(self, connection: socket.socket) -> None:
         with contextlib.suppress(OSError), connection.makefile("rwb") as stream:
             while line := stream.readline(LONGEST_LINE):
+                if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+                    # What follows is the rest of it, not another command.
+                    stream.write(b"error The line is too long.\n")
+                    return
                 with self._turn:
                     answer = obey(self._rig, line.decode("utf-8", "replace"))
                 stream.write(answer.encode() + b"\n")

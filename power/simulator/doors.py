@@ -6,6 +6,11 @@ import contextlib
 import socket
 import threading
 from collections.abc import Callable
+from typing import Final
+
+MOST_CONNECTIONS: Final = 64
+"""At a time; more are closed at once. A real instrument takes fewer."""
+PAUSE_S: Final = 0.1
 
 
 class Door:
@@ -19,6 +24,7 @@ class Door:
         self._serve = serve
         self._name = name
         self._guard = threading.Lock()
+        self._resting = threading.Event()
         self._connections: set[socket.socket] = set()
         self._listener: socket.socket | None = None
         # Bound but never listening: while the door is shut the port refuses connections, and stays ours.
@@ -70,7 +76,11 @@ class Door:
             try:
                 connection, _ = listener.accept()
             except OSError:
-                return  # shut
+                if self._listener is not listener:
+                    return  # shut
+                # Of a connection that broke off, or with no more files to be had: others will come.
+                self._resting.wait(PAUSE_S)
+                continue
             threading.Thread(
                 target=self._receive, args=(connection, listener), name=self._name, daemon=True
             ).start()
@@ -78,8 +88,8 @@ class Door:
     def _receive(self, connection: socket.socket, listener: socket.socket) -> None:
         with connection:
             with self._guard:
-                if self._listener is not listener:
-                    return  # shut meanwhile
+                if self._listener is not listener or len(self._connections) >= MOST_CONNECTIONS:
+                    return  # shut meanwhile, or too many
                 self._connections.add(connection)
             try:
                 self._serve(connection)

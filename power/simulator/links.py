@@ -5,12 +5,15 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 from power.simulator.commands import may_wait
 from power.simulator.instrument import Instrument
 
-LONGEST_MESSAGE: Final = 1 << 20
+INPUT_BUFFER: Final = 16384
+"""Bytes that are written and not yet run; a message is no longer. Twice what a write may carry; the real size is not
+known."""
 
 IO_TIMEOUT: Final = 15
 ABORTED: Final = 23
@@ -33,12 +36,19 @@ class Link:
         self._cleared = 0
         self._changed = threading.Condition()
 
-    def write(self, data: bytes, end: bool) -> int:
-        """Take a chunk and hand over complete messages, which end at NL or with END; return the error."""
-        self._incoming += data
-        if len(self._incoming) > LONGEST_MESSAGE:
+    def write(self, data: bytes, end: bool, timeout_s: float) -> int:
+        """Take a chunk and hand over complete messages, which end at NL or with END; return the error.
+
+        While the instrument has no room for it, wait, at most `timeout_s`.
+        """
+        with self._changed:
+            self._aborted = False
+        if len(self._incoming) + len(data) > INPUT_BUFFER:
             self._incoming = b""
             return OUT_OF_RESOURCES
+        if not self._desk.wait_for_room(len(data), timeout_s, lambda: self._aborted):
+            return ABORTED if self._aborted else IO_TIMEOUT
+        self._incoming += data
         *complete, rest = self._incoming.split(b"\n")
         if end:
             complete, rest = [*complete, rest], b""
@@ -84,10 +94,11 @@ class Link:
                 self._changed.notify_all()
 
     def abort(self) -> None:
-        """Make a read that waits end at once."""
+        """Make a read or a write that waits end at once."""
         with self._changed:
             self._aborted = True
             self._changed.notify_all()
+        self._desk.look_again()
 
     def clear(self) -> None:
         """Forget everything written and answered, and free a message that waits for an event."""
@@ -103,11 +114,16 @@ class Desk:
     A write is acknowledged at once, so nothing is run before its reply is out. Then whoever brought a message
     runs it, which is quickest; one that may wait for an event is left to the desk's own thread, so that its
     link can still be read, cleared and aborted.
+
+    What waits is bounded: when the buffer is full a write waits too, as VXI-11 has it, and then times out. How the
+    real meter behaves with a full buffer is not known.
     """
 
     def __init__(self, instrument: Instrument) -> None:
         self.instrument = instrument
         self._messages: deque[tuple[Link, str, int]] = deque()
+        self._held = 0
+        self._room = threading.Condition()
         self._turn = threading.Lock()
         self._calls: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._wait_for_calls, name="instrument", daemon=True)
@@ -115,7 +131,20 @@ class Desk:
 
     def put(self, link: Link, message: bytes, generation: int) -> None:
         """Queue a complete message; `work` runs it."""
+        with self._room:
+            self._held += len(message)
         self._messages.append((link, message.decode("latin-1"), generation))
+
+    def wait_for_room(self, size: int, timeout_s: float, given_up: Callable[[], bool]) -> bool:
+        """Wait until so many bytes more may be queued; False if they may not, or if the writer gave up."""
+        with self._room:
+            self._room.wait_for(lambda: self._has_room(size) or given_up(), timeout_s)
+            return self._has_room(size) and not given_up()
+
+    def look_again(self) -> None:
+        """Let whoever waits for room see whether to give up."""
+        with self._room:
+            self._room.notify_all()
 
     def work(self, patient: bool = False) -> None:
         """Run what is queued, unless somebody is at it, who then runs all; only the patient may have to wait."""
@@ -138,6 +167,9 @@ class Desk:
         self.instrument.close()
         self._thread.join()
 
+    def _has_room(self, size: int) -> bool:
+        return self._held == 0 or self._held + size <= INPUT_BUFFER
+
     def _may_wait(self, message: str) -> bool:
         return self.instrument.faults.slow_s > 0 or may_wait(message)
 
@@ -146,6 +178,9 @@ class Desk:
             self.work(patient=True)
 
     def _run(self, link: Link, message: str, generation: int) -> None:
+        with self._room:
+            self._held -= len(message)
+            self._room.notify_all()
         dropped, wanted = link.take_unread(generation)
         if dropped:
             self.instrument.interrupted_query()

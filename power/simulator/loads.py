@@ -209,6 +209,8 @@ def _cpu(rest: str, clock: Callable[[], float]) -> Load:
 
 
 def _recording(path: Path) -> Load:
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is no file")  # a pipe may never end
     with path.open(newline="") as lines:
         rows = [row for row in csv.reader(lines) if row]
     if rows and rows[0][0].strip() == "seconds":

@@ -39,6 +39,7 @@ class Portmapper:
 
     def __init__(self, ports: Mapping[int, int], host: str, port: int = PORT) -> None:
         self._ports = dict(ports)
+        self._closing = threading.Event()
         try:
             self._door = Door(host, port, self._serve, "portmapper")
             self.port = self._door.port
@@ -50,6 +51,7 @@ class Portmapper:
 
     def close(self) -> None:
         """Stop answering."""
+        self._closing.set()
         self._door.close()
         # recvfrom() in another thread is not woken by close() alone
         with contextlib.suppress(OSError):
@@ -64,16 +66,11 @@ class Portmapper:
                 records.send(self._reply(record))
 
     def _serve_datagrams(self) -> None:
-        while True:
-            try:
+        while not self._closing.is_set():
+            # What is no call, an empty datagram too, or comes from where no answer goes to, is passed over.
+            with contextlib.suppress(MalformedError, OSError):
                 record, sender = self._datagrams.recvfrom(_LONGEST_DATAGRAM)
-                if not record:
-                    return  # closed; no call is empty
                 self._datagrams.sendto(self._reply(record), sender)
-            except MalformedError:
-                continue
-            except OSError:
-                return
 
     def _reply(self, record: bytes) -> bytes:
         reader = Reader(record)

@@ -110,7 +110,7 @@ class Records:
 
     def receive(self) -> bytes | None:
         """Return the next record, its fragments joined; None when the peer has closed."""
-        record = b""
+        record = bytearray()
         while True:
             header = self._take(4)
             if header is None:
@@ -124,7 +124,7 @@ class Records:
                 return None
             record += fragment
             if mark & LAST_FRAGMENT:
-                return record
+                return bytes(record)
 
     def _take(self, length: int) -> bytes | None:
         # What has come is read at once, not header and body apart: each look at a socket costs its time.

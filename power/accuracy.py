@@ -10,10 +10,10 @@ from power.meter import ALL_ELEMENTS, Setup
 from power.models import model_named
 
 READING_SHARE: Final = 0.001
-RANGE_SHARE: Final = 0.0005
+DC_RANGE_SHARE: Final = 0.002
 APPARENT_SHARE: Final = 0.001
-"""Limits of error of a WT310E for active power at 45-66 Hz: 0.1 % of the reading, 0.05 % of the range, and 0.1 % of
-the apparent power for a low power factor (IM WT310-17EN; a WT310 has 0.1 % of the range, both 0.2 % of it for DC)."""
+"""Limits of error for active power at 45-66 Hz: 0.1 % of the reading, the model's part of the range (0.2 % for DC), and
+0.1 % of the apparent power for a low power factor (IM WT310-02EN, IM WT310E-02EN)."""
 AUTO_RANGE_LEAST: Final = 0.30
 """Automatic ranging goes down below this part of a range, in volts and in amperes (IM WT310-17EN)."""
 
@@ -74,9 +74,7 @@ def relative_uncertainty(
 
 def range_share(model: str, mode: str) -> float:
     """Return the part of the power range in the limit of a meter model ("WT310E") in a mode ("rms", "dc")."""
-    if mode == "dc":
-        return 0.002
-    return 0.001 if model == "WT310" else RANGE_SHARE
+    return DC_RANGE_SHARE if mode == "dc" else model_named(model).range_share
 
 
 def _element_count(element: str, model: str) -> int:

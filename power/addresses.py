@@ -31,16 +31,11 @@ ENDING_S: Final = 5.0
 SYSFS: Final = Path("/sys")
 SYSFS_VARIABLE: Final = "METER_SYSFS"
 """Where sysfs is mounted, if not at /sys: a container may see the machine's own elsewhere."""
-_FORMS: Final = (
-    "A meter on the network is TCPIP::HOST::INSTR; TCPIP::HOST,PORT::INSTR, with a comma, is one at a given port "
-    "(HOST:PORT does not mean a port); others are USB0::0x0B21::0x0025::SERIAL::INSTR and GPIB0::1::INSTR, each "
-    "with @py or @ivi behind it for pyvisa's own or the vendor's VISA; sim: or sim:LOAD starts a simulated one; for "
-    "rehearsing at home there are rapl: or rapl:ZONE, hwmon: or hwmon:CHIP/CHANNEL, and replay:FILE.csv."
-)
-_NETWORK: Final = re.compile(r"TCPIP\d*::[^:,\s]+(,\d{1,5})?(::(?!\d+::)[^:\s]+)?::INSTR", re.IGNORECASE)
+LARGEST_PORT: Final = 65535
+_NETWORK: Final = re.compile(r"TCPIP\d*::[^:,\s]+(?:,(\d+))?(::(?!\d+::)[^:\s]+)?::INSTR", re.IGNORECASE)
 _OTHER: Final = re.compile(r"(USB|GPIB|ASRL)\d*::?\S*::INSTR", re.IGNORECASE)
-_WITH_PORT: Final = re.compile(
-    r"(?:TCPIP\d*::)?([A-Za-z0-9.-]+)(?::|::|,)(\d{1,5})(?:::(?:INSTR|SOCKET))?", re.IGNORECASE
+_MEANT: Final = re.compile(
+    r"(?:TCPIP\d*::)?([A-Za-z0-9.-]+)(?:(?:::|:|,)(\d+))?(?:::(?:INSTR|SOCKET))?", re.IGNORECASE
 )
 _DEVICE_FILE: Final = re.compile(r"/dev/\S*")
 _HOME: Final[dict[str, Callable[[str, Path], Sensor]]] = {
@@ -59,7 +54,7 @@ class MeterAddress:
     """
 
     def __init__(self, address: str, sysfs: Path | None = None) -> None:
-        """Check the form; MeterError `meter-wrong-address`, with the forms that exist.
+        """Check the form; MeterError `meter-wrong-address`, with what may have been meant.
 
         `sysfs` is where the sensors of this machine are shown; without it METER_SYSFS in the environment, else /sys.
         """
@@ -118,12 +113,11 @@ class MeterAddress:
 
 @contextlib.contextmanager
 def open_meter(address: str, clocks: Clocks) -> Iterator[Meter]:
-    """Give an identified and attached meter for the length of a with statement."""
+    """Give an identified meter for the length of a with statement; nothing is set in it yet."""
     place = MeterAddress(address)
     try:
         meter = place.connect(clocks)
         try:
-            meter.attach()
             yield meter
         finally:
             meter.close()
@@ -143,19 +137,38 @@ def _visa(address: str) -> tuple[str, str]:
             "`lsusb -v -d 0b21:0025` shows the SERIAL.",
         )
     network = _NETWORK.fullmatch(resource)
-    if network and network[1] and backend == "ivi":
-        raise _wrong(address, "The form HOST,PORT is one of @py only; @ivi finds the port by itself.")
+    if network and network[1]:
+        _require_port(address, network[1])
+        if backend == "ivi":
+            raise _wrong(address, "The form HOST,PORT is one of @py only; @ivi finds the port by itself.")
     if not (network or _OTHER.fullmatch(resource)):
-        meant = _WITH_PORT.fullmatch(resource)
-        raise _wrong(address, f"Perhaps TCPIP::{meant[1]},{meant[2]}::INSTR is meant." if meant else "")
+        raise _wrong(address, _meant(address, resource))
     return resource, "@" + (backend or "py")
+
+
+def _meant(address: str, resource: str) -> str:
+    """Return what somebody may have had in mind who wrote a resource of no known form."""
+    kind, colon, rest = resource.partition(":")
+    if colon and kind.lower() in (SIMULATOR, *_HOME):
+        return f"Perhaps {kind.lower()}:{rest} is meant, in small letters."
+    meant = _MEANT.fullmatch(resource)
+    if meant is None:
+        return "`meter --help` lists the forms, such as TCPIP::HOST::INSTR."
+    host, port = meant.groups()
+    if port is None:
+        return f"Perhaps TCPIP::{host}::INSTR is meant; `meter --help` lists the forms."
+    _require_port(address, port)
+    return f"Perhaps TCPIP::{host},{port}::INSTR is meant, with a comma before the port."
+
+
+def _require_port(address: str, port: str) -> None:
+    if not 1 <= int(port) <= LARGEST_PORT:
+        raise _wrong(address, f"Its port {port} is not one from 1 to {LARGEST_PORT}.")
 
 
 def _wrong(address: str, why: str) -> MeterError:
     return MeterError(
-        "meter-wrong-address",
-        " ".join(filter(None, (f"{address!r} is not the address of a meter.", why, _FORMS))),
-        address=address,
+        "meter-wrong-address", f"{address!r} is not the address of a meter. {why}", address=address
     )
 
 

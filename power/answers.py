@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from power.errors import MeterError
-from power.meter import Identity, IntegratorState, Reading
-
-ITEMS: Final = ("U", "I", "S", "P", "LAMBDA", "WH", "TIME")
-"""The numeric items of a sample, in the order in which they are asked for."""
+from power.meter import Identity
 
 NEW_DATA: Final = 1 << 0
+SHORT: Final = (3, 4)
+"""How many letters a shortened word has."""
 _SUM_OVER: Final = 1 << 3
 _FIRST_FLAG: Final = 6
 _FLAGS_AN_ELEMENT: Final = 3
@@ -84,28 +83,14 @@ def identity(answer: str) -> Identity:
 
 
 def same(answer: str, expected: str) -> bool:
-    """Whether an answer says what was set: as a number, as on or off, or as a word."""
+    """Whether an answer says what was set: as a number, as on or off, or as a word, long or short."""
     found, wanted = _comparable(data(answer)), _comparable(expected)
-    if found == wanted:
+    if found == wanted or _shortened(found, wanted):
         return True
     try:
         return math.isclose(float(found), float(wanted), rel_tol=1e-6)
     except ValueError:
         return False
-
-
-def sample(
-    answer: str, stamp: Callable[[Sequence[float], int, IntegratorState], Reading]
-) -> tuple[Reading, bool]:
-    """Return the reading in one answer to EESR, values, condition and state; and whether it is new."""
-    parts = answer.split(";")
-    if len(parts) != 4:
-        raise strange(answer, "four answers")
-    numbers = [value(part) for part in parts[1].split(",")]
-    if len(numbers) != len(ITEMS):
-        raise strange(parts[1], f"{len(ITEMS)} values")
-    reading = stamp(numbers, register(parts[2]), IntegratorState.parse(parts[3]))
-    return reading, bool(register(parts[0]) & NEW_DATA)
 
 
 def largest(numbers: Sequence[float]) -> float:
@@ -116,6 +101,15 @@ def largest(numbers: Sequence[float]) -> float:
 def strange(text: str, wanted: str) -> MeterError:
     """Return the error about an answer that makes no sense."""
     return MeterError("meter-answer", f"The meter answered {text!r} where {wanted} should be.", answer=text)
+
+
+def _shortened(found: str, wanted: str) -> bool:
+    # Words are shortened to their first three or four letters, if another client wants them so: LAMB,1 for LAMBDA,1.
+    pairs = list(zip(found.split(","), wanted.split(","), strict=False))
+    return found.count(",") == wanted.count(",") and all(
+        short == long or (len(short) in SHORT and short.isalpha() and long.startswith(short))
+        for short, long in pairs
+    )
 
 
 def _comparable(text: str) -> str:

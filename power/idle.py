@@ -10,10 +10,11 @@ from typing import Final
 
 from power.errors import MeterError
 from power.meter import Meter, Reading
+from power.updates import Sample, updates
 
-POLLS_PER_UPDATE: Final = 10
-MOST_UPDATES: Final = 20
-"""So many intervals without news are no delay."""
+SILENT_UPDATES: Final = 3.0
+SILENT_S: Final = 5.0
+"""So long without news, whichever is longer, is no delay."""
 
 
 @dataclass(frozen=True)
@@ -34,26 +35,37 @@ def idle_readings(
     """
     readings = [meter.read()]
     wanted_s = max(duration_s, 2.0 * update_interval_s)
-    while readings[-1].monotonic_s - readings[0].monotonic_s < wanted_s:
-        pause(update_interval_s / POLLS_PER_UPDATE)
-        reading, is_new = meter.read_update()
-        if is_new:
-            readings.append(reading)
-        elif reading.monotonic_s - readings[-1].monotonic_s > MOST_UPDATES * update_interval_s:
+    silent_s = max(SILENT_UPDATES * update_interval_s, SILENT_S)
+
+    def read() -> Sample:
+        sample = meter.read_update()
+        if sample[0].monotonic_s - readings[-1].monotonic_s > silent_s:
             raise MeterError(
                 "meter-no-idle", "The meter measures nothing new: it may be on HOLD; press HOLD on its panel."
             )
+        return sample
+
+    for reading in updates(read, update_interval_s, pause):
+        readings.append(reading)
+        if reading.monotonic_s - readings[0].monotonic_s >= wanted_s:
+            break
     return readings
 
 
 def baseline(readings: Sequence[Reading]) -> Idle:
     """Return the mean of the updates after the first reading; MeterError `meter-no-idle` if it cannot be told."""
-    powers_w = [reading.power_w for reading in readings[1:] if not math.isnan(reading.power_w)]
+    taken = readings[1:]
+    powers_w = [reading.power_w for reading in taken if not math.isnan(reading.power_w)]
     if not powers_w:
         raise MeterError("meter-no-idle", "The meter measured no idle power: none of its readings has data.")
-    if any(reading.over_range for reading in readings[1:]):
+    if any(reading.over_range for reading in taken):
         raise MeterError(
             "meter-no-idle", "The meter cannot measure the idle power: it is over range; use larger ranges."
+        )
+    if any(reading.voltage_peak_over or reading.current_peak_over for reading in taken):
+        raise MeterError(
+            "meter-no-idle",
+            "The meter cannot measure the idle power: clipped at the peaks, it reads too low; use larger ranges.",
         )
     lasted_s = readings[-1].monotonic_s - readings[0].monotonic_s
     return Idle(statistics.fmean(powers_w), lasted_s, len(powers_w))

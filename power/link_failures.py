@@ -38,9 +38,8 @@ def wrong_address(address: str, why: str) -> MeterError:
     """A resource string that means no meter."""
     return MeterError(
         "meter-wrong-address",
-        f"{address!r} names no meter that can be reached from here ({why}); a meter on the network is "
-        "TCPIP::HOST::INSTR, or TCPIP::HOST,PORT::INSTR, with a comma, for a VXI-11 server at a given port; others "
-        "are USB0::0x0B21::0x0025::SERIAL::INSTR and GPIB0::1::INSTR.",
+        f"{address!r} names no meter that can be reached from here ({why}); `meter --help` lists the forms, such as "
+        "TCPIP::HOST::INSTR, or TCPIP::HOST,PORT::INSTR, with a comma, for one at a port of its own.",
         address=address,
     )
 
@@ -53,6 +52,16 @@ def unreachable(address: str, why: str) -> MeterError:
     return MeterError(
         "meter-unreachable",
         f"No meter answers at {address} ({why}); check its power, its cable, and the address.{hint}",
+        address=address,
+    )
+
+
+def no_vxi11(address: str) -> MeterError:
+    """Somebody takes the connection and closes it at once, as servers of other kinds do."""
+    return MeterError(
+        "meter-unreachable",
+        f"No meter answers at {address}: what answers there closed the connection; it does not speak VXI-11, or "
+        "is not ready yet: check host and port.",
         address=address,
     )
 
@@ -128,5 +137,5 @@ def no_link(address: str, code: str) -> MeterError:
     if code == str(OUT_OF_RESOURCES):
         return unreachable(address, "it serves no more connections; close other programs that use it")
     return unreachable(
-        address, "it accepts connections, but makes no link; it may hang: switch it off and on"
+        address, "it accepts connections, but makes no link; it hangs, or it does not speak VXI-11"
     )

@@ -8,9 +8,16 @@ from typing import Final
 from power.addresses import MeterAddress
 from power.clocks import Clocks
 from power.errors import MeterError
-from power.meter import Identity, IntegratorState, Meter, Setup
+from power.meter import Identity, IntegratorState, Meter, Reading, Setup
 
 _log: Final = logging.getLogger(__name__)
+
+PASSING: Final = frozenset(
+    {"meter-lost", "meter-unreachable", "meter-timeout", "meter-locked", "meter-answer"}
+)
+"""Failures after which another link may find the meter as it was."""
+PROMPT_S: Final = 1.0
+"""A link that fails sooner was broken; a meter that lets one wait longer hangs, and would again."""
 
 
 class Loan:
@@ -57,30 +64,50 @@ class Loan:
         self._configured = True
         meter.configure(setup)
 
-    def give_back(self) -> None:
-        """Restore the former settings, if `configure` changed them and the meter can be asked now; never raises.
+    def give_back(self, final: Reading | None = None) -> None:
+        """Restore the former settings, if `configure` changed them and that destroys no energy; never raises.
 
-        A link that is down stays down: nobody is made to wait for it. An integrator that runs is left alone.
+        `final` is the energy of record of the run, None if none was started: restoring resets the integrator, so that
+        one that holds anything else is left alone. A link that is down, or found dead, is opened once more; a meter
+        that does not answer is not waited for again.
         """
         configured, self._configured = self._configured, False
         if not configured:
             return
-        if self._meter is None:
-            _log.warning("The meter %s keeps the settings of the run: its link is down.", self.identity)
-            return
+        had_link, asked_s = self._meter is not None, self._clocks.monotonic()
         try:
-            if self._meter.state() is IntegratorState.START:
-                _log.warning("The meter %s integrates again; its settings are left alone.", self.identity)
-            else:
-                self._meter.restore()
+            self._restore(final)
         except MeterError as error:
-            _log.warning("The meter %s may not have its former settings: %s", self.identity, error.sentence)
             self.drop()
+            prompt = self._clocks.monotonic() - asked_s < PROMPT_S
+            if had_link and prompt and error.code in PASSING:
+                self._configured = True
+                self.give_back(final)
+                return
+            _log.warning("The meter %s may not have its former settings: %s", self.identity, error.sentence)
+
+    def _restore(self, final: Reading | None) -> None:
+        meter = self.meter()
+        held = meter.read()
+        if held.state is IntegratorState.START:
+            _log.warning("The meter %s integrates again; its settings are left alone.", self.identity)
+        elif held.state is IntegratorState.RESET or (final is not None and _energy(held) == _energy(final)):
+            meter.restore()
+        else:
+            _log.warning(
+                "The meter %s holds an energy that is not this run's; it and its settings are left alone.",
+                self.identity,
+            )
 
     def close(self) -> None:
         """Close the link, and end the simulator of `sim:`."""
         self.drop()
         self._place.close()
+
+
+def _energy(reading: Reading) -> str:
+    # As text, since NaN does not equal itself.
+    return repr((reading.energy_wh, reading.integrator_s))
 
 
 def _other_meter(found: Identity, expected: Identity) -> MeterError:

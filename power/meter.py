@@ -66,8 +66,12 @@ class Identity:
 
     @property
     def official(self) -> bool:
-        """Whether a contest may count with it: neither simulated nor one of the meters for rehearsing at home."""
-        return self.maker != UNOFFICIAL and self.serial != SIMULATED
+        """Whether a contest may count with it: neither simulated nor one of the meters for rehearsing at home.
+
+        Only what a meter says of itself tells. A simulated one says everything that a real one says, but for its serial
+        number, and there too if it was started with another one.
+        """
+        return self.maker != UNOFFICIAL and not self.serial.startswith(SIMULATED)
 
 
 @dataclass(frozen=True)
@@ -171,6 +175,10 @@ class Meter(Protocol):
         """Fix how the two talk, and which values of which element a sample carries; the measurement is untouched."""
         ...
 
+    def look(self, element: str = "1") -> None:
+        """Prepare to read an element without disturbing a run of another client; no reading is told to be new."""
+        ...
+
     def configure(self, setup: Setup) -> None:
         """Set up the measurement and reset the integrator; refused with `meter-busy` while it integrates."""
         ...
@@ -196,7 +204,7 @@ class Meter(Protocol):
         ...
 
     def read_final(self) -> Reading:
-        """Take the sample of record, after the integrator has stopped."""
+        """Take the sample of record, after the integrator has stopped; what stands in its way is put right."""
         ...
 
     def status(self) -> Status:

@@ -16,6 +16,8 @@ E_RATES_S: Final = (*RATES_S, 10.0, 20.0)
 _FINE_A: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 _HIGH_A: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
 _MANY_A: Final = _FINE_A[6:]
+_FIRST_SHARE: Final = 0.001
+"""Of the models before the E ones (IM WT310-02EN)."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Model:
     elements: tuple[str, ...] = ("1",)
     sum_wiring: str = ""
     """The wiring under which its sum is that of all its elements, each on its own; others leave out the second."""
+    range_share: float = 0.0005
+    """The part of the power range in its limit of error for active power at 45 to 66 Hz."""
 
     def voltage_ranges_v(self, crest_factor: int) -> tuple[float, ...]:
         """Return the voltage ranges; crest factor 6 halves them."""
@@ -49,11 +53,11 @@ class Model:
 # and its third; P1W3 adds the apparent power of both as it is, P3W3 does not (IM WT310-02EN, computation).
 _MODELS: Final = (
     (re.compile(r"WT310EH"), Model(_HIGH_A, E_RATES_S)),
-    (re.compile(r"WT310HC"), Model(_HIGH_A, RATES_S)),
+    (re.compile(r"WT310HC"), Model(_HIGH_A, RATES_S, range_share=_FIRST_SHARE)),
     (re.compile(r"WT310E"), Model(_FINE_A, E_RATES_S)),
     (re.compile(r"WT332E"), Model(_MANY_A, E_RATES_S, ("1", "3"), "P1W3")),
     (re.compile(r"WT333E"), Model(_MANY_A, E_RATES_S, ("1", "2", "3"), "P3W4")),
-    (re.compile(r"WT310"), Model(_FINE_A, RATES_S)),
+    (re.compile(r"WT310"), Model(_FINE_A, RATES_S, range_share=_FIRST_SHARE)),
 )
 
 

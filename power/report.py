@@ -52,10 +52,10 @@ def check_facts(check: Check) -> dict[str, object]:
 
 
 def accuracy_facts(power_w: float, relative: float | None) -> dict[str, object]:
-    """Return the limit of error at a power, in percent and in watts; null where it is not known."""
+    """Return the limit of error at a power, in percent and in watts; null where one is not known."""
     if relative is None:
         return {"percent": None, "watts": None}
-    return {"percent": 100.0 * relative, "watts": abs(power_w) * relative}
+    return {"percent": 100.0 * relative, "watts": json_ready(abs(power_w) * relative)}
 
 
 def accuracy_words(relative: float | None, value: float, unit: str) -> str:

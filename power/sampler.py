@@ -11,9 +11,10 @@ from typing import Final, TypeVar
 from power.clocks import Clocks
 from power.errors import MeterError
 from power.idle import Idle, baseline, idle_readings
-from power.loan import Loan
+from power.loan import PASSING, Loan
 from power.meter import Identity, IntegratorState, Meter, Reading, Setup
-from power.sampling import PASSING, RETRY_S, LinkEvent, Sampling, Takers
+from power.sampling import LinkEvent, Sampling, Takers
+from power.updates import RETRY_S
 
 __all__ = ["Idle", "LinkEvent", "Sampler"]
 
@@ -34,7 +35,9 @@ class Sampler:
     `consumer_error`, and the next one is called. Neither may wait for a lock that the caller of `stop` holds,
     since `stop` waits until all is delivered, for ten seconds at most.
 
-    `changes` is what differed from the setup when `stop` read the meter. Every pause is `wait(event, seconds)`.
+    `changes` is what differed from the setup when `stop` read the meter. `start_stop_s` is how much longer than from
+    the return of `start` to the call of `stop` the integrator may have run: what it took to tell it to start and to
+    stop, and to hear that it does; None if this sampler did not start it. Every pause is `wait(event, seconds)`.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class Sampler:
     ) -> None:
         """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it can be none."""
         self.changes: tuple[str, ...] = ()
+        self.start_stop_s: float | None = None
         self._setup = setup
         self._takers = Takers(on_reading, on_link)
         self._wait = wait
@@ -105,7 +109,8 @@ class Sampler:
     def measure_idle(self, duration_s: float) -> Idle:
         """Measure the mean power over at least `duration_s` seconds, after `arm` and before `start`.
 
-        Raises MeterError `meter-no-idle` if the readings tell none, `meter-busy` if the integrator runs.
+        Raises MeterError `meter-no-idle` if the readings tell none, `meter-busy` if the integrator runs,
+        `meter-setup-changed` if somebody has changed the settings.
         """
         with self._link_lock:
             self._require_idle()
@@ -114,10 +119,12 @@ class Sampler:
                 if meter.state() is IntegratorState.START:
                     raise _integrating(meter)
                 interval_s = self._setup.update_interval_s
-                return baseline(idle_readings(meter, duration_s, interval_s, self._pause_while_open))
+                found = baseline(idle_readings(meter, duration_s, interval_s, self._pause_while_open))
+                self._require_setup(meter)
             except MeterError as error:
                 self._drop_if_passing(error)
                 raise
+            return found
 
     def start(self) -> None:
         """Start the integrator, and sampling once the meter has said that it integrates."""
@@ -144,12 +151,13 @@ class Sampler:
         Goes on trying for ten seconds if the link is lost; then raises what stood in the way, and may be
         called again. Once it has succeeded it returns the same reading.
         """
+        asked_s = self._clocks.monotonic()
         if self._sampling is not None:
             self._sampling.end()
         try:
             with self._link_lock:
                 if self._final is None:
-                    self._final = self._finish()
+                    self._final = self._finish(asked_s)
                 return self._final
         finally:
             if self._sampling is not None:
@@ -182,16 +190,22 @@ class Sampler:
             meter = self._loan.meter()
             self._require_setup(meter)
             self._started = True
-            meter.start()
+            self._timed_start(meter)
         except MeterError as error:
             self._drop_if_passing(error)
             if error.code not in PASSING:
                 raise
-            # The command may have arrived before the link broke: look before starting again.
+            # The command may have arrived before the link broke, and the integrator have run since: begin anew.
             meter = self._loan.meter()
+            meter.stop()
+            self._loan.configure(self._setup)
             self._started = True
-            if meter.state() is not IntegratorState.START:
-                meter.start()
+            self._timed_start(meter)
+
+    def _timed_start(self, meter: Meter) -> None:
+        begun_s = self._clocks.monotonic()
+        meter.start()
+        self.start_stop_s = self._clocks.monotonic() - begun_s
 
     def _require_setup(self, meter: Meter) -> None:
         """Somebody may have turned a knob since the meter was armed."""
@@ -206,7 +220,7 @@ class Sampler:
         if self._sampling is not None:
             self._sampling.close()
         self._sampling = self._final = None
-        self._started, self.changes = False, ()
+        self._started, self.changes, self.start_stop_s = False, (), None
 
     def _begin(self) -> None:
         if self._sampling is not None:
@@ -216,18 +230,25 @@ class Sampler:
             self._loan, self._link_lock, self._setup, self._takers, self._clocks, self._wait
         )
 
-    def _finish(self) -> Reading:
+    def _finish(self, asked_s: float) -> Reading:
         deadline_s = self._clocks.monotonic() + FINAL_S
-        final = self._insist(_stopped, deadline_s)
-        try:
-            self.changes = self._insist(lambda meter: meter.changes(self._setup), deadline_s)
-        except MeterError as error:
-            # The energy is read; that nobody knows how it was measured must not look as if all were well.
-            _log.warning("The meter's settings could not be read back: %s", error.sentence)
-            self.changes = (f"the settings could not be read back ({error.sentence})",)
+        self._insist(lambda meter: meter.stop(), deadline_s)
+        if self.start_stop_s is not None:
+            self.start_stop_s += self._clocks.monotonic() - asked_s
+        # Before the energy, since whatever stands in its way is then put right.
+        self.changes = self._changes(deadline_s)
+        final = self._insist(lambda meter: meter.read_final(), deadline_s)
         if self._sampling is not None:
             self._sampling.note_return(final, self.changes)
         return final
+
+    def _changes(self, deadline_s: float) -> tuple[str, ...]:
+        try:
+            return self._insist(lambda meter: meter.changes(self._setup), deadline_s)
+        except MeterError as error:
+            # That nobody knows how it was measured costs no energy, but must not look as if all were well.
+            _log.warning("The meter's settings could not be read back: %s", error.sentence)
+            return (f"the settings could not be read back ({error.sentence})",)
 
     def _insist(self, ask: Callable[[Meter], Answer], deadline_s: float) -> Answer:
         while True:
@@ -242,7 +263,7 @@ class Sampler:
 
     def _give_back(self) -> None:
         if self._final is not None or not self._started:
-            self._loan.give_back()
+            self._loan.give_back(self._final)
 
     def _drop_if_passing(self, error: MeterError) -> None:
         if error.code in PASSING:
@@ -254,11 +275,6 @@ class Sampler:
     def _pause_while_open(self, seconds: float) -> None:
         self._pause(seconds)
         self._require_open()
-
-
-def _stopped(meter: Meter) -> Reading:
-    meter.stop()
-    return meter.read_final()
 
 
 def _integrating(meter: Meter) -> MeterError:

@@ -14,25 +14,17 @@ from power.clocks import Clocks
 from power.delivery import Delivery
 from power.errors import MeterError
 from power.gap import gap_sentence
-from power.loan import Loan
+from power.loan import PASSING, Loan
 from power.meter import Reading, Setup
+from power.updates import RETRY_S, Sample, updates
+
+__all__ = ["PASSING", "RETRY_S", "LinkEvent", "Sampling", "Takers"]
 
 _log: Final = logging.getLogger(__name__)
 
-RETRY_S: Final = 0.25
-"""Pause between attempts to reach a lost meter."""
 JOIN_S: Final = 10.0
-POLLS_PER_UPDATE: Final = 10
-LONGEST_POLL_S: Final = 0.05
-EXPECTED_PART: Final = 0.85
-"""Part of an update interval that surely passes before the next update: no need to ask earlier."""
-OVERDUE_UPDATES: Final = 1.5
-"""After so many intervals without news, other values tell of an update too: another client may have read its bit."""
 STARTING_S: Final = 0.3
 """For some 0.2 s after a start the meter may refuse to answer (seen on a real WT310E)."""
-PASSING: Final = frozenset(
-    {"meter-lost", "meter-unreachable", "meter-timeout", "meter-locked", "meter-answer"}
-)
 
 
 @dataclass(frozen=True)
@@ -113,21 +105,15 @@ class Sampling:
         self._tell(LinkEvent("meter-back", reading.monotonic_s, reading.utc, sentence, changes))
 
     def _run(self) -> None:
-        interval_s = self._setup.update_interval_s
-        while not self._ending.is_set():
-            taken = self._try_to_read()
-            if taken is None:
-                self._wait(self._ending, RETRY_S)
-                continue
-            reading, is_new = taken
-            if is_new or self._overlooked(reading):
-                self.last = reading
-                self._delivery.put(functools.partial(self._takers.reading, reading))
-                self._wait(self._ending, interval_s * EXPECTED_PART)
-            else:
-                self._wait(self._ending, min(interval_s / POLLS_PER_UPDATE, LONGEST_POLL_S))
+        for reading in updates(self._try_to_read, self._setup.update_interval_s, self._ends_in):
+            self.last = reading
+            self._delivery.put(functools.partial(self._takers.reading, reading))
 
-    def _try_to_read(self) -> tuple[Reading, bool] | None:
+    def _ends_in(self, seconds: float) -> bool:
+        self._wait(self._ending, seconds)
+        return self._ending.is_set()
+
+    def _try_to_read(self) -> Sample | None:
         asked_s = self._clocks.monotonic()
         with self._lock:
             try:
@@ -142,13 +128,6 @@ class Sampling:
                 return None
             return taken
 
-    def _overlooked(self, reading: Reading) -> bool:
-        last = self.last
-        if last is None:
-            return False
-        overdue_s = OVERDUE_UPDATES * self._setup.update_interval_s
-        return reading.monotonic_s - last.monotonic_s > overdue_s and _values(reading) != _values(last)
-
     def _note_loss(self, error: MeterError) -> None:
         known, self.link_error = self.link_error, error
         if known is None:
@@ -162,10 +141,3 @@ class Sampling:
         _log.warning("%s", event.sentence)
         if self._takers.link is not None:
             self._delivery.put(functools.partial(self._takers.link, event))
-
-
-def _values(reading: Reading) -> str:
-    # As text, since NaN does not equal itself.
-    return repr(
-        (reading.voltage_v, reading.current_a, reading.power_w, reading.energy_wh, reading.integrator_s)
-    )

@@ -252,9 +252,15 @@ def _unopened(address: str, error: Exception) -> MeterError:
     return (
         link_failures.no_session(address, text)
         or _unopened_usb(address, error)
+        or _closed_at_once(address, error)
         or _unknown_host(address)
         or link_failures.unreachable(address, text)
     )
+
+
+def _closed_at_once(address: str, error: Exception) -> MeterError | None:
+    closed = isinstance(error, ConnectionResetError | ConnectionAbortedError | BrokenPipeError)
+    return link_failures.no_vxi11(address) if closed and link_failures.host_of(address) else None
 
 
 def _unknown_host(address: str) -> MeterError | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import math
+import itertools
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 from typing import Final
 
-from power import answers
+from power import answers, wt300_status
 from power.clocks import Clocks
 from power.errors import MeterError
 from power.explanations import explained, is_error
@@ -16,27 +16,34 @@ from power.meter import Choices, Identity, IntegratorState, Peaks, Reading, Setu
 from power.models import Model, measured_elements, model_named
 from power.transport import Link
 from power.wt300_former import FormerSettings
+from power.wt300_sample import EVENTS, SampleForm, reading
 from power.wt300_settings import (
-    MODES,
-    SYNCHRONIZATIONS,
+    FORMAT,
+    HOLD_OFF,
+    OPTIONAL,
+    TELLING,
     Setting,
     measuring,
     measuring_headers,
-    peak_items,
-    peak_query,
-    sample_items,
+    plain,
     talking,
 )
 
 CONFIRM_S: Final = 3.0
 """How long the integrator may take to say that it started or stopped."""
-CONFIRM_TIMEOUT_MS: Final = 500
-POLL_S: Final = 0.05
+CONFIRM_TIMEOUTS_MS: Final = (100, 100, 100, 200, 400, 800)
+"""A question in the 0.2 s after a start may be lost; asked again soon, it costs little of the time that counts already.
+The later ones are for a meter that is slow."""
+POLL_S: Final = 0.02
+SETTLING_UPDATES: Final = 2.0
+SETTLING_S: Final = 0.5
+"""How long a stopped meter may take for one more update."""
+OPTIONAL_TIMEOUT_MS: Final = 500
+UNKNOWN_HEADER: Final = "113"
 ZERO_TIMEOUT_MS: Final = 60_000
 """The manuals name no time for the compensation of the zero level; it takes seconds."""
-SAMPLE: Final = ":STATUS:EESR?;:NUMERIC:NORMAL:VALUE?;:STATUS:CONDITION?;:INTEGRATE:STATE?"
+SAMPLE: Final = SampleForm.of_run("1").question
 MOST_ERRORS: Final = 100
-AUTOMATIC: Final = "AUTO"
 
 
 class Wt300:
@@ -56,6 +63,9 @@ class Wt300:
         self._element: str | None = None
         self._measured: tuple[str, ...] = ()
         self._flags = answers.Flags.of(())
+        self._form = SampleForm.of_run("1")
+        self._borrowed: list[Setting] = []
+        self._known: dict[str, bool] = {}
         self._has_peak_items = False
         self._update_interval_s = 0.0
 
@@ -69,15 +79,29 @@ class Wt300:
 
         `element` is one of the meter's, or "sum" for all; MeterError `meter-range` if it has no such element.
         """
-        self._measured = measured_elements(self._model, element, self._identity.model)
-        self._flags = answers.Flags.of(self._measured)
-        self._element, self._has_peak_items = None, False
+        self._turn_to(SampleForm.of_run(element))
         talk = talking()
         self._former.keep((":COMMUNICATE:HEADER", ":COMMUNICATE:VERBOSE"), self._link.query)
         self._apply_all(talk[:2])
-        self._change((*talk[2:], *sample_items(element)))
-        self._update_interval_s = self._interval_s()
+        self._change((*talk[2:], *self._form.settings))
+        self._update_interval_s = wt300_status.interval_s(self._ask, self._model)
         self._element = element
+
+    def look(self, element: str = "1") -> None:
+        """Prepare to read an element without disturbing anybody: `close` puts back what that takes.
+
+        The values come from places of their own, and no reading is told to be new. MeterError `meter-range` if there
+        is no such element, `meter-busy` if another program has a meter that integrates answer in binary.
+        """
+        self._turn_to(SampleForm.of_onlooker(element))
+        wanted = [*self._form.settings, *self._form.peak_settings(self._measured)]
+        if not FORMAT.holds(self._ask(FORMAT.query)):
+            self._require_not_integrating()
+            wanted.append(FORMAT)
+        for setting in wanted:
+            self._borrowed.append(plain(setting.header, self._ask(setting.query)))
+            self._apply(setting)
+        self._has_peak_items = True
 
     def configure(self, setup: Setup) -> None:
         """Set up the measurement and reset the integrator; every setting is read back.
@@ -85,12 +109,14 @@ class Wt300:
         Raises MeterError `meter-busy` while the meter integrates, `meter-range` for what it does not have,
         `meter-refused` if it does not take a setting.
         """
-        settings = measuring(setup, self._model)
+        measuring(setup, self._model)  # before anything is done, for what the meter does not have
         measured_elements(self._model, setup.element, self._identity.model)
         self._require_not_integrating()
         if self._element != setup.element:
             self.attach(setup.element)
-        self._former.keep(measuring_headers(self._model), self._link.query)
+        settings = self._settings(setup)
+        headers = [header for header in measuring_headers(self._model) if self._knows(header)]
+        self._former.keep(headers, self._link.query)
         self._link.write("*CLS")
         # First: most settings are refused until the integrator is reset.
         self._reset_integrator()
@@ -121,34 +147,29 @@ class Wt300:
 
     def read_update(self) -> tuple[Reading, bool]:
         """Take one sample, and tell whether the meter has measured anew since the last one."""
-        stamp = functools.partial(_reading, self._clocks.monotonic(), self._clocks.utcnow(), self._flags)
-        return answers.sample(self._link.query(SAMPLE), stamp)
+        stamp = functools.partial(reading, self._clocks.monotonic(), self._clocks.utcnow(), self._flags)
+        return self._form.taken(self._link.query(self._form.question), stamp)
 
     def read_final(self) -> Reading:
-        """Take the sample of record after the stop, once the meter has had an update to settle its values."""
-        self._clocks.pause(self._update_interval_s)
+        """Take the sample of record after the stop, once the meter has had an update to settle its values.
+
+        What stands in its way is put right before: another element's values, which somebody may have asked for
+        meanwhile, and HOLD, under which the meter goes on showing what was. The energy itself suffers by neither.
+        """
+        self._apply_all(
+            setting for setting in self._in_the_way() if not setting.holds(self._ask(setting.query))
+        )
+        self._await_update()
         return self.read()
 
     def status(self) -> Status:
         """Return the present settings and everything in the error queue, which this empties."""
-        return Status(
-            voltage_range_v=self._range(":INPUT:VOLTAGE:RANGE?"),
-            voltage_auto=answers.boolean(self._link.query(":INPUT:VOLTAGE:AUTO?")),
-            current_range_a=self._range(":INPUT:CURRENT:RANGE?"),
-            current_auto=answers.boolean(self._link.query(":INPUT:CURRENT:AUTO?")),
-            update_interval_s=self._interval_s(),
-            mode=_named(MODES, self._ask(":INPUT:MODE?")),
-            crest_factor=self._crest_factor(),
-            line_filter=answers.boolean(self._link.query(":INPUT:FILTER:LINE?")),
-            frequency_filter=answers.boolean(self._link.query(":INPUT:FILTER:FREQUENCY?")),
-            synchronize=_named(SYNCHRONIZATIONS, self._ask(":INPUT:SYNCHRONIZE?")),
-            state=self.state(),
-            errors=self._errors(),
-        )
+        return wt300_status.status(self._ask, self._model, self.state, self._errors)
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
-        """Return what in the meter differs from `setup`: one phrase for each setting."""
-        found = [(setting, self._ask(setting.query)) for setting in measuring(setup, self._model)]
+        """Return what in the meter differs from `setup`, which values it gives included: one phrase each."""
+        wanted = (*self._settings(setup), *TELLING, *SampleForm.of_run(setup.element).settings)
+        found = [(setting, self._ask(setting.query)) for setting in wanted]
         return tuple(
             f"{setting.command} was set, it is {answer}"
             for setting, answer in found
@@ -157,7 +178,7 @@ class Wt300:
 
     def choices(self) -> Choices:
         """Return what the meter can be set to at its present crest factor."""
-        crest_factor = self._crest_factor()
+        crest_factor = wt300_status.crest_factor(self._ask)
         return Choices(
             voltage_ranges_v=self._model.voltage_ranges_v(crest_factor),
             current_ranges_a=self._model.current_ranges_a(crest_factor),
@@ -171,9 +192,10 @@ class Wt300:
         They are items of their own behind those of a sample, and asked for one by one: samples stay as they are.
         """
         if not self._has_peak_items:
-            self._change(peak_items(self._measured))
+            self._change(self._form.peak_settings(self._measured))
             self._has_peak_items = True
-        found = [answers.value(part) for part in self._link.query(peak_query(self._measured)).split(";")]
+        question = self._form.peak_question(self._measured)
+        found = [answers.value(part) for part in self._link.query(question).split(";")]
         if len(found) != 4 * len(self._measured):
             raise answers.strange(str(found), f"{4 * len(self._measured)} peaks")
         # For each element: voltage up and down, current up and down.
@@ -236,28 +258,60 @@ class Wt300:
         self._former.forget()
 
     def close(self) -> None:
-        """Close the link."""
+        """Close the link, after putting back what `look` took."""
+        borrowed, self._borrowed = self._borrowed, []
+        with contextlib.suppress(MeterError):
+            for setting in borrowed:
+                self._link.write(setting.command)
         self._link.close()
+
+    def _turn_to(self, form: SampleForm) -> None:
+        self._measured = measured_elements(self._model, form.element, self._identity.model)
+        self._flags = answers.Flags.of(self._measured)
+        self._form, self._element, self._has_peak_items = form, None, False
+
+    def _settings(self, setup: Setup) -> list[Setting]:
+        return [setting for setting in measuring(setup, self._model) if self._knows(setting.header)]
+
+    def _knows(self, header: str) -> bool:
+        """Whether the meter has a setting that not every meter may have."""
+        if header not in OPTIONAL:
+            return True
+        if header not in self._known:
+            self._known[header] = self._says_on_or_off(header)
+        return self._known[header]
+
+    def _says_on_or_off(self, header: str) -> bool:
+        try:
+            answers.boolean(self._link.query(f"{header}?", OPTIONAL_TIMEOUT_MS))
+        except MeterError as error:
+            unknown = error.code == "meter-timeout" and any(
+                told.startswith(UNKNOWN_HEADER) for told in self._errors()
+            )
+            # An answer per element, as larger meters give, could not be put back as it came.
+            if unknown or error.code == "meter-answer":
+                return False
+            raise
+        return True
+
+    def _in_the_way(self) -> tuple[Setting, ...]:
+        return (HOLD_OFF, *TELLING, *self._form.settings)
+
+    def _await_update(self) -> None:
+        """Wait until the meter has measured once more, but not for ever: another client may read of it first."""
+        interval_s = self._update_interval_s
+        deadline_s = self._clocks.monotonic() + SETTLING_UPDATES * interval_s + SETTLING_S
+        self._link.query(EVENTS)  # of the time before
+        while not answers.register(self._link.query(EVENTS)) & answers.NEW_DATA:
+            if self._clocks.monotonic() >= deadline_s:
+                return
+            self._clocks.pause(min(interval_s / 10, 2 * POLL_S))
 
     def _ask(self, query: str) -> str:
         return answers.data(self._link.query(query))
 
     def _state(self, timeout_ms: int | None = None) -> IntegratorState:
         return IntegratorState.parse(answers.data(self._link.query(":INTEGRATE:STATE?", timeout_ms)))
-
-    def _crest_factor(self) -> int:
-        # E models have a third one, A6: that of 6 with automatic ranging that looks at the rms value only.
-        return 6 if self._ask(":INPUT:CFACTOR?").upper() in ("6", "A6") else 3
-
-    def _interval_s(self) -> float:
-        # E models can follow the signal's period; no other figure than the shortest interval is known then.
-        answer = self._ask(":RATE?")
-        return self._model.rates_s[0] if answer.upper() == AUTOMATIC else answers.value(answer)
-
-    def _range(self, query: str) -> float:
-        # EXTERNAL,0.05: the range of a current sensor at the socket for one, in volts; no amperes are known then.
-        answer = self._ask(query)
-        return math.nan if answer.upper().startswith("EXT") else answers.value(answer)
 
     def _require_not_integrating(self) -> None:
         if self.state() is IntegratorState.START:
@@ -290,9 +344,10 @@ class Wt300:
     def _confirm(self, wanted: Callable[[IntegratorState], bool], command: str) -> None:
         deadline_s = self._clocks.monotonic() + CONFIRM_S
         answer = "nothing"
-        while True:
+        patience_ms = itertools.chain(CONFIRM_TIMEOUTS_MS, itertools.repeat(CONFIRM_TIMEOUTS_MS[-1]))
+        for timeout_ms in patience_ms:
             try:
-                state = self._state(CONFIRM_TIMEOUT_MS)
+                state = self._state(timeout_ms)
             except MeterError as error:
                 # For some 0.2 s after a start the meter may answer nothing, or nonsense; a lost link is another matter.
                 if error.code not in ("meter-timeout", "meter-answer"):
@@ -302,8 +357,9 @@ class Wt300:
                     return
                 answer = state.value
             if self._clocks.monotonic() >= deadline_s:
-                raise self._refused(command, answer)
+                break
             self._clocks.pause(POLL_S)
+        raise self._refused(command, answer)
 
     def _refused(self, command: str, answer: str) -> MeterError:
         errors = self._errors()
@@ -321,36 +377,3 @@ class Wt300:
         while len(found) < MOST_ERRORS and is_error(error := self._link.query(":STATUS:ERROR?")):
             found.append(explained(error))
         return tuple(found)
-
-
-def _named(words: dict[str, str], answer: str) -> str:
-    # Short words are beginnings of the long ones; none of those of a setting begins another.
-    found = [name for name, word in words.items() if answer and word.startswith(answer.upper())]
-    return found[0] if found else answer.lower()
-
-
-def _reading(
-    monotonic_s: float,
-    utc: datetime,
-    flags: answers.Flags,
-    numbers: Sequence[float],
-    condition: int,
-    state: IntegratorState,
-) -> Reading:
-    voltage_v, current_a, apparent_va, power_w, power_factor, energy_wh, integrator_s = numbers
-    over_range = any(math.isinf(number) for number in (voltage_v, current_a, apparent_va, power_w))
-    return Reading(
-        monotonic_s=monotonic_s,
-        utc=utc,
-        voltage_v=voltage_v,
-        current_a=current_a,
-        apparent_va=apparent_va,
-        power_w=power_w,
-        power_factor=power_factor,
-        energy_wh=energy_wh,
-        integrator_s=integrator_s,
-        state=state,
-        over_range=over_range or bool(condition & flags.over_range),
-        voltage_peak_over=bool(condition & flags.voltage_peak),
-        current_peak_over=bool(condition & flags.current_peak),
-    )

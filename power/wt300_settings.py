@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,22 +10,6 @@ from power import answers
 from power.errors import MeterError
 from power.meter import ALL_ELEMENTS, Setup
 from power.models import Model, listed
-
-MODES: Final = {"rms": "RMS", "vmean": "VMEAN", "dc": "DC"}
-SYNCHRONIZATIONS: Final = {"voltage": "VOLTAGE", "current": "CURRENT", "off": "OFF"}
-CREST_FACTORS: Final = (3, 6)
-LONGEST_TIMER_S: Final = 10000 * 3600
-_ITEM: Final = ":NUMERIC:NORMAL:ITEM"
-PEAKS: Final = ("UPPEAK", "UMPEAK", "IPPEAK", "IMPEAK")
-
-_WIRING: Final = ":INPUT:WIRING"
-_MEASURING: Final = (
-    # In the order in which they are put back: the crest factor forces both ranges to their maximum, and a range
-    # that is set ends automatic ranging.
-    *(":INPUT:CFACTOR", ":INPUT:MODE", ":INPUT:FILTER:LINE", ":INPUT:FILTER:FREQUENCY", ":INPUT:SYNCHRONIZE"),
-    *(":INPUT:VOLTAGE:RANGE", ":INPUT:VOLTAGE:AUTO", ":INPUT:CURRENT:RANGE", ":INPUT:CURRENT:AUTO"),
-    *(":RATE", ":INTEGRATE:MODE", ":INTEGRATE:TIMER"),
-)
 
 
 @dataclass(frozen=True)
@@ -50,6 +35,32 @@ class Setting:
         return answers.same(answer, self.expected)
 
 
+MODES: Final = {"rms": "RMS", "vmean": "VMEAN", "dc": "DC"}
+SYNCHRONIZATIONS: Final = {"voltage": "VOLTAGE", "current": "CURRENT", "off": "OFF"}
+CREST_FACTORS: Final = (3, 6)
+LONGEST_TIMER_S: Final = 10000 * 3600
+_ITEM: Final = ":NUMERIC:NORMAL:ITEM"
+AVERAGING: Final = ":MEASURE:AVERAGING:STATE"
+SCALING: Final = ":INPUT:SCALING:STATE"
+OPTIONAL: Final = (AVERAGING, SCALING)
+"""Settings of which only public drivers for this family tell (averaging), or of which the manual at hand shows no more
+than that they exist (scaling, by the ratio of a transformer): a meter that does not know one is used without it."""
+
+_WIRING: Final = ":INPUT:WIRING"
+_MEASURING: Final = (
+    # In the order in which they are put back: the crest factor forces both ranges to their maximum, and a range
+    # that is set ends automatic ranging.
+    *(":INPUT:CFACTOR", ":INPUT:MODE", ":INPUT:FILTER:LINE", ":INPUT:FILTER:FREQUENCY", ":INPUT:SYNCHRONIZE"),
+    *(":INPUT:VOLTAGE:RANGE", ":INPUT:VOLTAGE:AUTO", ":INPUT:CURRENT:RANGE", ":INPUT:CURRENT:AUTO"),
+    *(":RATE", ":INTEGRATE:MODE", ":INTEGRATE:TIMER"),
+    *(AVERAGING, SCALING, ":HOLD"),
+)
+HOLD_OFF: Final = Setting(":HOLD", "OFF", "OFF")
+FORMAT: Final = Setting(":NUMERIC:FORMAT", "ASCII", "ASCII")
+TELLING: Final = (Setting(":STATUS:FILTER1", "FALL", "FALL"), FORMAT)
+"""The end of an update as an event, and values as text."""
+
+
 def measuring_headers(model: Model) -> tuple[str, ...]:
     """Return the settings that `measuring` may change, in the order in which they can be put back."""
     return _MEASURING if len(model.elements) == 1 else (_WIRING, *_MEASURING)
@@ -68,34 +79,26 @@ def talking() -> tuple[Setting, ...]:
     return (
         plain(":COMMUNICATE:HEADER", "OFF"),
         plain(":COMMUNICATE:VERBOSE", "ON"),
-        plain(":STATUS:FILTER1", "FALL"),
-        plain(":NUMERIC:FORMAT", "ASCII"),
+        *TELLING,
     )
 
 
-def sample_items(element: str) -> tuple[Setting, ...]:
-    """Return the items of a sample of one element, or of the "sum"."""
+def item(place: int, function: str) -> Setting:
+    """Return the setting that makes a function of an element ("U,1") the item of a place, 1 to 255."""
+    return plain(f"{_ITEM}{place}", function)
+
+
+def sample_number(count: int) -> Setting:
+    """Return how many items an answer of values carries, from the first on."""
+    return plain(":NUMERIC:NORMAL:NUMBER", str(count))
+
+
+def sample_items(functions: Sequence[str], element: str, first: int) -> tuple[Setting, ...]:
+    """Return functions of one element, or of the "sum", as the items from a place on."""
     named = "SIGMA" if element == ALL_ELEMENTS else element
     # The integrator is one for all elements; whether TIME takes SIGMA the manual does not say, so ask element 1.
-    items = [f"{item},{'1' if item == 'TIME' else named}" for item in answers.ITEMS]
-    return (
-        plain(":NUMERIC:NORMAL:NUMBER", str(len(items))),
-        *(plain(f"{_ITEM}{place}", item) for place, item in enumerate(items, start=1)),
-    )
-
-
-def peak_items(elements: tuple[str, ...]) -> tuple[Setting, ...]:
-    """Return the items of the peaks: beyond the NUMber of a sample, so that no sample carries them."""
-    items = [f"{peak},{element}" for element in elements for peak in PEAKS]
-    first = len(answers.ITEMS) + 1
-    return tuple(plain(f"{_ITEM}{place}", item) for place, item in enumerate(items, start=first))
-
-
-def peak_query(elements: tuple[str, ...]) -> str:
-    """Return the question for every item of `peak_items`, in one message."""
-    first = len(answers.ITEMS) + 1
-    places = range(first, first + len(PEAKS) * len(elements))
-    return ";".join(f":NUMERIC:NORMAL:VALUE? {place}" for place in places)
+    items = [f"{function},{'1' if function == 'TIME' else named}" for function in functions]
+    return tuple(item(place, text) for place, text in enumerate(items, start=first))
 
 
 def measuring(setup: Setup, model: Model) -> tuple[Setting, ...]:
@@ -105,6 +108,7 @@ def measuring(setup: Setup, model: Model) -> tuple[Setting, ...]:
     crest_factor = _crest_factor(setup.crest_factor)
     rate_s = listed(setup.update_interval_s, model.rates_s, "update interval", "s")
     return (
+        HOLD_OFF,
         plain(":INPUT:CFACTOR", str(crest_factor)),
         plain(":INPUT:MODE", mode),
         plain(":INPUT:FILTER:LINE", _on(setup.line_filter)),
@@ -116,6 +120,8 @@ def measuring(setup: Setup, model: Model) -> tuple[Setting, ...]:
         Setting(":RATE", f"{rate_s * 1000:.0f}MS", f"{rate_s:g}"),
         plain(":INTEGRATE:MODE", "NORMAL"),
         plain(":INTEGRATE:TIMER", _timer(setup.integrator_timer_s)),
+        plain(AVERAGING, "OFF"),
+        plain(SCALING, "OFF"),
     )
 
 

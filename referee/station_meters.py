@@ -18,7 +18,9 @@ from referee.records import Run, RunState
 logger = logging.getLogger(__name__)
 
 METER_START = "meter-start"
-READ_LATER = "The meter keeps it until its reset; it is read at the server's next start or the station's next arming."
+READ_LATER = (
+    "The meter keeps it until its reset; it is read at the server's next start or the station's next arming."
+)
 OVER = (RunState.CLOSED, RunState.JUDGED, RunState.VOID)
 
 

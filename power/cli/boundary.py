@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +16,11 @@ from power.errors import MeterError
 
 
 class StatedFailure(click.ClickException):
-    """A failure on the command line: one line on stderr, exit code 1."""
+    """A failure on the command line: one line on stderr, exit code 1 unless another one is given."""
+
+    def __init__(self, sentence: str, exit_code: int = 1) -> None:
+        super().__init__(sentence)
+        self.exit_code = exit_code  # type: ignore[misc]  # click declares it for the class, and reads it here
 
     def show(self, file: Any = None) -> None:
         """Print the line, if there is anyone to read it."""
@@ -31,6 +36,11 @@ class Boundary(click.Group):
             return super().invoke(ctx)
         except MeterError as error:
             raise StatedFailure(error.sentence) from error
+        except KeyboardInterrupt as error:
+            # As a shell tells it; the number is given where it is not that of Ctrl-C.
+            ending = signal.Signals(error.args[0]) if error.args else signal.SIGINT
+            name = "Ctrl-C" if ending is signal.SIGINT else ending.name
+            raise StatedFailure(f"Ended by {name}, before there was a result.", 128 + ending) from error
         except BrokenPipeError:
             # The reader of our output went away (`| head`); nothing is left to say to it.
             _abandon_stdout()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
@@ -13,9 +15,11 @@ from power.recording import RecordingWriter
 
 
 class Logbook:
-    """Owns the file of a recording: every reading is in it as it comes.
+    """Owns the file of a recording: every reading is in it as it comes. Readings may come from any thread.
 
-    A disk that takes no more ends the writing, not the measurement: `error` is what stood in the way.
+    A disk that takes no more ends the writing, not the measurement: `error` is what stood in the way, and the file
+    ends with its last whole row. A recording that never came about leaves all as it was: no new file, and a former
+    one as it is until the first reading.
     """
 
     def __init__(self, path: Path, *, force: bool) -> None:
@@ -24,7 +28,15 @@ class Logbook:
         self.readings: list[Reading] = []
         self.error: OSError | None = None
         self._force = force
+        self._guard = threading.Lock()
+        self._stream: TextIO | None = None
         self._writer: RecordingWriter | None = None
+        self._whole_bytes = 0
+        self._written = 0
+        if path.is_dir():
+            raise MeterError(
+                "recording-file", f"{path} is a folder; give the name of a file.", file=str(path)
+            )
         if path.exists() and not force:
             raise _exists(path)
         if not path.parent.is_dir():
@@ -34,40 +46,77 @@ class Logbook:
                 file=str(path),
             )
 
+    @property
+    def written(self) -> int:
+        """How many readings are in the file."""
+        return self._written
+
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
-        """Open the file for the length of a with statement; it is gone again if nothing was recorded."""
-        with self._stream() as stream:
-            self._writer = RecordingWriter(stream)
-            try:
-                yield
-            finally:
-                self._writer = None
+        """Open the file for the length of a with statement; a new one is gone again if no reading came into it."""
+        stream, is_new = self._open()
+        try:
+            self._stream = stream
+            if is_new:
+                # At once, so that a full disk is told of before anything is measured.
+                self._begin(stream)
+            yield
+        except MeterError as error:
+            if error.code == "program-missing":
+                self._written = 0  # what the meter has shown meanwhile is not what was to be recorded
+            raise
+        finally:
+            with self._guard:
+                self._stream = self._writer = None
                 self._close(stream)
-        if not self.readings and not self._force:
-            self.path.unlink(missing_ok=True)
+            if is_new and not self._written:
+                self.path.unlink(missing_ok=True)
 
     def take(self, reading: Reading) -> None:
         """Record a reading."""
-        self.readings.append(reading)
-        if self._writer is None or self.error is not None:
-            return
-        try:
-            self._writer.write(reading)
-        except OSError as error:
-            self.error = error
+        with self._guard:
+            self.readings.append(reading)
+            if self._stream is None or self.error is not None:
+                return
+            try:
+                self._write(self._stream, reading)
+            except OSError as error:
+                self.error = error
 
-    def _stream(self) -> TextIO:
+    def _begin(self, stream: TextIO) -> None:
         try:
-            return self.path.open("w" if self._force else "x", encoding="utf-8", newline="")
+            self._writer = RecordingWriter(stream)
+        except OSError as error:
+            raise MeterError(
+                "recording-file", f"{self.path} cannot be written: {error.strerror}.", file=str(self.path)
+            ) from error
+
+    def _write(self, stream: TextIO, reading: Reading) -> None:
+        if self._writer is None:
+            if self.path.is_file():
+                stream.truncate(0)
+            self._writer = RecordingWriter(stream)
+        self._writer.write(reading)
+        self._written += 1
+        self._whole_bytes = os.fstat(stream.fileno()).st_size
+
+    def _open(self) -> tuple[TextIO, bool]:
+        try:
+            return self.path.open("x", encoding="utf-8", newline=""), True
         except FileExistsError:
-            raise _exists(self.path) from None
+            if not self._force:
+                raise _exists(self.path) from None
+        return self.path.open("a", encoding="utf-8", newline=""), False
 
     def _close(self, stream: TextIO) -> None:
         try:
             stream.close()
         except OSError as error:  # it tries once more to write what the disk did not take
             self.error = self.error or error
+        if self.error is not None and self._written:
+            with contextlib.suppress(OSError):
+                if self.path.is_file():
+                    os.truncate(self.path, self._whole_bytes)
 
 
 def _exists(path: Path) -> MeterError:

@@ -27,7 +27,7 @@ def probe(address: str, element: str, as_json: bool) -> None:
     """Show who answers at ADDRESS, and how it measures.
 
     Identity, settings and what they can be, integrator, a reading, how accurate it is, and the errors the meter has
-    queued, which are thereby read and gone. No setting of the measurement is changed.
+    queued, which are thereby read and gone. No setting of the measurement is changed, no run with it disturbed.
     """
     # Imported here: `meter simulate` must start fast.
     from power.addresses import open_meter
@@ -35,7 +35,7 @@ def probe(address: str, element: str, as_json: bool) -> None:
 
     clocks = real_clocks()
     with open_meter(address, clocks) as meter:
-        meter.attach(element)
+        meter.look(element)
         status = meter.status()
         reading = _measured(meter, clocks, 2.0 * status.update_interval_s)
         found = Probe(meter.identity, status, meter.choices(), meter.peaks(), reading, element)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
+import shutil
 from collections.abc import Callable
 from typing import Any, Final
 
 import click
 
+from power.errors import MeterError
 from power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
 
 LONGEST_S: Final = 36_000_000.0
@@ -48,7 +50,7 @@ _SETUP: Final = (
         type=Figure("S"),
         default=0.25,
         show_default=True,
-        help="Update interval in seconds: 0.1, 0.25, 0.5, 1, 2, 5.",
+        help="Update interval in seconds: 0.1, 0.25, 0.5, 1, 2, 5; E models also 10 and 20.",
     ),
     click.option(
         "--mode",
@@ -77,6 +79,20 @@ _SETUP: Final = (
     ),
     element_option,
 )
+
+
+def require_address(address: str) -> None:
+    """Check the form of ADDRESS before anything else; a usage error if a program stands in its place."""
+    from power.addresses import MeterAddress
+
+    try:
+        MeterAddress(address).close()
+    except MeterError as error:
+        if shutil.which(address) is None:
+            raise
+        raise click.UsageError(
+            f"Missing argument 'ADDRESS': {address!r} is a program; the address of a meter comes before it."
+        ) from error
 
 
 def setup_options(command: Callable[..., None]) -> Callable[..., None]:

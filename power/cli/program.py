@@ -38,7 +38,7 @@ class Course:
         self.exit_code = 0
         self._command = tuple(command)
         self._monotonic = monotonic
-        self._interrupted = False
+        self._interrupted: int | None = None
         self._ended = threading.Event()
         self._deadline_s = threading.TIMEOUT_MAX
 
@@ -57,9 +57,9 @@ class Course:
                 signal.signal(number, before)
 
     def require_going_on(self) -> None:
-        """Raise KeyboardInterrupt if the waiting was ended; for the places where that does no harm."""
-        if self._interrupted:
-            raise KeyboardInterrupt
+        """Raise KeyboardInterrupt, with the signal's number, if the waiting was ended; where that does no harm."""
+        if self._interrupted is not None:
+            raise KeyboardInterrupt(self._interrupted)
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
@@ -77,7 +77,7 @@ class Course:
                 yield
             finally:
                 # At a terminal the program has had a Ctrl-C of its own, and may need a while.
-                _end(program, watcher, patience_s=PATIENCE_S if self._interrupted else 0.0)
+                _end(program, watcher, patience_s=0.0 if self._interrupted is None else PATIENCE_S)
         self.exit_code = 128 - program.returncode if program.returncode < 0 else program.returncode
 
     def wait(self, longest_s: float | None = None) -> bool:
@@ -90,8 +90,8 @@ class Course:
         program.wait()
         self._ended.set()
 
-    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        self._interrupted = True
+    def _interrupt(self, number: int, _frame: FrameType | None) -> None:
+        self._interrupted = number
         self._ended.set()
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from power.cli.boundary import tell
+from power.cli.boundary import tell, warnings_told
 from power.cli.clocks import real_clocks
 from power.cli.options import DURATION, Figure, address_argument, json_option, setup_options
 from power.cli.program import Course
@@ -18,11 +18,13 @@ from power.errors import MeterError
 from power.meter import ALL_ELEMENTS, Setup
 
 if TYPE_CHECKING:
+    from power.loan import Loan
     from power.meter import Meter, Peaks, Reading
     from power.ranged import Ranged
     from power.ranging import Drawn
+    from power.updates import Sample
 
-POLLS_PER_UPDATE: Final = 10
+Answer = TypeVar("Answer")
 
 
 @click.command("range", short_help="Find the fixed ranges for a load.")
@@ -76,19 +78,22 @@ def range_command(
 
 
 def _ranged(address: str, setup: Setup, headroom: float, run: Course) -> Ranged:
-    from power.addresses import open_meter
+    from power.loan import Loan
     from power.ranged import Ranged
     from power.ranging import drawn
 
-    with open_meter(address, real_clocks()) as meter, _restored(meter):
-        meter.attach(setup.element)
-        meter.configure(setup)
-        choices = meter.choices()
-        if not choices.voltage_ranges_v or not choices.current_ranges_a:
-            raise MeterError("meter-range", f"The meter {meter.identity} has no ranges to choose from.")
-        run.require_going_on()
-        readings, peaks = _watched(meter, run)
-        identity = meter.identity
+    with contextlib.closing(Loan(address, setup.element, real_clocks())) as loan, warnings_told():
+        try:
+            identity = loan.meter().identity
+            loan.configure(setup)
+            choices = loan.meter().choices()
+            if not choices.voltage_ranges_v or not choices.current_ranges_a:
+                raise MeterError("meter-range", f"The meter {identity} has no ranges to choose from.")
+            run.require_going_on()
+            with run.running():
+                readings, peaks = _Watch(loan, setup, run).taken()
+        finally:
+            loan.give_back()
     load = drawn(readings, peaks)
     if math.isnan(load.voltage_v + load.current_a):
         raise _nothing_seen(load)
@@ -106,30 +111,50 @@ def _nothing_seen(load: Drawn) -> MeterError:
     )
 
 
-@contextlib.contextmanager
-def _restored(meter: Meter) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
+class _Watch:
+    """Reads a meter with its peaks until the course is over; a lost link costs readings only."""
+
+    def __init__(self, loan: Loan, setup: Setup, run: Course) -> None:
+        self._loan = loan
+        self._setup = setup
+        self._run = run
+        self._lost = False
+
+    def taken(self) -> tuple[list[Reading], list[Peaks]]:
+        """Return every update, and the peaks in it."""
+        from power.updates import updates
+
+        readings: list[Reading] = []
+        peaks: list[Peaks] = []
+        for reading in updates(self._sample, self._setup.update_interval_s, self._run.wait):
+            readings.append(reading)
+            found = self._asked(lambda meter: meter.peaks())
+            if found is not None:
+                peaks.append(found)
+        return readings, peaks
+
+    def _sample(self) -> Sample | None:
+        return self._asked(lambda meter: meter.read_update())
+
+    def _asked(self, ask: Callable[[Meter], Answer]) -> Answer | None:
+        from power.loan import PASSING
+
         try:
-            meter.restore()
-        except MeterError:
-            tell(
-                "meter: The meter's former settings could not be put back; it is left as the run had set it."
-            )
-        raise
-    meter.restore()
+            return ask(self._meter())
+        except MeterError as error:
+            if error.code not in PASSING:
+                raise
+            self._loan.drop()
+            if not self._lost:
+                tell(f"meter: {error.sentence} Trying again until the end of the run.")
+            self._lost = True
+            return None
 
-
-def _watched(meter: Meter, run: Course) -> tuple[list[Reading], list[Peaks]]:
-    """Read the meter, with its peaks, until the course is over."""
-    readings: list[Reading] = []
-    peaks: list[Peaks] = []
-    pause_s = meter.status().update_interval_s / POLLS_PER_UPDATE
-    with run.running():
-        while not run.wait(pause_s):
-            reading, is_new = meter.read_update()
-            if is_new:
-                readings.append(reading)
-                peaks.append(meter.peaks())
-    return readings, peaks
+    def _meter(self) -> Meter:
+        meter = self._loan.meter()
+        if self._lost:
+            if meter.changes(self._setup):
+                self._loan.configure(self._setup)  # it was switched off and on
+            tell(f"meter: The meter {meter.identity} is back.")
+            self._lost = False
+        return meter

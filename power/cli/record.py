@@ -10,12 +10,21 @@ import click
 
 from power.cli.boundary import StatedFailure
 from power.cli.clocks import real_clocks
-from power.cli.options import DURATION, json_option, setup_options
+from power.cli.options import DURATION, json_option, require_address, setup_options
 from power.cli.program import Course
+from power.errors import MeterError
 from power.meter import Setup
 
 if TYPE_CHECKING:
-    from power.recorded import Recorded
+    from power.cli.recording_run import Outcome
+
+
+def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
+    if str(path) == "-":
+        raise click.BadParameter(
+            "a recording goes to a file; `meter watch` follows a meter on stdout, with --json for machines."
+        )
+    return path
 
 
 @click.command(short_help="Record a run to a CSV file and tell its energy.")
@@ -26,6 +35,7 @@ if TYPE_CHECKING:
     "--output",
     type=click.Path(path_type=Path),
     required=True,
+    callback=_file,
     help="The CSV file to write.",
     metavar="FILE",
 )
@@ -70,8 +80,10 @@ def record(
     The meter's integrator runs for as long as COMMAND does, or for --duration, or until Ctrl-C. Every reading is in the
     file as it comes. At the end the meter's former settings are restored.
 
-    COMMAND's output stays its own: the result then goes to stderr, with --json to the last line of stdout. The exit
-    code is COMMAND's, or 1 if the meter failed.
+    COMMAND's output stays its own: the result then goes to stderr, with --json to the last line of stdout.
+
+    The exit code is COMMAND's own if that is not 0. Else it is 1, with one sentence on stderr, if there is no energy,
+    if it needs review because a check of severity error failed, or if the file is not whole; 0 if all is well.
     """  # noqa: D301  click wants the character itself
     from power.cli import recording_run
 
@@ -82,20 +94,23 @@ def record(
         return
     if address is None:
         raise click.UsageError("Missing argument 'ADDRESS'.")
+    require_address(address)
     run = Course(duration, command, real_clocks().monotonic)
-    recorded, problem = recording_run.recorded(
-        recording_run.Order(address, setup, output, force, idle, zero, take_over), run
-    )
-    _print(recorded, as_json=as_json, aside=bool(command))
-    if problem:
-        raise StatedFailure(problem)
+    order = recording_run.Order(address, setup, output, force, idle, zero, take_over)
+    try:
+        outcome = recording_run.recorded(order, run)
+    except MeterError as error:
+        raise StatedFailure(error.sentence, run.exit_code or 1) from error
+    _print(outcome, as_json=as_json, aside=bool(command))
+    if outcome.problem:
+        raise StatedFailure(outcome.problem, run.exit_code or 1)
     ctx.exit(run.exit_code)
 
 
-def _print(recorded: Recorded, *, as_json: bool, aside: bool) -> None:
-    from power.recorded import recorded_facts, recorded_lines
+def _print(outcome: Outcome, *, as_json: bool, aside: bool) -> None:
+    from power.recorded_words import recorded_facts, recorded_lines
 
     if as_json:
-        click.echo(json.dumps(recorded_facts(recorded)))
+        click.echo(json.dumps(recorded_facts(outcome.recorded, outcome.rows)))
     else:
-        click.echo("\n".join(recorded_lines(recorded)), err=aside)
+        click.echo("\n".join(recorded_lines(outcome.recorded, outcome.rows)), err=aside)

@@ -37,13 +37,22 @@ class Order:
     take_over: bool
 
 
-def recorded(order: Order, course: Course) -> tuple[Recorded, str | None]:
-    """Record, and return what came of it, with one sentence if the file or the energy is not whole."""
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a recording: how many of its readings are in the file, and one sentence if all is not well."""
+
+    recorded: Recorded
+    rows: int
+    problem: str | None
+
+
+def recorded(order: Order, course: Course) -> Outcome:
+    """Record, and return what came of it."""
     logbook = Logbook(order.output, force=order.force)
     run = _Run(order, course, logbook)
     with warnings_told(), course.interruptible():
         found = run.recorded()
-    return found, _problem(found, logbook)
+    return Outcome(found, logbook.written, _problem(found, logbook))
 
 
 def converted(source: Path, target: Path, *, force: bool, as_json: bool) -> str:
@@ -161,6 +170,7 @@ class _Run:
             model=identity.model,
             official=identity.official,
             changes=self._sampler.changes,
+            start_stop_s=self._sampler.start_stop_s,
         )
 
     def _stopped(self) -> Reading:
@@ -176,8 +186,14 @@ class _Run:
 
 
 def _problem(found: Recorded, logbook: Logbook) -> str | None:
-    if not math.isfinite(found.energy_wh):
-        return f"The meter {found.identity} gave no energy."
+    sentences = []
+    if found.no_energy:
+        sentences.append(found.no_energy)
+    elif found.failed:
+        sentences.append(f"The energy needs review: {', '.join(found.failed)}.")
     if logbook.error is not None:
-        return f"{logbook.path} is not whole: {logbook.error.strerror or logbook.error}."
-    return None
+        why = logbook.error.strerror or logbook.error
+        sentences.append(
+            f"{logbook.path} is not whole: it holds {logbook.written} of {len(found.readings)} readings ({why})."
+        )
+    return " ".join(sentences) or None

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from power.meter import Identity, Meter, Reading
 
 RETRY_S: Final = 0.5
-POLLS_PER_UPDATE: Final = 10
 Show = Callable[["Reading"], None]
 
 
@@ -32,6 +31,8 @@ Show = Callable[["Reading"], None]
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per reading and line.")
 def watch(address: str, count: int | None, element: str, as_json: bool) -> None:
     """Show every update of the meter at ADDRESS, leaving its settings and its integrator alone.
+
+    A run with this meter is not disturbed, whichever element it measures.
 
     On a terminal it is a table with the power of the last minute, else a line for each reading. A lost link is told on
     stderr, and tried again until it is back. Ctrl-C ends it.
@@ -63,6 +64,8 @@ def _shown(address: str, as_json: bool) -> Iterator[Show]:
 
 def _readings(place: MeterAddress, element: str) -> Iterator[Reading]:
     """Give a reading for each update, for ever; only a meter that is not there at first, or another one, ends it."""
+    from power.updates import updates
+
     identity: Identity | None = None
     while True:
         with contextlib.closing(_opened(place, element, identity)) as meter:
@@ -70,7 +73,8 @@ def _readings(place: MeterAddress, element: str) -> Iterator[Reading]:
                 tell(f"meter: The meter {meter.identity} is back.")
             identity = meter.identity
             try:
-                yield from _updates(meter)
+                interval_s = meter.status().update_interval_s
+                yield from updates(meter.read_update, interval_s, time.sleep, told=False)
             except MeterError as error:
                 tell(f"meter: {error.sentence} Trying again; Ctrl-C ends.")
         time.sleep(RETRY_S)
@@ -93,17 +97,7 @@ def _prepare(meter: Meter, element: str, identity: Identity | None) -> None:
     try:
         if identity is not None and meter.identity != identity:
             raise MeterError("meter-changed", f"Another meter answers: {meter.identity}, not {identity}.")  # noqa: TRY301
-        meter.attach(element)
+        meter.look(element)
     except BaseException:
         meter.close()
         raise
-
-
-def _updates(meter: Meter) -> Iterator[Reading]:
-    pause_s = meter.status().update_interval_s / POLLS_PER_UPDATE
-    while True:
-        reading, is_new = meter.read_update()
-        if is_new:
-            yield reading
-        else:
-            time.sleep(pause_s)

@@ -16,7 +16,8 @@ RELATIVE_TOLERANCE: Final = 0.005
 WH_RESOLUTION: Final = 1e-5
 """Six digits of mantissa in an integrated value (IM WT310-17EN): at worst this part of the value."""
 START_STOP_S: Final = 1.0
-"""What the commands to start and to stop may add between the window and the integrator."""
+"""What the commands to start and to stop may add between the window and the integrator, if nobody measured it."""
+EDGE_UPDATES: Final = 2.0
 
 
 def integrator_trapezoid(
@@ -26,7 +27,7 @@ def integrator_trapezoid(
     integrator_wh = measured.integrator_wh
     times, powers_w = [r.monotonic_s for r in readings], [r.power_w for r in readings]
     sum_wh = trapezoid_wh(times, powers_w, measured.start_s, measured.end_s)
-    tolerance_wh = _tolerance_wh(powers_w, sum_wh, sum(gaps_s(inside, measured)), measured)
+    tolerance_wh = _tolerance_wh(readings, sum_wh, sum(gaps_s(inside, measured)), measured)
     difference_wh = integrator_wh - sum_wh
     ok = abs(difference_wh) <= tolerance_wh  # false for NaN: nothing to compare is no agreement
     if math.isnan(sum_wh):
@@ -40,21 +41,38 @@ def integrator_trapezoid(
         "trapezoid_wh": json_ready(sum_wh),
         "difference_wh": json_ready(difference_wh),
         "tolerance_wh": json_ready(tolerance_wh),
+        "start_stop_s": json_ready(measured.start_stop_s),
     }
     return Check("integrator-trapezoid", ok, "error", sentence, figures)
 
 
-def _tolerance_wh(powers_w: Sequence[float], sum_wh: float, unseen_s: float, measured: Measurement) -> float:
-    """How far the two may be apart: their accuracy, the edges of the window, and what happened in gaps.
+def _tolerance_wh(
+    readings: Sequence[Reading], sum_wh: float, unseen_s: float, measured: Measurement
+) -> float:
+    """How far the two may be apart: their accuracy, the edges of the window, start and stop, what happened in gaps.
 
     In a gap the power may have been anything between the least and the largest that was read.
     """
     if not math.isfinite(sum_wh + measured.integrator_wh):
         return math.nan
-    finite_w = [power_w for power_w in powers_w if math.isfinite(power_w)]
+    finite_w = [reading.power_w for reading in readings if math.isfinite(reading.power_w)]
     relative_wh = (RELATIVE_TOLERANCE + WH_RESOLUTION) * max(abs(sum_wh), abs(measured.integrator_wh))
     edges_wh = measured.setup.update_interval_s * max(map(abs, finite_w)) / 3600.0
+    span_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
+    edges_wh += span_s * _edge_power_w(readings, measured) / 3600.0
     return relative_wh + edges_wh + unseen_s * (max(finite_w) - min(finite_w)) / 3600.0
+
+
+def _edge_power_w(readings: Sequence[Reading], measured: Measurement) -> float:
+    """The largest power near either end of the window; of the whole run if nothing was read there."""
+    near_s = START_STOP_S + EDGE_UPDATES * measured.setup.update_interval_s
+    finite = [reading for reading in readings if math.isfinite(reading.power_w)]
+    near = [
+        reading
+        for reading in finite
+        if min(abs(reading.monotonic_s - edge_s) for edge_s in (measured.start_s, measured.end_s)) <= near_s
+    ]
+    return max(abs(reading.power_w) for reading in near or finite)
 
 
 def integrator_time(measured: Measurement) -> Check:

@@ -31,7 +31,8 @@ class Measurement:
 
     `integrator_wh` and `integrator_s` are the meter's final values; `start_s` and `end_s` are the window on the clock
     of the readings' `monotonic_s`; `model` is the meter's ("WT310E"), `official` whether a contest may count with it;
-    `changes` is what differed from `setup` at the end, one phrase each.
+    `changes` is what differed from `setup` at the end, one phrase each. `start_stop_s` is how much longer than the
+    window the integrator may have run, for the time it took to be started and stopped; None if nobody measured it.
     """
 
     integrator_wh: float
@@ -42,6 +43,7 @@ class Measurement:
     model: str
     official: bool = True
     changes: tuple[str, ...] = ()
+    start_stop_s: float | None = None
 
     @property
     def elapsed_s(self) -> float:

@@ -60,6 +60,10 @@ class HomeMeter:
                 element=element,
             )
 
+    def look(self, element: str = "1") -> None:
+        """Check the element; no other program can be disturbed."""
+        self.attach(element)
+
     def configure(self, setup: Setup) -> None:
         """Take update interval and timer, and reset the integrator; `meter-busy` while it integrates."""
         self.attach(setup.element)

@@ -153,6 +153,18 @@ INPUT: Final = (
         ":RATE", "{<time>|AUTO}", _rate, _put_rate, "The update interval; AUTO on E models.", locked=True
     ),
     flag(
+        "[:INPut]:SCALing:STATe",
+        lambda meter: meter.settings.scaling,
+        lambda meter, on: setattr(meter.settings, "scaling", on),
+        "Whether values are multiplied by the ratios of transformers; remembered only.",
+    ),
+    flag(
+        ":MEASure:AVERaging:STATe",
+        lambda meter: meter.settings.averaging,
+        lambda meter, on: setattr(meter.settings, "averaging", on),
+        "Whether values are averaged over updates; remembered only.",
+    ),
+    flag(
         ":HOLD",
         lambda meter: meter.settings.hold,
         lambda meter, on: meter.set_hold(on),

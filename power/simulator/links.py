@@ -43,10 +43,11 @@ class Link:
         """
         with self._changed:
             self._aborted = False
-        if len(self._incoming) + len(data) > INPUT_BUFFER:
+        size = len(self._incoming) + len(data)
+        if size > INPUT_BUFFER:
             self._incoming = b""
             return OUT_OF_RESOURCES
-        if not self._desk.wait_for_room(len(data), timeout_s, lambda: self._aborted):
+        if not self._desk.wait_for_room(size, timeout_s, lambda: self._aborted):
             return ABORTED if self._aborted else IO_TIMEOUT
         self._incoming += data
         *complete, rest = self._incoming.split(b"\n")
@@ -168,7 +169,7 @@ class Desk:
         self._thread.join()
 
     def _has_room(self, size: int) -> bool:
-        return self._held == 0 or self._held + size <= INPUT_BUFFER
+        return self._held + size <= INPUT_BUFFER
 
     def _may_wait(self, message: str) -> bool:
         return self.instrument.faults.slow_s > 0 or may_wait(message)

@@ -146,7 +146,10 @@ _FORMS: Final = f"Loads are {', '.join(LOADS)}; all but csv take ,{OPTIONS}."
 
 
 def _quantity(text: str, unit: str, negative: bool = False) -> float:
-    value = float(text.strip().removesuffix(unit).removesuffix(unit.lower()))
+    try:
+        value = float(text.strip().removesuffix(unit).removesuffix(unit.lower()))
+    except ValueError:
+        value = math.nan
     if not math.isfinite(value) or (value < 0 and not negative):
         raise ValueError(
             f"{text!r} is not a number of {unit or 'units'}" + ("" if negative else " from zero up")
@@ -179,7 +182,9 @@ def _apart(rest: str, *names: str) -> tuple[str, dict[str, str]]:
 def _steps(words: Sequence[str], wave: Wave) -> Load:
     edges_s, rows = [0.0], []
     for word in words:
-        watts, _, until = word.partition("@")
+        watts, at, until = word.partition("@")
+        if not at:
+            raise ValueError(f"the step {word!r} has no end; write it as 2W@5s, 2 W until 5 s")
         rows.append((wave.voltage_v, 0.0, _quantity(watts, "W", negative=True)))
         edges_s.append(_quantity(until, "s"))
     if any(later <= earlier for earlier, later in pairwise(edges_s)):

@@ -40,7 +40,8 @@ _DIFFERENCES: Final = (
     "nothing; apparent power of the sum is the sum of apparent powers in every wiring",
     "ranges are common to all elements; there is no node of an element",
     "with rate AUTO there are ten updates a second",
-    "averaging, scaling, harmonics, storing, maths and the WT200's commands are missing",
+    "averaging and scaling are remembered and change nothing",
+    "harmonics, storing, maths and the WT200's commands are missing",
 )
 
 

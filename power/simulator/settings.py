@@ -45,6 +45,8 @@ class Settings:
         self.float_format = False
         self.line_filter = False
         self.frequency_filter = False
+        self.averaging = False
+        self.scaling = False
         self.hold = False
         self.words = {
             "mode": "RMS",

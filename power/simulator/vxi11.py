@@ -97,6 +97,7 @@ class Vxi11Server:
         except (OSError, MalformedError):
             pass  # the peer broke off, or talks something else: the link ends
         finally:
+            self._desk.work()  # what came last and could not be acknowledged
             channel.close()
 
 

@@ -15,6 +15,8 @@ def test_the_meters_limit_is_the_one_published_for_a_real_run() -> None:
 
 def test_other_meters_have_another_share_of_the_range() -> None:
     assert relative_uncertainty(10.0, 10.0, 60.0, "WT310") == pytest.approx(0.008)
+    assert relative_uncertainty(10.0, 10.0, 60.0, "WT310HC") == pytest.approx(0.008)
+    assert relative_uncertainty(10.0, 10.0, 60.0, "WT310EH") == pytest.approx(0.005)
 
 
 @pytest.mark.parametrize("voltage_share", [0.3, 0.6, 1.3])

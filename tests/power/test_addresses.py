@@ -53,10 +53,15 @@ def test_the_forms_of_an_address(address: str) -> None:
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("", "TCPIP::HOST,PORT::INSTR"),
-        ("meter", "sim: or sim:LOAD"),
-        ("simulator", "rapl: or rapl:ZONE"),
-        ("127.0.0.1", "hwmon:CHIP/CHANNEL"),
+        ("", "`meter --help` lists the forms"),
+        ("a meter", "`meter --help` lists the forms"),
+        ("meter", "Perhaps TCPIP::meter::INSTR is meant; `meter --help` lists the forms."),
+        ("192.168.1.20", "Perhaps TCPIP::192.168.1.20::INSTR is meant"),
+        ("TCPIP::127.0.0.1", "Perhaps TCPIP::127.0.0.1::INSTR is meant"),
+        ("TCPIP0::meter.example", "Perhaps TCPIP::meter.example::INSTR is meant"),
+        ("TCPIP::h,99999::INSTR", "Its port 99999 is not one from 1 to 65535."),
+        ("TCPIP::h,0::INSTR", "Its port 0 is not one"),
+        ("h:65536", "Its port 65536 is not one"),
         ("127.0.0.1:5025", "Perhaps TCPIP::127.0.0.1,5025::INSTR is meant"),
         ("TCPIP::127.0.0.1:5025::INSTR", "Perhaps TCPIP::127.0.0.1,5025::INSTR is meant"),
         ("TCPIP::127.0.0.1::5025::INSTR", "Perhaps TCPIP::127.0.0.1,5025::INSTR is meant"),
@@ -67,16 +72,18 @@ def test_the_forms_of_an_address(address: str) -> None:
         ("GPIB0::1::INSTR@", "There is no backend @;"),
         ("TCPIP::h,1024::INSTR@ivi", "HOST,PORT is one of @py only"),
         ("replay:", "needs the file of a recording"),
-        ("RAPL:", "replay:FILE.csv"),
+        ("RAPL:", "Perhaps rapl: is meant, in small letters."),
+        ("Sim:constant:5W", "Perhaps sim:constant:5W is meant"),
     ],
 )
-def test_a_wrong_form_is_told_with_the_right_ones(address: str, said: str) -> None:
+def test_a_wrong_form_is_told_with_what_may_be_meant(address: str, said: str) -> None:
     with pytest.raises(MeterError) as caught:
         MeterAddress(address)
     assert caught.value.code == "meter-wrong-address"
     assert said in caught.value.sentence
     assert repr(address) in caught.value.sentence
     assert "\n" not in caught.value.sentence
+    assert len(caught.value.sentence) < 200
 
 
 def test_a_meter_at_home_keeps_its_integral_from_link_to_link(sysfs: Path, clocks: Clocks) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from power import answers
 from power.errors import MeterError
-from power.meter import Identity, IntegratorState
+from power.meter import Identity
 
 WORDS = ("nan", "inf", "infinity", "-nan", "-inf", "-infinity")
 
@@ -67,6 +67,10 @@ def test_headers_are_left_out(answer: str, plain: str) -> None:
         ("U,1,TOTAL", "U,1"),
         ("WH,SIGMA", "WH,SIGMA"),
         ("1,0,0", "1,0,0"),
+        ("LAMB,1", "LAMBDA,1"),
+        ("WH,SIGM", "WH,SIGMA"),
+        (":STAT:FILT1 FALL", "FALL"),
+        (":NUM:FORM ASC", "ASCII"),
     ],
 )
 def test_a_setting_is_recognised_in_every_form(answer: str, expected: str) -> None:
@@ -74,7 +78,15 @@ def test_a_setting_is_recognised_in_every_form(answer: str, expected: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("answer", "expected"), [("300.0E+00", "150"), ("U,2", "U,1"), ("A6", "6"), ("", "0"), ("1,0,0", "1,0,1")]
+    ("answer", "expected"),
+    [
+        ("300.0E+00", "150"),
+        ("U,2", "U,1"),
+        ("A6", "6"),
+        ("", "0"),
+        ("1,0,0", "1,0,1"),
+        *((short, "WHP,1") for short in ("WH,1", "W,1", "WHP", "WHP,1,2")),
+    ],
 )
 def test_another_setting_is_not(answer: str, expected: str) -> None:
     assert not answers.same(answer, expected)
@@ -133,18 +145,3 @@ def test_an_identity_has_four_parts() -> None:
     )
     with pytest.raises(MeterError, match="that is no WT300"):
         answers.identity("FLUKE 45")
-
-
-@pytest.mark.parametrize(
-    "answer", ["", "0;1;2", "0;1,2;0;RESET", "x;1,2,3,4,5,6,7;0;RESET", "0;1,2,3,4,5,6,7;0;NO"]
-)
-def test_a_sample_that_makes_no_sense_is_a_meter_error(answer: str) -> None:
-    with pytest.raises(MeterError) as caught:
-        answers.sample(answer, lambda _numbers, _condition, _state: None)  # type: ignore[arg-type, return-value]
-    assert caught.value.code == "meter-answer"
-
-
-def test_a_sample_is_values_flags_state_and_whether_it_is_new() -> None:
-    taken, is_new = answers.sample("1;1,2,3,4,5,6,7;65;TIM", lambda *parts: parts)  # type: ignore[arg-type, return-value]
-    assert taken == ([1, 2, 3, 4, 5, 6, 7], 65, IntegratorState.TIMEUP)  # type: ignore[comparison-overlap]
-    assert is_new

@@ -56,3 +56,15 @@ def test_a_call_may_drain_and_end_it_itself() -> None:
     delivery.put(end)
     assert ended.wait(10)
     delivery.drain(10)
+
+
+def test_draining_after_the_end_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = threading.Event()
+    delivery = Delivery()
+    delivery.put(held.wait)
+    delivery.end(0.01)  # its thread still lives
+    monkeypatch.setattr(threading.Event, "wait", lambda *_: pytest.fail("it waits"))
+    delivery.drain(10)
+    delivery.end(10)
+    monkeypatch.undo()
+    held.set()

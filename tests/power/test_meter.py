@@ -30,3 +30,18 @@ def test_an_unknown_state_is_named() -> None:
 
 def test_identity_reads_as_one_line() -> None:
     assert str(Identity("YOKOGAWA", "WT310", "C2PH13047V", "F1.03")) == "YOKOGAWA WT310 C2PH13047V F1.03"
+
+
+@pytest.mark.parametrize(
+    ("maker", "serial", "official"),
+    [
+        ("YOKOGAWA", "C2PH13047V", True),
+        ("YOKOGAWA", "SIMULATED", False),
+        ("YOKOGAWA", "SIMULATED 2", False),
+        ("UNOFFICIAL", "C2PH13047V", False),
+    ],
+)
+def test_a_meter_is_as_official_as_when_it_was_written_down(maker: str, serial: str, official: bool) -> None:
+    identity = Identity(maker, "WT310", serial, "F1.03")
+    assert identity.official is official
+    assert Identity.parse(str(identity)).official is official

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import io
 import math
 from collections.abc import Callable
@@ -167,6 +168,10 @@ def test_a_converted_recording_is_one_of_ours(recordings: Path, tmp_path: Path) 
         ("1,2,3,4,0\n1,2,x,4,1\n", "recording-value", "line 2: power_w is 'x'"),
         ("1,2,3,4,0\n1,2,3\n", "recording-value", "line 2, has 3 cells where 5"),
         ("1,2,3,4,9.91e37\n", "recording-value", "line 1: integrator_s"),
+        ("1,1,1,1,0\n1,1,1,1,1e30\n", "recording-value", "line 2: integrator_s is '1e30'"),
+        ("1,1,1,1,-1e12\n", "recording-value", "line 1: integrator_s is '-1e12'"),
+        ("1,1,1,1,0\n1_0,1,1,1,1\n", "recording-value", "line 2: voltage_v is '1_0'"),
+        (f"1,1,1,1,0\n1,1,{'9' * 400},1,1\n", "recording-value", "9999'... where a number should be"),
         ("1,2,3,4,5\n\n1,2,3,4,4\n", "recording-order", "line 3: the time goes back from 5 s to 4 s"),
     ],
 )
@@ -186,7 +191,11 @@ def test_what_is_wrong_is_told_with_file_and_line(
     [
         ("utc", "yesterday"),
         ("utc", "2026-01-01T00:00:00"),
+        ("utc", "0001-01-01T00:00:00+14:00"),
+        ("utc", "9999-12-31T23:59:59-14:00"),
         ("power_w", "6W"),
+        ("power_w", "1_0"),
+        ("power_w", "1e999"),
         ("state", "RUNNING"),
         ("over_range", "True"),
         ("monotonic_s", "NAN"),
@@ -202,6 +211,67 @@ def test_a_cell_that_cannot_be_is_named(
     assert caught.value.code == "recording-value"
 
 
+CELLS = st.one_of(
+    st.sampled_from(
+        ["", "0", "1", "-1", "1e30", "-1e12", "9.91e37", "9.9E+37", "NAN", "-INF", "1e999", "1_0", "START"]
+    ),
+    st.sampled_from(
+        ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-23:59", "2026-01-01", "2026-W01-1T00+00"]
+    ),
+    st.floats().map(repr),
+    st.integers().map(str),
+    st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-23, minutes=-59))])).map(str),
+    st.text(max_size=9),
+)
+
+
+@given(
+    st.sampled_from([len(COLUMNS), 5]).flatmap(
+        lambda width: st.lists(st.lists(CELLS, min_size=width, max_size=width), max_size=4)
+    ),
+    st.booleans(),
+)
+def test_whatever_is_in_the_file_is_read_or_told(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[list[str]], headed: bool
+) -> None:
+    path = tmp_path_factory.mktemp("fuzz") / "run.csv"
+    heading = [header_line()] if headed else []
+    path.write_bytes("\n".join([*heading, *map(",".join, lines)]).encode("utf-8", "surrogatepass"))
+    with contextlib.suppress(MeterError):
+        for reading in read_recording(path):
+            assert row(reading).count(",") == len(COLUMNS) - 1
+
+
+def test_each_column_takes_or_tells_every_odd_cell(written: Callable[[str], Path], reading: Make) -> None:
+    odd = [
+        "",
+        "0",
+        "-1",
+        "1e30",
+        "-1e308",
+        "INF",
+        "NAN",
+        "1_0",
+        "9" * 5000,
+        "0001-01-01T00:00:00+14:00",
+        "\0",
+        "٣",
+    ]
+    for index in range(len(COLUMNS)):
+        for text in odd:
+            cells = row(reading(1.0)).split(",")
+            cells[index] = text
+            path = written(f"{header_line()}\n{','.join(cells)}\n")
+            failed: MeterError | None = None
+            try:
+                assert row(read_recording(path)[0])
+            except MeterError as error:
+                failed = error
+            if failed is not None:
+                assert (failed.code, failed.facts["line"]) == ("recording-value", 2)
+                assert len(failed.sentence) < 400
+
+
 def test_a_row_cut_off_by_a_crash_is_told(written: Callable[[str], Path], reading: Make) -> None:
     whole = f"{header_line()}\n{row(reading(1.0))}\n{row(reading(2.0))}"
     for cut in range(1, len(row(reading(2.0)))):
@@ -213,7 +283,7 @@ def test_a_row_cut_off_by_a_crash_is_told(written: Callable[[str], Path], readin
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "picture.csv").write_bytes(b"\xff\xd8\xff\x00")
-    for name in ("none.csv", "", "picture.csv"):
+    for name in ("none.csv", "", "picture.csv", "no\0name.csv"):
         with pytest.raises(MeterError, match="cannot be read") as caught:
             read_recording(tmp_path / name)
         assert caught.value.code == "recording-unreadable"

@@ -244,6 +244,13 @@ def test_a_meter_of_one_element_says_so(box: Any) -> None:
         (":INPUT:MODE DC", ":INPUT:MODE RMS was set, it is DC"),
         (":RATE 5", ":RATE 100MS was set, it is 5.000E+00"),
         (":INTEGRATE:TIMER 0,0,1", ":INTEGRATE:TIMER 1,0,0 was set, it is 0,0,1"),
+        (":HOLD ON", ":HOLD OFF was set, it is 1"),
+        (":MEASURE:AVERAGING:STATE ON", ":MEASURE:AVERAGING:STATE OFF was set, it is 1"),
+        (":INPUT:SCALING:STATE ON", ":INPUT:SCALING:STATE OFF was set, it is 1"),
+        (":STATUS:FILTER1 RISE", ":STATUS:FILTER1 FALL was set, it is RISE"),
+        (":NUMERIC:FORMAT FLOAT", ":NUMERIC:FORMAT ASCII was set, it is FLOAT"),
+        (":NUMERIC:NORMAL:NUMBER 9", ":NUMERIC:NORMAL:NUMBER 7 was set, it is 9"),
+        (":NUMERIC:NORMAL:ITEM6 AH,1", ":NUMERIC:NORMAL:ITEM6 WH,1 was set, it is AH,1"),
     ],
 )
 def test_every_setting_that_differs_is_told(box: Any, different: str, phrase: str) -> None:
@@ -295,3 +302,98 @@ def test_an_element_or_the_sum_of_all_is_measured_whatever_the_wiring_was(
         assert meter.peaks().voltage_v == pytest.approx(120 * math.sqrt(2), rel=1e-3)
         meter.restore()
         assert element != "sum" or link.query(":INPUT:WIRING?") == ":INP:WIR P3W3"
+
+
+def test_settings_are_the_same_in_short_words_and_with_headers(box: Any) -> None:
+    meter, spy = box
+    meter.configure(SETUP)
+    spy.write(":COMMUNICATE:HEADER ON;VERBOSE OFF")
+    assert meter.changes(SETUP) == ()
+    assert meter.read().state is IntegratorState.RESET
+
+
+@pytest.fixture
+def three(simulate: Any, clocks: Clocks) -> Iterator[tuple[Wt300, Link]]:
+    """A driver of a meter with three elements, and a second link."""
+    address = simulate("--model", "WT333E", "--load", "constant:36W").address
+    with contextlib.closing(Link(address)) as link, contextlib.closing(Link(address)) as spy:
+        yield Wt300(link, clocks), spy
+
+
+SPOILT = (
+    ":NUMERIC:NORMAL:ITEM6 WH,1",
+    ":NUMERIC:NORMAL:NUMBER 3",
+    ":NUMERIC:FORMAT FLOAT",
+    ":HOLD ON",
+    ":STATUS:FILTER1 NEVER",
+)
+
+
+@pytest.mark.parametrize("spoilt", SPOILT)
+def test_the_energy_of_record_is_the_right_one_whatever_somebody_did_to_the_values(
+    three: Any, until: Any, spoilt: str
+) -> None:
+    meter, spy = three
+    setup = Setup(150.0, 1.0, 0.1, 1, element="sum")
+    meter.configure(setup)
+    meter.start()
+    until(lambda: meter.read().power_w > 0)
+    spy.write(spoilt)
+    until(lambda: meter.state() is IntegratorState.TIMEUP)
+    assert len(meter.changes(setup)) == 1
+    final = meter.read_final()
+    assert (final.energy_wh, final.integrator_s) == (pytest.approx(0.01), 1.0)
+    assert meter.changes(setup) == ()
+
+
+WATCHED = (":NUMERIC:NORMAL:NUMBER?", ":NUMERIC:FORMAT?", ":STATUS:FILTER1?", ":COMMUNICATE:HEADER?")
+
+
+def everything(spy: Link) -> list[str]:
+    return [
+        spy.query(query)
+        for query in (*WATCHED, *(f":NUMERIC:NORMAL:ITEM{place}?" for place in range(1, 256)))
+    ]
+
+
+def test_looking_leaves_a_run_of_another_element_alone(three: Any, clocks: Clocks, until: Any) -> None:
+    meter, spy = three
+    meter.configure(Setup(150.0, 1.0, 1.0, 60, element="sum"))
+    meter.start()
+    before = everything(spy)
+    onlooker = Wt300(Link(spy.address), clocks)
+    onlooker.look("2")
+    assert [one for one in everything(spy) if one not in before] != []
+    assert everything(spy)[:40] == before[:40]
+    reading = onlooker.read()
+    assert reading.state is IntegratorState.START
+    assert math.isnan(onlooker.peaks().voltage_v) or onlooker.peaks().voltage_v > 0
+    until(lambda: onlooker.read().power_w > 0)
+    assert onlooker.read().power_w == pytest.approx(12.0)
+    assert meter.read_update()[1], "the onlooker has read the run's event"
+    assert meter.read().power_w == pytest.approx(36.0)
+    onlooker.close()
+    assert everything(spy) == before
+
+
+def test_looking_does_not_turn_a_meter_that_integrates_from_binary_to_text(three: Any) -> None:
+    meter, spy = three
+    spy.write(":NUMERIC:FORMAT FLOAT;:INTEGRATE:START")
+    with pytest.raises(MeterError) as caught:
+        meter.look("1")
+    assert caught.value.code == "meter-busy"
+    spy.write(":INTEGRATE:STOP")
+    meter.look("1")
+    meter.read()
+    meter.close()
+    assert "FLO" in spy.query(":NUMERIC:FORMAT?")
+
+
+def test_looking_works_with_headers_and_short_words(three: Any, until: Any) -> None:
+    meter, spy = three
+    spy.write(":COMMUNICATE:HEADER ON;VERBOSE OFF")
+    meter.look("sum")
+    until(lambda: meter.read().power_w == pytest.approx(36.0))
+    assert meter.peaks().voltage_v == pytest.approx(120 * math.sqrt(2), rel=1e-3)
+    assert meter.status().mode == "rms"
+    assert spy.query(":COMMUNICATE:VERBOSE?") == ":COMM:VERB 0"

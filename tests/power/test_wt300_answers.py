@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import pytest
 
 from power.clocks import Clocks
 from power.errors import MeterError
+from power.meter import Setup
 from power.models import model_named
-from power.wt300 import SAMPLE, Wt300
-from power.wt300_settings import measuring_headers
+from power.wt300 import Wt300
+from power.wt300_sample import SampleForm
+from power.wt300_settings import OPTIONAL, measuring_headers
 
 
 @pytest.mark.parametrize(
@@ -32,7 +35,10 @@ def test_flags_are_those_of_what_is_measured(
     link = Canned("WT333E")
     meter = Wt300(link, clocks)  # type: ignore[arg-type]
     meter.attach(element)
-    link.answers[SAMPLE] = f"1;120,.3,36,36,1,0,0;{condition};START"
+    named = "SIGMA" if element == "sum" else element
+    link.answers[SampleForm.of_run(element).question] = (
+        f"1;120,.3,36,36,1,0,0;P,{named};WH,{named};{condition};START"
+    )
     reading = meter.read()
     assert (reading.over_range, reading.voltage_peak_over, reading.current_peak_over) == flags
 
@@ -76,7 +82,8 @@ def test_a_meter_that_answers_nothing_right_after_the_start_has_started_all_the_
     link.answers[":INTEGRATE:STATE?"] = [*first, "START"]
     Wt300(link, clocks).start()  # type: ignore[arg-type]
     assert link.written == [":INTEGRATE:START"]
-    assert link.patience_ms[-1] == 500  # a silent meter costs half a second, not two
+    # What it costs to ask too early is energy that is counted before anybody knows.
+    assert link.patience_ms[1:] == [100, 100, 100, 200][: len(first) + 1]
 
 
 def test_a_start_that_never_comes_true_says_why() -> None:
@@ -145,3 +152,52 @@ def test_what_only_some_meters_say_is_understood(clocks: Clocks) -> None:
     assert (status.crest_factor, status.update_interval_s, status.mode) == (6, 0.1, "vmean")
     assert (status.synchronize, status.line_filter) == ("current", True)
     assert math.isnan(status.current_range_a)
+
+
+UNKNOWN = ['113,"Undefined header"', '0,"No error"']
+
+
+@pytest.mark.parametrize("answer", [SILENT, "0,0,0"])
+def test_a_meter_without_averaging_or_scaling_is_used_without(clocks: Clocks, answer: Any) -> None:
+    link = Canned()
+    setup = Setup(150.0, 1.0, 0.1, 60)
+    for header in OPTIONAL:
+        link.answers[f"{header}?"] = answer
+    if answer is SILENT:
+        link.answers[":STATUS:ERROR?"] = [*UNKNOWN, *UNKNOWN, '0,"No error"']
+    write = link.write
+
+    def without_units(message: str) -> None:
+        write(re.sub(r"(\d)[VA]$", r"\1", message.replace("100MS", "0.1")))
+
+    link.write = without_units  # type: ignore[method-assign]
+    meter = Wt300(link, clocks)  # type: ignore[arg-type]
+    meter.configure(setup)
+    assert meter.changes(setup) == ()
+    assert not any(message.startswith(OPTIONAL) for message in link.written)
+    assert link.patience_ms.count(500) == len(OPTIONAL)
+
+
+def test_a_meter_that_says_nothing_for_another_reason_is_not_set_up_by_half(clocks: Clocks) -> None:
+    link = Canned()
+    link.answers[f"{OPTIONAL[0]}?"] = SILENT
+    with pytest.raises(MeterError) as caught:
+        Wt300(link, clocks).configure(Setup(150.0, 1.0, 0.1, 60))  # type: ignore[arg-type]
+    assert caught.value.code == "meter-timeout"
+
+
+def test_the_sample_of_record_waits_for_an_update_but_not_for_ever() -> None:
+    now_s = iter(range(1000))
+    pauses: list[float] = []
+    hurried = Clocks(lambda: float(next(now_s)), lambda: None, pauses.append)  # type: ignore[arg-type, return-value]
+    link = Canned()
+    link.answers[":RATE?"] = "5.000E+00"
+    meter = Wt300(link, hurried)  # type: ignore[arg-type]
+    meter.attach()
+    link.answers |= {":HOLD?": "0", SampleForm.of_run("1").question: "0;1,2,3,4,5,6,7;P,1;WH,1;0;STOP"}
+    link.answers[":STATUS:EESR?"] = ["1", "0", "0", "1"]
+    assert meter.read_final().energy_wh == 6
+    assert len(pauses) == 2
+    link.answers[":STATUS:EESR?"] = "0"
+    assert meter.read_final().energy_wh == 6
+    assert 9 <= len(pauses) - 2 <= 12  # two updates of 5 s, on a clock that goes a second at each look

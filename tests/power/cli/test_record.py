@@ -249,16 +249,24 @@ def test_a_recording_of_2015_is_converted(meter: Any, recordings: Path, tmp_path
     assert "power_w" in (tmp_path / "new.csv").read_text().splitlines()[0]
 
 
+@pytest.mark.parametrize(("ending", "name"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")])
 def test_ctrl_c_before_the_start_puts_the_settings_back(
-    simulate: Any, started: Any, tmp_path: Path, until: Any, asked: Any, knobs: Any
+    simulate: Any,
+    started: Any,
+    tmp_path: Path,
+    until: Any,
+    asked: Any,
+    knobs: Any,
+    ending: signal.Signals,
+    name: str,
 ) -> None:
     address = simulate().address
     before = knobs(address)[4:]
     recording = started("record", address, "-o", "run.csv", "--idle", "60", *FIXED)
     until(lambda: asked(address, ":COMMUNICATE:HEADER OFF;:RATE?")[0].startswith("100"))
-    recording.send_signal(signal.SIGTERM)
-    assert recording.wait(20) == 1
-    assert "Traceback" not in recording.stderr.read()
+    recording.send_signal(ending)
+    assert recording.wait(20) == 128 + ending
+    assert recording.stderr.read() == f"meter: Ended by {name}, before there was a result.\n"
     assert knobs(address)[4:] == before
     assert list(tmp_path.iterdir()) == []
 

@@ -32,7 +32,7 @@ def test_tolerance_is_half_a_percent_and_one_update_of_the_largest_power(
 ) -> None:
     readings = [reading(float(t)) for t in range(seconds + 1)]
     sound_wh, update_wh = 6.0 * seconds / 3600, 6.0 / 3600
-    found = compared(readings, measurement(end_s=float(seconds), integrator_wh=sound_wh))
+    found = compared(readings, measurement(end_s=float(seconds), integrator_wh=sound_wh, start_stop_s=0.0))
     assert found.figures["tolerance_wh"] == pytest.approx(0.00501 * sound_wh + update_wh)
 
 
@@ -111,3 +111,54 @@ def test_integrator_time_holds_exactly_within_two_seconds(
 ) -> None:
     found = checks([], measurement(integrator_s=float(integrator_s), end_s=end_s))["integrator-time"]
     assert found.ok is (abs(integrator_s - end_s) <= 2.0)
+
+
+@pytest.mark.parametrize(("start_stop_s", "span_s"), [(None, 1.0), (0.3, 0.3), (2.0, 2.0)])
+def test_what_starting_and_stopping_took_is_allowed_for_at_the_power_of_the_edges(
+    reading: Any, measurement: Any, start_stop_s: float | None, span_s: float
+) -> None:
+    readings = [reading(float(t), power_w=60.0 if t == 300 else 6.0) for t in range(601)]
+    found = compared(
+        readings, measurement(end_s=600.0, integrator_wh=SOUND_WH, start_stop_s=start_stop_s)
+    ).figures
+    exact = compared(readings, measurement(end_s=600.0, integrator_wh=SOUND_WH, start_stop_s=0.0)).figures
+    assert found["tolerance_wh"] - exact["tolerance_wh"] == pytest.approx(6.0 * span_s / 3600)
+
+
+@given(
+    st.floats(2.0, 30.0),
+    st.sampled_from([0.1, 0.25, 0.5]),
+    st.floats(0.0, 0.5),
+    st.floats(0.0, 0.5),
+    st.booleans(),
+)
+def test_an_honest_run_agrees_however_short_it_is_and_however_late_its_start_is_confirmed(
+    reading: Any,
+    measurement: Any,
+    length_s: float,
+    interval_s: float,
+    lead_s: float,
+    lag_s: float,
+    is_measured: bool,
+) -> None:
+    # The window begins when the start is confirmed, and ends before the stop.
+    updates = int((length_s + lag_s) / interval_s)
+    readings = [reading(interval_s * number, power_w=36.0) for number in range(1, updates + 1)]
+    measured = measurement(
+        {"update_interval_s": interval_s, "current_range_a": 0.5},
+        end_s=length_s,
+        integrator_wh=36.0 * (lead_s + length_s + lag_s) / 3600,
+        start_stop_s=lead_s + lag_s if is_measured else None,
+    )
+    assert compared(readings, measured).ok
+
+
+@given(st.floats(3.0, 40.0), st.sampled_from([-0.01, 0.01]), st.sampled_from([0.1, 0.25, 0.5]))
+def test_one_percent_too_much_or_too_little_in_ten_minutes_is_found(
+    reading: Any, measurement: Any, power_w: float, wrong: float, interval_s: float
+) -> None:
+    readings = [reading(interval_s * number, power_w=power_w) for number in range(int(600 / interval_s) + 1)]
+    measured = measurement(
+        {"update_interval_s": interval_s}, end_s=600.0, integrator_wh=power_w / 6 * (1.0 + wrong)
+    )
+    assert not compared(readings, measured).ok

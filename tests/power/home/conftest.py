@@ -57,6 +57,8 @@ def open_root() -> Iterator[Path]:
     root = Path(tempfile.mkdtemp())
     root.chmod(0o755)
     yield root
+    for folder, _, _ in os.walk(root):
+        Path(folder).chmod(0o755)
     shutil.rmtree(root)
 
 

@@ -159,7 +159,10 @@ def test_elements_beyond_the_first_are_not_there(meter: Meter) -> None:
         meter.configure(Setup(None, None, 0.1, 0, element="3"))
 
 
-@pytest.mark.parametrize(("interval_s", "timer_s"), [(0.0, 0), (math.nan, 0), (0.005, 0), (1.0, -1)])
+@pytest.mark.parametrize(
+    ("interval_s", "timer_s"),
+    [(0.0, 0), (math.nan, 0), (0.005, 0), (math.inf, 0), (1e10, 0), (1.0, -1), (1.0, 10**400)],
+)
 def test_an_interval_or_a_timer_that_cannot_be_is_refused(
     meter: Meter, interval_s: float, timer_s: int
 ) -> None:

@@ -190,3 +190,11 @@ def test_a_recording_of_2015_has_no_date_of_its_own(recordings: Path, hand: Any)
     assert meter.read().utc.year == 2026
     hand.passes(1.0)
     assert meter.read().utc - hand.clocks().utcnow() == timedelta(0)
+
+
+@pytest.mark.parametrize("rows", ["1,1,1,1,1e30", "1,1,1,1,-1e12", "1,1,1,1,0\n1,1,1,1,1e30"])
+def test_a_time_that_no_calendar_holds_is_told_with_file_and_line(tmp_path: Path, rows: str) -> None:
+    (tmp_path / "old.csv").write_text(f"{rows}\n")
+    with pytest.raises(MeterError, match=r"old.csv, line \d: integrator_s") as caught:
+        Replay(tmp_path / "old.csv")
+    assert caught.value.code == "recording-value"

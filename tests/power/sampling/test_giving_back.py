@@ -161,12 +161,44 @@ def test_a_dead_meter_delays_the_end_by_no_more_than_one_question(
     assert caplog.text.count("may not have its former settings") == 2
 
 
-def test_a_meter_whose_link_is_down_is_not_waited_for(
-    sampler: Any, simulate: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    box = simulate()
+def test_a_meter_whose_link_is_down_is_reached_once_more(sampler: Any, box: Any) -> None:
+    before = settings(box.address)
     run = sampler(box.address)
     run.arm()
     run._loan.drop()
     run.close()
-    assert "keeps the settings of the run" in caplog.text
+    assert settings(box.address) == before
+
+
+def test_settings_are_given_back_over_a_link_that_proves_dead(sampler: Any, box: Any, relay: Any) -> None:
+    before = settings(box.address)
+    cable = relay(box.port)
+    run = sampler(cable.address)
+    run.arm()
+    cable.cut()
+    cable.mend()
+    run.close()
+    assert settings(box.address) == before
+
+
+@pytest.mark.parametrize("through", ["the same program", "another program"])
+def test_an_energy_that_is_somebody_elses_is_left_alone(
+    sampler: Any, box: Any, recorder: Any, until: Any, caplog: pytest.LogCaptureFixture, through: str
+) -> None:
+    run = sampler(box.address)
+    run.arm()
+    if through == "the same program":
+        run.start()
+        recorder.more(1)
+        run.stop()
+    with contextlib.closing(Link(box.address)) as panel:
+        panel.write(":INTEGRATE:START")
+        until(lambda: panel.query(":NUMERIC:NORMAL:VALUE? 7") >= "1")
+        panel.write(":INTEGRATE:STOP")
+        energy = panel.query(":NUMERIC:NORMAL:VALUE? 6")
+    found = settings(box.address)
+    run.close()
+    assert settings(box.address) == found
+    with contextlib.closing(Link(box.address)) as panel:
+        assert panel.query(":NUMERIC:NORMAL:VALUE? 6") == energy
+    assert "holds an energy that is not this run's" in caplog.text

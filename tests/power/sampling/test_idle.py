@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 from collections.abc import Callable
@@ -9,8 +10,9 @@ from typing import Any
 import pytest
 
 from power.errors import MeterError
-from power.idle import Idle, baseline
+from power.idle import Idle, baseline, idle_readings
 from power.meter import Reading, Setup
+from power.transport import Link
 
 Make = Callable[..., Reading]
 
@@ -52,6 +54,48 @@ def test_a_load_over_range_has_no_idle_power(sampler: Any, setup: Setup) -> None
     with pytest.raises(MeterError, match="over range") as caught:
         run.measure_idle(0.2)
     assert caught.value.code == "meter-no-idle"
+
+
+def test_a_clipped_load_has_no_idle_power(sampler: Any, setup: Setup) -> None:
+    run = sampler("sim:constant:36W,crest=6", replace(setup, current_range_a=0.5))
+    run.arm()
+    with pytest.raises(MeterError, match="clipped at the peaks") as caught:
+        run.measure_idle(0.2)
+    assert caught.value.code == "meter-no-idle"
+
+
+def test_a_setting_that_is_changed_meanwhile_leaves_no_idle_power(sampler: Any, simulate: Any) -> None:
+    box = simulate()
+    run = sampler(box.address)
+    run.arm()
+    run.measure_idle(0.2)
+    with contextlib.closing(Link(box.address)) as panel:
+        panel.write(":HOLD ON")
+    with pytest.raises(MeterError, match=":HOLD OFF was set, it is 1") as caught:
+        run.measure_idle(0.2)
+    assert caught.value.code == "meter-setup-changed"
+
+
+@pytest.mark.parametrize(("interval_s", "longest_s"), [(0.1, 5.0), (1.0, 5.0), (20.0, 60.0)])
+def test_a_meter_that_measures_nothing_new_is_not_waited_for_long(
+    reading: Make, interval_s: float, longest_s: float
+) -> None:
+    now_s = [0.0]
+
+    class Silent:
+        def read(self) -> Reading:
+            return reading(now_s[0])
+
+        def read_update(self) -> tuple[Reading, bool]:
+            return reading(now_s[0]), False
+
+    def pause(seconds: float) -> None:
+        now_s[0] += seconds
+
+    with pytest.raises(MeterError, match="HOLD") as caught:
+        idle_readings(Silent(), 600.0, interval_s, pause)  # type: ignore[arg-type]
+    assert caught.value.code == "meter-no-idle"
+    assert longest_s <= now_s[0] < longest_s + 1.0
 
 
 def test_closing_ends_the_measuring_of_idle_power(sampler: Any) -> None:

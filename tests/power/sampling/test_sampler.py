@@ -166,7 +166,7 @@ def test_a_sampler_arms_anew_after_a_run(sampler: Any, recorder: Any) -> None:
     ],
 )
 def test_a_wrong_address_is_refused_before_anything_is_opened(sampler: Any, address: str) -> None:
-    with pytest.raises(MeterError, match="TCPIP::HOST,PORT::INSTR") as caught:
+    with pytest.raises(MeterError, match="is not the address of a meter") as caught:
         sampler(address)
     assert caught.value.code == "meter-wrong-address"
 

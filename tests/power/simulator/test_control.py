@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from power.simulator.control import CONTROLS, ControlServer, Rig
+from power.simulator.control import CONTROLS, LONGEST_LINE, ControlServer, Rig
 from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
 from power.simulator.vxi11 import Vxi11Server
@@ -234,6 +237,54 @@ def test_ranges_change_by_themselves_and_by_knobs(bench: Bench) -> None:
 def test_what_makes_no_sense_is_refused_in_one_line(bench: Bench, line: str) -> None:
     assert bench.tell(line).startswith("error ")
     assert bench.state()["faults"] == {}
+
+
+def test_a_knob_that_would_wait_is_refused_and_others_are_heard(bench: Bench) -> None:
+    for message in (":COMM:WAIT 32768", "*CLS;:COMMUNICATE:WAIT? 1"):
+        assert bench.tell(f"knob {message}").startswith("error No knob waits")
+    assert bench.tell("heal") == "ok"
+
+
+def test_a_load_from_what_is_no_file_is_refused(bench: Bench, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, "/dev/zero"):
+        assert "is no file" in bench.tell(f"load csv:{path}")
+    assert bench.tell("heal") == "ok"
+
+
+def test_a_line_without_end_is_refused_and_its_rest_is_no_command(bench: Bench) -> None:
+    bench.tell("hang 3600")
+    host, port = bench.control.address.split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(b"x" * LONGEST_LINE + b"heal\n")
+        with contextlib.suppress(ConnectionResetError):  # of what was not read
+            assert connection.makefile().readline() == "error The line is too long.\n"
+    assert list(bench.state()["faults"]) == ["hang"]
+
+
+def test_several_clients_are_answered_whoever_else_is_silent(bench: Bench) -> None:
+    host, port = bench.control.address.split(":")
+    answers: dict[str, list[str]] = {"state": [], "range-change": []}
+
+    def converse(command: str) -> None:
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
+            stream = connection.makefile("rw")
+            for _ in range(50):
+                stream.write(f"{command}\n")
+                stream.flush()
+                answers[command].append(stream.readline()[:4].strip())
+
+    with socket.create_connection((host, int(port)), timeout=20) as silent:
+        silent.sendall(b"hea")
+        threads = [threading.Thread(target=converse, args=(command,)) for command in answers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert {command: set(found) for command, found in answers.items()} == {
+        "state": {"ok {"},
+        "range-change": {"ok"},
+    }
 
 
 def test_one_connection_takes_many_commands(bench: Bench) -> None:

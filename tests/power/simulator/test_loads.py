@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -102,6 +103,19 @@ def test_a_wrong_load_is_named_with_the_forms_that_exist(spec: str) -> None:
     assert caught.value.code == "simulator-load"
     assert repr(spec) in caught.value.sentence
     assert "constant:36W" in caught.value.sentence
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("steps:2W", "the step '2W' has no end; write it as 2W@5s"),
+        ("steps:2W@x", "'x' is not a number of s"),
+        ("constant:W", "'W' is not a number of W"),
+    ],
+)
+def test_what_is_wrong_in_a_load_is_said_in_words(spec: str, said: str) -> None:
+    with pytest.raises(MeterError, match=re.escape(said)):
+        parse_load(spec, time.monotonic)
 
 
 def test_a_load_may_feed_back() -> None:

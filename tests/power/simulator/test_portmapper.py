@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -92,10 +93,44 @@ def test_wrong_calls_get_the_errors_of_rpc(
 def test_rubbish_in_a_datagram_is_passed_over(mapper: Portmapper, server: Vxi11Server) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         asking.settimeout(20)
-        asking.sendto(b"abc", ("127.0.0.1", mapper.port))
+        for rubbish in (b"abc", b"", b"\xff" * 5000, call_record(1, 3, b"", PROGRAM, 2)[:30]):
+            asking.sendto(rubbish, ("127.0.0.1", mapper.port))
         body = uint(CORE_PROGRAM, 1, 6, 0)
         asking.sendto(call_record(5, 3, body, PROGRAM, 2), ("127.0.0.1", mapper.port))
         assert asking.recv(1000) == uint(5, 1, 0, 0, 0, 0, server.port)
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    [
+        b"\xff\xff\xff\xff",
+        uint(0x7FFFFFFF) + b"x" * 100,
+        uint(0x80000028) + b"half",
+        uint(0x80000028) + uint(1, 0, 2, PROGRAM, 2, 3, 0, 0xFFFFFFFF, 0, 0),
+        uint(0) * 1000,
+    ],
+)
+def test_rubbish_on_a_connection_ends_that_one_only(
+    mapper: Portmapper, server: Vxi11Server, rubbish: bytes
+) -> None:
+    with socket.create_connection(("127.0.0.1", mapper.port), timeout=20) as line:
+        line.sendall(rubbish)
+        line.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(ConnectionResetError):
+            assert line.recv(100) == b""
+    sound = Wire(mapper.port)
+    with sound.socket:
+        reply = sound.call(3, uint(CORE_PROGRAM, 1, 6, 0), program=PROGRAM, version=2)
+        assert reply.uint() == server.port
+
+
+def test_no_thread_is_left_when_it_is_closed(server: Vxi11Server, until: Any) -> None:
+    before = set(threading.enumerate())
+    mapping = Portmapper({}, "127.0.0.1", 0)
+    with socket.create_connection(("127.0.0.1", mapping.port), timeout=20) as line:
+        line.sendall(uint(0x80000028) + b"half")
+        mapping.close()
+        until(lambda: set(threading.enumerate()) <= before)
 
 
 def test_a_taken_port_is_told_with_what_to_do(mapper: Portmapper) -> None:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import select
+import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from power.simulator.doors import MOST_CONNECTIONS
 from power.simulator.instrument import Instrument
+from power.simulator.links import INPUT_BUFFER
 from power.simulator.loads import parse_load
 from power.simulator.vxi11 import Vxi11Server
 from power.simulator.xdr import Reader, opaque, uint
@@ -26,6 +33,7 @@ from tests.power.simulator.wire import (
     TERMINATOR,
     UNLOCK,
     WAIT,
+    WRITE,
     Wire,
 )
 
@@ -295,3 +303,120 @@ def test_long_writes_come_in_chunks_with_the_end_on_the_last(wire: Any) -> None:
         last = END if at + 7 >= len(message) else 0
         assert line.write(link, message[at : at + 7], last) == 0
     assert line.read(link) == (0, 4, b";".join([b"1"] * 20) + b"\n")
+
+
+def test_messages_behind_one_that_waits_are_bounded(wire: Any, server: Vxi11Server) -> None:
+    line = wire()
+    link = line.link()
+    assert line.write(link, b":COMM:WAIT 32768") == 0
+    message = b"*OPC?;" * 300
+    errors = [write_within(line, link, message, 20) for _ in range(INPUT_BUFFER // len(message) + 3)]
+    assert errors == [0] * (INPUT_BUFFER // len(message)) + [15] * 3
+    assert line.call(CLEAR, uint(link, 0, 0, 0)).uint() == 0
+    assert line.write(link, b"*OPC?") == 0
+    assert line.read(link) == (0, 4, b"1\n")
+
+
+def test_a_write_waits_until_there_is_room(wire: Any, server: Vxi11Server) -> None:
+    line, other = wire(), wire()
+    link = line.link()
+    waiting = other.link()
+    assert other.write(waiting, b":COMM:WAIT 32768") == 0
+    assert other.write(waiting, b"*OPC" + b" " * (INPUT_BUFFER - 2000)) == 0
+    line.send(WRITE, uint(link, 20000, 0, END) + opaque(b"*OPC?;" * 400))
+    assert other.call(CLEAR, uint(waiting, 0, 0, 0)).uint() == 0
+    assert [Reader(line.receive()).numbers(struct.Struct(">7I"))[6]] == [0]
+    assert line.read(link)[2].startswith(b"1;1;")
+
+
+def test_a_message_longer_than_the_buffer_is_refused(wire: Any) -> None:
+    line = wire()
+    link = line.link()
+    assert line.write(link, b"*OPC?;" * 20000) == 9
+    assert [line.write(link, b"x" * 8192, flags=0) for _ in range(3)] == [0, 0, 9]
+    assert line.write(link, b"*OPC?") == 0
+    assert line.read(link) == (0, 4, b"1\n")
+
+
+def test_an_abort_ends_a_write_that_waits_for_room(wire: Any, server: Vxi11Server, until: Any) -> None:
+    line = wire()
+    link = line.link()
+    line.write(link, b":COMM:WAIT 32768")
+    line.write(link, b" " * (INPUT_BUFFER - 10) + b"*OPC?")
+    line.send(WRITE, uint(link, 20000, 0, END) + opaque(b"*OPC?;" * 400))
+    with contextlib.closing(Wire(server.abort_port).socket) as other:
+        aborting = Wire.__new__(Wire)
+        aborting.socket, aborting.transaction = other, 0
+
+        def ended() -> bool:  # the write may not have begun when the first abort comes
+            assert aborting.call(1, uint(link), program=CORE + 1).uint() == 0
+            return bool(select.select([line.socket], [], [], 0)[0])
+
+        until(ended)
+    assert Reader(line.receive()).numbers(struct.Struct(">7I"))[6] == 23
+
+
+def test_too_many_connections_are_closed_at_once_and_the_others_live(wire: Any, server: Vxi11Server) -> None:
+    first = wire()
+    link = first.link()
+    many = [wire() for _ in range(MOST_CONNECTIONS + 5)]
+    assert first.write(link, b"*OPC?") == 0
+    refused = 0
+    for line in many:
+        with contextlib.suppress(AssertionError, ConnectionError):
+            line.call(0)
+            continue
+        refused += 1
+    assert refused == 6
+    for line in many:
+        line.socket.close()
+    assert first.read(link) == (0, 4, b"1\n")
+
+
+@given(
+    st.lists(st.binary(max_size=60), max_size=3), st.sampled_from([0, 4, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF])
+)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("channel", ["port", "abort_port"])
+def test_no_rubbish_on_either_channel_keeps_the_meter_from_others(
+    server: Vxi11Server, channel: str, parts: list[bytes], mark: int
+) -> None:
+    program = CORE if channel == "port" else CORE + 1
+    with (
+        contextlib.suppress(ConnectionError),
+        socket.create_connection(("127.0.0.1", getattr(server, channel)), timeout=20) as line,
+    ):
+        for part in parts:
+            record = uint(1, 0, 2, program, 1, part[0] % 28 if part else 1, 0, 0, 0, 0) + part
+            line.sendall(uint(len(record) | 0x80000000) + record)
+        line.sendall(uint(mark) + b"half a record")
+    with contextlib.closing(Wire(server.port).socket) as sound:
+        asking = Wire.__new__(Wire)
+        asking.socket, asking.transaction = sound, 0
+        link = asking.link()
+        assert asking.write(link, b"*OPC?") == 0
+        assert asking.read(link) == (0, 4, b"1\n")
+
+
+def test_no_thread_is_left_when_it_is_closed_with_everything_under_way(until: Any) -> None:
+    before = set(threading.enumerate())
+    instrument = Instrument(parse_load("constant:36W", time.monotonic), time.monotonic)
+    server = Vxi11Server(instrument, "127.0.0.1", 0)
+    with contextlib.ExitStack() as stack:
+        lines = [Wire(server.port) for _ in range(4)]
+        for line in lines:
+            stack.enter_context(line.socket)
+        reading, waiting, blocked, half = lines
+        reading.send(READ, uint(reading.link(), 100, 60000, 0, 0, 0))
+        link = waiting.link()
+        waiting.write(link, b":COMM:WAIT 32768")
+        waiting.write(link, b" " * (INPUT_BUFFER - 10) + b"*OPC?")
+        blocked.send(WRITE, uint(blocked.link(), 60000, 0, END) + opaque(b"*OPC?;" * 400))
+        half.socket.sendall(uint(0x80000400) + b"half")
+        server.cut(3600)
+        server.close()
+        until(lambda: set(threading.enumerate()) <= before)
+
+
+def write_within(line: Wire, link: int, data: bytes, timeout_ms: int) -> int:
+    return line.call(WRITE, uint(link, timeout_ms, 0, END) + opaque(data)).uint()

@@ -1,0 +1,62 @@
+"""Whether what the integrator holds at the end of a recording is that recording's own, told from its readings. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from power.meter import IntegratorState, Reading
+
+AHEAD_S: Final = 2.0
+"""TIME is in whole seconds, and the integrator starts a little before the window does."""
+
+
+def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
+    """Return why the last reading's WH is not the energy since `start_s`, as one sentence; None if it is.
+
+    The last reading is the one of record. A meter that was switched off, somebody at its panel and another program that
+    records with it all leave these traces, and no other.
+    """
+    final = readings[-1]
+    if final.state is IntegratorState.RESET:
+        return "its integrator was reset, or it was switched off, during the recording"
+    if not (math.isfinite(final.energy_wh) and math.isfinite(final.integrator_s)):
+        return f"at the end its integrator shows {final.energy_wh} Wh in {final.integrator_s} s"
+    known = [one for one in readings if math.isfinite(one.energy_wh) and math.isfinite(one.integrator_s)]
+    for before, after in pairwise(known):
+        if _began_anew(before, after):
+            return (
+                f"its integrator began anew during the recording, as when somebody else uses it ({_sums(before)}, "
+                f"then {_sums(after)})"
+            )
+    for reading in known:
+        since_s = reading.monotonic_s - start_s
+        if reading.integrator_s > since_s + AHEAD_S:
+            return (
+                "somebody else had started its integrator before this recording did "
+                f"(TIME {reading.integrator_s:g} s after {since_s:.1f} s)"
+            )
+    return None
+
+
+def stopped_early_s(readings: Sequence[Reading]) -> float | None:
+    """Return how long before the end somebody else had stopped the integrator; None if nobody had.
+
+    Only the last reading comes after this recording's own stop.
+    """
+    stopped = [one for one in readings[:-1] if one.state in (IntegratorState.STOP, IntegratorState.ERROR)]
+    return readings[-1].monotonic_s - stopped[0].monotonic_s if stopped else None
+
+
+def _began_anew(before: Reading, after: Reading) -> bool:
+    # Of a negative power the energy falls, and rightly; of noise around 0 W it falls a little. A reset begins at 0.
+    drawing = not (before.power_w < 0 or after.power_w < 0)
+    halved = drawing and after.energy_wh < before.energy_wh / 2.0
+    reset = after.state is IntegratorState.RESET is not before.state
+    return reset or halved or after.integrator_s < before.integrator_s
+
+
+def _sums(reading: Reading) -> str:
+    return f"{reading.energy_wh:.6g} Wh in {reading.integrator_s:.0f} s"

@@ -1,0 +1,90 @@
+"""Whatever is in the files of a sensor, it is measured with or told as a MeterError."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from power.addresses import MeterAddress
+from power.clocks import Clocks
+from power.errors import MeterError
+from power.home import sysfs
+from power.meter import Setup
+from tests.power.home.conftest import HandClock
+
+Plant = Callable[[dict[str, object]], Path]
+SENSOR = "class/hwmon/hwmon1"
+ZONE = "class/powercap/intel-rapl:0"
+FILES = {
+    f"{SENSOR}/name": "ina219",
+    f"{SENSOR}/in1_input": "5000",
+    f"{SENSOR}/curr1_input": "400",
+    f"{SENSOR}/power1_input": "2000000",
+    f"{ZONE}/name": "package-0",
+    f"{ZONE}/energy_uj": "1000",
+    f"{ZONE}/max_energy_range_uj": "65532610987",
+}
+CONTENTS = st.one_of(
+    st.sampled_from(
+        ["", "-1", "1_0", "+7", "0x10", "1e3", "٣", "18446744073709551615", "9" * 400, "9" * 5000]
+    ),
+    st.integers().map(str),
+    st.text(max_size=20),
+)
+
+
+@pytest.mark.parametrize("content", ["9" * 400, "9" * 21, "1_0", "1.5", "", "0x10", "٣"])
+@pytest.mark.parametrize(
+    ("address", "file"), [("hwmon:", f"{SENSOR}/curr1_input"), ("rapl:", f"{ZONE}/energy_uj")]
+)
+def test_what_is_no_whole_number_is_told_with_file_and_content(
+    plant: Plant, clocks: Clocks, address: str, file: str, content: str
+) -> None:
+    root = plant({**FILES, file: content})
+    with pytest.raises(MeterError) as caught:
+        MeterAddress(address, root).connect(clocks)
+    assert caught.value.code == "meter-answer"
+    assert str(root / file) in caught.value.sentence
+    assert "holds '" in caught.value.sentence
+    assert content.isascii() is (content[:20] in caught.value.sentence)
+    assert len(caught.value.sentence) < 200 + len(str(root))
+
+
+@given(changed=st.dictionaries(st.sampled_from(sorted(FILES)), CONTENTS, max_size=3))
+@pytest.mark.parametrize("address", ["hwmon:", "rapl:"])
+def test_a_sensor_fails_with_meter_errors_only(
+    tmp_path_factory: pytest.TempPathFactory, address: str, changed: dict[str, str]
+) -> None:
+    root, hand = tmp_path_factory.mktemp("sys"), HandClock()
+
+    def put(files: dict[str, str]) -> None:
+        for name, content in files.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(content, encoding="utf-8", errors="replace")
+
+    put(FILES)
+    meter = MeterAddress(address, root).connect(hand.clocks())
+    put(changed)
+    with contextlib.suppress(MeterError):
+        MeterAddress(address, root).connect(hand.clocks()).read()
+    meter.configure(Setup(None, None, 0.25, 0))
+    for act in (meter.start, meter.read_update, meter.read_update, meter.stop, meter.read_final):
+        hand.passes(0.5)
+        with contextlib.suppress(MeterError):
+            act()
+
+
+def test_a_folder_that_may_not_be_entered_is_told(open_root: Path, request: pytest.FixtureRequest) -> None:
+    (open_root / "class" / "hwmon" / "hwmon1").mkdir(parents=True)
+    (open_root / "class" / "hwmon").chmod(0o444)
+    request.getfixturevalue("unprivileged")
+    with pytest.raises(MeterError, match="cannot be read") as caught:
+        sysfs.folders(open_root / "class" / "hwmon", "hwmon*")
+    assert caught.value.code == "meter-lost"
+    with pytest.raises(MeterError, match="cannot be read"):
+        sysfs.exists(open_root / "class" / "hwmon" / "hwmon1" / "name")

@@ -1,0 +1,67 @@
+"""`meter watch` and `meter probe` beside a run: nothing of the run may change."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from power.energy import Measurement, energy_checks
+from power.meter import Setup
+
+METER = (sys.executable, "-m", "power")
+
+
+@pytest.fixture
+def box(simulate: Any) -> Any:
+    return simulate("--model", "WT333E", "--serial", "S1", "--load", "constant:36W")
+
+
+def look(address: str, *options: str) -> None:
+    ended = subprocess.run(
+        [*METER, options[0], address, *options[1:]], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "options", [("watch", "--count", "6"), ("watch", "--count", "3", "--element", "sum"), ("probe",)]
+)
+@pytest.mark.parametrize("when", ["before", "during"])
+def test_who_looks_on_changes_nothing(
+    sampler: Any, box: Any, recorder: Any, setup: Setup, until: Any, options: tuple[str, ...], when: str
+) -> None:
+    setup = replace(setup, current_range_a=0.5, element="sum")
+    run = sampler(box.address, setup)
+    run.arm()
+    if when == "before":
+        look(box.address, *options)
+    run.start()
+    start_s = time.monotonic()
+    recorder.more(3)
+    if when == "during":
+        look(box.address, *options)
+    until(lambda: time.monotonic() > start_s + 2.0)
+    end_s = time.monotonic()
+    final = run.stop()
+    assert final.energy_wh * 3600 == pytest.approx(36.0 * (end_s - start_s), rel=0.1)
+    measured = Measurement(
+        final.energy_wh, final.integrator_s, start_s, end_s, setup, "WT333E", changes=run.changes
+    )
+    checks = energy_checks(recorder.readings, measured)
+    assert [check.sentence for check in checks if not check.ok and check.code != "low-load"] == []
+    assert recorder.events == []
+
+
+def test_an_idle_baseline_is_measured_while_somebody_looks_on(sampler: Any, box: Any, setup: Setup) -> None:
+    run = sampler(box.address, replace(setup, element="sum"))
+    run.arm()
+    with subprocess.Popen([*METER, "watch", box.address], stdout=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout is not None
+        assert watching.stdout.readline()
+        assert run.measure_idle(0.6).readings in (5, 6, 7)
+        watching.terminate()

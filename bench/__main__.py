@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from bench import rehearsal, scoring
+from bench import rehearsal, scoring, serving
 
-PARTS: dict[str, Callable[[], None]] = {"rehearsal": rehearsal.measure, "scoring": scoring.measure}
+PARTS: dict[str, Callable[[], None]] = {
+    "rehearsal": rehearsal.measure,
+    "serving": serving.measure,
+    "scoring": scoring.measure,
+}
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from referee.errors import RefereeError
+from referee.places import network
 
 CONFIG_NAME = "contest.toml"
 LONGEST_WINDOW_S = 24 * 3600
@@ -17,7 +18,10 @@ LARGEST_FIGURE = 1e6  # volts, amperes, seconds
 
 @dataclass(frozen=True)
 class Station:
-    """One place for a board: its meter's address and fixed ranges (volts and amperes; absent: automatic)."""
+    """One place for a board: its meter's address and fixed ranges (volts and amperes; absent: automatic).
+
+    `clients` are the networks (192.168.1.0/24) or addresses that its board may ask from; empty: any.
+    """
 
     name: str
     meter: str
@@ -25,6 +29,7 @@ class Station:
     current_range_a: float | None = None
     update_interval_s: float = 0.25
     mode: str = "rms"
+    clients: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,8 @@ def _checked(
 
 
 def _typed(where: str, key: str, value: object, kind: str) -> object:
+    if kind.startswith("tuple"):
+        return _networks(where, key, value)
     accepted = {"str": str, "bool": bool, "int": int}.get(kind, (int, float))
     if not isinstance(value, accepted) or (isinstance(value, bool) and kind != "bool"):
         words = {"str": "a text", "bool": "true or false", "int": "a whole number"}.get(kind, "a number")
@@ -106,6 +113,22 @@ def _typed(where: str, key: str, value: object, kind: str) -> object:
     if not 0 < value <= LARGEST_FIGURE:  # false for NaN
         raise RefereeError("bad-config", f"{where}: {key} = {value!r} must be a number above 0.")
     return float(value)
+
+
+def _networks(where: str, key: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise RefereeError(
+            "bad-config", f'{where}: {key} = {value!r} must be a list of networks: ["192.168.1.0/24"].'
+        )
+    for one in value:
+        try:
+            network(one)
+        except ValueError as error:
+            raise RefereeError(
+                "bad-config",
+                f"{where}: {key} has {one!r}, which is neither a network nor an address ({error}).",
+            ) from error
+    return tuple(value)
 
 
 def _problems(config: ContestConfig) -> list[str]:

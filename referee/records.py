@@ -20,7 +20,10 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True)
 class Run:
-    """One timed, metered attempt, as stored. Times in seconds; `start_s` is monotonic, of boot `boot_id`."""
+    """One timed, metered attempt, as stored. Times in seconds; `start_s` is monotonic, of boot `boot_id`.
+
+    The runs of one `heat` are opened together, by the operator's start signal.
+    """
 
     id: int
     team: str
@@ -41,6 +44,7 @@ class Run:
     energy_wh: float | None = None
     integrator_s: float | None = None
     void_reason: str | None = None
+    heat: str | None = None
 
 
 @dataclass(frozen=True)

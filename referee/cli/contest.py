@@ -43,6 +43,7 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 # voltage_range_v = 150     # fixed ranges; without them the meter ranges by itself
 # current_range_a = 0.5
 update_interval_s = {update_interval_s}
+# clients = ["192.168.1.0/24"]   # take requests about this station's runs from these networks or addresses only
 
 # [[stations]]              # one more board with its own meter
 # name = "station-2"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite_utils
 
-VERSION = 3
+VERSION = 4
 
 
 def create_tables(database: sqlite_utils.Database) -> None:
@@ -50,12 +50,15 @@ def _create_people_and_runs(database: sqlite_utils.Database) -> None:
             "energy_wh": float,  # of record: the meter's integrator
             "integrator_s": float,
             "void_reason": str,
+            "heat": str,  # runs of one heat are opened together
         },
         pk="id",
         not_null={"team", "station", "state", "armed_utc", "testset_digest", "images", "window_s"},
         foreign_keys=[("team", "teams", "name")],
         if_not_exists=True,
     )
+    if "heat" not in database.table("runs").columns_dict:  # made by an earlier version
+        database.table("runs").add_column("heat", str)
     # Kept apart from `runs`, so that listing runs does not read 160 kB a run.
     database.table("image_orders").create({"run": int, "numbers": bytes}, pk="run", if_not_exists=True)
 

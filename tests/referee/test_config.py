@@ -51,11 +51,12 @@ voltage_range_v = 150
 current_range_a = 0.5
 update_interval_s = 0.1
 mode = "dc"
+clients = ["192.168.1.0/24", "10.0.0.7"]
 [[stations]]
 name = "right"
 meter = "TCPIP::10.0.0.8::INSTR"
 """
-    left = Station("left", "TCPIP::10.0.0.7::INSTR", 150.0, 0.5, 0.1, "dc")
+    left = Station("left", "TCPIP::10.0.0.7::INSTR", 150.0, 0.5, 0.1, "dc", ("192.168.1.0/24", "10.0.0.7"))
     right = Station("right", "TCPIP::10.0.0.8::INSTR")
     expected = ContestConfig(
         "Hall", (left, right), 300, "voc2012", "../sets/day 2", shuffle=False, auto_arm=True
@@ -74,7 +75,7 @@ def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("windows_s = 5\n" + GOOD, "unknown key 'windows_s'; the keys are auto_arm, live_score, metric, name"),
-        (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are current_range_a"),
+        (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are clients, current_range_a"),
         (STATION, "the key 'name' is missing"),
         ('name = "Hall"\n', "there is no station"),
         ('name = "Hall"\nstations = []\n', "there is no station"),
@@ -99,6 +100,11 @@ def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
         (GOOD + "update_interval_s = nan\n", "update_interval_s = nan must be a number above 0"),
         (GOOD + "current_range_a = -0.5\n", "current_range_a = -0.5 must be a number above 0"),
         (GOOD + "voltage_range_v = inf\n", "voltage_range_v = inf must be a number above 0"),
+        (GOOD + 'clients = "10.0.0.7"\n', "station 1: clients = '10.0.0.7' must be a list of networks"),
+        (GOOD + "clients = [7]\n", "clients = [7] must be a list of networks"),
+        (GOOD + 'clients = ["hall"]\n', "clients has 'hall', which is neither a network nor an address"),
+        (GOOD + 'clients = ["10.0.0.7/24"]\n', "'10.0.0.7/24', which is neither a network nor an address (its network"
+            " is 10.0.0.0/24)"),
         (GOOD + f"voltage_range_v = 1{'0' * 400}\n", "must be a number above 0"),
         (f"window_s = 1{'0' * 5000}\n" + GOOD, "cannot be read"),
         ("name = Hall\n", "cannot be read"),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from bench import power, rehearsal, scoring
+from bench import power, rehearsal, scoring, serving
 
 PARTS: dict[str, Callable[[], None]] = {
     "rehearsal": rehearsal.measure,
+    "serving": serving.measure,
     "power": power.measure,
     "scoring": scoring.measure,
 }

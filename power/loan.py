@@ -61,8 +61,13 @@ class Loan:
     def configure(self, setup: Setup) -> None:
         """Set the meter up; from now on there is something to give back."""
         meter = self.meter()
-        self._configured = True
-        meter.configure(setup)
+        before, self._configured = self._configured, True
+        try:
+            meter.configure(setup)
+        except MeterError as error:
+            if error.code == "meter-busy":  # nothing was touched
+                self._configured = before
+            raise
 
     def give_back(self, final: Reading | None = None) -> None:
         """Restore the former settings, if `configure` changed them and that destroys no energy; never raises.

@@ -208,7 +208,14 @@ class Sampler:
         self.start_stop_s = self._clocks.monotonic() - begun_s
 
     def _require_setup(self, meter: Meter) -> None:
-        """Somebody may have turned a knob since the meter was armed."""
+        """Somebody may have turned a knob since the meter was armed, or pressed START."""
+        state = meter.state()
+        if state is not IntegratorState.RESET:
+            raise MeterError(
+                "meter-busy",
+                f"The meter {meter.identity} was armed, but its integrator is in state {state.value}: another program "
+                "or a hand has used it. Arm it again.",
+            )
         changes = meter.changes(self._setup)
         if changes:
             raise MeterError(

@@ -317,7 +317,8 @@ class Wt300:
         if self.state() is IntegratorState.START:
             raise MeterError(
                 "meter-busy",
-                f"The meter {self._identity.serial} is integrating; stop it first.",
+                f"The meter {self._identity.model} {self._identity.serial} is integrating; press STOP and RESET on its "
+                "panel, or end the program that uses it.",
                 serial=self._identity.serial,
             )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
 from referee.errors import RefereeError
+from referee.places import network
 
 CONFIG_NAME = "contest.toml"
 LONGEST_WINDOW_S = 24 * 3600
@@ -27,7 +28,8 @@ STATION_CHOICES: dict[str, tuple[object, ...]] = {
 class Station:
     """One place for a board: its meter's address and how it is to measure (power.meter.Setup).
 
-    Ranges are fixed, in volts and amperes; absent, they are automatic.
+    Ranges are fixed, in volts and amperes; absent, they are automatic. `clients` are the networks (192.168.1.0/24) or
+    addresses that its board may ask from; empty: any.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Station:
     frequency_filter: bool = False
     synchronize: str = "voltage"
     element: str = "1"
+    clients: tuple[str, ...] = ()
 
     def setup(self, window_s: int) -> Setup:
         """How the meter is set up for a run: its integrator ends with the window by itself."""
@@ -135,6 +138,8 @@ def _checked(
 
 
 def _typed(where: str, key: str, value: object, kind: str) -> object:
+    if kind.startswith("tuple"):
+        return _networks(where, key, value)
     accepted = {"str": str, "bool": bool, "int": int}.get(kind, (int, float))
     if not isinstance(value, accepted) or (isinstance(value, bool) and kind != "bool"):
         words = {"str": "a text", "bool": "true or false", "int": "a whole number"}.get(kind, "a number")
@@ -144,6 +149,22 @@ def _typed(where: str, key: str, value: object, kind: str) -> object:
     if not 0 < value <= LARGEST_FIGURE:  # false for NaN
         raise RefereeError("bad-config", f"{where}: {key} = {value!r} must be a number above 0.")
     return float(value)
+
+
+def _networks(where: str, key: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise RefereeError(
+            "bad-config", f'{where}: {key} = {value!r} must be a list of networks: ["192.168.1.0/24"].'
+        )
+    for one in value:
+        try:
+            network(one)
+        except ValueError as error:
+            raise RefereeError(
+                "bad-config",
+                f"{where}: {key} has {one!r}, which is neither a network nor an address ({error}).",
+            ) from error
+    return tuple(value)
 
 
 def _problems(config: ContestConfig) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from referee.config import CONFIG_NAME, ContestConfig, Station, read_config
 from referee.errors import RefereeError
+from referee.places import admits
 from referee.records import Run
 from referee.scoring import METRICS
 from referee.store import DATABASE_NAME, Store
@@ -91,6 +92,16 @@ def require_same_test_set(contest: Contest, run: Run) -> None:
             "testset-changed",
             f"Run {run.id} was on test set {run.testset_digest[:12]}, but {contest.test_set.folder} holds "
             f"{contest.test_set.digest[:12]}; put the run's test set back.",
+        )
+
+
+def require_place(station: Station, address: str | None) -> None:
+    """Raise RefereeError `wrong-address` unless the station's board may ask from `address`."""
+    if not admits(station.clients, address):
+        raise RefereeError(
+            "wrong-address",
+            f"Station {station.name} does not take requests from {address}; use the board that stands there.",
+            address=address,
         )
 
 

@@ -56,3 +56,16 @@ def _overlap(one: Standing, other: Standing) -> bool:
     if one.score_low is None or one.score_high is None or other.score_low is None or other.score_high is None:
         return False
     return one.score_low <= other.score_high and other.score_low <= one.score_high
+
+
+def head_to_head(score_a: float | None, score_b: float | None) -> tuple[int, int]:
+    """The points of two runs that met: 2 for the higher score, 1 each for a tie (LPIRC 2016).
+
+    A run without a score has lost; two of them tie at 0, since nobody has shown anything.
+    """
+    if score_a is None and score_b is None:
+        return 0, 0
+    if score_a == score_b:
+        return 1, 1
+    first = score_b is None or (score_a is not None and score_a > score_b)
+    return (2, 0) if first else (0, 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -51,15 +51,13 @@ class LiveRun:
         self._store = store
         self._clock = clock
         self._gate = threading.Condition()
-        self._posting = threading.Lock()
         self._in_flight = 0
-        self._received_total = store.count_detections(run.id)
         self._served_images = set(store.served_images(run.id))
 
     @property
     def received_total(self) -> int:
         """Detections on disk."""
-        return self._received_total
+        return self._store.received_total(self.run.id)
 
     @property
     def served_images(self) -> int:
@@ -112,6 +110,19 @@ class LiveRun:
         self._served_images.add(image)
         self.meter.log.served(image, at_s, size_bytes)
 
+    def serve(self, images: Sequence[tuple[int, int]]) -> None:
+        """Admit and log images as served now: (number as the team knows it, bytes); with none, only admit.
+
+        One short turn of the lock, since every image takes it. Raises RefereeError `window-closed`.
+        """
+        with self._gate:
+            now_s = self._clock.monotonic_s()
+            if phase_at(self.window, now_s) is not Phase.OPEN:
+                raise window_closed(self.run)
+            at_s = elapsed_s(self.window, now_s)
+            for image, size_bytes in images:
+                self.note_served(image, at_s, size_bytes)
+
     def take_post(self, body: bytes, key: str | None, parse: Callable[[bytes], NDArray[np.float64]]) -> Post:
         """Admit, parse and commit one body that has been read whole; the receipt means that it is on disk.
 
@@ -121,21 +132,15 @@ class LiveRun:
         key = key or None  # an empty header is none
         with self.admit() as at_s:
             sha256 = hashlib.sha256(body).hexdigest()
-            rows = parse(body)
-            with self._posting:
-                earlier = self._store.find_post(self.run.id, key) if key else None
-                if earlier is not None:
-                    return same_body(earlier, sha256)
-                self._store.append_post(
-                    self.run.id,
-                    rows,
-                    sha256=sha256,
-                    idempotency_key=key,
-                    elapsed_s=at_s,
-                    now=self._clock.utc(),
-                )
-                self._received_total += len(rows)
-                return Post(len(rows), sha256, self._received_total)
+            receipt = self._store.append_post(
+                self.run.id,
+                parse(body),
+                sha256=sha256,
+                idempotency_key=key,
+                elapsed_s=at_s,
+                now=self._clock.utc(),
+            )
+        return same_body(receipt, sha256)
 
 
 def window_closed(run: Run) -> RefereeError:

@@ -24,7 +24,8 @@ class Run:
     """One timed, metered attempt, as stored. Times in seconds; `start_s` is monotonic, of boot `boot_id`.
 
     `setup` is how the meter was set up for it, `meter_changes` what differed from that at the end, one phrase each;
-    None: not asked. `idle_power_w` is the mean power of the idle board when it was armed.
+    None: not asked. `idle_power_w` is the mean power of the idle board when it was armed. The runs of one `heat` are
+    opened together, by the operator's start signal.
     """
 
     id: int
@@ -48,6 +49,7 @@ class Run:
     void_reason: str | None = None
     meter_changes: tuple[str, ...] | None = None
     idle_power_w: float | None = None
+    heat: str | None = None
 
     @property
     def official(self) -> bool:

@@ -5,34 +5,44 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-from datetime import datetime
-from functools import partial
+from collections.abc import Sequence
+from contextlib import ExitStack
 
 from power.errors import MeterError
 from power.meter import Reading
+from referee.arming import Arming, Turns
 from referee.clock import Clock
-from referee.config import Station
-from referee.contest import Contest, require_same_test_set
+from referee.contest import Contest, require_place, require_same_test_set
 from referee.errors import RefereeError
 from referee.evidence_log import note_event
-from referee.image_order import image_order
+from referee.heats import (
+    StartBoard,
+    StartedMeter,
+    not_started,
+    require_joinable,
+    runs_to_start,
+    start_meters,
+    undo,
+)
 from referee.live_run import LiveRun, same_body, window_closed
 from referee.records import Post, Run, RunState
+from referee.resuming import resume_sampling
 from referee.station_meters import RunMeter, StationMeters
-from referee.window import Phase, Window, elapsed_s, phase_at
+from referee.window import Phase, Window, elapsed_s, phase_at, window_of
 
 logger = logging.getLogger(__name__)
-NOT_YET_STORED = 0
 CLOSING_PATIENCE_S = 30.0  # how long a log-in waits for the team's former run to be closed
 CLOSE_RETRY_S = 2.0
-RESUME_RETRY_S = 1.0
 
 
 class RunControl:
     """The runs of one contest. Call `recover` once before serving and `shutdown` after.
 
-    Locks, always taken in this order: a team's turn (arm, log in, void), a station's turn (arm), a live run's
-    `closing`. Only these may be held while a meter is asked; `_lock` guards the tables here and is never held long.
+    Locks, always taken in this order: a heat's turn (arm, start), a team's turn (arm, log in, void; several only for a
+    start, by name), a station's turn (arm), a live run's `closing`. Only these may be held while a meter is asked;
+    `_lock` guards the tables here and is never held long.
+
+    `board` is where teams wait for a heat's start signal.
     """
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
@@ -40,78 +50,104 @@ class RunControl:
         self._store = contest.store
         self._clock = clock
         self._meters = StationMeters(contest, clock)
+        self.board = StartBoard()
         self._lock = threading.Lock()
-        self._turns: dict[str, threading.Lock] = {}
+        self._turns = Turns()
+        self._arming = Arming(contest, clock, self._meters, self._turns)
         self._live: dict[int, LiveRun] = {}
         self._is_down = False
 
     # Arming and opening
 
-    def arm(self, team: str, station_name: str) -> Run:
-        """Prepare a run: its meter set up, its image order fixed.
+    def arm(self, team: str, station_name: str, heat: str | None = None) -> Run:
+        """Prepare a run: its meter set up, its image order fixed. With a `heat`, it is opened by the heat's `start`.
 
-        Raises RefereeError `team-unknown`, `station-unknown`, `station-busy`, `team-busy`; MeterError.
+        Raises RefereeError `team-unknown`, `station-unknown`, `station-busy`, `team-busy`, `heat-started`,
+        `bad-request` for a heat's name that cannot be one; MeterError.
         """
         station = self._contest.station(station_name)
         if self._store.password_hash(team) is None:
             raise RefereeError("team-unknown", f"There is no team {team!r}; see: referee team list")
-        with self._turn(f"team {team}"):
-            return self._arm(team, station)
+        with ExitStack() as turns:
+            if heat is not None:
+                turns.enter_context(self._turns.of(f"heat {heat}"))
+                require_joinable(self._store, heat)
+            turns.enter_context(self._turns.of(f"team {team}"))
+            return self._arming.arm(team, station, heat)
 
-    def _arm(self, team: str, station: Station) -> Run:
-        with self._turn(f"station {station.name}"):
-            self._require_free(team, station)
-            meter = self._meters.set_up(station)
-            try:
-                order = partial(
-                    image_order,
-                    self._contest.secret,
-                    images=len(self._contest.test_set.images),
-                    shuffle=self._contest.config.shuffle,
-                )
-                new = self._new_run(team, station, meter)
-                run = self._store.arm_run(new, self._clock.utc(), order)
-            except BaseException:
-                meter.close()
-                raise
-            self._meters.keep(run, meter)
-        self._note(run.id, "armed", meter=meter.identity, station=station.name)
-        return run
+    def login(self, team: str, address: str | None = None) -> LiveRun:
+        """The team's open run: the one that is open, or its armed one, opened now; asked for from `address`.
 
-    def login(self, team: str) -> LiveRun:
-        """The team's open run: the one that is open, or its armed one, opened now.
-
-        Raises RefereeError `not-armed` or `station-busy`; MeterError when the meter does not start, and then the
-        window has not opened.
+        Raises RefereeError `not-armed`, `station-busy`, `wrong-address`, and `not-started` for a run that waits for
+        its heat's signal; MeterError when the meter does not start, and then the window has not opened.
         """
-        with self._turn(f"team {team}"):
+        with self._turns.of(f"team {team}"):
             live = self._live_of(team)
             if live is not None and phase_at(live.window, self._clock.monotonic_s()) is Phase.OPEN:
+                require_place(self._contest.station(live.run.station), address)
                 return live
             if live is not None:
                 self._await_end(live)
-            return self._open(self._armed_run(team))
+            run = self._arming.armed_run(team, address)
+            require_place(self._contest.station(run.station), address)
+            if run.heat is not None:
+                if self.board.ask(run.id, self._clock.monotonic_s()):
+                    self._note(run.id, "waiting", heat=run.heat, address=address)
+                raise not_started(run)
+            return self._open(run)
+
+    def start(self, heat: str, *, absent_too: bool = False) -> list[Run]:
+        """Give a heat's start signal: its runs open together, with one start and so one deadline.
+
+        Every meter integrates before the start is taken. If one does not start, nothing opens and all stay armed.
+        Raises RefereeError `heat-unknown`, `heat-started`, `heat-alone`, `heat-uneven`, `testset-changed`,
+        `team-absent` unless every team waits for it or `absent_too`; MeterError.
+        """
+        with self._turns.of(f"heat {heat}"), ExitStack() as turns:
+            for team in sorted({run.team for run in self._store.runs(heat=heat)}):
+                turns.enter_context(self._turns.of(f"team {team}"))
+            runs = runs_to_start(self._store, heat)
+            for run in runs:
+                require_same_test_set(self._contest, run)
+            for run in [] if absent_too else self.board.absent(runs, self._clock.monotonic_s()):
+                raise RefereeError(
+                    "team-absent",
+                    f"{run.team} is not waiting for the signal: it has not logged in.",
+                    run=run.id,
+                )
+            opened = self._open_together(runs, start_meters(self._meters, runs, self._clock))
+        self.board.signal()
+        return opened
+
+    def _open_together(self, runs: Sequence[Run], started: dict[int, StartedMeter]) -> list[Run]:
+        start_s = self._clock.monotonic_s()
+        try:
+            opened = self._store.open_runs(
+                {run.id: started[run.id].meter.identity for run in runs},
+                opened_utc=self._clock.utc().isoformat(),
+                start_s=start_s,
+                boot_id=self._clock.boot_id(),
+            )
+        except BaseException:
+            undo(self._meters, runs, started)
+            raise
+        failures = []
+        for run in opened:
+            meter = started[run.id].meter
+            meter.log.begin(run.id, start_s)
+            try:
+                self._go_live(run, Window(start_s, run.window_s), meter, samples=True)
+            except RefereeError as error:  # one that goes wrong must not keep the others from their window
+                failures.append(error)
+        for failure in failures:
+            raise failure
+        return opened
 
     def _await_end(self, live: LiveRun) -> None:
         if not self._clock.wait(live.done, self._clock.monotonic_s() + CLOSING_PATIENCE_S):
             raise RefereeError(
                 "window-closed", f"Run {live.run.id} is still being closed; log in again.", run=live.run.id
             )
-
-    def _armed_run(self, team: str) -> Run:
-        for run in self._store.runs(RunState.ARMED, team=team):
-            return run
-        if not self._contest.config.auto_arm:
-            raise RefereeError("not-armed", f"No run is armed for {team}; ask the operator.", team=team)
-        for station in self._contest.config.stations:
-            if self._occupant(station) is not None:
-                continue
-            try:
-                return self._arm(team, station)
-            except RefereeError as error:
-                if error.code != "station-busy":
-                    raise
-        raise RefereeError("station-busy", "Every station is in use; log in again when one is free.")
 
     def _open(self, run: Run) -> LiveRun:
         require_same_test_set(self._contest, run)
@@ -157,11 +193,6 @@ class RunControl:
 
     # Lookups
 
-    def _turn(self, name: str) -> threading.Lock:
-        """One lock a team and one a station: a dead meter at one station keeps nobody else waiting."""
-        with self._lock:
-            return self._turns.setdefault(name, threading.Lock())
-
     def live(self, run: int) -> LiveRun:
         """The open run of that number. Raises RefereeError `window-closed` when it is over, `run-unknown`."""
         with self._lock:
@@ -173,23 +204,6 @@ class RunControl:
     def _live_of(self, team: str) -> LiveRun | None:
         with self._lock:
             return next((live for live in self._live.values() if live.run.team == team), None)
-
-    def _occupant(self, station: Station) -> Run | None:
-        taken = [run for state in (RunState.ARMED, RunState.OPEN) for run in self._store.runs(state)]
-        return next((run for run in taken if run.station == station.name), None)
-
-    def _require_free(self, team: str, station: Station) -> None:
-        occupant = self._occupant(station)
-        if occupant is not None:
-            raise RefereeError(
-                "station-busy",
-                f"Station {station.name} has run {occupant.id} ({occupant.state}) of {occupant.team}; end it first.",
-            )
-        for state in (RunState.ARMED, RunState.OPEN):
-            for run in self._store.runs(state, team=team):
-                raise RefereeError(
-                    "team-busy", f"{team} has run {run.id} ({state}) at {run.station}; void it first."
-                )
 
     # Closing
 
@@ -239,7 +253,7 @@ class RunControl:
         Raises RefereeError `run-unknown`, `run-state` when it is void already, `storage-failed`.
         """
         reason = reason.encode("utf-8", "replace").decode()
-        with self._turn(f"team {self._store.run(run).team}"):
+        with self._turns.of(f"team {self._store.run(run).team}"):
             with self._lock:
                 is_live = run in self._live
             if is_live:
@@ -248,12 +262,13 @@ class RunControl:
             voidable = (RunState.ARMED, RunState.OPEN, RunState.CLOSED, RunState.JUDGED)
             voided = self._store.change_run(run, voidable, state=RunState.VOID.value, void_reason=reason)
             self._meters.forget(run)
+        self.board.signal()
         self._note(run, "void", reason=reason)
         return voided
 
     def _see_to_the_end(self, live: LiveRun, samples: bool) -> None:
         if not samples:
-            self._resume_sampling(live)
+            resume_sampling(live, self._clock)
         self._clock.wait(live.ending, live.window.deadline_s)
         while not live.done.is_set():
             try:
@@ -261,26 +276,6 @@ class RunControl:
             except Exception:
                 logger.exception("run %d could not be closed; it is tried again", live.run.id)
                 self._clock.wait(live.done, self._clock.monotonic_s() + CLOSE_RETRY_S)
-
-    def _resume_sampling(self, live: LiveRun) -> None:
-        """Sample the meter of a run that was taken up, as soon as it answers within the window."""
-        window, warned = live.window, False
-        while phase_at(window, self._clock.monotonic_s()) is Phase.OPEN:
-            with live.closing:
-                if live.ending.is_set() or live.done.is_set():
-                    return
-                try:
-                    live.meter.sampler.resume()
-                except MeterError as error:
-                    if not warned:
-                        logger.warning(
-                            "run %d: its meter does not answer yet: %s", live.run.id, error.sentence
-                        )
-                    warned = True
-                else:
-                    return
-            again_s = self._clock.monotonic_s() + RESUME_RETRY_S
-            self._clock.wait(live.ending, min(again_s, window.deadline_s))
 
     def _record_close(
         self, live: LiveRun, ended_s: float, final: Reading | None, changes: tuple[str, ...]
@@ -308,18 +303,19 @@ class RunControl:
         station. An open run that cannot go on, its station gone or its test set exchanged, is left for the operator to
         void, with the event `not-resumed`.
         """
+        # One moment for all: the windows of a heat stay equal after a reboot, too.
+        now_s, now_utc, boot_id = self._clock.monotonic_s(), self._clock.utc(), self._clock.boot_id()
         for run in self._store.runs(RunState.OPEN):
             try:
-                self._take_up(run)
+                self._take_up(run, window_of(run, now_s, now_utc, boot_id))
             except (RefereeError, MeterError) as error:
                 logger.error("run %d cannot go on: %s", run.id, error.sentence)  # noqa: TRY400 - its words suffice
                 self._note(run.id, "not-resumed", reason=error.sentence)
         for station in self._contest.config.stations:
-            with self._turn(f"station {station.name}"):
+            with self._turns.of(f"station {station.name}"):
                 self._meters.read_left_over(station)
 
-    def _take_up(self, run: Run) -> None:
-        window = self._window_now(run)
+    def _take_up(self, run: Run, window: Window) -> None:
         if run.closed_by is None and phase_at(window, self._clock.monotonic_s()) is Phase.OPEN:
             require_same_test_set(self._contest, run)
         meter = self._meters.taken_up(run, window.start_s)
@@ -338,6 +334,7 @@ class RunControl:
         with self._lock:
             self._is_down = True
             lives, self._live = list(self._live.values()), {}
+        self.board.signal()
         for live in lives:
             with live.closing:  # a run that is being closed is closed first
                 live.done.set()
@@ -349,37 +346,5 @@ class RunControl:
                 logger.error("run %d: readings are lost: %s", live.run.id, error.sentence)  # noqa: TRY400
         self._meters.close()
 
-    def _window_now(self, run: Run) -> Window:
-        """The run's window on this boot's monotonic clock; after a reboot only the wall clock links the two."""
-        now_s = self._clock.monotonic_s()
-        if run.start_s is not None and run.boot_id is not None and run.boot_id == self._clock.boot_id():
-            return _window(run, run.start_s)
-        opened = datetime.fromisoformat(run.opened_utc or run.armed_utc)
-        # A wall clock that was set back must not put the start into the future.
-        passed_s = max((self._clock.utc() - opened).total_seconds(), 0.0)
-        return _window(run, now_s - passed_s)
-
     def _note(self, run: int, kind: str, **detail: object) -> None:
         note_event(self._store, self._clock.utc(), run, kind, **detail)
-
-    def _new_run(self, team: str, station: Station, meter: RunMeter) -> Run:
-        test_set = self._contest.test_set
-        return Run(
-            id=NOT_YET_STORED,
-            team=team,
-            station=station.name,
-            state=RunState.ARMED,
-            armed_utc="",
-            testset_digest=test_set.digest,
-            images=len(test_set.images),
-            window_s=float(self._contest.config.window_s),
-            setup=meter.setup,
-            meter_identity=meter.identity,
-            idle_power_w=meter.idle_power_w(self._contest.config.idle_baseline_s),
-        )
-
-
-def _window(run: Run, start_s: float) -> Window:
-    """The run's window; one whose end is on record has ended there."""
-    ended_s = None if run.closed_by is None or run.elapsed_s is None else start_s + run.elapsed_s
-    return Window(start_s, run.window_s, ended_s)

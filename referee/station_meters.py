@@ -95,6 +95,34 @@ class StationMeters:
         if retired is not None:
             retired.close()
 
+    def prepare(self, run: Run) -> None:
+        """See that the armed run's meter is set up and answers; anew if it was armed by an earlier process.
+
+        Raises MeterError.
+        """
+        if run.id in self._armed:
+            return
+        meter = self._of(run)
+        try:
+            meter.sampler.arm(take_over=self._was_started(run))
+        except BaseException as error:
+            meter.close()
+            note_event(self._store, self._clock.utc(), run.id, "meter-failed", reason=str(error))
+            raise
+        self._armed[run.id] = meter
+
+    def put_back(self, run: Run, meter: RunMeter) -> None:
+        """Stop a meter that was started for a window that did not open; the next start sets it up anew."""
+        reason = None
+        try:
+            meter.sampler.stop()
+        except MeterError as error:
+            reason = error.sentence
+            logger.warning("run %d: its meter could not be stopped: %s", run.id, reason)
+        finally:
+            meter.close()
+        note_event(self._store, self._clock.utc(), run.id, "start-undone", reason=reason)
+
     def started(self, run: Run) -> RunMeter:
         """The armed run's meter, confirmed to be integrating; set up anew if it was armed by an earlier process.
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
+
+from referee.records import Run
 
 
 class Phase(StrEnum):
@@ -50,3 +53,18 @@ def elapsed_s(window: Window, now_s: float) -> float:
     if now_s >= window.end_s == window.deadline_s:
         return window.length_s
     return min(max(min(now_s, window.end_s) - window.start_s, 0.0), window.length_s)
+
+
+def window_of(run: Run, now_s: float, now_utc: datetime, boot_id: str | None) -> Window:
+    """The stored run's window on the monotonic clock of boot `boot_id`, which shows `now_s` at `now_utc`.
+
+    After a reboot only the wall clock links the two. A run whose end is on record has ended there.
+    """
+    if run.start_s is not None and run.boot_id is not None and run.boot_id == boot_id:
+        start_s = run.start_s
+    else:
+        opened = datetime.fromisoformat(run.opened_utc or run.armed_utc)
+        # A wall clock that was set back must not put the start into the future.
+        start_s = now_s - max((now_utc - opened).total_seconds(), 0.0)
+    ended_s = None if run.closed_by is None or run.elapsed_s is None else start_s + run.elapsed_s
+    return Window(start_s, run.window_s, ended_s)

@@ -14,6 +14,7 @@ from lpirc_client.errors import ClientError
 from lpirc_client.output import say
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
+USUAL_FETCH, LARGEST_FETCH = 50, 1000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -88,6 +89,13 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add("--images", type=_count, metavar="N", help="answer at most N images (default: all)")
     add("--batch", type=_count, default=batch, metavar="N", help=f"images per POST (default {batch})")
     add(
+        "--fetch",
+        type=_fetch,
+        default=USUAL_FETCH,
+        metavar="N",
+        help=f"images per request, ahead of the detector; 1: one by one (default {USUAL_FETCH})",
+    )
+    add(
         "--wait",
         type=_seconds,
         default=0.0,
@@ -114,6 +122,13 @@ def _count(text: str) -> int:
     value = int(text) if text.isascii() and text.isdigit() else 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return value
+
+
+def _fetch(text: str) -> int:
+    value = _count(text)
+    if value > LARGEST_FETCH:
+        raise argparse.ArgumentTypeError(f"{value} is more than the {LARGEST_FETCH} images of one request")
     return value
 
 

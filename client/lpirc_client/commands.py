@@ -78,7 +78,7 @@ def password_from(file: Path | None) -> str:
 def _contest(options: argparse.Namespace) -> None:
     prepare = _preparation(options)
     password = password_from(options.password_file)
-    plan = Plan(options.first, options.images, options.batch, options.stay, options.least)
+    plan = Plan(options.first, options.images, options.batch, options.fetch, options.stay, options.least)
     with Session(options.url, options.ca_cert) as session:
         wait_for(session, options.wait)
         login = session.login(options.team, password)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from lpirc_client.errors import AnswerError, ClientError
+from lpirc_client.feed import Feed
 from lpirc_client.progress import Progress, Reporter
 from lpirc_client.session import Session
 from lpirc_client.wire import Login, Row
@@ -22,12 +23,14 @@ Answer = Callable[[int, bytes], Iterable[Row]]
 class Plan:
     """What to do in a run: at most `limit` images from `first` on, a POST every `batch`, log out or stay.
 
+    `fetch` images come in one request, ahead of the detector; 1: one by one, when it is their turn.
     `least_s`: log out no earlier than this many seconds after the log-in, so that a meter has something to measure.
     """
 
     first: int = 1
     limit: int | None = None
     batch: int = 10
+    fetch: int = 1
     stay: bool = False
     least_s: float = 0.0
 
@@ -128,20 +131,25 @@ class ImageRun:
     def _work(self) -> None:
         answer = self._prepare(self._login)
         try:
-            for number in self._numbers:
-                self._one(number, answer)
-                if self._answered - self._posted >= self._plan.batch or self._is_urgent():
-                    self._post()
+            if self._plan.fetch == 1:
+                self._all(answer, ((number, self._session.image(number)) for number in self._numbers))
+            else:
+                with Feed(self._session, self._numbers, self._plan.fetch) as feed:
+                    self._all(answer, iter(feed))
         except AnswerError:
             self._post()
             raise
         self._post()
 
-    def _one(self, number: int, answer: Answer) -> None:
+    def _all(self, answer: Answer, images: Iterator[tuple[int, bytes]]) -> None:
         started = time.monotonic()
-        self._pending += answer(number, self._session.image(number))
-        self._answered += 1
-        self._slowest_s = max(self._slowest_s, time.monotonic() - started)
+        for number, jpeg in images:
+            self._pending += answer(number, jpeg)
+            self._answered += 1
+            self._slowest_s = max(self._slowest_s, time.monotonic() - started)
+            if self._answered - self._posted >= self._plan.batch or self._is_urgent():
+                self._post()
+            started = time.monotonic()
 
     def _is_urgent(self) -> bool:
         """Whether one more image might take what is left of the window: then no row waits for its batch."""

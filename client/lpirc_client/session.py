@@ -12,19 +12,23 @@ once. A referee that ignores the header would count such rows twice.
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, repeat
 from types import TracebackType
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import requests
+import urllib3
 from requests.adapters import HTTPAdapter
 
 from lpirc_client import failures
+from lpirc_client.batches import numbered
 from lpirc_client.errors import ClientError
 from lpirc_client.wire import Login, Receipt, Row, body_of, login_from, receipt_from
 
@@ -47,6 +51,13 @@ JSON_BODY = {"Content-Type": "application/json"}
 Value = TypeVar("Value")
 
 
+@dataclass
+class Window:
+    """When the window ends, on this host's monotonic clock, by the referee's latest word; None before the log-in."""
+
+    deadline: float | None = None
+
+
 class Session:
     """A client of the referee at `url` ("http://host:port"), on one kept-alive connection; a context manager.
 
@@ -66,7 +77,8 @@ class Session:
         self._http.mount("https://", self._adapter)
         if ca_cert is not None:
             self._http.verify = ca_cert
-        self._deadline: float | None = None
+        self._ca_cert = ca_cert
+        self._window = Window()
 
     def __enter__(self) -> Session:
         return self
@@ -87,7 +99,8 @@ class Session:
     @property
     def remaining_s(self) -> float:
         """Seconds left of the window, by the referee's latest word; 0 before login and after the end."""
-        return 0.0 if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+        deadline = self._window.deadline
+        return 0.0 if deadline is None else max(0.0, deadline - time.monotonic())
 
     def health(self) -> dict[str, Any]:
         """Return the referee's word on itself; an error when something else answers at the URL."""
@@ -112,7 +125,7 @@ class Session:
                 time.sleep(PAUSES_S[2])
         login = _read(response, 201, login_from)
         self._http.headers["Authorization"] = f"Bearer {login.token}"
-        self._deadline = time.monotonic() + login.remaining_s
+        self._window.deadline = time.monotonic() + login.remaining_s
         return login
 
     def status(self) -> dict[str, Any]:
@@ -126,6 +139,29 @@ class Session:
         if response.status_code != 200:
             raise failures.from_response(self.url + path, response)
         return response.content
+
+    def batch(self, first: int, count: int) -> Iterator[tuple[int, bytes]]:
+        """Yield (number, JPEG file) of `count` images from `first` on, each as soon as it has arrived.
+
+        ClientError `connection-lost` or `timeout` when the rest does not come: ask again for what is missing.
+        """
+        path = f"/v1/images?first={first}&count={count}"
+        with self._send("GET", path, stream=True) as response:
+            if response.status_code != 200:
+                raise failures.from_response(self.url + path, response)
+            try:
+                yield from numbered(response.raw.read, first)
+            except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
+                raise ClientError(
+                    "connection-lost", f"{self.url}: the connection broke in a batch: {error}"
+                ) from error
+
+    def twin(self) -> Session:
+        """Another connection in the same run, for another thread; it is closed by itself."""
+        twin = Session(self.url, self._ca_cert)
+        twin._http.headers.update(self._http.headers)
+        twin._window = self._window
+        return twin
 
     def post(self, rows: Sequence[Row]) -> Receipt:
         """Hand in rows; returns once the referee has them on disk and named the SHA-256 of what was sent."""
@@ -144,7 +180,13 @@ class Session:
         return _read(self._send("DELETE", "/v1/session"), 200, dict)
 
     def _send(
-        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        *,
+        stream: bool = False,
     ) -> requests.Response:
         """Send within the run, again and again while the window lasts; returns any answer that is final."""
         pauses = chain(PAUSES_S, repeat(PAUSES_S[-1]))
@@ -153,7 +195,7 @@ class Session:
             pause = next(pauses)
             limit = (CONNECT_S, max(1.0, min(ANSWER_S, self.remaining_s + 1.0)))
             try:
-                response = self._attempt(method, path, limit, body, headers)
+                response = self._attempt(method, path, limit, body, headers, stream=stream)
             except ClientError as error:
                 if error.code not in TRANSIENT_CODES or self.remaining_s <= pause:
                     raise
@@ -172,17 +214,19 @@ class Session:
         timeout: tuple[float, float],
         body: bytes | None = None,
         headers: dict[str, str] | None = None,
+        *,
+        stream: bool = False,
     ) -> requests.Response:
         url = self.url + path
         try:
             response = self._http.request(
-                method, url, data=body, headers=headers, timeout=timeout, allow_redirects=False
+                method, url, data=body, headers=headers, timeout=timeout, allow_redirects=False, stream=stream
             )
         except (requests.RequestException, OSError) as error:
             raise failures.from_transport(self.url, error) from error
         left_ms = response.headers.get("X-Window-Remaining-Ms", "")
         if left_ms.isascii() and left_ms.isdigit():
-            self._deadline = time.monotonic() + int(left_ms) / 1000
+            self._window.deadline = time.monotonic() + int(left_ms) / 1000
         return response
 
 

@@ -65,6 +65,7 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 # synchronize = "voltage"   # or "current", "off"
 # element = "1"             # of a WT332E or WT333E: "1" to "3", or "sum"
 {fixed}update_interval_s = {update_interval_s}
+# clients = ["192.168.1.0/24"]   # take requests about this station's runs from these networks or addresses only
 
 # [[stations]]              # one more board with its own meter
 # name = "station-2"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import sqlite_utils
 
 from referee.errors import RefereeError
+from referee.store.group_commit import GroupCommit
 from referee.store.schema import VERSION, create_tables
 
 DATABASE_NAME = "contest.db"
@@ -18,24 +19,22 @@ LOCK_PATIENCE_S = 30.0  # how long a write waits for another process, such as th
 
 
 class Database:
-    """One open database file."""
+    """One open database file: a connection that writes and one that reads, so that neither waits for the other."""
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
-        with _failures_told("opened"):
-            _make_private(path)
-            self._connection = sqlite3.connect(path, check_same_thread=False, timeout=LOCK_PATIENCE_S)
-        self._connection.row_factory = sqlite3.Row
-        try:
+        self._reading = threading.Lock()
+        self._group = GroupCommit(self._transaction)
+        with ExitStack() as opened:
             with _failures_told("opened"):
+                _make_private(path)
+                self._connection = _connect(path)
+                opened.callback(self._connection.close)
                 self._prepare(path)
-        except BaseException:
-            self._connection.close()
-            raise
+                self._reader = _connect(path)
+            opened.pop_all()
 
     def _prepare(self, path: Path) -> None:
-        self._connection.execute("PRAGMA synchronous=FULL")
-        self._connection.execute("PRAGMA foreign_keys=ON")
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
             raise RefereeError(
@@ -50,7 +49,9 @@ class Database:
                 create_tables(sqlite_utils.Database(self._connection))
 
     def close(self) -> None:
-        """Close the connection; the store is of no use afterwards."""
+        """Close the connections; the store is of no use afterwards."""
+        with self._reading:
+            self._reader.close()
         with self._lock:
             self._connection.close()
 
@@ -66,13 +67,23 @@ class Database:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        # One thread at a time: nobody reads through this connection what is not committed yet.
-        with _failures_told("written"), self._lock, self._connection:
-            yield self._connection
+        with _failures_told("written"), self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            with self._connection:
+                yield self._connection
 
     def _rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
-        with _failures_told("read"), self._lock:
-            return self._connection.execute(sql, values).fetchall()
+        """What the query finds of what is committed."""
+        with _failures_told("read"), self._reading:
+            return self._reader.execute(sql, values).fetchall()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, check_same_thread=False, timeout=LOCK_PATIENCE_S)
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+    return connection
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import math
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,32 @@ from referee.records import Post
 from referee.store.database import Database
 
 ROW = np.dtype("<f8")
+_INSERT_POST = (
+    "INSERT INTO posts (run, received_utc, elapsed_s, sha256, idempotency_key, row_count, rows)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, idempotency_key) DO NOTHING"
+)
+_FIND_POST = (
+    "SELECT row_count, sha256, (SELECT sum(row_count) FROM posts WHERE run = p.run AND id <= p.id) AS total"
+    " FROM posts p WHERE run = ? AND idempotency_key = ?"
+)
 _FLAGS = ("over_range", "voltage_peak_over", "current_peak_over")
+
+
+_INSERT_SERVED = "INSERT INTO served (run, image, elapsed_s, bytes) VALUES "
+_SERVED_AT_ONCE = (
+    512,
+    64,
+    8,
+    1,
+)  # rows a statement: between two statements other threads take the interpreter
 
 
 class EvidenceTables(Database):
     """Append-only; the rows of a post are kept as one blob."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._totals: dict[int, int] = {}
 
     def append_post(
         self,
@@ -32,32 +54,39 @@ class EvidenceTables(Database):
         idempotency_key: str | None,
         elapsed_s: float,
         now: datetime,
-    ) -> None:
-        """Commit one accepted body: `rows` of shape (n, 7), as received. Returns once it is on disk."""
-        with self._transaction() as connection:
-            connection.execute(
-                "INSERT INTO posts (run, received_utc, elapsed_s, sha256, idempotency_key, row_count, rows)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    run,
-                    now.isoformat(),
-                    elapsed_s,
-                    sha256,
-                    idempotency_key,
-                    len(rows),
-                    rows.astype(ROW).tobytes(),
-                ),
-            )
+    ) -> Post:
+        """Commit one accepted body: `rows` of shape (n, 7), as received. Returns its receipt once it is on disk.
+
+        A key that the run has used before changes nothing: the receipt is the first one, its `sha256` that of the
+        first body.
+        """
+        self.received_total(run)
+        packed = rows.astype(ROW, copy=False).tobytes()
+        post = (run, now.isoformat(), elapsed_s, sha256, idempotency_key, len(rows), packed)
+
+        def insert(connection: sqlite3.Connection) -> Post | None:
+            if connection.execute(_INSERT_POST, post).rowcount:
+                return None
+            return _post(connection.execute(_FIND_POST, (run, idempotency_key)).fetchone())
+
+        def count(earlier: Post | None) -> Post:
+            if earlier is not None:
+                return earlier
+            self._totals[run] += len(rows)
+            return Post(len(rows), sha256, self._totals[run])
+
+        return self._group.write(insert, count, len(packed))
+
+    def received_total(self, run: int) -> int:
+        """How many detections of a run are on disk, as this process has counted them: the run's only writer knows."""
+        if run not in self._totals:
+            self._totals.setdefault(run, self.count_detections(run))
+        return self._totals[run]
 
     def find_post(self, run: int, idempotency_key: str) -> Post | None:
         """The receipt given for this key, with the total as it was then."""
-        rows = self._rows(
-            "SELECT row_count, sha256, (SELECT sum(row_count) FROM posts WHERE run = p.run AND id <= p.id) AS total"
-            " FROM posts p WHERE run = ? AND idempotency_key = ?",
-            run,
-            idempotency_key,
-        )
-        return Post(rows[0]["row_count"], rows[0]["sha256"], rows[0]["total"]) if rows else None
+        rows = self._rows(_FIND_POST, run, idempotency_key)
+        return _post(rows[0]) if rows else None
 
     def count_detections(self, run: int) -> int:
         """How many detections of a run are on disk."""
@@ -77,11 +106,12 @@ class EvidenceTables(Database):
 
     def append_readings(self, run: int, start_s: float, readings: Sequence[Reading]) -> None:
         """Store meter readings. SQLite keeps NaN as NULL: a NULL figure is one the meter had no data for."""
-        with self._transaction() as connection:
-            connection.executemany(
-                "INSERT INTO readings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [_reading_values(run, start_s, reading) for reading in readings],
-            )
+        values = [_reading_values(run, start_s, reading) for reading in readings]
+
+        def insert(connection: sqlite3.Connection) -> None:
+            connection.executemany("INSERT INTO readings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+
+        self._group.write(insert, _nothing)
 
     def readings(self, run: int, start_s: float) -> list[Reading]:
         """The readings of a run in order, their host time moved so that the window starts at `start_s`."""
@@ -96,11 +126,16 @@ class EvidenceTables(Database):
 
     def append_served(self, run: int, served: Sequence[tuple[int, float, int]]) -> None:
         """Log served images: (image number as the team knows it, elapsed_s, bytes)."""
-        with self._transaction() as connection:
-            connection.executemany(
-                "INSERT INTO served (run, image, elapsed_s, bytes) VALUES (?, ?, ?, ?)",
-                [(run, *one) for one in served],
-            )
+
+        def insert(connection: sqlite3.Connection) -> None:
+            at = 0
+            for count in _SERVED_AT_ONCE:
+                while len(served) - at >= count:
+                    values = [value for one in served[at : at + count] for value in (run, *one)]
+                    connection.execute(_INSERT_SERVED + ", ".join(["(?, ?, ?, ?)"] * count), values)
+                    at += count
+
+        self._group.write(insert, _nothing)
 
     def served_images(self, run: int) -> list[int]:
         """The different images of a run in the log, by the number the team knows them by."""
@@ -115,16 +150,22 @@ class EvidenceTables(Database):
         self, run: int | None, events: Sequence[tuple[datetime, str, dict[str, object]]]
     ) -> None:
         """Append several events, (when, kind, detail), in one commit."""
-        with self._transaction() as connection:
-            connection.executemany(
-                "INSERT INTO events (utc, run, kind, detail) VALUES (?, ?, ?, ?)",
-                [(when.isoformat(), run, kind, json.dumps(detail)) for when, kind, detail in events],
-            )
+        rows = [(when.isoformat(), run, kind, json.dumps(detail)) for when, kind, detail in events]
+        sql = "INSERT INTO events (utc, run, kind, detail) VALUES (?, ?, ?, ?)"
+        self._group.write(lambda connection: connection.executemany(sql, rows), _nothing)
 
     def events(self, run: int) -> list[dict[str, Any]]:
         """The events of a run, oldest first."""
         rows = self._rows("SELECT utc, kind, detail FROM events WHERE run = ? ORDER BY id", run)
         return [{"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])} for r in rows]
+
+
+def _nothing(result: object) -> None:
+    """Nothing to tell of a write but that it is on disk."""
+
+
+def _post(row: sqlite3.Row) -> Post:
+    return Post(row["row_count"], row["sha256"], row["total"])
 
 
 def _reading_values(run: int, start_s: float, reading: Reading) -> tuple[object, ...]:

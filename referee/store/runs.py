@@ -94,6 +94,22 @@ class RunTables(Database):
             raise RefereeError("run-state", f"Run {run} is {found.state}; this needs it {wanted}.", run=run)
         return found
 
+    def open_runs(self, identities: dict[int, str], **values: object) -> list[Run]:
+        """Open armed runs, all or none, each with its meter's identity and all with the same `values`.
+
+        Raises RefereeError `run-state` when one of them is not armed.
+        """
+        sets = ", ".join(f"{column} = ?" for column in values)
+        with self._transaction() as connection:
+            for run, identity in identities.items():
+                changed = connection.execute(
+                    f"UPDATE runs SET {sets}, state = ?, meter_identity = ? WHERE id = ? AND state = ?",  # noqa: S608
+                    (*values.values(), RunState.OPEN.value, identity, run, RunState.ARMED.value),
+                ).rowcount
+                if not changed:
+                    raise RefereeError("run-state", f"Run {run} is not armed any more.", run=run)
+        return [self.run(run) for run in identities]
+
     def run(self, number: int) -> Run:
         """One run. Raises RefereeError `run-unknown`."""
         found = self.runs(id=number) if number <= LARGEST_NUMBER else []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite_utils
 
-VERSION = 4
+VERSION = 5
 
 
 def create_tables(database: sqlite_utils.Database) -> None:
@@ -53,6 +53,7 @@ def _create_people_and_runs(database: sqlite_utils.Database) -> None:
             "void_reason": str,
             "meter_changes": str,  # JSON list: what differed from `setup` at the end
             "idle_power_w": float,
+            "heat": str,  # runs of one heat are opened together
         },
         pk="id",
         not_null={"team", "station", "state", "armed_utc", "testset_digest", "images", "window_s"},
@@ -66,7 +67,7 @@ def _create_people_and_runs(database: sqlite_utils.Database) -> None:
 def _upgrade_runs(database: sqlite_utils.Database) -> None:
     """Give runs of an earlier form the columns they lack; their setup was that of the station (`complete_setups`)."""
     runs = database.table("runs")
-    wanted = {"setup": str, "meter_changes": str, "idle_power_w": float}
+    wanted = {"setup": str, "meter_changes": str, "idle_power_w": float, "heat": str}
     for name in wanted.keys() - runs.columns_dict.keys():
         runs.add_column(name, wanted[name])
 

@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
-from flask import Flask
+from flask import Flask, Response, request
 
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.passwords import FailureLimit
 from referee.runs import RunControl
 from referee.web import contest as contest_routes
+from referee.web import detections, problems
+from referee.web import legacy as legacy_routes
 from referee.web import operator as operator_routes
-from referee.web import problems
+from referee.web.answers import NOT_TO_BE_KEPT
 from referee.web.auth import nobodys_hash
+from referee.web.detections import DETECTIONS_PATH
+from referee.web.gateway import Gateway
 from referee.web.images import ImageFiles
-from referee.web.state import EXTENSION, WebState
+from referee.web.known_tokens import KnownTokens
+from referee.web.sessions import REMAINING, remaining_ms
+from referee.web.state import EXTENSION, WebState, web_state
 
 
 def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     """The WSGI app that serves `contest`, whose runs `control` owns."""
     app = Flask("referee", static_folder=None)
     app.json.sort_keys = False  # type: ignore[attr-defined]
-    app.extensions[EXTENSION] = WebState(
+    state = app.extensions[EXTENSION] = WebState(
         contest=contest,
         control=control,
         clock=clock,
-        failures=FailureLimit(),
         images=ImageFiles(contest.test_set),
+        tokens=KnownTokens(contest.secret),
     )
     app.register_blueprint(contest_routes.blueprint)
     app.register_blueprint(operator_routes.blueprint)
+    app.register_blueprint(legacy_routes.blueprint)
     problems.register(app)
+    app.after_request(_finish)
+    posts = {DETECTIONS_PATH: detections.post}
+    app.wsgi_app = Gateway(app.wsgi_app, state, posts)  # type: ignore[method-assign]  # Flask's own way
     nobodys_hash()
     return app
+
+
+def _finish(response: Response) -> Response:
+    """Within a run every answer tells what is left of the window; none is for a cache but those that say so."""
+    left_ms = remaining_ms(web_state(), request.environ)
+    if left_ms is not None:
+        response.headers[REMAINING] = left_ms
+    response.headers.setdefault(*NOT_TO_BE_KEPT)
+    return response

@@ -12,7 +12,10 @@ from referee.errors import RefereeError
 from referee.passwords import hash_password, matches
 from referee.records import Run
 from referee.tokens import Session
+from referee.web.sessions import require_own, session_of
 from referee.web.state import WebState, web_state
+
+__all__ = ["current_session", "issue_token", "nobodys_hash", "require_own", "require_password"]
 
 
 @cache
@@ -52,19 +55,9 @@ def issue_token(state: WebState, run: Run) -> str:
     return tokens.issue(state.contest.secret, Session(run.id, run.team, expires_s))
 
 
-def require_own(session: Session, run: Run) -> None:
-    """Raise RefereeError `not-your-run` unless the run is that of the session's team."""
-    if run.team != session.team:
-        raise RefereeError("not-your-run", f"Run {run.id} is not {session.team}'s; log in again.", run=run.id)
-
-
 def current_session() -> Session:
-    """The session whose token the request bears.
+    """The session whose token the present request of Flask's bears.
 
     Raises RefereeError `token-missing`, `bad-token`, `token-expired`.
     """
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token.strip():
-        raise RefereeError("token-missing", "The request bears no token; send Authorization: Bearer <token>.")
-    state = web_state()
-    return tokens.read(state.contest.secret, token.strip(), state.clock.utc().timestamp())
+    return session_of(web_state(), request.environ)

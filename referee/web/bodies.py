@@ -7,70 +7,71 @@ body from a cut one is its Content-Length; a chunked body has none, so it is ref
 from __future__ import annotations
 
 import json
-import threading
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from flask import request
 
 from referee.errors import RefereeError
+from referee.web.answers import Environ
+from referee.web.state import WebState, web_state
+from referee.web.transfers import LEAST_BYTES_PER_S, Kind
 
 # A body of a million text rows fits; nobody needs more in one.
 LARGEST_BODY_BYTES = 64 * 2**20
 LARGEST_DOCUMENT_BYTES = 64 * 2**10
-UPLOADS_OF_AN_ADDRESS = 32
-
-
-class Uploads:
-    """Bodies that are arriving, counted by address: a client that stalls many of them holds up only itself."""
-
-    def __init__(self) -> None:
-        self._arriving: Counter[str] = Counter()
-        self._lock = threading.Lock()
-
-    @contextmanager
-    def one_of(self, address: str) -> Iterator[None]:
-        """Count one more for the length of a with statement. Raises RefereeError `too-many-uploads`."""
-        with self._lock:
-            if self._arriving[address] >= UPLOADS_OF_AN_ADDRESS:
-                raise RefereeError(
-                    "too-many-uploads",
-                    f"{UPLOADS_OF_AN_ADDRESS} bodies from {address} are on their way; finish them first.",
-                )
-            self._arriving[address] += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._arriving[address] -= 1
-                if not self._arriving[address]:
-                    del self._arriving[address]
-
-
-_uploads = Uploads()
+ANSWERING = (
+    "referee.answering"  # in the environ: what the gateway counts the request as, once its body is there
+)
 
 
 def read_body(largest_bytes: int = LARGEST_BODY_BYTES) -> bytes:
-    """The request's whole body. Raises RefereeError `length-missing`, `too-large`, `body-cut-off`."""
-    length = request.content_length
-    if length is None or "Transfer-Encoding" in request.headers:
+    """The whole body of the present request of Flask's; raises what `body_of` raises."""
+    return body_of(web_state(), request.environ, largest_bytes)
+
+
+def body_of(state: WebState, environ: Environ, largest_bytes: int = LARGEST_BODY_BYTES) -> bytes:
+    """The request's whole body.
+
+    Raises RefereeError `length-missing`, `too-large`, `too-many-uploads`, `body-cut-off`, `body-too-slow`.
+    """
+    stated = environ.get("CONTENT_LENGTH", "")
+    if not (stated.isascii() and stated.isdigit()) or "HTTP_TRANSFER_ENCODING" in environ:
         raise RefereeError(
             "length-missing",
             "Send the body in one piece with its Content-Length; a chunked one cannot be told from a cut one.",
         )
+    length = int(stated)
     if length > largest_bytes:
         raise RefereeError(
             "too-large", f"The body has {length} bytes; at most {largest_bytes} are taken: send several."
         )
-    with _uploads.one_of(request.remote_addr or ""):
-        body = request.get_data(cache=False)
+    body, late = _arrived(state, environ, length)
+    if len(body) != length and late:
+        raise RefereeError(
+            "body-too-slow",
+            f"The body of {length} bytes took too long to arrive, so nothing was taken; at least "
+            f"{LEAST_BYTES_PER_S // 1024} KiB a second must.",
+        )
     if len(body) != length:
         raise RefereeError(
             "body-cut-off",
             f"Only {len(body)} of {length} bytes arrived, so nothing was taken; send it again.",
         )
     return body
+
+
+def _arrived(state: WebState, environ: Environ, length: int) -> tuple[bytes, bool]:
+    """What arrived of the body, and whether that took longer than it may."""
+    transfers, clock, address = state.transfers, state.clock, environ.get("REMOTE_ADDR", "")
+    key = transfers.begin(Kind.UPLOAD, address, clock.monotonic_s(), length)
+    if ANSWERING in environ:
+        transfers.end(environ[ANSWERING])
+    try:
+        body: bytes = environ["wsgi.input"].read()
+        return body, transfers.is_overdue(key, clock.monotonic_s())
+    finally:
+        transfers.end(key)
+        if ANSWERING in environ:
+            environ[ANSWERING] = transfers.begin(Kind.ANSWER, address, clock.monotonic_s())
 
 
 def read_texts(*keys: str, **defaults: str | None) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from referee.web.state import web_state
 LARGEST_NUMBER = 2**63 - 1  # what the database can look for
 
 ANY_STATION = "*"
+NO_HEAT = "-"
 
 blueprint = Blueprint("operator", __name__, url_prefix="/operator")
 
@@ -31,13 +32,21 @@ def require_key() -> None:
 
 @blueprint.post("/runs")
 def arm() -> tuple[Response, int]:
-    """Arm a run for a team at a station: the only station, when none is named."""
+    """Arm a run for a team at a station: the only station, when none is named. With `heat` it waits for its signal."""
     state = web_state()
-    team, station = read_texts("team", station=ANY_STATION)
+    team, station, heat = read_texts("team", station=ANY_STATION, heat=NO_HEAT)
     if station == ANY_STATION:
         station = _only_station(state.contest)
-    run = state.control.arm(team, station)
+    run = state.control.arm(team, station, None if heat == NO_HEAT else heat)
     return jsonify(asdict(run)), 201
+
+
+@blueprint.post("/heats/start")
+def start() -> Response:
+    """Give the start signal of a heat: its runs open together. `absent` = "start": also without a team that waits."""
+    heat, absent = read_texts("heat", absent="refuse")
+    opened = web_state().control.start(heat, absent_too=absent == "start")
+    return jsonify([asdict(run) for run in opened])
 
 
 @blueprint.post(f"/runs/<int(max={LARGEST_NUMBER}):number>/close")

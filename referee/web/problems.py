@@ -10,6 +10,7 @@ from werkzeug.exceptions import HTTPException
 
 from power.errors import MeterError
 from referee.errors import RefereeError
+from referee.web.answers import NOT_TO_BE_KEPT, Answer, through_flask
 
 logger = logging.getLogger(__name__)
 
@@ -24,74 +25,102 @@ STATUS_OF_CODE = {
     "bad-token": 401,
     "token-expired": 401,
     "not-your-run": 403,
+    "wrong-address": 403,
+    "heat-unknown": 404,
     "image-unknown": 404,
     "run-unknown": 404,
     "station-unknown": 404,
     "team-unknown": 404,
     "not-found": 404,
     "method-not-allowed": 405,
+    "body-too-slow": 408,
     "not-armed": 409,
+    "not-started": 409,
+    "heat-started": 409,
+    "heat-alone": 409,
+    "heat-uneven": 409,
+    "team-absent": 409,
     "station-busy": 409,
     "team-busy": 409,
     "window-closed": 409,
     "run-state": 409,
     "key-reused": 409,
     "length-missing": 411,
+    "precondition-failed": 412,
     "too-large": 413,
     "unsupported-media-type": 415,
+    "range-not-satisfiable": 416,
     "bad-rows": 422,
+    "length-mismatch": 422,
     "too-many-failures": 429,
     "too-many-uploads": 429,
+    "too-many-downloads": 429,
     "shutting-down": 503,
     "storage-failed": 503,
     "testset-changed": 503,
 }
-CODE_OF_STATUS = {404: "not-found", 405: "method-not-allowed"}
+CODE_OF_STATUS = {
+    404: "not-found",
+    405: "method-not-allowed",
+    413: "too-large",
+    415: "unsupported-media-type",
+    500: "internal",
+}
 SENTENCE_OF_STATUS = {
     404: "There is nothing at this address.",
     405: "This address does not take this method; the header Allow names those it takes.",
+    500: "The referee failed at this request; the operator's log says why.",
 }
 
 
-def problem(status: int, code: str, sentence: str, facts: dict[str, object] | None = None) -> Response:
+def problem(status: int, code: str, sentence: str, facts: dict[str, object] | None = None) -> Answer:
     """One problem document."""
     title = code.replace("-", " ").capitalize()
-    body = {"type": "about:blank", "title": title, "status": status, "detail": sentence, "code": code}
-    response = Response(json.dumps(body | (facts or {})), status, mimetype=MEDIA_TYPE)
+    content = {"type": "about:blank", "title": title, "status": status, "detail": sentence, "code": code}
+    body = json.dumps(content | (facts or {})).encode()
+    headers = [("Content-Type", MEDIA_TYPE), ("Content-Length", str(len(body))), NOT_TO_BE_KEPT]
     if status == 401:
-        response.headers["WWW-Authenticate"] = "Bearer"
-    return response
+        headers.append(("WWW-Authenticate", "Bearer"))
+    return Answer(status, headers, body)
+
+
+def answer_to(error: Exception) -> Answer:
+    """What the client is told of a failure; one that nobody foresaw is logged."""
+    if isinstance(error, RefereeError):
+        return _referee_error(error)
+    if isinstance(error, MeterError):
+        return problem(
+            503, error.code, f"The meter is not ready, so the window has not opened: {error.sentence}"
+        )
+    if isinstance(error, HTTPException):
+        return _http_error(error)
+    logger.error("a request failed", exc_info=error)
+    return problem(500, CODE_OF_STATUS[500], SENTENCE_OF_STATUS[500])
 
 
 def register(app: Flask) -> None:
     """Translate every exception that a handler lets through."""
-    app.register_error_handler(RefereeError, _referee_error)
-    app.register_error_handler(MeterError, _meter_error)
-    app.register_error_handler(HTTPException, _http_error)
-    app.register_error_handler(Exception, _unexpected)
+    app.register_error_handler(Exception, _through_flask)
 
 
-def _referee_error(error: RefereeError) -> Response:
-    response = problem(STATUS_OF_CODE.get(error.code, 500), error.code, error.sentence, error.facts)
+def _through_flask(error: Exception) -> Response:
+    return through_flask(answer_to(error))
+
+
+def _referee_error(error: RefereeError) -> Answer:
+    answer = problem(STATUS_OF_CODE.get(error.code, 500), error.code, error.sentence, error.facts)
     if "retry_after_s" in error.facts:
-        response.headers["Retry-After"] = str(error.facts["retry_after_s"])
-    return response
-
-
-def _meter_error(error: MeterError) -> Response:
-    sentence = f"The meter is not ready, so the window has not opened: {error.sentence}"
-    return problem(503, error.code, sentence)
-
-
-def _http_error(error: HTTPException) -> Response:
-    status = error.code or 500
-    sentence = SENTENCE_OF_STATUS.get(status) or error.description or error.name
-    answer = problem(status, CODE_OF_STATUS.get(status, "bad-request"), sentence)
-    if error.get_response().headers.get("Allow"):
-        answer.headers["Allow"] = error.get_response().headers["Allow"]
+        answer.headers.append(("Retry-After", str(error.facts["retry_after_s"])))
+    if answer.status == 416:
+        answer.headers.append(("Content-Range", f"bytes */{error.facts['size']}"))
     return answer
 
 
-def _unexpected(error: Exception) -> Response:
-    logger.error("a request failed", exc_info=error)
-    return problem(500, "internal", "The referee failed at this request; the operator's log says why.")
+def _http_error(error: HTTPException) -> Answer:
+    status = error.code or 500
+    sentence = SENTENCE_OF_STATUS.get(status) or error.description or error.name
+    answer = problem(status, CODE_OF_STATUS.get(status, "bad-request"), sentence)
+    allowed = error.get_response().headers.get("Allow")
+    if allowed:
+        answer.headers.append(("Allow", allowed))
+    return answer

@@ -16,17 +16,17 @@ import os
 import signal
 import socket
 import ssl
-import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import IO
 
 from flask import Flask
-from granian.constants import Interfaces, SSLProtocols
+from granian.constants import HTTPModes, Interfaces, SSLProtocols
+from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer as Server
 
@@ -37,17 +37,24 @@ from referee.live_score import live_scores
 from referee.runs import RunControl
 from referee.scoring.running import RUNNING_METRICS
 from referee.web.app import create_app
+from referee.web.connections import guard_listener, most_connections
+from referee.web.laggards import watch
+from referee.web.state import state_of
+from referee.web.transfers import AT_ONCE
 
 LOCK_NAME = ".lock"
 STOP_PATIENCE_S = 3  # for answers under way; a client that stalls in mid-request is then cut off
 LOCK_PATIENCE_S = STOP_PATIENCE_S + 3.0  # for what is left of a server that was killed
 BUSY_PATIENCE_S = 1.0  # for one that is just ending
-# A client that stalls in mid-body holds a thread for as long as its connection lasts. Threads start when needed.
-BLOCKING_THREADS = 256
+# What stalls holds a thread, within the bounds of `transfers`; the rest is for all else. Threads start when needed.
+BLOCKING_THREADS = sum(AT_ONCE.values()) + 96
+IDLE_S = 75  # an idle connection is kept for so long; a request's head has as long to arrive
+BUFFER_BYTES = (
+    2**17
+)  # of a connection, at most: a request's head must fit, and ten thousand of them into memory
 RESPAWN_S = 0.1
-# A board that loses its power in mid-body says nothing; so that its thread comes free, such a silence is probed.
-SILENCE_S, PROBE_S, PROBES = 15, 5, 3
 READY_PATIENCE_S = 30.0
+BACKLOG = 4096
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -111,6 +118,11 @@ def _server(listen: Listen) -> Server:
         interface=Interfaces.WSGI,
         workers=1,
         blocking_threads=BLOCKING_THREADS,
+        http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(header_read_timeout=IDLE_S * 1000, max_buffer_size=BUFFER_BYTES),
+        websockets=False,
+        backlog=BACKLOG,
+        backpressure=most_connections(),
         respawn_failed_workers=True,
         respawn_interval=RESPAWN_S,
         workers_kill_timeout=STOP_PATIENCE_S,
@@ -141,9 +153,14 @@ def _load_worker(folder: Path, listen: Listen, on_ready: Callable[[str], None], 
     if contest.config.live_score and contest.config.metric in RUNNING_METRICS:
         resources.enter_context(live_scores(folder))
     multiprocessing.util.Finalize(None, resources.close, exitpriority=100)
+    app = create_app(contest, control, clock)
+    state = state_of(app)
     announce = partial(_announce, listen, contest, on_ready)
     threading.Thread(target=announce, name="announce", daemon=True).start()
-    return create_app(contest, control, clock)
+    threading.Thread(target=state.images.preload, name="preload", daemon=True).start()
+    lagging = partial(watch, state.transfers, clock, listen.port)
+    threading.Thread(target=lagging, name="laggards", daemon=True).start()
+    return app
 
 
 def _end_with_parent() -> None:
@@ -180,21 +197,10 @@ def _announce(listen: Listen, contest: Contest, on_ready: Callable[[str], None])
         if clock.monotonic_s() > deadline_s:
             return
         clock.wait(nobody, clock.monotonic_s() + 0.02)
-    _probe_silent_clients(listen.port)
+    guard_listener(listen.port)
     (contest.folder / SERVER_NAME).write_text(listen.url + "\n")
     images, window_s = len(contest.test_set.images), contest.config.window_s
     on_ready(f"Serving {contest.config.name} at {listen.url} ({images} images, window {window_s} s)")
-
-
-def _probe_silent_clients(port: int) -> None:
-    """Keep-alive for every connection that is accepted from now on: on Linux it takes after the listening socket."""
-    for entry in Path("/proc/self/fd").iterdir() if sys.platform == "linux" else ():
-        with suppress(OSError), socket.socket(fileno=os.dup(int(entry.name))) as ours:
-            if ours.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) and ours.getsockname()[1] == port:
-                ours.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-                ours.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENCE_S)
-                ours.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, PROBE_S)
-                ours.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, PROBES)
 
 
 def _answers(listen: Listen) -> bool:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import socket
 import time
+import zipfile
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 PASSWORD = "geheim"
 
@@ -35,6 +38,8 @@ class Referee:
     connections: set[Any] = field(default_factory=set)
     faults: dict[str, list[Fault]] = field(default_factory=dict)
     lies_about_hash: bool = False
+    has_batches: bool = True
+    cut_bytes: int | None = None  # of each answer with bytes, so many are sent, then the connection breaks
     port: int = 0
 
     @property
@@ -71,12 +76,27 @@ class Referee:
             return 200, {"run": "r1", "phase": "closed"}
         if path == "/v1/detections":
             return self._take(headers, body)
+        if path.startswith("/v1/images?"):
+            return self._batch(path)
         number = int(path.rpartition("/")[2])
         return (
             (200, self.images[number - 1])
             if 1 <= number <= len(self.images)
             else self.problem(404, "image-unknown")
         )
+
+    def _batch(self, path: str) -> tuple[int, dict[str, Any] | bytes]:
+        if not self.has_batches:
+            return self.problem(404, "not-found")
+        query = parse_qs(urlsplit(path).query)
+        first, count = int(query["first"][0]), int(query["count"][0])
+        if not 1 <= first <= len(self.images):
+            return self.problem(404, "image-unknown")
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+            for number, jpeg in enumerate(self.images[first - 1 : first - 1 + count], start=first):
+                archive.writestr(f"{number}.jpg", jpeg)
+        return 200, packed.getvalue()
 
     def _log_in(self, wanted: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if wanted != {"team": "alpha", "password": PASSWORD}:
@@ -167,6 +187,8 @@ class Handler(BaseHTTPRequestHandler):
         if status == 429:
             self.send_header("Retry-After", "30")
         self.end_headers()
+        if self.referee.cut_bytes is not None and isinstance(content, bytes):
+            data, self.close_connection = data[: self.referee.cut_bytes], True
         self.wfile.write(data)
 
     do_GET = do_POST = do_DELETE = _serve  # noqa: N815 - named by http.server

@@ -163,8 +163,9 @@ def test_an_interrupted_run_stays_open_and_is_taken_up_again(
     referee: Referee, client: Client, environment: dict[str, str], mine: Path
 ) -> None:
     mine.write_text(SLOW)
-    process = in_background(environment, mine.parent, "run", referee.url, *OWN, "--batch", 1)
-    until(lambda: len(referee.posts) == 2)
+    one_by_one = ("--batch", 1, "--fetch", 1)
+    process = in_background(environment, mine.parent, "run", referee.url, *OWN, *one_by_one)
+    until(lambda: referee.requests["GET /v1/images/3"] == 1)  # the second receipt has been read by then
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=10)
     assert process.returncode == 130

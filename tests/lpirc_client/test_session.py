@@ -92,7 +92,7 @@ def test_a_login_whose_answer_got_lost_is_sent_again(referee: Referee) -> None:
 def test_a_restarted_referee_is_found_again(serve: Callable[..., Referee]) -> None:
     port = free_port()
     with Session(f"http://127.0.0.1:{port}") as session:
-        session._deadline = time.monotonic() + 20
+        session._window.deadline = time.monotonic() + 20
         later = threading.Timer(0.5, lambda: serve(port, phase="open", opened_at=time.monotonic()))
         later.start()
         session._http.headers["Authorization"] = "Bearer token-1"
@@ -102,7 +102,7 @@ def test_a_restarted_referee_is_found_again(serve: Callable[..., Referee]) -> No
 
 def test_trying_again_ends_with_the_window(referee: Referee, session: Session) -> None:
     referee.faults[IMAGE_1] = ["drop-before"] * 1000
-    session._deadline = time.monotonic() + 0.6
+    session._window.deadline = time.monotonic() + 0.6
     started = time.monotonic()
     assert failure_of(lambda: session.image(1)).code == "connection-lost"
     assert time.monotonic() - started < 2

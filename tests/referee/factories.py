@@ -75,6 +75,8 @@ def config_text(test_set: TestSet, *stations: dict[str, object], **keys: object)
 def _toml(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
     return f"'{value}'" if isinstance(value, str) else str(value)
 
 

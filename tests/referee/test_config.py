@@ -52,11 +52,14 @@ voltage_range_v = 150
 current_range_a = 0.5
 update_interval_s = 0.1
 mode = "dc"
+clients = ["192.168.1.0/24", "10.0.0.7"]
 [[stations]]
 name = "right"
 meter = "TCPIP::10.0.0.8::INSTR"
 """
-    left = Station("left", "TCPIP::10.0.0.7::INSTR", 150.0, 0.5, 0.1, "dc")
+    left = Station(
+        "left", "TCPIP::10.0.0.7::INSTR", 150.0, 0.5, 0.1, "dc", clients=("192.168.1.0/24", "10.0.0.7")
+    )
     right = Station("right", "TCPIP::10.0.0.8::INSTR")
     expected = ContestConfig(
         "Hall", (left, right), 300, "voc2012", "../sets/day 2", shuffle=False, auto_arm=True
@@ -92,7 +95,7 @@ def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("windows_s = 5\n" + GOOD, "unknown key 'windows_s'; the keys are auto_arm, idle_baseline_s, live_score"),
-        (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are crest_factor, current_range_a"),
+        (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are clients, crest_factor, current_range_a"),
         (STATION, "the key 'name' is missing"),
         ('name = "Hall"\n', "there is no station"),
         ('name = "Hall"\nstations = []\n', "there is no station"),
@@ -126,6 +129,11 @@ def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
         ("idle_baseline_s = 0\n" + GOOD, "idle_baseline_s = 0 must be a number above 0"),
         ("idle_baseline_s = 31\n" + GOOD, "idle_baseline_s = 31 must be at most 30 seconds"),
         ("idle_baseline_s = 5\nauto_arm = true\n" + GOOD, "idle_baseline_s needs auto_arm = false"),
+        (GOOD + 'clients = "10.0.0.7"\n', "station 1: clients = '10.0.0.7' must be a list of networks"),
+        (GOOD + "clients = [7]\n", "clients = [7] must be a list of networks"),
+        (GOOD + 'clients = ["hall"]\n', "clients has 'hall', which is neither a network nor an address"),
+        (GOOD + 'clients = ["10.0.0.7/24"]\n', "'10.0.0.7/24', which is neither a network nor an address (its network"
+            " is 10.0.0.0/24)"),
         (GOOD + f"voltage_range_v = 1{'0' * 400}\n", "must be a number above 0"),
         (f"window_s = 1{'0' * 5000}\n" + GOOD, "cannot be read"),
         ("name = Hall\n", "cannot be read"),

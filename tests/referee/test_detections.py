@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee import detections
-from referee.detections import MAX_PROBLEMS, parse_detections, parse_json, parse_text
+from referee.detections import MAX_PROBLEMS, parse_detections, parse_json, parse_text, rows
 from referee.errors import RefereeError
+from tests.referee.detection_bodies import bodies
 
 IDS = np.array([1, 2, 20, 90], np.int64)
 ROW = [3, 20, 0.5, 1.5, 2, 30, 40.25]
@@ -73,7 +73,7 @@ def test_negative_and_fractional_corners_and_any_confidence_are_taken() -> None:
     assert parse([[1, 1, -7e10, -5, -0.25, -5, 0]]) == [[1, 1, -7e10, -5, -0.25, -5, 0]]
 
 
-@pytest.mark.parametrize("content_type", ["", "application/octet-stream", "text/html", "json"])
+@pytest.mark.parametrize("content_type", ["", "multipart/form-data", "text/html", "json"])
 def test_other_types_are_not_understood(content_type: str) -> None:
     assert refusal(b"[]", content_type).code == "unsupported-media-type"
 
@@ -207,10 +207,11 @@ def test_lines_are_counted_with_the_blank_ones() -> None:
 
 
 def test_a_body_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detections, "MAX_ROWS", 2)
-    assert len(parse([ROW] * 2)) == 2
-    assert refusal([ROW] * 3).code == "too-large"
-    assert refusal(b"1 1 0.5 1 1 2 2\n" * 3, TEXT).code == "too-large"
+    monkeypatch.setattr(rows, "MAX_ROWS", 2)
+    for kind, body in bodies([ROW] * 2).items():
+        assert len(parse(body, kind)) == 2
+    for kind, body in bodies([ROW] * 3).items():
+        assert refusal(body, kind).code == "too-large"
 
 
 @given(st.binary(max_size=80), st.sampled_from([JSON, TEXT]))

@@ -3,6 +3,8 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
+import tracemalloc
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 
 from power.sampler import LinkEvent
 from referee.errors import RefereeError
-from referee.evidence_log import EvidenceLog, note_event
+from referee.evidence_log import MANY_SERVED, EvidenceLog, note_event
 from referee.store import Store, database
 from tests.referee.factories import START, reading, stored_run
 
@@ -107,6 +109,36 @@ def test_serving_an_image_never_waits_for_the_database(store: Store, tmp_path: P
     sampling.join()
     log.flush()
     assert (times(store, run), store.served_images(run)) == ([1.0], [1])
+
+
+def test_many_served_images_are_stored_though_no_reading_comes(
+    store: Store, until: Callable[[Callable[[], object]], None]
+) -> None:
+    run, log = stored_run(store).id, EvidenceLog(store)
+    log.begin(run, 0.0)
+    for number in range(3 * MANY_SERVED):
+        log.served(number, 1.0, 10)
+    until(lambda: len(store.served_images(run)) >= MANY_SERVED)
+    until(lambda: not log._is_storing)
+    log.flush()
+    assert store.served_images(run) == list(range(3 * MANY_SERVED))
+
+
+def test_served_images_that_cannot_be_stored_take_little_memory(store: Store, tmp_path: Path) -> None:
+    run, log = stored_run(store).id, EvidenceLog(store)
+    log.begin(run, 0.0)
+    blocker = sqlite3.connect(tmp_path / "contest.db", isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    tracemalloc.start()
+    for number in range(100_000):
+        log.served(number % 20_000, number / 1000, 75_000)
+    size_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    blocker.rollback()
+    blocker.close()
+    log.flush()
+    assert size_bytes < 30 * 100_000 + 2**20
+    assert store._rows("SELECT count(*) AS n, sum(bytes) AS b FROM served")[0]["n"] == 100_000
 
 
 def test_what_threads_hand_in_together_is_stored_once(store: Store) -> None:

@@ -92,6 +92,36 @@ def test_concurrent_posts_of_one_key_count_once(
     assert store.count_detections(live.run.id) == 4
 
 
+def test_of_two_bodies_under_one_key_at_once_one_counts(
+    live: LiveRun, store: Store, threads: ThreadPoolExecutor
+) -> None:
+    for attempt in range(20):
+        together = threading.Barrier(8)
+
+        def post(number: int, key: str = f"k{attempt}", together: threading.Barrier = together) -> Post | str:
+            together.wait()
+            try:
+                return live.take_post(body(1 + number % 2), key, parse_rows)
+            except RefereeError as error:
+                return error.code
+
+        outcomes = list(threads.map(post, range(8)))
+        receipts = {one for one in outcomes if isinstance(one, Post)}
+        assert len(receipts) == 1
+        assert outcomes.count("key-reused") == 4
+    assert store.count_detections(live.run.id) == live.received_total
+
+
+def test_totals_are_those_of_the_order_in_which_bodies_were_stored(
+    live: LiveRun, store: Store, threads: ThreadPoolExecutor
+) -> None:
+    sent = [threads.submit(live.take_post, body(1 + i % 5, seed=i), f"k{i}", parse_rows) for i in range(300)]
+    for number, one in enumerate(sent):
+        receipt = one.result()
+        assert store.find_post(live.run.id, f"k{number}") == receipt
+    assert max(one.result().received_total for one in sent) == live.received_total == 900
+
+
 def test_a_body_that_cannot_be_parsed_leaves_nothing_behind(live: LiveRun, store: Store) -> None:
     with pytest.raises(ValueError, match="buffer size"):
         live.take_post(b"odd", "k", parse_rows)

@@ -254,7 +254,7 @@ def test_reading_never_waits_for_a_writer_nor_keeps_one_waiting(
         assert store.detections_after(run.id, 0)[0].shape == (0, 7)
         assert store.newest_energy_wh(run.id) is None
         other.execute("ROLLBACK")
-        assert store._rows("PRAGMA synchronous")[0][0] == 1
+        assert store._connection.execute("PRAGMA synchronous").fetchone()[0] == 1
 
 
 def test_a_run_on_another_test_set_is_left_out_and_the_others_go_on(

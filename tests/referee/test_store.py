@@ -30,8 +30,8 @@ SHARED_STORE = settings(suppress_health_check=[HealthCheck.function_scoped_fixtu
 FIGURES = st.floats() | st.just(-0.0)
 
 
-def append(store: Store, run: int, values: np.ndarray, key: str | None = None, sha256: str = "s") -> None:
-    store.append_post(run, values, sha256=sha256, idempotency_key=key, elapsed_s=1.0, now=START)
+def append(store: Store, run: int, values: np.ndarray, key: str | None = None, sha256: str = "s") -> Post:
+    return store.append_post(run, values, sha256=sha256, idempotency_key=key, elapsed_s=1.0, now=START)
 
 
 def code_of(action: object, *arguments: object, **named: object) -> str:
@@ -119,14 +119,24 @@ def test_a_receipt_tells_the_total_as_it_was_then(store: Store) -> None:
     assert store.find_post(run, "other") is None
 
 
-def test_a_key_is_used_once_a_run_whatever_happens_above(store: Store) -> None:
+def test_a_key_is_used_once_a_run_and_its_first_receipt_is_told_again(store: Store) -> None:
     run = stored_run(store).id
-    append(store, run, rows(1), key="k")
-    with pytest.raises(sqlite3.IntegrityError):
-        append(store, run, rows(1), key="k")
-    assert store.count_detections(run) == 1
+    append(store, run, rows(1), key="k", sha256="first")
+    append(store, run, rows(2))
+    for _ in range(2):
+        assert append(store, run, rows(4), key="k", sha256="other") == Post(1, "first", 1)
+    assert (store.count_detections(run), store.received_total(run)) == (3, 3)
     for _ in range(2):
         append(store, run, rows(1))
+    assert store.received_total(run) == 5
+
+
+def test_another_process_counts_on_from_what_is_on_disk(tmp_path: Path, store: Store) -> None:
+    run = stored_run(store).id
+    append(store, run, rows(3))
+    again = Store(tmp_path / "contest.db")
+    assert append(again, run, rows(2)).received_total == again.received_total(run) == 5
+    again.close()
 
 
 def test_a_post_needs_its_run(store: Store) -> None:
@@ -342,6 +352,22 @@ def test_served_images_are_told_apart(store: Store) -> None:
     store.append_served(one, [(3, 0.5, 1000), (1, 0.6, 1000), (3, 0.7, 1000)])
     store.append_served(other, [(2, 0.5, 1000)])
     assert store.served_images(one) == [1, 3]
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 63, 600, 1500])
+def test_every_served_image_is_logged_in_order(store: Store, count: int) -> None:
+    run = stored_run(store).id
+    served = [(number, number / 7, 1000 + number) for number in range(1, count + 1)]
+    store.append_served(run, served)
+    found = store._rows("SELECT image, elapsed_s, bytes FROM served WHERE run = ? ORDER BY rowid", run)
+    assert [tuple(row) for row in found] == served
+
+
+def test_reading_waits_for_no_writer(store: Store) -> None:
+    run = stored_run(store).id
+    with ThreadPoolExecutor(1) as pool, store._transaction() as connection:
+        connection.execute("UPDATE runs SET team = team")
+        assert pool.submit(store.run, run).result(20).id == run
 
 
 # Judgement and events

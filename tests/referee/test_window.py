@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.window import Phase, Window, elapsed_s, phase_at, remaining_s
+from referee.records import Run
+from referee.window import Phase, Window, elapsed_s, phase_at, remaining_s, window_of
+from tests.referee.factories import run_record
 
 MOMENTS = st.floats(-1e7, 1e7, allow_nan=False)
 LENGTHS = st.floats(1, 24 * 3600)
@@ -91,3 +94,36 @@ def test_time_is_left_exactly_while_the_window_is_open(window: Window) -> None:
 def test_a_run_that_reached_its_deadline_lasted_exactly_its_window(start_s: float, length_s: float) -> None:
     window = Window(start_s, length_s)
     assert elapsed_s(window, window.deadline_s) == elapsed_s(window, window.deadline_s + 5) == length_s
+
+
+BOOT, OTHER_BOOT = "boot-1", "boot-2"
+OPENED = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)
+
+
+def opened_run(**different: object) -> Run:
+    return run_record(**({"opened_utc": OPENED.isoformat(), "start_s": 100.0, "boot_id": BOOT} | different))
+
+
+@given(st.floats(0, 1e6), st.floats(-1e6, 1e6))
+def test_within_a_boot_only_the_monotonic_clock_counts(now_s: float, set_by_s: float) -> None:
+    now_utc = OPENED + timedelta(seconds=set_by_s)
+    assert window_of(opened_run(), now_s, now_utc, BOOT) == Window(100.0, 600.0)
+
+
+@given(st.floats(0, 1e6), st.floats(-1e6, 1e6))
+def test_after_a_reboot_the_wall_clock_tells_how_long_it_has_been(now_s: float, passed_s: float) -> None:
+    now_utc = OPENED + timedelta(seconds=passed_s)
+    for boot in (OTHER_BOOT, None):
+        first, second = (
+            window_of(opened_run(team=team), now_s, now_utc, boot) for team in ("otters", "badgers")
+        )
+        assert first == second
+        assert now_s - first.start_s == pytest.approx(max(passed_s, 0.0), abs=1e-5)
+        assert first.length_s == 600.0
+
+
+def test_an_end_on_record_stays_the_end() -> None:
+    ended = opened_run(closed_by="logout", elapsed_s=42.0)
+    window = window_of(ended, 5.0, OPENED + timedelta(seconds=90), OTHER_BOOT)
+    assert (window.start_s, window.end_s) == (-85.0, -43.0)
+    assert phase_at(window, 5.0) is Phase.CLOSED

@@ -72,7 +72,7 @@ def test_ctrl_c_ends_the_run_with_its_result(simulate: Any, started: Any, until:
         (("sim:", "--duration", "1", "--element", "sum"), 2, "one element"),
         (("sim:", "--duration", "1", "--headroom", "0.5"), 2, "headroom"),
         (("sim:", "--", "no-such-program"), 1, "no-such-program"),
-        (("sim:", "--duration", "0.01"), 1, "last longer"),
+        (("sim:", "--duration", "0.01", "--update", "5"), 1, "last longer"),
     ],
 )
 def test_bad_input_is_said(meter: Any, arguments: tuple[str, ...], code: int, told: str) -> None:

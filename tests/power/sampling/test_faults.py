@@ -90,8 +90,13 @@ def test_no_update_of_the_meter_is_missed_or_read_twice(going: Any, broken: Brok
     going()
     before, read_before = broken.state()["updates"], len(recorder.readings)
     recorder.more(30)
-    made, read = broken.state()["updates"] - before, len(recorder.readings) - read_before
-    assert abs(made - read) <= 1
+
+    def unread() -> int:
+        read = len(recorder.readings) - read_before
+        return int(broken.state()["updates"]) - before - read
+
+    # An update may be on its way; one that was missed, or read twice, stays.
+    assert min(abs(unread()) for _ in range(20)) <= 1
 
 
 def test_a_dropped_link_costs_no_energy(going: Any, broken: Broken, recorder: Any, until: Any) -> None:

@@ -52,6 +52,9 @@ def stated(result: subprocess.CompletedProcess[str]) -> str:
         "team add",
         "run",
         "run arm",
+        "run start",
+        "run versus 1",
+        "run versus 1 x",
         "run show x",
         "run show 0",
         "run show 99999999999999999999",
@@ -167,7 +170,16 @@ def test_a_password_is_asked_for_twice_on_a_terminal(day: Day) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["run show 7", "run arm ant", "run close 1", "run void 1 --reason x", "judge 7", "team disable nobody"],
+    [
+        "run show 7",
+        "run versus 7 8",
+        "run start nowhere",
+        "run arm ant",
+        "run close 1",
+        "run void 1 --reason x",
+        "judge 7",
+        "team disable nobody",
+    ],
 )
 def test_what_is_not_there_is_told_in_one_line(day: Day, line: str) -> None:
     stated(day.refers(*line.split()))

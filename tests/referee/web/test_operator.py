@@ -62,7 +62,9 @@ def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
     assert armed.stdout.startswith("Run 1 is armed for ant at station-1, meter ")
     refused = made.refers("run", "arm", "bee")
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr == "referee: Station station-1 has run 1 (armed) of ant; end it first.\n"
+    assert refused.stderr == (
+        'referee: Station station-1 has run 1 (armed) of ant; end it first: referee run void 1 --reason "…"\n'
+    )
     assert one_line(made.refers("run", "close", "1")).startswith("referee: Run 1 is armed, not open")
 
     token = made.login()["token"]

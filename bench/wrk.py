@@ -1,0 +1,105 @@
+"""The load generator wrk: one run of it, as figures."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SCRIPT = """
+local file = io.open(os.getenv("WRK_PLAN"))
+local requests, n, wait = {}, 0, tonumber(os.getenv("WRK_DELAY_MS"))
+local separator = "\\1"
+for part in string.gmatch(file:read("*a"), "[^" .. separator .. "]+") do requests[#requests + 1] = part end
+file:close()
+request = function() n = n % #requests + 1; return requests[n] end
+if wait > 0 then delay = function() return wait end end
+done = function(summary, latency, all)
+  io.write(string.format(
+    '\\nJSON{"requests":%d,"bytes":%d,"duration_s":%.6f,"p50_ms":%.4f,"p99_ms":%.4f,"max_ms":%.4f,' ..
+    '"refused":%d,"broken":%d}\\n',
+    summary.requests, summary.bytes, summary.duration / 1e6, latency:percentile(50) / 1e3,
+    latency:percentile(99) / 1e3, latency.max / 1e3, summary.errors.status,
+    summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.timeout))
+end
+"""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What one run of wrk measured. Times in milliseconds, from the request's first byte to the answer's last."""
+
+    requests: int
+    bytes: int
+    duration_s: float
+    p50_ms: float
+    p99_ms: float
+    max_ms: float
+
+    @property
+    def rate_per_s(self) -> float:
+        """Answers per second."""
+        return self.requests / self.duration_s
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Bytes received per second."""
+        return self.bytes / self.duration_s
+
+
+def is_installed() -> bool:
+    """Whether wrk can be started."""
+    return shutil.which("wrk") is not None
+
+
+def get(path: str, token: str = "") -> bytes:
+    """A GET request as it travels."""
+    authorization = f"Authorization: Bearer {token}\r\n" if token else ""
+    return f"GET {path} HTTP/1.1\r\nHost: referee\r\n{authorization}\r\n".encode()
+
+
+def post(path: str, body: bytes, content_type: str, token: str) -> bytes:
+    """A POST request as it travels."""
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: referee\r\nAuthorization: Bearer {token}\r\n"
+        f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def start(
+    url: str, requests: Sequence[bytes], connections: int, seconds: float, delay_ms: float = 0.0
+) -> subprocess.Popen[str]:
+    """Start wrk with these requests, one after the other on every connection, `delay_ms` between two of them."""
+    folder = Path(tempfile.mkdtemp(prefix="wrk-"))
+    (folder / "plan").write_bytes(b"\1".join(requests))
+    (folder / "script.lua").write_text(SCRIPT)
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--timeout", "30s"]
+    environment = os.environ | {"WRK_PLAN": str(folder / "plan"), "WRK_DELAY_MS": f"{delay_ms:g}"}
+    return subprocess.Popen(  # noqa: S603  the tool is asked for by name
+        [*command, "-s", str(folder / "script.lua"), url],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def result(process: subprocess.Popen[str]) -> Load:
+    """Wait for wrk to end; RuntimeError if an answer was refused or a connection broke: such a figure says nothing."""
+    output, _ = process.communicate()
+    figures: dict[str, Any] = json.loads(output.rpartition("JSON")[2])
+    refused, broken = figures.pop("refused"), figures.pop("broken")
+    if refused or broken or process.returncode:
+        raise RuntimeError(f"wrk: {refused} answers were refused, {broken} connections broke: {output}")
+    return Load(**figures)
+
+
+def run(url: str, requests: Sequence[bytes], connections: int, seconds: float) -> Load:
+    """Run wrk to its end."""
+    return result(start(url, requests, connections, seconds))

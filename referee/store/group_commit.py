@@ -1,0 +1,141 @@
+"""Group commit: writes of many threads, made durable together.
+
+Waiting for the disk takes longer than writing. The thread that comes first commits for itself and for all that have
+come meanwhile, and wakes them; of those that came during its commit, the first leads the next group. A thread that
+comes alone waits for nobody and hands nothing over.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+from referee.errors import RefereeError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+GROUP_BYTES = 4 * 2**20
+"""About the most that is written before a commit: a small body waits for one large one at most, not for several."""
+
+# These spoil one statement, which leaves nothing behind. Everything else, like a full disk, spoils the transaction.
+_OWN_FAILURES = (
+    *(sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError),
+    *(TypeError, ValueError, OverflowError),
+)
+
+
+class _Write:
+    """What one thread wants written, and how that went."""
+
+    def __init__(
+        self,
+        statement: Callable[[sqlite3.Connection], Any],
+        told: Callable[[Any], Any],
+        size_bytes: int,
+    ) -> None:
+        self.size_bytes = size_bytes
+        self.is_over = False
+        self.error: BaseException | None = None
+        self.result: Any = None
+        self._statement = statement
+        self._told = told
+        self._turn = threading.Lock()
+        self._turn.acquire()
+
+    def execute(self, connection: sqlite3.Connection) -> None:
+        try:
+            self.result = self._statement(connection)
+        except _OWN_FAILURES as error:
+            self.error = error
+
+    def committed(self) -> None:
+        if self.error is None:
+            self.result = self._told(self.result)
+
+    def wake(self) -> None:
+        self._turn.release()
+
+    def wait(self) -> None:
+        self._turn.acquire()
+
+    def outcome(self) -> Any:
+        if isinstance(self.error, RefereeError):  # one of its own for each thread of the group
+            raise RefereeError(self.error.code, self.error.sentence, **self.error.facts) from self.error
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+class GroupCommit:
+    """Takes writes, one statement each, into transactions that several threads share."""
+
+    def __init__(self, transaction: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
+        self._transaction = transaction
+        self._lock = threading.Lock()
+        self._waiting: deque[_Write] = deque()
+        self._is_led = False
+
+    def write(
+        self,
+        statement: Callable[[sqlite3.Connection], T],
+        told: Callable[[T], R],
+        size_bytes: int = 0,
+    ) -> R:
+        """Commit what `statement` writes and give what `told` makes of its result.
+
+        Writes are committed in the order in which they come. `told` is called once it is on disk, in the same order,
+        by one thread at a time. A statement that breaks a rule of the tables raises its sqlite3 error and leaves the
+        others alone, so it must be one SQL statement, or several that break none; a commit that fails raises what the
+        transaction raises for every write of its group.
+        """
+        mine = _Write(statement, told, size_bytes)
+        with self._lock:
+            self._waiting.append(mine)
+            leads, self._is_led = not self._is_led, True
+        if not leads:
+            mine.wait()
+        if not mine.is_over:
+            self._lead()
+        result: R = mine.outcome()
+        return result
+
+    def _lead(self) -> None:
+        group = self._take()
+        try:
+            self._commit(group)
+        finally:
+            for write in group:
+                write.is_over = True
+            with self._lock:
+                following = self._waiting[0] if self._waiting else None
+                self._is_led = following is not None
+            if following is not None:
+                following.wake()
+            for write in group:
+                write.wake()
+
+    def _take(self) -> list[_Write]:
+        group: list[_Write] = []
+        size_bytes = 0
+        with self._lock:
+            while self._waiting and size_bytes < GROUP_BYTES:
+                group.append(self._waiting.popleft())
+                size_bytes += group[-1].size_bytes
+        return group
+
+    def _commit(self, group: list[_Write]) -> None:
+        try:
+            with self._transaction() as connection:
+                for write in group:
+                    write.execute(connection)
+        except BaseException as error:  # noqa: BLE001 - each thread of the group is told by its own
+            for write in group:
+                write.error = error
+        else:
+            for write in group:
+                write.committed()

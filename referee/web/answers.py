@@ -1,0 +1,70 @@
+"""An answer as a plain value: made once by each handler, handed out by the fast path or by Flask."""
+
+from __future__ import annotations
+
+import http
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from flask import Response
+
+Environ = dict[str, Any]
+"""What WSGI (PEP 3333) tells of a request."""
+StartResponse = Callable[[str, list[tuple[str, str]]], object]
+
+NOT_TO_BE_KEPT = ("Cache-Control", "no-store")
+_STATUS_LINES = {status.value: f"{status.value} {status.phrase}" for status in http.HTTPStatus}
+
+
+class Stream:
+    """A body that is made while it is being sent; `end` is called once, however the sending ends."""
+
+    def __init__(self, chunks: Iterator[bytes], end: Callable[[], None]) -> None:
+        self._chunks = chunks
+        self._end: Callable[[], None] | None = end
+
+    def __iter__(self) -> Stream:
+        """Itself: it can be sent once."""
+        return self
+
+    def __next__(self) -> bytes:
+        """The next part of the body."""
+        return next(self._chunks)
+
+    def close(self) -> None:
+        """Let go of what the sending held; WSGI calls this at its end."""
+        end, self._end = self._end, None
+        if end is not None:
+            end()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A status, the headers (without those that every answer gets) and the body, whole or as a stream."""
+
+    status: int
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    body: bytes | Stream = b""
+
+    @property
+    def status_line(self) -> str:
+        """The status and its phrase."""
+        return _STATUS_LINES.get(self.status) or f"{self.status} "
+
+
+def document(status: int, content: object, media_type: str = "application/json") -> Answer:
+    """An answer that is a JSON document."""
+    body = json.dumps(content).encode() + b"\n"
+    headers = [("Content-Type", media_type), ("Content-Length", str(len(body))), NOT_TO_BE_KEPT]
+    return Answer(status, headers, body)
+
+
+def through_flask(answer: Answer) -> Response:
+    """The same answer as a response of Flask's."""
+    body = answer.body if isinstance(answer.body, Stream) else [answer.body]
+    response = Response(body, answer.status, answer.headers, direct_passthrough=True)
+    # The answer to HEAD has the length that GET's would have.
+    response.automatically_set_content_length = False
+    return response

@@ -1,0 +1,79 @@
+"""POST of detections: the answer means that they are on disk. Flask's route and the gateway call the same function."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import AbstractContextManager, nullcontext
+
+import numpy as np
+from numpy.typing import NDArray
+
+from referee.detections import parse_detections
+from referee.errors import RefereeError
+from referee.records import Post
+from referee.web.answers import Answer, Environ, document
+from referee.web.bodies import body_of
+from referee.web.sessions import live_run_of, require_own, require_own_place, session_of
+from referee.web.state import WebState
+
+DETECTIONS_PATH = "/v1/detections"
+LONGEST_KEY = 200
+LARGE_BODY_BYTES = 2**20
+USUAL_TYPE = "application/json"
+_large_bodies = threading.Semaphore(1)
+
+
+def post(state: WebState, environ: Environ) -> Answer:
+    """POST of /v1/detections: take one body.
+
+    Raises RefereeError: what `session_of`, `live_run_of`, `body_of` and `LiveRun.take_post` raise, and `bad-request`
+    for an Idempotency-Key that is none.
+    """
+    session, key = session_of(state, environ), _idempotency_key(environ)
+    body = body_of(state, environ)
+    content_type = environ.get("CONTENT_TYPE") or USUAL_TYPE
+    try:
+        live = live_run_of(state, environ)
+        return _receipt(live.take_post(body, key, lambda text: rows_of(state, text, content_type)))
+    except RefereeError as error:
+        if error.code != "window-closed":
+            raise
+        # Too late for a new body, but not to be told again that this one was in time.
+        run = state.contest.store.run(session.run)
+        require_own(session, run)
+        require_own_place(state, environ, run)
+        earlier = state.control.receipt(session.run, body, key)
+        if earlier is None:
+            raise
+        return _receipt(earlier)
+
+
+def rows_of(state: WebState, body: bytes, content_type: str) -> NDArray[np.float64]:
+    """The checked rows (n, 7) of a body that has been admitted; raises what `parse_detections` raises."""
+    with turn_of(body):
+        return parse_detections(body, content_type, len(state.contest.test_set.images), state.category_ids)
+
+
+def turn_of(body: bytes) -> AbstractContextManager[object]:
+    """Large bodies take turns, so that several of them take no more of the processor and of memory than one.
+
+    They have been admitted by then: waiting here makes nobody late.
+    """
+    return _large_bodies if len(body) > LARGE_BODY_BYTES else nullcontext()
+
+
+def _receipt(receipt: Post) -> Answer:
+    content = {
+        "accepted": receipt.row_count,
+        "received_total": receipt.received_total,
+        "sha256": receipt.sha256,
+    }
+    return document(202, content)
+
+
+def _idempotency_key(environ: Environ) -> str | None:
+    key: str | None = environ.get("HTTP_IDEMPOTENCY_KEY")
+    # The server in front of us hands on an empty text for a header that is not ASCII.
+    if key is not None and not 1 <= len(key) <= LONGEST_KEY:
+        raise RefereeError("bad-request", f"An Idempotency-Key has 1 to {LONGEST_KEY} ASCII characters.")
+    return key

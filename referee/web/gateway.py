@@ -1,0 +1,71 @@
+"""The way in: images and detections go to their handlers directly, everything else through Flask.
+
+Flask's routing, contexts and objects take several times longer than serving an image from memory (docs/decisions/0004).
+Each handler exists once: Flask has the same ones on its routes, for what is left of them, such as the methods that an
+address does not take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from referee.web import image_answers
+from referee.web.answers import Answer, Environ, StartResponse, Stream
+from referee.web.bodies import ANSWERING
+from referee.web.problems import answer_to
+from referee.web.sessions import REMAINING, remaining_ms
+from referee.web.state import WebState
+from referee.web.transfers import Kind
+
+Handler = Callable[[WebState, Environ], Answer]
+App = Callable[[Environ, Any], Iterable[bytes]]
+
+IMAGE_PREFIX = image_answers.IMAGES_PATH + "/"
+
+
+def _image_handler(path: str) -> Handler | None:
+    if path == image_answers.IMAGES_PATH:
+        return image_answers.batch
+    prefix, number = path[: len(IMAGE_PREFIX)], path[len(IMAGE_PREFIX) :]
+    return image_answers.image if prefix == IMAGE_PREFIX and number and "/" not in number else None
+
+
+class Gateway:
+    """A WSGI app in front of another one; `posts` are handlers of POST by path."""
+
+    def __init__(self, app: App, state: WebState, posts: Mapping[str, Handler] | None = None) -> None:
+        self._app = app
+        self._state = state
+        self._posts = posts or {}
+
+    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer one request."""
+        method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        if method in ("GET", "HEAD") and path.startswith(image_answers.IMAGES_PATH):
+            handler = _image_handler(path)
+            if handler is not None:
+                return self._hand_out(handler, environ, start_response)
+        transfers, now_s = self._state.transfers, self._state.clock.monotonic_s()
+        environ[ANSWERING] = transfers.begin(Kind.ANSWER, environ.get("REMOTE_ADDR", ""), now_s)
+        try:
+            handler = self._posts.get(path) if method == "POST" else None
+            if handler is not None:
+                return self._hand_out(handler, environ, start_response)
+            return self._app(environ, start_response)
+        finally:
+            transfers.end(environ.pop(ANSWERING))
+
+    def _hand_out(
+        self, handler: Handler, environ: Environ, start_response: StartResponse
+    ) -> list[bytes] | Stream:
+        try:
+            answer = handler(self._state, environ)
+        except Exception as error:  # noqa: BLE001 - the boundary: it becomes one problem document
+            answer = answer_to(error)
+        left_ms = remaining_ms(self._state, environ)
+        headers = answer.headers if left_ms is None else [*answer.headers, (REMAINING, left_ms)]
+        start_response(answer.status_line, headers)
+        if isinstance(answer.body, Stream):
+            return answer.body
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [answer.body]

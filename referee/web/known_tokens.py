@@ -1,0 +1,36 @@
+"""Bearer tokens, verified once: checking a signature takes longer than serving an image."""
+
+from __future__ import annotations
+
+from referee import tokens
+from referee.errors import RefereeError
+from referee.tokens import Session
+
+REMEMBERED = 4096  # good tokens only, so that nobody can fill it but with what we issued
+
+
+class KnownTokens:
+    """Reads the header `Authorization` and remembers what it was good for."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        self._known: dict[str, Session] = {}
+
+    def session(self, authorization: str | None, now_s: float) -> Session:
+        """The session that the header's token stands for at `now_s` (UTC epoch seconds).
+
+        Raises RefereeError `token-missing`, `bad-token`, `token-expired`.
+        """
+        known = self._known.get(authorization or "")
+        if known is not None and now_s < known.expires_s:
+            return known
+        scheme, _, token = (authorization or "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise RefereeError(
+                "token-missing", "The request bears no token; send Authorization: Bearer <token>."
+            )
+        session = tokens.read(self._secret, token.strip(), now_s)
+        if len(self._known) >= REMEMBERED:
+            self._known.clear()
+        self._known[authorization or ""] = session
+        return session

@@ -163,17 +163,19 @@ class Sampler:
             if self._sampling is not None:
                 self._sampling.drain()
 
-    def close(self) -> None:
+    def close(self, *, give_back: bool = True) -> None:
         """End sampling and close the link, and the simulator of `sim:`.
 
         A meter that this sampler armed gets its former settings back if it was not started, or if its energy of
-        record has been read; else it is left as it is, and its integrator too.
+        record has been read; else it is left as it is, and its integrator too. Without `give_back` it is left in any
+        case: giving back resets the integrator, and the energy of record may not have been stored yet.
         """
         self._closing.set()
         if self._sampling is not None:
             self._sampling.close()
         with self._link_lock:
-            self._give_back()
+            if give_back:
+                self._give_back()
             self._loan.close()
 
     def _require_open(self) -> None:

@@ -339,7 +339,7 @@ class RunControl:
             with live.closing:  # a run that is being closed is closed first
                 live.done.set()
                 live.ending.set()
-            live.meter.close()
+            live.meter.leave()
             try:
                 live.meter.log.flush()
             except RefereeError as error:

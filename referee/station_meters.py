@@ -41,6 +41,10 @@ class RunMeter:
         """The mean power of the board that is doing nothing yet, over so long; None if nothing is to be measured."""
         return None if duration_s is None else self.sampler.measure_idle(duration_s).power_w
 
+    def leave(self) -> None:
+        """Let go of the meter of a run that is not closed, as it is: its energy may be read, but it is not stored."""
+        self.sampler.close(give_back=False)
+
     def close(self) -> None:
         """Let go of the meter: with its former settings if its energy has been read or it was never started."""
         self.sampler.close()

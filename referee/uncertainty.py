@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import math
-import statistics
-
-from power.accuracy import power_range_w, relative_uncertainty
-from power.meter import Identity
 from referee.checks import is_scorable
 from referee.contest import Contest
-from referee.judging import START_S, scored_columns
-from referee.records import Run, ScoreInterval
+from referee.judging import scored_columns
+from referee.records import Score, ScoreInterval
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap
 from referee.scoring.interval import score_interval
 
@@ -30,7 +25,7 @@ def judge_interval(contest: Contest, number: int) -> ScoreInterval | None:
     if judged.interval is not None:
         return judged.interval
     of_map = bootstrap(*scored_columns(contest, run), contest.config.metric, RESAMPLES, SEED, LEVEL)
-    uncertainty = run_uncertainty(contest, run)
+    uncertainty = energy_uncertainty(judged)
     of_score = None
     if uncertainty is not None and is_scorable(judged.energy_wh):
         of_score = score_interval(of_map, judged.energy_wh, uncertainty, SEED)
@@ -48,23 +43,10 @@ def judge_interval(contest: Contest, number: int) -> ScoreInterval | None:
     return interval
 
 
-def run_uncertainty(contest: Contest, run: Run) -> float | None:
-    """The meter's limit of error for the run's energy, relative to it; None where its readings do not tell.
+def energy_uncertainty(judged: Score) -> float | None:
+    """The meter's limit of error for a judged run's energy, relative to it, as its check `accuracy` found it.
 
-    Setup and model are those of the run; nothing is known of the meters for rehearsing at home.
+    None where its readings, or the kind of meter, do not tell, and where it would be no limit.
     """
-    readings = contest.store.readings(run.id, START_S)
-    good = [one for one in readings if math.isfinite(one.power_w) and math.isfinite(one.apparent_va)]
-    if not good or not run.meter_identity:
-        return None
-    power_w = statistics.fmean(one.power_w for one in good)
-    apparent_va = statistics.fmean(one.apparent_va for one in good)
-    model = Identity.parse(run.meter_identity).model
-    range_w = power_range_w(
-        run.setup,
-        model,
-        statistics.fmean(one.voltage_v for one in good),
-        statistics.fmean(one.current_a for one in good),
-    )
-    uncertainty = relative_uncertainty(power_w, apparent_va, range_w, model, run.setup.mode)
-    return uncertainty if uncertainty is not None and uncertainty < 1 else None
+    found = next((check.figures["uncertainty"] for check in judged.checks if check.code == "accuracy"), None)
+    return found if found is not None and found < 1 else None

@@ -188,9 +188,13 @@ class House:
         for live in self.control._live.values():
             live.done.set()
             live.ending.set()
-            live.meter.close()
+            live.meter.leave()
         self.control._live.clear()
-        self.control._meters.close()
+        meters = self.control._meters
+        for meter in (*meters._armed.values(), *meters._retired.values()):
+            meter.leave()
+        meters._armed.clear()
+        meters._retired.clear()
 
 
 @contextmanager

@@ -413,6 +413,23 @@ def test_a_close_that_cannot_be_stored_is_tried_again_and_keeps_its_end(
     assert house.control.login(TEAM).run.id == 2
 
 
+def test_an_energy_that_was_read_but_not_stored_is_still_in_the_meter_after_the_servers_end(
+    build: Build, instrument: Any
+) -> None:
+    house = build(station(meter=instrument("--load", "constant:36W").address), auto_arm=True)
+    live = house.control.login(TEAM)
+    impatient(house)
+    other = blocker(house)
+    assert code_of(house.control.close, 1, "logout") == "storage-failed"
+    final = live.meter.sampler.last
+    house.control.shutdown()
+    other.close()
+    house.restart(orderly=False)
+    closed = house.control.close(1, "logout")
+    assert final is not None
+    assert (closed.state, closed.energy_wh) == (RunState.CLOSED, final.energy_wh)
+
+
 def test_a_post_that_cannot_be_stored_is_not_acknowledged_and_the_run_goes_on(build: Build) -> None:
     house = build(auto_arm=True)
     live = house.control.login(TEAM)

@@ -11,7 +11,7 @@ from power.accuracy import relative_uncertainty
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging import judge
 from referee.records import RunState
-from referee.uncertainty import judge_interval, run_uncertainty
+from referee.uncertainty import energy_uncertainty, judge_interval
 from tests.referee.factories import START, TEAM, DrivenClock, config_text, reading, run_record, station
 from testsets import TestSet, read_ground_truth
 
@@ -79,8 +79,8 @@ def test_a_run_that_is_not_judged_has_none(contest: Contest) -> None:
 
 
 def test_the_meters_share_is_that_of_its_fixed_ranges_and_model(contest: Contest) -> None:
-    run = contest.store.run(closed_run(contest))
-    assert run_uncertainty(contest, run) == pytest.approx(relative_uncertainty(36.0, 36.0, 75.0, "WT310"))
+    judged = judge(contest, closed_run(contest), CLOCK)
+    assert energy_uncertainty(judged) == pytest.approx(relative_uncertainty(36.0, 36.0, 75.0, "WT310"))
 
 
 @pytest.mark.parametrize("power_w", [math.nan, math.inf, 0.0, -1.0])

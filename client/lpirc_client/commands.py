@@ -57,6 +57,21 @@ def wait_for(session: Session, wait_s: float) -> None:
             return
 
 
+def log_in(session: Session, team: str, password: str) -> Login:
+    """Log in; in a heat, wait for its start signal, however long that takes."""
+    told = False
+    while True:
+        try:
+            return session.login(team, password)
+        except ClientError as error:
+            if error.code != "not-started":
+                raise
+            if not told:
+                say(f"{error.sentence} Waiting; Ctrl-C ends it.")
+                told = True
+            time.sleep(WAIT_PAUSE_S)
+
+
 def password_from(file: Path | None) -> str:
     """Return the password from the file, else from LPIRC_PASSWORD, else asked for on a terminal."""
     if file is not None:
@@ -81,7 +96,7 @@ def _contest(options: argparse.Namespace) -> None:
     plan = Plan(options.first, options.images, options.batch, options.fetch, options.stay, options.least)
     with Session(options.url, options.ca_cert) as session:
         wait_for(session, options.wait)
-        login = session.login(options.team, password)
+        login = log_in(session, options.team, password)
         if plan.first > login.images:
             raise ClientError(
                 "image-unknown",

@@ -58,6 +58,15 @@ def test_a_run_ends_with_one_line_and_a_logout(referee: Referee, client: Client)
 
 
 @pytest.mark.usefixtures("mine")
+def test_in_a_heat_it_waits_for_the_start_signal_and_says_so_once(referee: Referee, client: Client) -> None:
+    referee.faults["POST /v1/session"] = [(409, "not-started")] * 3
+    done = client("run", referee.url, *OWN)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("Waiting; Ctrl-C ends it.") == 1
+    assert referee.requests["POST /v1/session"] == 4
+
+
+@pytest.mark.usefixtures("mine")
 def test_json_gives_one_document_and_json_lines(referee: Referee, client: Client) -> None:
     done = client(
         "run", referee.url, *OWN, "--batch", 1, "--images", 3, "--stay", "--json", "--progress", "json"

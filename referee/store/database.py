@@ -12,7 +12,7 @@ import sqlite_utils
 
 from referee.errors import RefereeError
 from referee.store.group_commit import GroupCommit
-from referee.store.schema import VERSION, create_tables
+from referee.store.schema import VERSION, create_tables, is_complete
 
 DATABASE_NAME = "contest.db"
 LOCK_PATIENCE_S = 30.0  # how long a write waits for another process, such as the judge's, to finish its own
@@ -41,7 +41,7 @@ class Database:
                 "database-version",
                 f"{path} was made by a newer version of this program (form {version}, this one knows {VERSION}).",
             )
-        if version < VERSION:
+        if not is_complete(self._connection):
             self._connection.execute("PRAGMA journal_mode=WAL")
             # One transaction: of two processes that open a new database, the second waits for the first.
             self._connection.execute("BEGIN IMMEDIATE")

@@ -19,13 +19,12 @@ from referee.store.database import Database
 
 ROW = np.dtype("<f8")
 _INSERT_POST = (
-    "INSERT INTO posts (run, received_utc, elapsed_s, sha256, idempotency_key, row_count, rows)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, idempotency_key) DO NOTHING"
+    "INSERT INTO posts (run, received_utc, elapsed_s, sha256, idempotency_key, row_count, rows, received_total)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?,"
+    " ? + coalesce((SELECT received_total FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1), 0))"
+    " ON CONFLICT (run, idempotency_key) DO NOTHING"
 )
-_FIND_POST = (
-    "SELECT row_count, sha256, (SELECT sum(row_count) FROM posts WHERE run = p.run AND id <= p.id) AS total"
-    " FROM posts p WHERE run = ? AND idempotency_key = ?"
-)
+_FIND_POST = "SELECT row_count, sha256, received_total FROM posts WHERE run = ? AND idempotency_key = ?"
 _FLAGS = ("over_range", "voltage_peak_over", "current_peak_over")
 
 
@@ -62,10 +61,10 @@ class EvidenceTables(Database):
         """
         self.received_total(run)
         packed = rows.astype(ROW, copy=False).tobytes()
-        post = (run, now.isoformat(), elapsed_s, sha256, idempotency_key, len(rows), packed)
+        post = (run, now.isoformat(), elapsed_s, sha256, idempotency_key)
 
         def insert(connection: sqlite3.Connection) -> Post | None:
-            if connection.execute(_INSERT_POST, post).rowcount:
+            if connection.execute(_INSERT_POST, (*post, len(rows), packed, len(rows), run)).rowcount:
                 return None
             return _post(connection.execute(_FIND_POST, (run, idempotency_key)).fetchone())
 
@@ -165,7 +164,7 @@ def _nothing(result: object) -> None:
 
 
 def _post(row: sqlite3.Row) -> Post:
-    return Post(row["row_count"], row["sha256"], row["total"])
+    return Post(row["row_count"], row["sha256"], row["received_total"])
 
 
 def _reading_values(run: int, start_s: float, reading: Reading) -> tuple[object, ...]:

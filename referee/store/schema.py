@@ -5,6 +5,8 @@ Append-only but for the state columns of `runs`, which only RunControl changes, 
 
 from __future__ import annotations
 
+import sqlite3
+
 import sqlite_utils
 
 VERSION = 5
@@ -15,12 +17,20 @@ def create_tables(database: sqlite_utils.Database) -> None:
     _create_people_and_runs(database)
     _upgrade_runs(database)
     _create_evidence(database)
+    _upgrade_posts(database)
     _create_judgements(database)
     database.table("posts").create_index(["run"], if_not_exists=True)
     database.table("posts").create_index(["run", "idempotency_key"], unique=True, if_not_exists=True)
     for table in ("readings", "served", "checks", "scores", "events"):
         database.table(table).create_index(["run"], if_not_exists=True)
     database.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def is_complete(connection: sqlite3.Connection) -> bool:
+    """Whether the tables are those of this program: form 5 once had posts without `received_total`."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    columns = {row["name"] for row in connection.execute("PRAGMA table_info(posts)")}
+    return version == VERSION and "received_total" in columns
 
 
 def _create_people_and_runs(database: sqlite_utils.Database) -> None:
@@ -82,6 +92,7 @@ def _create_evidence(database: sqlite_utils.Database) -> None:
             "sha256": str,
             "idempotency_key": str,
             "row_count": int,
+            "received_total": int,  # rows of the run up to this post, so that nobody adds them up again
             "rows": bytes,  # little-endian float64, shape (row_count, 7), image numbers as the team knows them
         },
         pk="id",
@@ -112,6 +123,15 @@ def _create_evidence(database: sqlite_utils.Database) -> None:
     database.table("events").create(
         {"id": int, "utc": str, "run": int, "kind": str, "detail": str}, pk="id", if_not_exists=True
     )
+
+
+def _upgrade_posts(database: sqlite_utils.Database) -> None:
+    """Give posts of an earlier form the total that their receipts told."""
+    if "received_total" in database.table("posts").columns_dict:
+        return
+    database.execute("ALTER TABLE posts ADD COLUMN received_total INTEGER")
+    totals = database.execute("SELECT sum(row_count) OVER (PARTITION BY run ORDER BY id), id FROM posts")
+    database.conn.executemany("UPDATE posts SET received_total = ? WHERE id = ?", totals.fetchall())
 
 
 def _create_judgements(database: sqlite_utils.Database) -> None:

@@ -24,6 +24,7 @@ from referee.web.state import EXTENSION, WebState, web_state
 def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     """The WSGI app that serves `contest`, whose runs `control` owns."""
     app = Flask("referee", static_folder=None)
+    app.url_map.merge_slashes = False  # else it redirects to where the header Host says
     app.json.sort_keys = False  # type: ignore[attr-defined]
     state = app.extensions[EXTENSION] = WebState(
         contest=contest,

@@ -79,14 +79,15 @@ def show_session() -> Response:
 
 
 def _closed_session(number: int) -> dict[str, object]:
-    store = web_state().contest.store
+    state = web_state()
+    store = state.contest.store
     run = store.run(number)
     return {
         "run": run.id,
         "phase": run.state,
         "remaining_s": 0.0,
-        "images_served": len(store.served_images(run.id)),
-        "detections_accepted": store.count_detections(run.id),
+        "images_served": state.images_served(run),
+        "detections_accepted": store.received_total(run.id),
     } | _provisional(run.id)
 
 

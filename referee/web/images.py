@@ -59,6 +59,7 @@ class ImageFiles:
         self._paths = ["", *(str(test_set.image_path(number)) for number in range(1, count))]
         self._kept: list[bytes | None] = [None] * count
         self._trusted: list[_Trusted | None] = [None] * count
+        self._changes_logged: set[tuple[int, str]] = set()
         self._lock = threading.Lock()
 
     def read(self, number: int) -> bytes:
@@ -79,8 +80,8 @@ class ImageFiles:
         for number in range(1, len(self._paths)):
             try:
                 self.facts(number)
-            except RefereeError as error:
-                logger.error("%s", error.sentence)  # noqa: TRY400 - its words suffice
+            except RefereeError:
+                continue  # it is in the log
 
     def _load(self, number: int) -> bytes:
         try:
@@ -102,8 +103,11 @@ class ImageFiles:
                 self._kept[number] = jpeg
 
     def _changed(self, number: int, what: str) -> RefereeError:
-        file = self._test_set.images[number - 1].file
-        return RefereeError("testset-changed", f"The image file {file} {what}; tell the operator.")
+        """What a team is told; the file, whose name tells of the secret order, is named in the log only, and once."""
+        if (number, what) not in self._changes_logged:
+            self._changes_logged.add((number, what))
+            logger.error("the image file %s %s", self._test_set.images[number - 1].file, what)
+        return RefereeError("testset-changed", f"The file of this image {what}; tell the operator.")
 
 
 def _read_file(path: str) -> tuple[tuple[int, int], bytes]:

@@ -6,6 +6,7 @@ from referee import tokens
 from referee.errors import RefereeError
 from referee.tokens import Session
 
+LONGEST = 500  # characters of a token that is remembered; those that we issue are shorter
 REMEMBERED = 4096  # good tokens only, so that nobody can fill it but with what we issued
 
 
@@ -21,16 +22,22 @@ class KnownTokens:
 
         Raises RefereeError `token-missing`, `bad-token`, `token-expired`.
         """
-        known = self._known.get(authorization or "")
-        if known is not None and now_s < known.expires_s:
-            return known
         scheme, _, token = (authorization or "").partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
             raise RefereeError(
                 "token-missing", "The request bears no token; send Authorization: Bearer <token>."
             )
-        session = tokens.read(self._secret, token.strip(), now_s)
+        known = self._known.get(token)
+        if known is not None and now_s < known.expires_s:
+            return known
+        session = tokens.read(self._secret, token, now_s)
+        self._remember(token, session)
+        return session
+
+    def _remember(self, token: str, session: Session) -> None:
+        if len(token) > LONGEST:
+            return
         if len(self._known) >= REMEMBERED:
             self._known.clear()
-        self._known[authorization or ""] = session
-        return session
+        self._known[token] = session

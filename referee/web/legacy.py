@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import numpy as np
 from flask import Blueprint, Response, request
+from flask.blueprints import BlueprintSetupState
 from numpy.typing import NDArray
 
 from power.errors import MeterError
@@ -59,6 +60,7 @@ NO_SESSION = frozenset(
     }
 )
 BOTH = ["GET", "POST"]
+WITH_EFFECT = frozenset({"legacy.log_in", "legacy.log_out"})
 
 blueprint = Blueprint("legacy", __name__)
 
@@ -202,6 +204,14 @@ def log_out() -> Response:
     require_own_place(web_state(), request.environ, run)
     web_state().control.close(run.id, "logout")
     return text(LOGGED_OUT)
+
+
+@blueprint.record  # after the routes above: they are registered in this order
+def _refuse_head(setup: BlueprintSetupState) -> None:
+    """Take back the HEAD that Flask adds to every GET, where it would open or close a run."""
+    for rule in setup.app.url_map.iter_rules():
+        if rule.endpoint in WITH_EFFECT and rule.methods is not None:
+            rule.methods.discard("HEAD")
 
 
 def _session(form: Form) -> Session:

@@ -1,8 +1,8 @@
 """The production server: one Granian worker process that owns the runs of one contest.
 
-The worker is one process because a run's clock, meter and admission have one owner. Should it die, its parent starts
-another one, which takes up the open runs from the database. Should the parent die without a word, the worker ends too,
-and the next `referee serve` takes them up.
+The worker is one process because a run's clock, meter and admission have one owner. Should it die, however often, its
+parent starts another one, which takes up the open runs from the database. Should the parent die without a word, the
+worker ends too, and the next `referee serve` takes them up.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from flask import Flask
 from granian.constants import HTTPModes, Interfaces, SSLProtocols
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
-from granian.server.mp import MPServer as Server
+from granian.server.mp import MPServer
 
 from referee.clock import Clock
 from referee.contest import SERVER_NAME, Contest, open_contest, require_unchanged
@@ -82,6 +82,20 @@ class Listen:
         return f"{scheme}://{host}:{self.port}"
 
 
+class _Server(MPServer):
+    """Granian's server, but a worker that dies is replaced however soon, once one has answered from `folder`.
+
+    Granian gives up at the second death within seconds. Before the first answer that is right: it cannot start at all.
+    """
+
+    folder: Path
+
+    def _respawn_workers(self, workers: Any, spawn_target: Any, target_loader: Any, delay: float = 0) -> None:
+        super()._respawn_workers(workers, spawn_target, target_loader, delay)
+        if (self.folder / SERVER_NAME).exists():
+            self.respawned_wrks.clear()
+
+
 def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent: int | None = None) -> None:
     """Serve the contest in `folder` until SIGINT or SIGTERM; `on_ready` gets one line once requests are answered.
 
@@ -94,8 +108,9 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
         require_unchanged(contest.test_set)
     _check_tls(listen)
     with _sole_server(folder):
+        (folder / SERVER_NAME).unlink(missing_ok=True)  # of a server that was killed
         listen = _with_free_port(listen)
-        server = _server(listen)
+        server = _server(folder, listen)
         try:
             server.serve(
                 target_loader=partial(_load_worker, folder, listen, on_ready, parent), wrap_loader=False
@@ -110,8 +125,8 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
             (folder / SERVER_NAME).unlink(missing_ok=True)
 
 
-def _server(listen: Listen) -> Server:
-    server = Server(
+def _server(folder: Path, listen: Listen) -> _Server:
+    server = _Server(
         "referee.web",
         address=listen.host,
         port=listen.port,
@@ -133,6 +148,7 @@ def _server(listen: Listen) -> Server:
         ssl_protocol_min=SSLProtocols.tls12,  # old boards
         process_name=None,
     )
+    server.folder = folder
     # Granian would start a second worker beside the first, and a run has one owner. A terminal that goes away is no
     # reason to end a contest either.
     server.on_startup(partial(signal.signal, signal.SIGHUP, signal.SIG_IGN))

@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.passwords import FailureLimit
+from referee.records import Run, RunState
 from referee.runs import RunControl
 from referee.web.images import ImageFiles
 from referee.web.known_tokens import KnownTokens
 from referee.web.transfers import Transfers
 
 EXTENSION = "referee"
+REMEMBERED_RUNS = 1024
+ENDED = (RunState.CLOSED, RunState.JUDGED, RunState.VOID)  # nothing is served or taken any more
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,20 @@ class WebState:
     tokens: KnownTokens
     failures: FailureLimit = field(default_factory=FailureLimit)
     transfers: Transfers = field(default_factory=Transfers)
+
+    _handed_out: dict[int, int] = field(default_factory=dict)
+
+    def images_served(self, run: Run) -> int:
+        """How many different images a run that is not live was handed; of one that has ended it is counted once."""
+        known = self._handed_out.get(run.id)
+        if known is not None:
+            return known
+        count = len(self.contest.store.served_images(run.id))
+        if run.state in ENDED:
+            if len(self._handed_out) >= REMEMBERED_RUNS:
+                self._handed_out.clear()
+            self._handed_out[run.id] = count
+        return count
 
     @cached_property
     def category_ids(self) -> NDArray[np.int64]:

@@ -23,6 +23,10 @@ def refused(**headers: str) -> str:
     return error.value.code
 
 
+def test_a_post_has_no_conditions() -> None:
+    assert chosen(method="POST", IF_NONE_MATCH="*", IF_MATCH='"other"', RANGE="bytes=0-0") == WHOLE
+
+
 @pytest.mark.parametrize(
     ("asked", "start", "stop"),
     [

@@ -47,13 +47,19 @@ def test_memory_is_bounded(images: TestSet) -> None:
     assert memory_for_images() > 0
 
 
-def test_a_file_that_changed_before_it_was_read_is_not_served(images: TestSet) -> None:
+def test_a_file_that_changed_before_it_was_read_is_not_served_and_named_in_the_log_only(
+    images: TestSet, caplog: pytest.LogCaptureFixture
+) -> None:
     images.image_path(1).write_bytes(content(images, 2))
     images.image_path(2).unlink()
     files = ImageFiles(images)
     files.preload()
-    assert images.image_path(1).name in refused(files, 1)
+    assert "is not the file" in refused(files, 1)
     assert "cannot be read" in refused(files, 2)
+    for number in (1, 2):
+        name = images.image_path(number).name
+        assert name not in refused(files, number)
+        assert caplog.text.count(name) == 1
     assert files.read(3) == content(images, 3)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 import pytest
 
 from referee.errors import RefereeError
@@ -43,6 +45,21 @@ def test_what_is_no_token_is_refused_however_often(authorization: str | None, co
 
 def test_the_word_bearer_is_read_in_any_case() -> None:
     assert KnownTokens(SECRET).session(HEADER.replace("Bearer", "bEARER "), 0.0) == SESSION
+
+
+def test_a_token_is_remembered_once_however_its_header_is_written() -> None:
+    known = KnownTokens(SECRET)
+    for blanks in range(20):
+        assert known.session(HEADER.replace(" ", " " * (1 + blanks * 100)) + " " * blanks, 0.0) == SESSION
+    assert known.session(HEADER.replace("Bearer", "bEARER"), 0.0) == SESSION
+    assert list(known._known) == [HEADER.removeprefix("Bearer ")]
+
+
+def test_a_very_long_token_is_good_but_not_remembered() -> None:
+    known = KnownTokens(SECRET)
+    session = Session(1, secrets.token_hex(known_tokens.LONGEST), 1000.0)
+    assert known.session(f"Bearer {issue(SECRET, session)}", 0.0) == session
+    assert not known._known
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

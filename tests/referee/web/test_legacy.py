@@ -107,6 +107,25 @@ def test_without_a_good_token_there_is_one_answer(hall: Day, path: str, given: s
     assert posted(served(hall), path, form).plain == expected
 
 
+@pytest.mark.parametrize("path", ["/login", "/get_token", "/logout"])
+def test_looking_at_the_head_of_a_log_in_or_logout_opens_and_closes_nothing(
+    old: OldClient, hall: Day, path: str
+) -> None:
+    form = urlencode({"username": TEAM, "password": PASSWORD, "token": old.token})
+    told = served(hall).ask("HEAD", path, data=form)
+    assert told.status_code == 405
+    assert set(told.headers["Allow"].split(", ")) == {"GET", "POST", "OPTIONS"}
+    assert old.ask("/verify").plain == (200, "Valid Token\n")
+
+
+def test_a_posted_request_has_no_conditions(old: OldClient, hall: Day) -> None:
+    form = urlencode({"token": old.token, "image_name": 1})
+    form_type = {"Content-Type": "application/x-www-form-urlencoded"}
+    for name in ("If-None-Match", "If-Match"):
+        told = served(hall).ask("POST", "/image", headers=form_type | {name: "*"}, data=form)
+        assert (told.status_code, told.content[:2]) == (200, b"\xff\xd8")
+
+
 def test_an_altered_token_is_refused(old: OldClient) -> None:
     for altered in (old.token[:-1], old.token + "A", old.token.swapcase()):
         assert OldClient(old.server, altered).ask("/verify").plain == INVALID_TOKEN

@@ -83,6 +83,26 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(day: Callable[..., Day]
     assert server.end() == 0
 
 
+def test_workers_killed_in_quick_succession_are_replaced_and_the_run_goes_on(day: Callable[..., Day]) -> None:
+    made = day()
+    assert made.server is not None
+    server = made.server
+    token = made.login()["token"]
+    made.post(token)
+    for _ in range(3):
+        kill_worker(server)
+    assert server.first_line() == server.ready
+    assert made.post(token).json()["received_total"] == 2 * len(ROWS)
+    assert server.end() == 0
+
+
+def kill_worker(server: Server) -> None:
+    """Kill the worker and wait no longer than until its successor exists, be it ready or not."""
+    (worker,) = children_of(server.pid)
+    os.kill(worker, signal.SIGKILL)
+    until(lambda: children_of(server.pid) not in ([], [worker]) and len(children_of(server.pid)) == 1)
+
+
 def test_a_terminal_that_goes_away_does_not_end_the_contest(day: Callable[..., Day]) -> None:
     made = day()
     assert made.server is not None

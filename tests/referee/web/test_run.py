@@ -150,6 +150,22 @@ def test_logout_closes_the_run_and_a_new_log_in_is_a_new_run(day: Callable[..., 
     refuse_everything(made, token, accepted=2)
 
 
+def test_of_a_closed_run_the_images_served_are_counted_once(day: Callable[..., Day]) -> None:
+    made = day()
+    assert made.server is not None
+    token = made.login()["token"]
+    for number in (1, 2, 2):
+        made.server.ask("GET", f"/v1/images/{number}", token)
+    made.server.ask("DELETE", "/v1/session", token)
+    shown = [made.server.ask("GET", "/v1/session", token).json() for _ in range(3)]
+    assert [(one["phase"], one["images_served"]) for one in shown] == [("closed", 2)] * 3
+    with made.store() as store:
+        store.append_served(1, [(3, 0.5, 10)])  # nothing does; it shows who looks again
+    assert made.server.ask("GET", "/v1/session", token).json()["images_served"] == 2
+    assert made.refers("run", "void", "1", "--reason", "test").returncode == 0
+    assert made.server.ask("GET", "/v1/session", token).json()["phase"] == "void"
+
+
 def refuse_everything(made: Day, token: str, accepted: int) -> None:
     """After the end there is only the session to be looked at."""
     assert made.server is not None

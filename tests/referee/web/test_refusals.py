@@ -80,7 +80,7 @@ def test_too_many_failed_log_ins_have_to_wait_and_hinder_no_other_team(hall: Day
 
 def test_many_guesses_at_once_get_no_further_than_one_after_another(server: Server) -> None:
     def guess(_: int) -> int:
-        body = {"team": "nobody", "password": "guess"}
+        body = {"team": "many guesses", "password": "guess"}
         return server.ask("POST", "/v1/session", json=body).status_code
 
     with ThreadPoolExecutor(30) as pool:

@@ -163,7 +163,7 @@ def test_the_points_of_a_heat_are_told_once_both_are_judged(day: Callable[..., D
     assert early.stderr == "referee: Run 1 is closed, not judged; see: referee judge 1\n"
     assert made.refers("judge", "--all").returncode == 0
     told = made.refers("run", "versus", "1", "2").stdout.splitlines()
-    assert [line[2:] for line in told] == ["  run 1 of ant: 0", "  run 2 of bee: 0"] or len(told) == 2
+    assert ["run 1 of ant" in told[0], "run 2 of bee" in told[1], len(told)] == [True, True, 2], told
     assert [line[0] for line in told] in (["1", "1"], ["0", "0"])
 
 

@@ -20,7 +20,6 @@ from power.home.rapl import Rapl
 from power.home.replay import Replay
 from power.home.sensor import Sensor
 from power.meter import Meter
-from power.transport import Link
 from power.wt300 import Wt300
 from power.wt300_former import FormerSettings
 
@@ -76,6 +75,9 @@ class MeterAddress:
             if self._box is None:
                 self._box = Box(_HOME[self._kind](self._rest, self._sysfs))
             return HomeMeter(self._box, clocks)
+        # VISA takes a fifth of a second to import: only who opens a link waits for it.
+        from power.transport import Link
+
         link = Link(self._visa_resource(), self._backend)
         try:
             return Wt300(link, clocks, self._former)

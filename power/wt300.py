@@ -6,7 +6,7 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from power import answers, wt300_status
 from power.clocks import Clocks
@@ -14,7 +14,6 @@ from power.errors import MeterError
 from power.explanations import explained, is_error
 from power.meter import Choices, Identity, IntegratorState, Peaks, Reading, Setup, Status
 from power.models import Model, measured_elements, model_named
-from power.transport import Link
 from power.wt300_former import FormerSettings
 from power.wt300_sample import EVENTS, SampleForm, reading
 from power.wt300_settings import (
@@ -28,6 +27,9 @@ from power.wt300_settings import (
     plain,
     talking,
 )
+
+if TYPE_CHECKING:
+    from power.transport import Link  # takes long, and whoever has one has imported it
 
 CONFIRM_S: Final = 3.0
 """How long the integrator may take to say that it started or stopped."""

@@ -18,21 +18,23 @@ from typing import Any
 
 import pytest
 import requests
+from argon2 import PasswordHasher
 from click.testing import CliRunner
 
 from referee.cli import main
 from referee.cli.contest import config_text
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
-from referee.passwords import hash_password
 from referee.records import Run, RunState
 from referee.store import Store
+from tests import warm_programs
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data"
 PATIENCE_S = 40.0
 TEAM, PASSWORD = "ant", "six legs"
-HASH = hash_password(PASSWORD)
+# A hash keeps how much work it is; each log-in with one of full strength takes a fifth of a second of a processor.
+HASH = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
 ROWS: list[list[float]] = [[1, 1, 0.5, 0, 0, 5, 5], [2, 3, 0.25, 1, 2, 3, 4]]
 PROBLEM = "application/problem+json"
 # What the JSON document of a judged run has at least.
@@ -94,7 +96,7 @@ def processes_naming(text: str) -> list[int]:
     return found
 
 
-def first_line(process: subprocess.Popen[str], log: Path) -> str:
+def first_line(process: Any, log: Path) -> str:
     assert process.stdout is not None
     ready, _, _ = select.select([process.stdout], [], [], PATIENCE_S)
     line = process.stdout.readline().strip() if ready else ""
@@ -103,12 +105,13 @@ def first_line(process: subprocess.Popen[str], log: Path) -> str:
 
 
 class Program:
-    """One process of ours, its stdout a pipe and its stderr the file `log`."""
+    """One of our commands as a process, its stdout a pipe and its stderr the file `log`."""
 
     def __init__(self, arguments: Sequence[str], log: Path) -> None:
         self.log = log
         with log.open("a") as stderr:
-            self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=stderr, text=True)
+            named = [Path(arguments[0]).name, *arguments[1:]]
+            self.process = warm_programs.start(named, stderr=stderr)
 
     def first_line(self) -> str:
         return first_line(self.process, self.log)
@@ -144,10 +147,20 @@ class Server(Program):
     def __init__(self, folder: Path, *options: str) -> None:
         where = ["--port", "0", *options, "--parent", str(os.getpid())]
         super().__init__([program("referee"), "serve", str(folder), *where], folder / "server.log")
-        self.ready = self.first_line()
+        self.ready = super().first_line()
         self.url = self.ready.split(" at ")[1].split()[0]
         self.host, _, port = self.url.rpartition("/")[2].rpartition(":")
         self.port = int(port)
+
+    def first_line(self) -> str:
+        """What the worker that now serves said; one that has been killed since may have said it before."""
+        while True:
+            line = super().first_line()
+            with (
+                contextlib.suppress(ConnectionRefusedError),
+                socket.create_connection((self.host, self.port), PATIENCE_S),
+            ):
+                return line
 
     @property
     def pid(self) -> int:
@@ -246,16 +259,7 @@ def called(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
 
 def refers(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
     """The command `referee`, run to its end without a terminal."""
-    return subprocess.run(
-        [program("referee"), *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=os.environ | environment,
-        timeout=PATIENCE_S * 2,
-        check=False,
-    )
+    return warm_programs.run(["referee", *arguments], PATIENCE_S * 2, cwd, os.environ | environment)
 
 
 @contextlib.contextmanager

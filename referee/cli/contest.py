@@ -10,8 +10,6 @@ import click
 from power.addresses import MeterAddress
 from referee.config import LONGEST_WINDOW_S, read_config
 from referee.contest import create_contest
-from referee.web.server import Listen
-from referee.web.server import serve as serve_contest
 from testsets import load_test_set, synthesize
 
 DEFAULT_IMAGES = 200
@@ -70,6 +68,12 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 # [[stations]]              # one more board with its own meter
 # name = "station-2"
 # meter = "TCPIP::192.168.1.21::INSTR"
+
+# [[tracks]]                # a model track: teams hand in TFLite models
+# name = "phones"
+# rule = "ovic-classification"   # or "ovic-detection", "lpirc2018-track1", "dac-sdc"
+# testset = "public"        # a test-set folder, relative to this file; holdout = "..." is another one, for the prize
+# submissions_per_day = 3
 """
 
 
@@ -121,6 +125,10 @@ def serve(
     folder: Path, host: str, port: int, tls_cert: Path | None, tls_key: Path | None, parent: int | None
 ) -> None:
     """Serve the contest in FOLDER until Ctrl-C."""
+    # It takes a fifth of a second, which no other command has to wait for.
+    from referee.web.server import Listen
+    from referee.web.server import serve as serve_contest
+
     if (tls_cert is None) != (tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key belong together.")
     for station in read_config(folder).stations:

@@ -6,20 +6,19 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import warm_programs
 from tests.contest_day import (
     KEYS,
     PATIENCE_S,
     descendants_of,
     is_running,
     processes_naming,
-    program,
     refers,
     shared,
     until,
@@ -65,7 +64,7 @@ def test_a_rehearsal_gives_a_score_with_every_check_ok_but_that_its_meter_is_sim
 
 
 def test_a_load_of_36_w_is_measured_as_36_w(tmp_path: Path) -> None:
-    document = rehearsed(tmp_path / "rehearsal", "--images", "60", "--load", "constant:36W")
+    document = rehearsed(tmp_path / "rehearsal", "--images", "12", "--load", "constant:36W")
     # The meter starts before the window and stops after it, on a busy machine some time after.
     assert 36 * 0.99 <= document["mean_power_w"] <= 36 * (1 + 0.3 / document["elapsed_s"])
     assert document["energy_wh"] * 3600 == pytest.approx(document["mean_power_w"] * document["elapsed_s"])
@@ -81,10 +80,8 @@ def test_a_recording_of_a_real_meter_is_measured_as_it_was(tmp_path: Path) -> No
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_rehearsal_stopped_in_mid_run_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
     folder = tmp_path / "rehearsal"
-    arguments = ["rehearse", "--images", "60", "--out", str(folder), "--load", "constant:36W"]
-    process = subprocess.Popen(
-        [program("referee"), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    arguments = ["rehearse", "--images", "12", "--out", str(folder), "--load", "constant:36W"]
+    process = warm_programs.start(["referee", *arguments])
     until(lambda: is_open(folder))
     family = descendants_of(process.pid)
     os.kill(process.pid, number)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import ThreadingHTTPServer
@@ -13,9 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests import warm_programs
 from tests.lpirc_client.referee_double import PASSWORD, Handler, Referee
-
-COMMAND = Path(sys.executable).with_name("lpirc-client")
 
 Client = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -60,15 +58,7 @@ def client(environment: dict[str, str], tmp_path: Path) -> Client:
     """Run the command in a folder of its own; returns its exit code, stdout and stderr."""
 
     def run(*arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [str(COMMAND), *map(str, arguments)],
-            cwd=tmp_path,
-            env={**environment, **changes},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
+        command = ["lpirc-client", *map(str, arguments)]
+        return warm_programs.run(command, 30, tmp_path, {**environment, **changes})
 
     return run

@@ -11,10 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.lpirc_client.conftest import COMMAND, Client
+from tests import warm_programs
+from tests.lpirc_client.conftest import Client
 from tests.lpirc_client.referee_double import PASSWORD, Referee, free_port
 
 DETECTOR = "def detect(jpeg, categories):\n    yield categories[0].id, 0.5, 1, 2, 3, 4\n"
@@ -29,16 +31,8 @@ def mine(tmp_path: Path) -> Path:
     return path
 
 
-def in_background(environment: dict[str, str], folder: Path, *arguments: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [str(COMMAND), *map(str, arguments)],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def in_background(environment: dict[str, str], folder: Path, *arguments: object) -> Any:
+    return warm_programs.start(["lpirc-client", *map(str, arguments)], cwd=folder, env=environment)
 
 
 def until(holds: Callable[[], bool]) -> None:

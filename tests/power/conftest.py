@@ -8,7 +8,6 @@ import re
 import select
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -16,11 +15,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from power.clocks import Clocks
 from power.meter import IntegratorState, Reading
+from tests import warm_programs
 
 ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT.parent / "shared" / "data" / "lpirc2015"
@@ -31,7 +32,7 @@ PATIENCE_S = 20.0
 class Simulator:
     """A `meter simulate` process."""
 
-    process: subprocess.Popen[str]
+    process: Any
     address: str
 
     @property
@@ -47,7 +48,7 @@ class Simulator:
         return self.process.wait(PATIENCE_S)
 
 
-def first_line(process: subprocess.Popen[str]) -> str:
+def first_line(process: Any) -> str:
     assert process.stdout is not None
     ready, _, _ = select.select([process.stdout], [], [], PATIENCE_S)
     assert ready, "the simulator said nothing"
@@ -60,8 +61,8 @@ def simulate() -> Iterator[Callable[..., Simulator]]:
     with contextlib.ExitStack() as stack:
 
         def start(*options: str) -> Simulator:
-            command = [sys.executable, "-m", "power", "simulate", *options, "--parent", str(os.getpid())]
-            process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+            command = ["meter", "simulate", *options, "--parent", str(os.getpid())]
+            process = stack.enter_context(warm_programs.start(command, stderr=sys.__stderr__))
             stack.callback(process.kill)
             return Simulator(process, first_line(process))
 

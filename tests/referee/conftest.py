@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import select
-import subprocess
 import sys
 import threading
 import time
@@ -14,10 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from referee.store import Store
+from tests import warm_programs
 from tests.referee.factories import House, house
 from testsets import TestSet, synthesize
 
@@ -53,7 +54,7 @@ def build(tmp_path: Path, small_set: TestSet) -> Iterator[Callable[..., House]]:
 class Instrument:
     """A simulated meter that outlives the referee."""
 
-    process: subprocess.Popen[str]
+    process: Any
     address: str
     options: tuple[str, ...]
 
@@ -76,8 +77,8 @@ def instrument() -> Iterator[Callable[..., Instrument]]:
     with ExitStack() as stack:
 
         def start(*options: str) -> Instrument:
-            command = [sys.executable, "-m", "power", "simulate", *options, "--parent", str(os.getpid())]
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            command = ["meter", "simulate", *options, "--parent", str(os.getpid())]
+            process = warm_programs.start(command, stderr=sys.__stderr__)
             made = Instrument(process, "", options)
             stack.callback(made.die)
             assert process.stdout is not None

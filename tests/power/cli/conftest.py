@@ -7,10 +7,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from power.transport import Link
+from tests import warm_programs
 
 METER = [sys.executable, "-m", "power"]
 SETTINGS = (
@@ -25,28 +27,18 @@ def meter(tmp_path: Path) -> Run:
     """Run `meter` in an empty folder to its end."""
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*METER, *arguments], capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path
-        )
+        return warm_programs.run(["meter", *arguments], 60, tmp_path)
 
     return run
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def started(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """Start `meter` in an empty folder; it is gone at the end."""
     with contextlib.ExitStack() as stack:
 
-        def start(*arguments: str) -> subprocess.Popen[str]:
-            process = stack.enter_context(
-                subprocess.Popen(
-                    [*METER, *arguments],
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                    cwd=tmp_path,
-                )
-            )
+        def start(*arguments: str) -> Any:
+            process = stack.enter_context(warm_programs.start(["meter", *arguments], cwd=tmp_path))
             stack.callback(process.kill)
             return process
 

@@ -57,15 +57,15 @@ def test_a_slow_taker_costs_no_reading(sampler: Any, until: Any) -> None:
     run = sampler("sim:constant:36W", take=slow)
     run.arm()
     run.start()
-    until(lambda: run.last is not None and run.last.energy_wh > 15.5 * UPDATE_WH)
+    until(lambda: run.last is not None and run.last.energy_wh > 20.5 * UPDATE_WH)
     assert taken == []
     held.set()
     run.stop()
     steps = [round((b.energy_wh - a.energy_wh) / UPDATE_WH) for a, b in pairwise(taken)]
     assert len(taken) >= 15
     assert 0 not in steps
-    # The host may have been held up, but not by the taker.
-    assert sum(steps) <= len(steps) + 2
+    # The host may have been held up, but not by the taker: that would have left two or three readings in all.
+    assert sum(steps) <= 1.5 * len(steps)
 
 
 def test_stop_gives_the_energy_though_the_taker_hangs(

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from referee.contest import open_contest
+from tests import warm_programs
 from tests.contest_day import PASSWORD, TEAM, Day, called, contest_day, program, refers
 from testsets import load_test_set, synthesize
 
@@ -74,7 +75,11 @@ def test_wrong_use_ends_with_two_and_says_how_it_goes(line: str) -> None:
     assert "Usage: referee" in result.stderr
 
 
-def test_help_and_version_are_answers() -> None:
+@pytest.mark.parametrize("name", warm_programs.ENTRIES)
+def test_help_and_version_are_answers_of_a_program_started_from_scratch_too(name: str) -> None:
+    cold = subprocess.run(warm_programs.cold([name, "--help"]), capture_output=True, text=True, check=True)
+    assert cold.stdout.lower().startswith(f"usage: {name}")
+    assert warm_programs.run([name, "--help"]).stdout == cold.stdout
     assert refers("-h").stdout.startswith("Usage: referee")
     assert refers("--version").stdout == "referee, version 0.1.0\n"
 
@@ -208,13 +213,14 @@ def test_a_reader_that_goes_away_gets_no_traceback(day: Day) -> None:
 
 
 @pytest.mark.parametrize("name", ['Contest \U0001f600 "q" \\ ü', "bell \x7f\x07", "tab\there"])
-def test_a_contest_of_any_name_can_be_read_again(tmp_path: Path, name: str) -> None:
-    assert called("init", str(tmp_path / "day"), "--name", name).returncode == 0
+def test_a_contest_of_any_name_can_be_read_again(tmp_path: Path, small_set: Path, name: str) -> None:
+    made = called("init", str(tmp_path / "day"), "--testset", str(small_set), "--name", name)
+    assert made.returncode == 0
     with open_contest(tmp_path / "day") as contest:
         assert contest.config.name == name
 
 
-def test_a_contest_s_files_are_its_owner_s_only(tmp_path: Path) -> None:
-    called("init", str(tmp_path / "day"))
+def test_a_contest_s_files_are_its_owner_s_only(tmp_path: Path, small_set: Path) -> None:
+    called("init", str(tmp_path / "day"), "--testset", str(small_set))
     for file in ("contest.db", "secret", "operator-key"):
         assert (tmp_path / "day" / file).stat().st_mode & 0o077 == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -62,7 +62,6 @@ def resampled_map(
 
 
 @pytest.mark.parametrize("metric", BOOTSTRAP_METRICS)
-@settings(max_examples=150, deadline=None)
 @given(contests(), st.integers(0, 2**32))
 def test_each_sample_is_the_map_of_its_images(metric: str, contest: tuple, seed: int) -> None:
     truth, found, blacklist = contest

@@ -7,7 +7,7 @@ from hypothesis import given
 from referee.errors import RefereeError
 from referee.scoring import evaluate, precision_recall_curves
 from tests.referee.scoring import oracle
-from tests.referee.scoring.test_laws import CASES, EXACT, contests
+from tests.referee.scoring.test_laws import EXACT, contests
 
 BOX = (10.0, 10.0, 29.0, 29.0)
 
@@ -26,7 +26,6 @@ def test_a_point_by_true_positive() -> None:
 
 
 @pytest.mark.parametrize("metric", ["lpirc", "ilsvrc-det", "voc-area"])
-@CASES
 @given(contests())
 def test_the_area_under_a_curve_is_the_ap(metric: str, contest: tuple) -> None:
     truth, rows, blacklist = contest

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from referee.scoring import METRICS, evaluate
@@ -15,7 +15,6 @@ from referee.scoring.ordering import ascending_codes
 from tests.referee.scoring import oracle
 from testsets import GroundTruth
 
-CASES = settings(max_examples=150, deadline=None)
 EXACT = 1e-12
 
 
@@ -51,7 +50,6 @@ def contests(draw: st.DrawFn) -> tuple[GroundTruth, list[oracle.DetectionRow], s
 
 
 @pytest.mark.parametrize("metric", METRICS[:2])
-@CASES
 @given(contests(), st.sampled_from([0.3, 0.5, 0.75, 1.0]))
 def test_the_oracle_agrees(metric: str, contest: tuple, iou: float) -> None:
     truth, rows, blacklist = contest
@@ -64,7 +62,6 @@ def test_the_oracle_agrees(metric: str, contest: tuple, iou: float) -> None:
 
 
 @pytest.mark.parametrize("metric", ["voc-area", "voc-11"])
-@CASES
 @given(contests(), st.sampled_from([0.3, 0.5, 0.75, 1.0]), st.integers(0, 2**30))
 def test_the_voc_oracle_agrees(metric: str, contest: tuple, iou: float, seed: int) -> None:
     truth, rows, blacklist = contest
@@ -79,7 +76,6 @@ def test_the_voc_oracle_agrees(metric: str, contest: tuple, iou: float, seed: in
     assert 0.0 <= got.map <= 1.0
 
 
-@CASES
 @given(contests(), st.randoms(use_true_random=False))
 def test_the_network_cannot_change_a_score(contest: tuple, chance: random.Random) -> None:
     truth, rows, _ = contest
@@ -90,7 +86,6 @@ def test_the_network_cannot_change_a_score(contest: tuple, chance: random.Random
     assert evaluate(truth, oracle.detections(mixed)).ap == evaluate(truth, oracle.detections(rows)).ap
 
 
-@CASES
 @given(contests(), st.integers(1, 10**9))
 def test_image_numbers_carry_no_weight(contest: tuple, stride: int) -> None:
     truth, rows, _ = contest
@@ -106,7 +101,6 @@ def test_image_numbers_carry_no_weight(contest: tuple, stride: int) -> None:
     assert evaluate(renamed, moved).ap == evaluate(truth, oracle.detections(rows)).ap
 
 
-@CASES
 @given(contests(), st.permutations(range(3)))
 def test_image_numbers_may_be_permuted_when_no_confidence_recurs(contest: tuple, order: list[int]) -> None:
     truth, rows, _ = contest
@@ -122,7 +116,6 @@ def test_image_numbers_may_be_permuted_when_no_confidence_recurs(contest: tuple,
     assert evaluate(renamed, moved).ap == evaluate(truth, oracle.detections(distinct)).ap
 
 
-@CASES
 @given(contests())
 def test_perfect_detections_have_a_map_of_one(contest: tuple) -> None:
     truth, _, _ = contest
@@ -131,7 +124,6 @@ def test_perfect_detections_have_a_map_of_one(contest: tuple) -> None:
     assert evaluate(truth, oracle.detections(counted)).map == (1.0 if counted else 0.0)
 
 
-@CASES
 @given(contests())
 def test_a_later_false_positive_of_lowest_confidence_changes_nothing(contest: tuple) -> None:
     truth, rows, _ = contest
@@ -140,7 +132,6 @@ def test_a_later_false_positive_of_lowest_confidence_changes_nothing(contest: tu
     assert evaluate(truth, oracle.detections(more)).ap == evaluate(truth, oracle.detections(rows)).ap
 
 
-@CASES
 @given(st.lists(st.integers(0, 2**34)))
 def test_radix_passes_sort_stably(codes: list[int]) -> None:
     array = np.array(codes, np.int64)

@@ -16,7 +16,7 @@ from referee.scoring.running import RunningEvaluation
 from tests.referee.scoring import oracle
 from testsets import GroundTruth
 
-CASES = settings(max_examples=200, deadline=None)
+TWICE_AS_MANY = settings(max_examples=2 * settings().max_examples)
 BOX = (10.0, 10.0, 29.0, 29.0)
 NEAR = (10.0, 10.0, 29.0, 27.0)
 FAR = (90.0, 90.0, 95.0, 95.0)
@@ -47,7 +47,7 @@ def contests(draw: st.DrawFn) -> tuple[GroundTruth, list[list[oracle.DetectionRo
 
 
 @pytest.mark.parametrize("metric", RULES)
-@CASES
+@TWICE_AS_MANY
 @given(contests(), st.sampled_from([None, 0.3, 1.0]), st.data())
 def test_any_batches_give_what_the_whole_gives(
     metric: str, contest: tuple, iou: float | None, data: st.DataObject

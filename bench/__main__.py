@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from bench import power, rehearsal, scoring, serving
+from bench import models, power, rehearsal, scoring, serving
 
 PARTS: dict[str, Callable[[], None]] = {
     "rehearsal": rehearsal.measure,
     "serving": serving.measure,
     "power": power.measure,
     "scoring": scoring.measure,
+    "models": models.measure,
 }
 
 

@@ -23,6 +23,13 @@ class Clock:
             time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
         )
 
+    def of_process_s(self, monotonic_s: float) -> float:
+        """A time that another process of this host told by Python's monotonic clock, as a time of this clock.
+
+        The two differ by what the host was suspended since its start; it must not have been since then.
+        """
+        return monotonic_s + self.monotonic_s() - time.monotonic()
+
     def utc(self) -> datetime:
         """The wall clock, for records only."""
         return datetime.now(UTC)

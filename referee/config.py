@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ CONFIG_NAME = "contest.toml"
 LONGEST_WINDOW_S = 24 * 3600
 LARGEST_FIGURE = 1e6  # volts, amperes, seconds
 LONGEST_IDLE_S = 30.0  # an operator's arming waits for it
+MOST_SUBMISSIONS = 10_000  # of a team in a day
 STATION_CHOICES: dict[str, tuple[object, ...]] = {
     "mode": MODES,
     "crest_factor": CREST_FACTORS,
@@ -62,6 +64,28 @@ class Station:
 
 
 @dataclass(frozen=True)
+class ModelTrack:
+    """A competition of models: its test sets, its rule (one of `referee.tracks`) and what the rule's settings are.
+
+    `testset` and `holdout` are test-set folders relative to the contest's; a team may have `submissions_per_day`
+    measured in a UTC day. `device` is the host whose measurements count; absent, that of the first one.
+    """
+
+    name: str
+    testset: str
+    rule: str = ""
+    holdout: str = ""
+    submissions_per_day: int = 3
+    device: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def rule_name(self) -> str:
+        """The rule; that of the track's own name where none is given."""
+        return self.rule or self.name
+
+
+@dataclass(frozen=True)
 class ContestConfig:
     """A contest: its rules and its stations. `window_s` whole seconds; `testset` a path relative to the folder.
 
@@ -80,6 +104,7 @@ class ContestConfig:
     live_score: bool = True
     teams_see_score: bool = False
     idle_baseline_s: float | None = None
+    tracks: tuple[ModelTrack, ...] = ()
 
     def setup(self, station: str, window_s: int) -> Setup:
         """The setup of a station's meter; that of its defaults where the station is gone."""
@@ -110,29 +135,38 @@ def read_config(folder: Path) -> ContestConfig:
 
 
 def _contest(path: Path, table: dict[str, Any]) -> ContestConfig:
-    stations = table.pop("stations", [])
-    if not isinstance(stations, list) or not all(isinstance(station, dict) for station in stations):
-        raise RefereeError("bad-config", f"{path}: stations must be written as [[stations]] tables.")
-    checked = [_checked(Station, f"{path}, station {i}", row) for i, row in enumerate(stations, start=1)]
-    config = ContestConfig(
-        stations=tuple(Station(**row) for row in checked),
-        **_checked(ContestConfig, str(path), table, given=("stations",)),
-    )
+    stations = [Station(**row) for row in _rows(path, table, "stations", Station)]
+    tracks = [ModelTrack(**row) for row in _rows(path, table, "tracks", ModelTrack)]
+    rest = _checked(ContestConfig, str(path), table, given=("stations", "tracks"))
+    config = ContestConfig(stations=tuple(stations), tracks=tuple(tracks), **rest)
     for problem in _problems(config):
         raise RefereeError("bad-config", f"{path}: {problem}")
     return config
 
 
+def _rows(
+    path: Path, table: dict[str, Any], key: str, kind: type[Station | ModelTrack]
+) -> list[dict[str, Any]]:
+    rows = table.pop(key, [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise RefereeError("bad-config", f"{path}: {key} must be written as [[{key}]] tables.")
+    one = key.removesuffix("s")
+    return [_checked(kind, f"{path}, {one} {i}", row) for i, row in enumerate(rows, start=1)]
+
+
 def _checked(
-    kind: type[Station | ContestConfig], where: str, table: dict[str, Any], given: tuple[str, ...] = ()
+    kind: type[Station | ModelTrack | ContestConfig],
+    where: str,
+    table: dict[str, Any],
+    given: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     known = {field.name: field for field in fields(kind) if field.name not in given}
     for key in table:
         if key not in known:
             names = ", ".join(sorted((*known, *given)))
             raise RefereeError("bad-config", f"{where}: unknown key {key!r}; the keys are {names}.")
-    for name, field in known.items():
-        if name not in table and field.default is MISSING:
+    for name, one in known.items():
+        if name not in table and one.default is MISSING and one.default_factory is MISSING:
             raise RefereeError("bad-config", f"{where}: the key {name!r} is missing.")
     return {key: _typed(where, key, value, str(known[key].type)) for key, value in table.items()}
 
@@ -140,6 +174,8 @@ def _checked(
 def _typed(where: str, key: str, value: object, kind: str) -> object:
     if kind.startswith("tuple"):
         return _networks(where, key, value)
+    if kind.startswith("Mapping"):
+        return _settings(where, key, value)
     accepted = {"str": str, "bool": bool, "int": int}.get(kind, (int, float))
     if not isinstance(value, accepted) or (isinstance(value, bool) and kind != "bool"):
         words = {"str": "a text", "bool": "true or false", "int": "a whole number"}.get(kind, "a number")
@@ -167,6 +203,13 @@ def _networks(where: str, key: str, value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _settings(where: str, key: str, value: object) -> dict[str, Any]:
+    """The rule itself looks at names and values."""
+    if not isinstance(value, dict):
+        raise RefereeError("bad-config", f"{where}: {key} = {value!r} must be written as [tracks.{key}].")
+    return value
+
+
 def _problems(config: ContestConfig) -> list[str]:
     problems = []
     if not 1 <= config.window_s <= LONGEST_WINDOW_S:
@@ -177,6 +220,10 @@ def _problems(config: ContestConfig) -> list[str]:
     problems += _idle_problems(config)
     for station in config.stations:
         problems += _station_problems(station)
+    for track in config.tracks:
+        problems += _track_problems(track)
+    tracks = Counter(track.name for track in config.tracks)
+    problems += [f"the track name {name!r} is given twice." for name, uses in tracks.items() if uses > 1]
     names = Counter(station.name for station in config.stations)
     problems += [f"the station name {name!r} is given twice." for name, uses in names.items() if uses > 1]
     # One meter, whichever library it is reached through.
@@ -208,3 +255,19 @@ def _station_problems(station: Station) -> list[str]:
         for key, choices in STATION_CHOICES.items()
         if given[key] not in choices
     ]
+
+
+def _track_problems(track: ModelTrack) -> list[str]:
+    if not track.name.strip() or not track.name.isprintable():
+        return ["a track needs a name that is not blank and can be printed on a line."]
+    problems = []
+    if not track.testset.strip():
+        problems.append(f"track {track.name!r}: testset is blank; give its test-set folder.")
+    if track.holdout and track.holdout == track.testset:
+        problems.append(f"track {track.name!r}: holdout is the public test set; keep another one back.")
+    if not 1 <= track.submissions_per_day <= MOST_SUBMISSIONS:
+        problems.append(
+            f"track {track.name!r}: submissions_per_day = {track.submissions_per_day} must lie between 1 and "
+            f"{MOST_SUBMISSIONS}."
+        )
+    return problems

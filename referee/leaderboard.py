@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -38,10 +41,9 @@ def rank(standings: Sequence[Standing]) -> tuple[Place, ...]:
 
     A run that needs review is ranked like the others and carries its mark: an operator decides, not the program.
     """
-    best: dict[str, Standing] = {}
-    for one in sorted(standings, key=lambda one: (-one.score, one.run)):
-        best.setdefault(one.team, one)
-    ordered = list(best.values())
+    ordered = best_of_each(
+        sorted(standings, key=lambda one: (-one.score, one.run)), team=lambda one: one.team
+    )
     return tuple(
         Place(
             rank=1 + sum(other.score > one.score for other in ordered),
@@ -50,6 +52,14 @@ def rank(standings: Sequence[Standing]) -> tuple[Place, ...]:
         )
         for one in ordered
     )
+
+
+def best_of_each(best_first: Iterable[T], team: Callable[[T], str]) -> list[T]:
+    """The first of each team, in the order given."""
+    best: dict[str, T] = {}
+    for one in best_first:
+        best.setdefault(team(one), one)
+    return list(best.values())
 
 
 def _overlap(one: Standing, other: Standing) -> bool:

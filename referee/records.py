@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from power.energy import Check
 from power.meter import Identity, Setup
@@ -120,3 +121,49 @@ class Score:
     def needs_review(self) -> bool:
         """Whether a check failed that a published score must not have failed."""
         return any(not check.ok and check.severity == "error" for check in self.checks)
+
+
+@dataclass(frozen=True)
+class ModelMeasurement:
+    """What came of a submission: `valid`, or the sentence why not.
+
+    `measured` are the fields of `referee.tracks.Measured`, None where the model failed; `metric` is the track's value
+    and `figures` its further numbers, as its rule stood then. `meter` is who measured the energy, if that was measured.
+    """
+
+    measured_utc: str
+    valid: bool
+    sentence: str
+    device: str | None = None
+    meter: str | None = None
+    metric: float | None = None
+    measured: dict[str, Any] | None = None
+    figures: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def official(self) -> bool:
+        """Whether a contest may count with its energy, as that of a run; true where none was measured."""
+        return self.meter is None or Identity.parse(self.meter).official
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A model that a team had accepted for measurement on a track, on its `public` or its `holdout` test set.
+
+    The same model of the same team again is another build of the same submission: the best one counts. `counts`:
+    towards the team's limit of that UTC day. `withdrawn` tells why it is worth nothing; `measurement` is None while it
+    is being measured, or after that was broken off.
+    """
+
+    id: int
+    accepted_utc: str
+    track: str
+    team: str
+    split: str
+    build: str
+    model_file: str
+    model_sha256: str
+    testset_digest: str
+    counts: bool
+    withdrawn: str | None = None
+    measurement: ModelMeasurement | None = None

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from lpirc_client import progress
+from lpirc_client import model_commands, model_options, progress
+from lpirc_client.arguments import count, seconds
 from lpirc_client.commands import execute
 from lpirc_client.errors import ClientError
 from lpirc_client.output import say
@@ -21,12 +22,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; 0 done, 1 a stated failure, 2 wrong usage, 130 interrupted."""
     options = build_parser().parse_args(arguments)
     try:
-        execute(options)
+        (model_commands.execute if options.command in model_commands.COMMANDS else execute)(options)
     except ClientError as error:
         say(f"lpirc-client: {error.sentence}")
         return FAILED
     except KeyboardInterrupt as interrupt:
-        say(f"lpirc-client: {interrupt or 'interrupted'}")
+        say(f"lpirc-client: {str(interrupt) or 'interrupted'}")
         return INTERRUPTED
     return DONE
 
@@ -67,6 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--testset", type=Path, metavar="DIR", help="test-set folder, to know the images by their content"
     )
     _add_common(replay, batch=20)
+    model_options.add_parsers(commands)
     return parser
 
 
@@ -81,13 +83,13 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     )
     add(
         "--first",
-        type=_count,
+        type=count,
         default=1,
         metavar="N",
         help="first image, to take up an interrupted run (default 1)",
     )
-    add("--images", type=_count, metavar="N", help="answer at most N images (default: all)")
-    add("--batch", type=_count, default=batch, metavar="N", help=f"images per POST (default {batch})")
+    add("--images", type=count, metavar="N", help="answer at most N images (default: all)")
+    add("--batch", type=count, default=batch, metavar="N", help=f"images per POST (default {batch})")
     add(
         "--fetch",
         type=_fetch,
@@ -97,7 +99,7 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     )
     add(
         "--wait",
-        type=_seconds,
+        type=seconds,
         default=0.0,
         metavar="S",
         help="wait up to S seconds for the referee to answer",
@@ -107,7 +109,7 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     )
     add(
         "--least",
-        type=_seconds,
+        type=seconds,
         default=0.0,
         metavar="S",
         help="log out no earlier than S seconds after the log-in: a meter cannot measure less than its update",
@@ -115,30 +117,13 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add("--progress", choices=progress.CHOICES, default="auto", help="on stderr; auto: a bar on a terminal")
     add("--json", action="store_true", help="one JSON document about the run on stdout")
     add("--ca-cert", metavar="F", help="PEM file to trust, for a referee with a certificate of its own")
-    add("--parent", type=_count, metavar="PID", help="end when this process is gone")
-
-
-def _count(text: str) -> int:
-    value = int(text) if text.isascii() and text.isdigit() else 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
-    return value
+    add("--parent", type=count, metavar="PID", help="end when this process is gone")
 
 
 def _fetch(text: str) -> int:
-    value = _count(text)
+    value = count(text)
     if value > LARGEST_FETCH:
         raise argparse.ArgumentTypeError(f"{value} is more than the {LARGEST_FETCH} images of one request")
-    return value
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
     return value
 
 

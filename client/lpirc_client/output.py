@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 
 def say(text: str) -> None:
@@ -13,5 +16,11 @@ def say(text: str) -> None:
 
 def result(text: str) -> None:
     """Write one line to stdout, at once."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except OSError:
+        # Else Python tries once more at its end, and fails in its own words.
+        with suppress(OSError), Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        raise

@@ -27,6 +27,8 @@ class ParentWatch:
 
     def start(self) -> None:
         """Start to watch; to be called from the main thread."""
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # inherited from a shell's `&`
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         self._thread.start()
 
     def stop(self) -> None:

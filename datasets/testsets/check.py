@@ -11,6 +11,7 @@ from testsets.coco_reader import CocoDocument, parse_coco
 from testsets.errors import TestSetError
 from testsets.folder import IMAGES, MANIFEST, TestSet, read_manifest, verify
 from testsets.importing import jpeg_size
+from testsets.labels import label_problems
 from testsets.problems import Problems
 
 
@@ -19,7 +20,7 @@ def check(folder: Path) -> tuple[str, ...]:
 
     Beyond what `folder.verify` finds: images that are no JPEG or not of the stated size, the same image
     twice, files that the manifest does not know, a ground truth that does not fit the manifest, and boxes
-    that are inverted, leave their image or have an unknown category.
+    that are inverted, leave their image or have an unknown category, and what is wrong with `labels.csv`, if any.
 
     Raises TestSetError `testset-missing`, `testset-not-a-testset` or `testset-damaged` when the manifest
     cannot be read.
@@ -31,6 +32,8 @@ def check(folder: Path) -> tuple[str, ...]:
     _check_images(test_set, problems)
     _check_extra_files(test_set, problems)
     _check_ground_truth(test_set, problems)
+    for problem in label_problems(test_set):
+        problems.add(problem)
     return problems.kept
 
 
@@ -56,7 +59,7 @@ def _check_images(test_set: TestSet, problems: Problems) -> None:
 
 def _check_extra_files(test_set: TestSet, problems: Problems) -> None:
     expected = {test_set.folder / IMAGES / image.file for image in test_set.images}
-    expected |= {test_set.folder / MANIFEST, test_set.ground_truth_path}
+    expected |= {test_set.folder / MANIFEST, test_set.ground_truth_path, test_set.labels_path}
     for path in sorted(test_set.folder.rglob("*")):
         if not path.is_dir() and path not in expected:
             problems.add(f"{path}: the manifest does not know this file")
@@ -67,7 +70,7 @@ def _check_ground_truth(test_set: TestSet, problems: Problems) -> None:
     if not path.is_file():
         return  # verify() has said so
     try:
-        document = parse_coco(path, problems)
+        document = parse_coco(path, problems, only_labels=test_set.labels_path.is_file())
     except TestSetError as error:
         problems.add(error.sentence)
         return

@@ -47,21 +47,23 @@ def read_coco(path: Path) -> GroundTruth:
     return document.ground_truth
 
 
-def parse_coco(path: Path, problems: Problems) -> CocoDocument:
+def parse_coco(path: Path, problems: Problems, *, only_labels: bool = False) -> CocoDocument:
     """Read what can be read of a COCO JSON file and add what is wrong to `problems`.
+
+    `only_labels`: that of a set for classification, whose truth is `labels.csv`, needs no categories and objects.
 
     Raises TestSetError when there is nothing to go on with: `ground-truth-missing` or
     `ground-truth-unreadable`.
     """
     lists = _load_lists(path)
     images = _by_id(lists["images"], f"{path}: images", problems)
-    categories = _by_id(lists["categories"], f"{path}: categories", problems)
+    categories = _by_id(lists["categories"], f"{path}: categories", problems, may_be_empty=only_labels)
     names = {id_: str(entry.get("name", id_)) for id_, entry in categories.items()}
     for name, uses in Counter(names.values()).items():
         if uses > 1:
             problems.add(f"{path}: categories: the name {name!r} is used {uses} times")
     rows = _rows(lists["annotations"], f"{path}: annotations", images.keys(), names.keys(), problems)
-    if not problems.count and not rows:
+    if not problems.count and not rows and not only_labels:
         problems.add(f"{path}: annotations: no objects in it")
     image_ids, category_ids = sorted(images), sorted(categories)
     table = np.array(rows, dtype=np.float64).reshape(-1, 9)
@@ -93,8 +95,10 @@ def _load_lists(path: Path) -> dict[str, list[Any]]:
     return document  # type: ignore[no-any-return]  # the loop above looked
 
 
-def _by_id(entries: list[Any], where: str, problems: Problems) -> dict[int, dict[str, Any]]:
-    if not entries:
+def _by_id(
+    entries: list[Any], where: str, problems: Problems, *, may_be_empty: bool = False
+) -> dict[int, dict[str, Any]]:
+    if not entries and not may_be_empty:
         problems.add(f"{where}: the list is empty")
     found: dict[int, dict[str, Any]] = {}
     for index, entry in enumerate(entries):

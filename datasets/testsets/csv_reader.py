@@ -31,7 +31,7 @@ def read_csv(path: Path) -> GroundTruth:
     """Read ground truth from CSV; raises TestSetError as `read_ground_truth` tells."""
     problems = Problems()
     rows: list[Row] = []
-    for line, cells in _lines(path, (COLUMNS, (*COLUMNS, "difficult"))):
+    for line, cells in csv_lines(path, (COLUMNS, (*COLUMNS, "difficult"))):
         try:
             rows.append(_row(cells))
         except ValueError as error:
@@ -66,7 +66,7 @@ def read_image_list(path: Path) -> dict[int, str]:
     """
     problems = Problems()
     found: dict[int, str] = {}
-    for line, (cell, *name) in _lines(path, (IMAGE_COLUMNS, (*IMAGE_COLUMNS, "name"))):
+    for line, (cell, *name) in csv_lines(path, (IMAGE_COLUMNS, (*IMAGE_COLUMNS, "name"))):
         try:
             id_ = _id(cell, "image")
         except ValueError as error:
@@ -81,8 +81,11 @@ def read_image_list(path: Path) -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-def _lines(path: Path, headers: tuple[tuple[str, ...], ...]) -> list[tuple[int, list[str]]]:
-    """Line numbers and cells below the header; blank lines are passed over."""
+def csv_lines(path: Path, headers: tuple[tuple[str, ...], ...]) -> list[tuple[int, list[str]]]:
+    """Line numbers and cells below the header, which is one of `headers`; blank lines are passed over.
+
+    Raises TestSetError, as `read_ground_truth` tells.
+    """
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     try:
         lines = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]

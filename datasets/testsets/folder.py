@@ -3,6 +3,7 @@
     manifest.json       format, name, digest, categories, and every image with its number, size and SHA-256
     ground_truth.json   COCO form; the image id is the image number 1..N
     images/             the JPEG files, untouched, under the names they came with
+    labels.csv          in a set for classification: one label per image (`testsets.labels`)
 
 The digest names the whole set: one SHA-256 over the hashes of the images in order, the hash of the ground
 truth and the categories. Where the set lies and what it is called do not enter it.
@@ -25,6 +26,7 @@ VERSION = 1
 MANIFEST = "manifest.json"
 GROUND_TRUTH = "ground_truth.json"
 IMAGES = "images"
+LABELS = "labels.csv"
 
 T = TypeVar("T")
 
@@ -67,6 +69,11 @@ class TestSet:
     def ground_truth_path(self) -> Path:
         """The ground truth of this set, in COCO form."""
         return self.folder / GROUND_TRUTH
+
+    @property
+    def labels_path(self) -> Path:
+        """The labels of this set, where it is one for classification."""
+        return self.folder / LABELS
 
     def image_path(self, number: int) -> Path:
         """Find the file of image 1..N. Raises TestSetError `testset-no-such-image`."""

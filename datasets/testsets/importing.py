@@ -17,7 +17,7 @@ from PIL import UnidentifiedImageError
 
 from testsets.boxes import corners_from_coco, outside
 from testsets.errors import TestSetError
-from testsets.folder import IMAGES, Category, Image, TestSet, contained, load_test_set
+from testsets.folder import IMAGES, LABELS, Category, Image, TestSet, contained, load_test_set
 from testsets.problems import Problems
 from testsets.writing import ObjectRecord, new_folder, write_records
 
@@ -46,8 +46,11 @@ def build_test_set(
     categories: Sequence[Category],
     objects: Sequence[ObjectRecord],
     problems: Problems,
+    labels: bytes | None = None,
 ) -> TestSet:
     """Copy the images, numbered in the order given, and write the set, unless there are problems by then.
+
+    `labels` is the content of its `labels.csv`, for a set that has one.
 
     Raises TestSetError `import-invalid` with everything in `problems`, and those of `writing.new_folder`.
     """
@@ -59,6 +62,8 @@ def build_test_set(
         _refuse_outside(sources, made, objects, problems)
         problems.raise_if_any("import-invalid")
         write_records(partial, out.resolve().name, list(made.values()), categories, objects)
+        if labels is not None:
+            (partial / LABELS).write_bytes(labels)
     return load_test_set(out)
 
 

@@ -10,11 +10,15 @@ import click
 
 from power.errors import MeterError
 from referee.cli.contest import init, serve
+from referee.cli.frontier import frontier
 from referee.cli.judge import judge
 from referee.cli.leaderboard import leaderboard
+from referee.cli.model import model
 from referee.cli.rehearse import rehearse
 from referee.cli.run import run
 from referee.cli.score import score
+from referee.cli.suite import suite
+from referee.cli.suite_run import suite_run
 from referee.cli.team import team
 from referee.cli.testset import testset
 from referee.errors import RefereeError
@@ -47,5 +51,6 @@ def main() -> None:
     """Referee low-power vision contests: mAP per watt-hour."""
 
 
-for command in (rehearse, init, serve, team, run, judge, leaderboard, score, testset):
+for command in (rehearse, init, serve, team, run, judge, leaderboard, score, testset, frontier, model, suite):
     main.add_command(command)
+suite.add_command(suite_run)

@@ -10,7 +10,17 @@ from pathlib import Path
 import click
 
 from referee.cli.options import as_json
-from testsets import TestSet, TestSetError, check, import_coco, import_voc, read_ground_truth, synthesize
+from testsets import (
+    TestSet,
+    TestSetError,
+    check,
+    import_coco,
+    import_labels,
+    import_voc,
+    read_ground_truth,
+    read_labels,
+    synthesize,
+)
 
 folder_path = click.Path(path_type=Path)
 out_option = click.option("--out", type=folder_path, required=True, help="The new test-set folder.")
@@ -88,6 +98,29 @@ def ilsvrc_command(annotations: Path, images: Path, out: Path, categories: Path,
     _report(test_set, as_json=as_json)
 
 
+@import_group.command("labels")
+@click.option(
+    "--csv", "csv_file", type=folder_path, required=True, help="CSV file,label; labels from 1 to 1000."
+)
+@images_option
+@out_option
+@as_json
+def labels_command(csv_file: Path, images: Path, out: Path, *, as_json: bool) -> None:
+    """Import images for classification; images without a label are left out."""
+    with _problems_told(as_json=as_json):
+        test_set = import_labels(csv_file, images, out)
+    labels = read_labels(test_set)
+    facts = _facts(test_set) | {"labels": len(set(labels.by_image.tolist()))}
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    told = f"{facts['images']} images of {facts['labels']} labels, digest {test_set.digest}"
+    click.echo(f"{test_set.folder}: {told}")
+    left_out = sum(path.is_file() for path in images.iterdir()) - len(test_set.images)
+    if left_out > 0:
+        click.echo(f"{left_out} files of {images} are left out: {csv_file} does not name them.")
+
+
 @testset.command("check")
 @click.argument("folder", type=folder_path)
 @as_json
@@ -117,17 +150,20 @@ def _problems_told(*, as_json: bool) -> Iterator[None]:
         raise
 
 
-def _report(test_set: TestSet, *, as_json: bool) -> None:
-    truth = read_ground_truth(test_set.folder)
-    facts = {
+def _facts(test_set: TestSet) -> dict[str, object]:
+    return {
         "folder": str(test_set.folder),
         "name": test_set.name,
         "images": len(test_set.images),
         "categories": len(test_set.categories),
-        "categories_with_objects": len(set(truth.category.tolist())),
         "objects": test_set.objects,
         "digest": test_set.digest,
     }
+
+
+def _report(test_set: TestSet, *, as_json: bool) -> None:
+    truth = read_ground_truth(test_set.folder)
+    facts = _facts(test_set) | {"categories_with_objects": len(set(truth.category.tolist()))}
     if as_json:
         click.echo(json.dumps(facts))
         return

@@ -8,9 +8,10 @@ from referee.store.database import DATABASE_NAME
 from referee.store.evidence import EvidenceTables
 from referee.store.runs import RunTables
 from referee.store.scores import ScoreTables
+from referee.store.submissions import SubmissionTables
 
 __all__ = ["DATABASE_NAME", "Store"]
 
 
-class Store(RunTables, EvidenceTables, ScoreTables):
+class Store(RunTables, EvidenceTables, ScoreTables, SubmissionTables):
     """The contest's database. Open it with a path, close it when done."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ _INSERT_POST = (
     "INSERT INTO posts (run, received_utc, elapsed_s, sha256, idempotency_key, row_count, rows, received_total)"
     " VALUES (?, ?, ?, ?, ?, ?, ?,"
     " ? + coalesce((SELECT received_total FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1), 0))"
-    " ON CONFLICT (run, idempotency_key) DO NOTHING"
+    " ON CONFLICT (run, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING"
 )
 _FIND_POST = "SELECT row_count, sha256, received_total FROM posts WHERE run = ? AND idempotency_key = ?"
 _FLAGS = ("over_range", "voltage_peak_over", "current_peak_over")
@@ -47,7 +47,7 @@ class EvidenceTables(Database):
     def append_post(
         self,
         run: int,
-        rows: NDArray[np.float64],
+        rows: NDArray[np.float64] | Callable[[], NDArray[np.float64]],
         *,
         sha256: str,
         idempotency_key: str | None,
@@ -56,25 +56,34 @@ class EvidenceTables(Database):
     ) -> Post:
         """Commit one accepted body: `rows` of shape (n, 7), as received. Returns its receipt once it is on disk.
 
+        Rows that have yet to be made, by a function that does not take long, are made by the thread that commits;
+        what that raises is raised here.
+
         A key that the run has used before changes nothing: the receipt is the first one, its `sha256` that of the
         first body.
         """
         self.received_total(run)
-        packed = rows.astype(ROW, copy=False).tobytes()
         post = (run, now.isoformat(), elapsed_s, sha256, idempotency_key)
+        made = np.empty((0, 7)) if callable(rows) else rows
+
+        def make() -> None:
+            nonlocal made
+            if callable(rows):
+                made = rows()
 
         def insert(connection: sqlite3.Connection) -> Post | None:
-            if connection.execute(_INSERT_POST, (*post, len(rows), packed, len(rows), run)).rowcount:
+            packed = made.astype(ROW, copy=False).tobytes()
+            if connection.execute(_INSERT_POST, (*post, len(made), packed, len(made), run)).rowcount:
                 return None
             return _post(connection.execute(_FIND_POST, (run, idempotency_key)).fetchone())
 
         def count(earlier: Post | None) -> Post:
             if earlier is not None:
                 return earlier
-            self._totals[run] += len(rows)
-            return Post(len(rows), sha256, self._totals[run])
+            self._totals[run] += len(made)
+            return Post(len(made), sha256, self._totals[run])
 
-        return self._group.write(insert, count, len(packed))
+        return self._group.write(insert, count, made.nbytes, make)
 
     def received_total(self, run: int) -> int:
         """How many detections of a run are on disk, as this process has counted them: the run's only writer knows."""

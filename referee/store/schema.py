@@ -9,7 +9,12 @@ import sqlite3
 
 import sqlite_utils
 
-VERSION = 5
+VERSION = 6
+# Most posts carry no key: they need no entry, and none of them repeats another.
+_POSTS_BY_KEY = (
+    "CREATE UNIQUE INDEX IF NOT EXISTS posts_by_key ON posts (run, idempotency_key)"
+    " WHERE idempotency_key IS NOT NULL"
+)
 
 
 def create_tables(database: sqlite_utils.Database) -> None:
@@ -19,8 +24,11 @@ def create_tables(database: sqlite_utils.Database) -> None:
     _create_evidence(database)
     _upgrade_posts(database)
     _create_judgements(database)
+    _create_submissions(database)
     database.table("posts").create_index(["run"], if_not_exists=True)
-    database.table("posts").create_index(["run", "idempotency_key"], unique=True, if_not_exists=True)
+    database.execute("DROP INDEX IF EXISTS idx_posts_run_idempotency_key")  # of every post, up to form 5
+    database.execute(_POSTS_BY_KEY)
+    database.table("submissions").create_index(["track", "team"], if_not_exists=True)
     for table in ("readings", "served", "checks", "scores", "events"):
         database.table(table).create_index(["run"], if_not_exists=True)
     database.execute(f"PRAGMA user_version = {VERSION}")
@@ -176,5 +184,46 @@ def _create_judgements(database: sqlite_utils.Database) -> None:
     database.table("provisional").create(
         {"run": int, "utc": str, "map": float, "energy_wh": float, "score": float, "detections": int},
         pk="run",
+        if_not_exists=True,
+    )
+
+
+def _create_submissions(database: sqlite_utils.Database) -> None:
+    """The model tracks: what was accepted for measurement, and what came of it, at most one row each."""
+    database.table("submissions").create(
+        {
+            "id": int,
+            "accepted_utc": str,
+            "track": str,
+            "team": str,
+            "split": str,  # public, holdout
+            "build": str,
+            "model_file": str,  # as the team calls it; kept under models/ by its SHA-256
+            "model_sha256": str,
+            "testset_digest": str,
+            "counts": int,  # towards the team's limit of that UTC day
+            "withdrawn": str,  # why it is worth nothing and counts no more; NULL: it stands
+        },
+        pk="id",
+        not_null={"accepted_utc", "track", "team", "split", "build", "model_file", "model_sha256", "counts"},
+        foreign_keys=[("team", "teams", "name")],
+        if_not_exists=True,
+    )
+    database.table("measurements").create(
+        {
+            "submission": int,
+            "measured_utc": str,
+            "valid": int,
+            "sentence": str,
+            "device": str,
+            "meter": str,
+            "metric": float,
+            "measured": str,  # referee.tracks.Measured as JSON; NULL: the model failed
+            "figures": str,  # what else the track's rule tells, as JSON
+            "result": bytes,  # the result document as received, by zlib; NULL: the model failed
+        },
+        pk="submission",
+        not_null={"measured_utc", "valid", "sentence"},
+        foreign_keys=[("submission", "submissions", "id")],
         if_not_exists=True,
     )

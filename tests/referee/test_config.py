@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from power.meter import Setup
-from referee.config import ContestConfig, Station, read_config
+from referee.config import ContestConfig, ModelTrack, Station, read_config
 from referee.errors import RefereeError
 
 STATION = '[[stations]]\nname = "one"\nmeter = "sim:"\n'
@@ -65,6 +65,33 @@ meter = "TCPIP::10.0.0.8::INSTR"
         "Hall", (left, right), 300, "voc2012", "../sets/day 2", shuffle=False, auto_arm=True
     )
     assert read(tmp_path, text) == expected
+
+
+TRACK = GOOD + '[[tracks]]\nname = "ovic"\ntestset = "public"\n'
+
+
+def test_a_track_is_read_with_its_defaults(tmp_path: Path) -> None:
+    (track,) = read(tmp_path, TRACK).tracks
+    assert track == ModelTrack("ovic", "public")
+    assert (track.rule_name, track.submissions_per_day, track.holdout) == ("ovic", 3, "")
+
+
+def test_a_track_names_its_rule_and_changes_its_settings(tmp_path: Path) -> None:
+    text = (
+        TRACK
+        + """\
+rule = "ovic-detection"
+holdout = "prize"
+submissions_per_day = 1
+device = "pi-5"
+[tracks.settings]
+k = 16.8
+base = "e"
+"""
+    )
+    expected = ModelTrack("ovic", "public", "ovic-detection", "prize", 1, "pi-5", {"k": 16.8, "base": "e"})
+    assert read(tmp_path, text).tracks == (expected,)
+    assert expected.rule_name == "ovic-detection"
 
 
 def test_a_station_says_how_its_meter_is_set_up(tmp_path: Path) -> None:
@@ -134,6 +161,17 @@ def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
         (GOOD + 'clients = ["hall"]\n', "clients has 'hall', which is neither a network nor an address"),
         (GOOD + 'clients = ["10.0.0.7/24"]\n', "'10.0.0.7/24', which is neither a network nor an address (its network"
             " is 10.0.0.0/24)"),
+        (GOOD + '[[tracks]]\nname = "a"\n', "track 1: the key 'testset' is missing"),
+        (GOOD + '[tracks]\nname = "a"\n', "tracks must be written as [[tracks]] tables"),
+        (TRACK + "k = 5\n", "track 1: unknown key 'k'; the keys are device, holdout, name, rule, settings"),
+        (TRACK + "settings = 5\n", "track 1: settings = 5 must be written as [tracks.settings]"),
+        (TRACK + "submissions_per_day = 0\n", "track 'ovic': submissions_per_day = 0 must lie between 1 and 10000"),
+        (TRACK + "submissions_per_day = 2.5\n", "submissions_per_day = 2.5 must be a whole number"),
+        (TRACK + "device = 5\n", "track 1: device = 5 must be a text"),
+        (TRACK + 'holdout = "public"\n', "track 'ovic': holdout is the public test set"),
+        (TRACK.replace("public", ""), "track 'ovic': testset is blank"),
+        (TRACK.replace("ovic", " "), "a track needs a name that is not blank"),
+        (TRACK + TRACK.removeprefix(GOOD), "the track name 'ovic' is given twice"),
         (GOOD + f"voltage_range_v = 1{'0' * 400}\n", "must be a number above 0"),
         (f"window_s = 1{'0' * 5000}\n" + GOOD, "cannot be read"),
         ("name = Hall\n", "cannot be read"),

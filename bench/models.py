@@ -1,0 +1,139 @@
+"""The device harness, measured: what its loop adds to an inference, beside a bare loop in the same process."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter
+from PIL import Image
+from rich.console import Console
+from rich.table import Table
+
+from lpirc_client.harness.failures import ModelError
+from lpirc_client.harness.inference import LoadedModel
+from lpirc_client.harness.model import ModelFile
+from lpirc_client.harness.options import Settings
+from lpirc_client.harness.preprocessing import prepared
+from lpirc_client.harness.process import ModelProcess
+from lpirc_client.harness.validator import examine
+from tests.tflite_models import classifier, corrupted, detector
+
+INFERENCES = 20_000
+ROUNDS = 7
+CORRUPTED = 500
+PHOTOGRAPH_PX = (480, 640)
+INPUT_PX = 300
+MOST_ADDED_US = 50.0
+RESULT = Path(__file__).with_name("models.json")
+
+
+def measure() -> None:
+    """Measure all of it, one after the other; print the table and keep it as JSON."""
+    rows = _loops("classifier, 1 output", classifier(), 8) + _loops("detector, 4 outputs", detector(), 20)
+    rows += [*_preparing(), *_whole_bench(), *_damaged()]
+    RESULT.write_text(json.dumps(rows, indent=2) + "\n")
+    table = Table("models", "measured", "target")
+    for row in rows:
+        table.add_row(row["what"], _shown(row["measured"]), _shown(row["target"]))
+    Console().print(table)
+
+
+def _loops(what: str, data: bytes, side: int) -> list[dict[str, Any]]:
+    """The harness's loop and the bare one by turns, so that both meet the same machine; the median round counts."""
+    model = LoadedModel(data, 1)
+    bare = Interpreter(model_content=data, num_threads=1)
+    bare.allocate_tensors()
+    pixels = np.zeros((INFERENCES, side, side, 3), np.uint8)
+    bare_us, loop_us, told_us = [], [], []
+    for _ in range(ROUNDS):
+        bare_us.append(_each_us(lambda: _invoke(bare)))
+        loop_us.append(_each_us(lambda: told_us.append(_told_us(model, pixels))))
+    added_us = [loop - alone for loop, alone in zip(loop_us, bare_us, strict=True)]
+    return [
+        _row(f"{what}: bare loop of invoke() (µs each)", statistics.median(bare_us)),
+        _row(f"{what}: the harness's loop (µs each)", statistics.median(loop_us)),
+        _row(f"{what}: added by the loop (µs each)", statistics.median(added_us), MOST_ADDED_US),
+        _row(f"{what}: latency that it reports (µs)", statistics.median(told_us)),
+    ]
+
+
+def _invoke(interpreter: Interpreter) -> None:
+    for _ in range(INFERENCES):
+        interpreter.invoke()
+
+
+def _told_us(model: LoadedModel, pixels: np.ndarray[Any, np.dtype[np.uint8]]) -> float:
+    return float(model.run(pixels, 1 << 62, 1 << 62).times_ns.mean()) / 1e3
+
+
+def _each_us(loop: Callable[[], object]) -> float:
+    before_s = time.perf_counter()
+    loop()
+    return (time.perf_counter() - before_s) / INFERENCES * 1e6
+
+
+def _preparing() -> list[dict[str, Any]]:
+    noise = np.random.default_rng(1).integers(0, 256, (*PHOTOGRAPH_PX, 3), np.uint8)
+    taken_s = []
+    for _ in range(50):
+        before_s = time.perf_counter()
+        prepared(noise, "resize", INPUT_PX, INPUT_PX)
+        taken_s.append(time.perf_counter() - before_s)
+    return [_row("640 x 480 pixels resized to 300 x 300 (ms)", statistics.median(taken_s) * 1e3)]
+
+
+def _whole_bench() -> list[dict[str, Any]]:
+    """The command on two images: what starting two interpreters and reading the model cost."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "model.tflite").write_bytes(classifier())
+        for number in (1, 2):
+            Image.new("RGB", (32, 32), (number, 0, 0)).save(folder / f"{number}.png")
+        arguments = ["bench", str(folder / "model.tflite"), "--images", name, "--task", "classification"]
+        before_s = time.perf_counter()
+        subprocess.run(  # noqa: S603 - our own program
+            [sys.executable, "-m", "lpirc_client.cli", *arguments], check=True, stdout=subprocess.DEVNULL
+        )
+    return [_row("`lpirc-client bench` of two images (s)", time.perf_counter() - before_s)]
+
+
+def _damaged() -> list[dict[str, Any]]:
+    """Damaged models, one after the other in a process that is replaced when one kills it."""
+    bases = (classifier(), classifier(quantized=True), detector(), detector(quantized=True))
+    before_s, codes, processes = time.perf_counter(), [], 1
+    process = ModelProcess("damaged")
+    for seed in range(CORRUPTED):
+        model = ModelFile(Path("damaged"), corrupted(bases[seed % 4], seed), "")
+        task = "classification" if seed % 4 < 2 else "detection"
+        try:
+            _, problems = examine(process, model, Settings(task, "resize", timeout_s=5.0))
+            codes.append(problems[0].code if problems else "valid")
+        except ModelError as error:
+            codes.append(error.code)
+        if process.is_dead:
+            process, processes = ModelProcess("damaged"), processes + 1
+    process.end()
+    told = ", ".join(f"{code} {codes.count(code)}" for code in sorted(set(codes)))
+    return [
+        _row(f"{CORRUPTED} damaged models: reported", len(codes), CORRUPTED),
+        _row("so many processes", processes),
+        _row("as", told),
+        _row("in so long (s)", time.perf_counter() - before_s),
+    ]
+
+
+def _row(what: str, measured: float | str, target: float | str | None = None) -> dict[str, Any]:
+    return {"what": what, "measured": measured, "target": target}
+
+
+def _shown(value: object) -> str:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, int | float) else str(value)

@@ -1,0 +1,106 @@
+"""The model's process: `python -m lpirc_client.harness.child REQUESTS ANSWERS PARENT [CORE]`.
+
+It takes requests from one pipe and answers through another, one after the other, until the requests end:
+`load` (payload: the model), `run` (payload: images), `repeat`. A request that fails is answered with what failed;
+a model that kills this process is the parent's to report.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from lpirc_client.harness import limits
+from lpirc_client.harness.frames import REASON_CHARACTERS, Message, receive, send
+
+if TYPE_CHECKING:
+    from lpirc_client.harness.inference import LoadedModel
+
+MISSING_RUNTIME = 2
+OWN_MB = 128
+"""Room for a batch of images and its outputs beside what the model may take."""
+
+
+class Worker:
+    """Holds the model that is loaded."""
+
+    def __init__(self) -> None:
+        self._model: LoadedModel | None = None
+        self._memory_bytes = 0
+        self._threads = 1
+
+    def answer(self, request: Message, payload: bytearray) -> tuple[Message, bytes]:
+        """Do what is asked; the answer's JSON and bytes."""
+        self._threads = request.get("threads", self._threads)
+        limits.limit_cpu(request["within_s"] * self._threads)
+        if request["do"] == "load":
+            return self._load(request, payload), b""
+        if self._model is None:
+            raise RuntimeError("no model is loaded")
+        if request["do"] == "repeat":
+            count, start_s, end_s = self._model.repeat(request["seconds"])
+            return {"inferences": count, "start_monotonic_s": start_s, "end_monotonic_s": end_s}, b""
+        try:
+            return self._run(self._model, request, payload)
+        except RuntimeError as error:
+            raise self._explained(error, self._model.tensors_bytes()) from error
+
+    def _load(self, request: Message, data: bytearray) -> Message:
+        from lpirc_client.harness.inference import LoadedModel, tensors_bytes
+
+        self._model = None
+        limits.unlimit_memory()
+        memory_mb = request["memory_mb"] + OWN_MB
+        limits.limit_memory(memory_mb)
+        self._memory_bytes = memory_mb << 20
+        try:
+            self._model = LoadedModel(data, request["threads"])
+        except RuntimeError as error:
+            raise self._explained(error, tensors_bytes(data)) from error
+        return asdict(self._model.signature)
+
+    def _explained(self, error: RuntimeError, tensors: int) -> Exception:
+        """The runtime does not say that it found no room for its tensors: that they are larger than all room does."""
+        return MemoryError() if tensors > self._memory_bytes else error
+
+    def _run(self, model: LoadedModel, request: Message, payload: bytearray) -> tuple[Message, bytes]:
+        import numpy as np
+
+        pixels = np.frombuffer(payload, np.uint8).reshape(-1, *model.signature.inputs[0].shape[1:])
+        run = model.run(pixels, request["budget_ns"], request["slice_ns"])
+        arrays = [run.times_ns, *run.outputs]
+        head: dict[str, Any] = {
+            "done": len(run.times_ns),
+            "start_monotonic_s": run.start_monotonic_s,
+            "end_monotonic_s": run.end_monotonic_s,
+        }
+        return head, b"".join(array.tobytes() for array in arrays)
+
+
+def main(arguments: list[str]) -> int:
+    """Answer requests until there are no more; 2 when the runtime is not installed."""
+    requests, answers, parent, *core = map(int, arguments)
+    limits.confine(parent, core[0] if core else None)
+    try:
+        import lpirc_client.harness.inference  # noqa: F401 - before the first limit
+    except ImportError as error:
+        send(answers, {"failed": "ImportError", "reason": str(error.name)})
+        return MISSING_RUNTIME
+    worker = Worker()
+    while (frame := receive(requests)) is not None:
+        try:
+            message, payload = worker.answer(*frame)
+        except Exception as error:  # noqa: BLE001 - whatever a model raises is its answer
+            reason = " ".join(str(error).split())[:REASON_CHARACTERS]
+            message, payload = {"failed": type(error).__name__, "reason": reason}, b""
+        del frame
+        send(answers, message, payload)
+    return 0
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    sys.stderr.flush()
+    os._exit(code)  # a damaged model may also crash the runtime while it is taken down

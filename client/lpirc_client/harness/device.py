@@ -1,0 +1,78 @@
+"""The device that a latency belongs to: processor, governor, temperature, throttling, as far as Linux tells."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+PROCESSOR_THERMOMETERS = ("x86_pkg_temp", "cpu", "soc", "coretemp", "package")
+
+
+def device_facts(core: int | None, root: Path = Path("/")) -> dict[str, Any]:
+    """What the device is; None for what it does not tell. `root` holds its /proc and /sys."""
+    return {
+        "host": platform.node(),
+        "machine": platform.machine(),
+        "processor": _processor(root),
+        "cores": os.cpu_count(),
+        "governor": _governor(core or 0, root),
+        "os": platform.platform(),
+        "python": platform.python_version(),
+    }
+
+
+def temperature_c(root: Path = Path("/")) -> float | None:
+    """The processor's temperature where a sensor says that it is one, else that of the hottest; None without any."""
+    zones: list[tuple[str, float]] = []
+    for folder in sorted((root / "sys/class/thermal").glob("thermal_zone*")):
+        kind, millidegrees = _line(folder / "type"), _line(folder / "temp")
+        if kind is not None and millidegrees is not None and millidegrees.lstrip("-").isdigit():
+            zones.append((kind.lower(), int(millidegrees) / 1000))
+    of_processor = [value for kind, value in zones if kind.startswith(PROCESSOR_THERMOMETERS)]
+    return max(of_processor or [value for _, value in zones], default=None)
+
+
+def throttle_count(root: Path = Path("/")) -> int | None:
+    """How often cores were throttled for heat since the start; None where nobody counts (only x86 does)."""
+    files = (root / "sys/devices/system/cpu").glob("cpu*/thermal_throttle/core_throttle_count")
+    counts = [int(text) for file in files if (text := _line(file)) is not None and text.isdigit()]
+    return sum(counts) if counts else None
+
+
+def usual_core() -> int | None:
+    """The last core that this process may use; core 0 takes most interrupts. None where cores cannot be chosen."""
+    return max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+
+
+def allowed_cores() -> set[int]:
+    """The cores that may be chosen; empty where none can be."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+
+
+def _processor(root: Path) -> str | None:
+    board = _line(root / "proc/device-tree/model")
+    if board:
+        return board.rstrip("\0")
+    try:
+        lines = (root / "proc/cpuinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        return platform.processor() or None
+    for key in ("model name", "Model", "Hardware"):
+        for line in lines:
+            name, _, value = line.partition(":")
+            if name.strip() == key:
+                return value.strip()
+    return platform.processor() or None
+
+
+def _governor(core: int, root: Path) -> str | None:
+    return _line(root / f"sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor")
+
+
+def _line(path: Path) -> str | None:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return None

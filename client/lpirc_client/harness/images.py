@@ -1,0 +1,93 @@
+"""The images of a folder: of a test set by its manifest, of any other folder by name; numbered, read, hashed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lpirc_client.harness.failures import ModelError
+from lpirc_client.harness.regular import regular_bytes
+
+SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".ppm")
+
+
+@dataclass(frozen=True)
+class ImageFile:
+    """An image by its number and its file; `sha256` is that of the manifest, empty without one."""
+
+    number: int
+    path: Path
+    sha256: str = ""
+
+
+def list_images(folder: Path, limit: int | None = None) -> list[ImageFile]:
+    """The first `limit` images: in the manifest's order and by its numbers, else files by name from 1 on.
+
+    Raises ModelError `bad-testset`, or `no-images` when there is none.
+    """
+    images = _from_manifest(folder) if (folder / "manifest.json").exists() else _by_name(folder)
+    if not images:
+        wanted = ", ".join(suffix.removeprefix(".") for suffix in SUFFIXES)
+        raise ModelError(
+            "no-images", f"{folder}: there is no image in it ({wanted}, or a test set)", folder=str(folder)
+        )
+    return images[:limit]
+
+
+def content(image: ImageFile) -> bytes:
+    """The file's bytes. Raises ModelError `bad-image`, also when they are not those of the manifest."""
+    try:
+        data = regular_bytes(image.path)
+    except OSError as error:
+        raise bad_image(image, f"it cannot be read: {error.strerror}") from error
+    if image.sha256 and hashlib.sha256(data).hexdigest() != image.sha256:
+        raise bad_image(image, f"its SHA-256 is not the one of the manifest, {image.sha256[:12]}…")
+    return data
+
+
+def digest(images: Sequence[ImageFile]) -> str:
+    """One SHA-256 over a line "number sha256" of each image, in order; reads them all."""
+    lines = hashlib.sha256()
+    for image in images:
+        lines.update(f"{image.number} {hashlib.sha256(content(image)).hexdigest()}\n".encode())
+    return lines.hexdigest()
+
+
+def bad_image(image: ImageFile, what: str) -> ModelError:
+    """A failure of that image."""
+    sentence = f"image {image.number} ({image.path}): {what}"
+    return ModelError("bad-image", sentence, image=image.number, file=str(image.path))
+
+
+def _from_manifest(folder: Path) -> list[ImageFile]:
+    path = folder / "manifest.json"
+    try:
+        listed = json.loads(path.read_text(encoding="utf-8"))["images"]
+        images = [
+            ImageFile(int(one["number"]), folder / "images" / str(one["file"]), str(one.get("sha256", "")))
+            for one in listed
+        ]
+    except OSError as error:
+        raise ModelError(
+            "bad-testset", f"{path}: cannot be read: {error.strerror}", file=str(path)
+        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(
+            "bad-testset", f"{path}: not a test set's manifest: {error!r}", file=str(path)
+        ) from error
+    if len({image.number for image in images}) < len(images):
+        raise ModelError("bad-testset", f"{path}: a number stands for two images", file=str(path))
+    return images
+
+
+def _by_name(folder: Path) -> list[ImageFile]:
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+    except OSError as error:
+        raise ModelError(
+            "bad-testset", f"{folder}: cannot be read: {error.strerror}", folder=str(folder)
+        ) from error
+    return [ImageFile(number, path) for number, path in enumerate(paths, 1)]

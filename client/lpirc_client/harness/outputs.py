@@ -1,0 +1,152 @@
+"""From a model's output tensors to predictions: top-1 labels, or detections in pixels of the original image.
+
+A detection's row is [image, category, confidence, xmin, ymin, xmax, ymax] with inclusive corners, as everywhere in
+the contest: a box from x1 to x2 (0..1) in an image W wide has xmin = x1 W and xmax = x2 W - 1, so that
+xmax - xmin + 1 is its width and the COCO box made of the row is exactly [x1 W, y1 H, (x2 - x1) W, (y2 - y1) H].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_client.harness.failures import ModelError
+from lpirc_client.harness.frames import Message
+from lpirc_client.harness.model import Signature, Tensor
+
+DETECTIONS = 100
+COCO_FIRST = 1
+"""COCO's category of class 0."""
+
+LARGEST_NUMBER = 1e9
+"""A score or a pixel beyond it is as useless as one that is not finite, and so is a category beyond the next."""
+
+LARGEST_CATEGORY = 1_000_000
+
+LabelRow = tuple[int, int, float]
+"""image, index of the highest score, that score."""
+
+DetectionRow = tuple[int, int, float, float, float, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """A batch's answers: `times_ns` (N,), and per output its values (N, *shape), float64, dequantized."""
+
+    times_ns: NDArray[np.int64]
+    outputs: tuple[NDArray[np.float64], ...]
+    start_monotonic_s: float
+    end_monotonic_s: float
+
+    @classmethod
+    def parse(cls, name: str, head: Message, content: memoryview, signature: Signature) -> Answers:
+        """Take a `run` answer apart; ModelError `model-crashed` when the broken process has sent something else."""
+        try:
+            done, at = int(head["done"]), 8 * int(head["done"])
+            times_ns, outputs = np.frombuffer(content[:at], np.int64), []
+            for tensor in signature.outputs:
+                size = done * math.prod(tensor.shape) * np.dtype(tensor.dtype).itemsize
+                outputs.append(_values(content[at : at + size], done, tensor))
+                at += size
+            start_s, end_s = float(head["start_monotonic_s"]), float(head["end_monotonic_s"])
+            is_sound = at == len(content) and done > 0 and times_ns.min() >= 0 and start_s <= end_s
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise nonsense(name) from error
+        if not is_sound:
+            raise nonsense(name)
+        return cls(times_ns, tuple(outputs), start_s, end_s)
+
+
+def nonsense(name: str) -> ModelError:
+    """A process that a model has broken without killing it answers anything."""
+    return ModelError(
+        "model-crashed", f"{name}: it broke its process while it was being run, which answered nonsense"
+    )
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Top-1 of each image; `not_finite` are the images with a score that is no finite number."""
+
+    rows: list[LabelRow]
+    not_finite: list[int]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Detections of each image, and what was dropped: rows of the images `not_finite`, so many rows for the rest."""
+
+    rows: list[DetectionRow]
+    not_finite: list[int]
+    inverted: int
+    out_of_range: int
+
+
+def labels(answers: Answers, images: Sequence[int]) -> Labels:
+    """The highest score of each image, the lowest index where several have it.
+
+    A score that is not a finite number never wins; where none is, the answer is 0, the background, with 0.0.
+    """
+    scores = answers.outputs[0].reshape(len(images), -1)
+    finite = np.isfinite(scores)
+    usable = np.where(finite, scores, -np.inf)
+    best = usable.argmax(axis=1)
+    confidences = np.take_along_axis(usable, best[:, None], axis=1)[:, 0]
+    confidences = np.where(np.isfinite(confidences), confidences, 0.0).clip(-LARGEST_NUMBER, LARGEST_NUMBER)
+    rows = list(zip(images, best.tolist(), confidences.tolist(), strict=True))
+    not_finite = np.flatnonzero(~finite.all(axis=1)).tolist()
+    return Labels(rows, [images[place] for place in not_finite])
+
+
+def detections(answers: Answers, images: Sequence[int], sizes: Sequence[tuple[int, int]]) -> Rows:
+    """All hundred detections of each image, of `sizes` (width, height), in the model's order.
+
+    Dropped, because nothing can be scored with them: rows with a number that is not finite or beyond all measure, or
+    a class below 0, and boxes whose far side lies before the near one. Boxes that leave the image stay as they are.
+    """
+    boxes, classes, scores = answers.outputs[0][:, 0], answers.outputs[1][:, 0], answers.outputs[2][:, 0]
+    with np.errstate(invalid="ignore", over="ignore"):
+        scale = np.array(sizes, np.float64)[:, None, :]
+        near, far = boxes[..., [1, 0]] * scale, boxes[..., [3, 2]] * scale
+        numbers = np.concatenate(
+            [np.floor(classes + (COCO_FIRST + 0.5))[..., None], scores[..., None], near, far - 1.0], axis=2
+        )
+        finite = np.isfinite(numbers).all(axis=2)
+        inverted = finite & (far < near).any(axis=2)
+        is_far_off = (np.abs(numbers[..., 1:]) > LARGEST_NUMBER).any(axis=2)
+    known = (numbers[..., 0] >= COCO_FIRST) & (numbers[..., 0] <= LARGEST_CATEGORY)
+    out_of_range = finite & ~inverted & (is_far_off | ~known)
+    kept = finite & ~inverted & ~out_of_range
+    rows = [
+        (images[place], int(category), *rest)
+        for place, (category, *rest) in zip(np.nonzero(kept)[0].tolist(), numbers[kept].tolist(), strict=True)
+    ]
+    not_finite = np.flatnonzero(~finite.all(axis=1)).tolist()
+    return Rows(rows, [images[place] for place in not_finite], int(inverted.sum()), int(out_of_range.sum()))
+
+
+def check_counts(name: str, answers: Answers, what: Sequence[object]) -> list[ModelError]:
+    """Refuse a count other than 100, for the first of the pictures `what` it was given for."""
+    counts = answers.outputs[3][:, 0]
+    wrong = np.flatnonzero(counts != DETECTIONS)
+    if not len(wrong):
+        return []
+    count, picture = float(counts[wrong[0]]), what[int(wrong[0])]
+    sentence = (
+        f"{name}: it tells {count:g} detections of {picture}; its output 3 (count) must be {DETECTIONS}"
+    )
+    return [ModelError("wrong-count", sentence, count=count if math.isfinite(count) else str(count))]
+
+
+def _values(content: memoryview, done: int, tensor: Tensor) -> NDArray[np.float64]:
+    raw: NDArray[Any] = np.frombuffer(content, np.dtype(tensor.dtype)).reshape(done, *tensor.shape)
+    values = raw.astype(np.float64)
+    if tensor.dtype != "uint8":
+        return values
+    with np.errstate(invalid="ignore", over="ignore"):  # a scale that is no number is told as its scores are
+        return (values - tensor.zero) * tensor.scale

@@ -1,0 +1,212 @@
+"""The parent's side of the model's process: start it, ask it, and say in one sentence how it died."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from types import TracebackType
+from typing import Self
+
+from lpirc_client.harness import frames
+from lpirc_client.harness.failures import ModelError
+from lpirc_client.harness.frames import LARGEST_ANSWER, REASON_CHARACTERS, Message
+
+START_S = 60.0
+DYING_S = 5.0
+LONGEST_WAIT_S = 3600.0
+"""At once; the system's calls do not take any number of seconds."""
+
+LAST_WORDS_BYTES = 4096
+PIPE_BYTES = 1 << 20
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+OUT_OF_MEMORY = ("bad_alloc", "length_error", "MemoryError", "Cannot allocate memory", "out of memory")
+
+
+class ModelProcess:
+    """A process in which models run; a context manager, gone with all it started at the end, or when the thread ends.
+
+    `name` stands before each sentence. It `is_new` until it has been asked: it may still be starting. It takes one
+    request at a time; a ModelError may have left it alive to take the next one, or dead: then it `is_dead`.
+    """
+
+    def __init__(self, name: str, core: int | None = None) -> None:
+        self.name = name
+        self.is_dead = False
+        self.is_new = True
+        self._last_words = ""
+        self._memory_mb = 0
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        request_end, self._requests = os.pipe()
+        self._answers, answer_end = os.pipe()
+        told = [request_end, answer_end, os.getpid(), *([] if core is None else [core])]
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own program
+                [sys.executable, "-P", "-m", "lpirc_client.harness.child", *map(str, told)],
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                pass_fds=(request_end, answer_end),
+                env={**_environment(), **ONE_THREAD},
+                start_new_session=True,
+            )
+        finally:
+            os.close(request_end)
+            os.close(answer_end)
+        os.set_blocking(self._requests, False)
+        os.set_blocking(self._answers, False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+    def ask(
+        self, doing: str, request: Message, within_s: float, payload: bytes | memoryview = b""
+    ) -> tuple[Message, memoryview]:
+        """Send a request and wait for its answer, JSON and bytes, at most `within_s` seconds of wall time.
+
+        `doing` completes the sentence "… while it was being …". Raises ModelError: `model-crashed`, `model-ended`,
+        `model-timeout`, `out-of-memory`, `model-failed`, `missing-extra`.
+        """
+        until = time.monotonic() + within_s
+        self.is_new = False
+        self._memory_mb = request.get("memory_mb", self._memory_mb)
+        try:
+            self._write(frames.packed({**request, "within_s": within_s}, payload), until)
+            answer, content = self._read(until)
+        except TimeoutError as error:
+            self.end()
+            raise self._timeout(doing, within_s) from error
+        except (EOFError, BrokenPipeError) as error:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(DYING_S)
+            raise self._death(doing, within_s) from error
+        except frames.BrokenFrameError as error:
+            raise self._death(doing, within_s) from error
+        if "failed" in answer:
+            told = (str(answer["failed"]), str(answer.get("reason", "")))
+            raise self._failure(doing, *(words[:REASON_CHARACTERS] for words in told))
+        return answer, content
+
+    def end(self) -> None:
+        """Kill what is left of it, with all it may have started; fine to call again."""
+        if self._requests < 0:
+            return
+        self.is_dead = True
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        os.close(self._requests)
+        os.close(self._answers)
+        self._requests = self._answers = -1
+        self._last_words = self._read_log()
+        self._log.close()
+
+    def _write(self, parts: list[bytes | memoryview], until: float) -> None:
+        for part in parts:
+            left = memoryview(part)
+            while left:
+                _wait(self._requests, selectors.EVENT_WRITE, until)
+                with contextlib.suppress(BlockingIOError):
+                    left = left[os.write(self._requests, left[:PIPE_BYTES]) :]
+
+    def _read(self, until: float) -> tuple[Message, memoryview]:
+        text_length, payload_length = frames.lengths(
+            bytes(self._exactly(frames.HEAD.size, until)), LARGEST_ANSWER
+        )
+        text = bytes(self._exactly(text_length, until))
+        return frames.parsed(text), self._exactly(payload_length, until)
+
+    def _exactly(self, length: int, until: float) -> memoryview:
+        view, got = memoryview(bytearray(length)), 0
+        while got < length:
+            _wait(self._answers, selectors.EVENT_READ, until)
+            with contextlib.suppress(BlockingIOError):
+                count = os.readv(self._answers, [view[got : got + PIPE_BYTES]])
+                if not count:
+                    raise EOFError
+                got += count
+        return view
+
+    def _timeout(self, doing: str, within_s: float) -> ModelError:
+        sentence = f"{self.name}: no answer within {within_s:g} s while it was being {doing}; --timeout-s allows more"
+        return ModelError("model-timeout", sentence, within_s=within_s)
+
+    def _death(self, doing: str, within_s: float) -> ModelError:
+        """Say how it died; one that still lives has sent nonsense, and is killed."""
+        code = self._process.poll()
+        self.end()
+        if any(word in self._last_words for word in OUT_OF_MEMORY):
+            return self._no_memory(doing)
+        if code is None:
+            return ModelError(
+                "model-crashed",
+                f"{self.name}: it broke its process while it was being {doing}: damaged model",
+            )
+        if code == -signal.SIGXCPU:
+            return self._timeout(doing, within_s)
+        if code == -signal.SIGKILL:
+            sentence = (
+                f"{self.name}: killed by the system while it was being {doing}, likely for want of memory"
+            )
+            return ModelError("out-of-memory", sentence, signal="SIGKILL")
+        if code < 0:
+            name = _signal_name(-code)
+            sentence = f"{self.name}: it crashed the runtime ({name}) while it was being {doing}; the model is damaged"
+            return ModelError("model-crashed", sentence, signal=name)
+        sentence = f"{self.name}: its process ended with exit code {code} while it was being {doing}"
+        return ModelError("model-ended", sentence, exit_code=code)
+
+    def _failure(self, doing: str, kind: str, reason: str) -> ModelError:
+        if kind == "ImportError":
+            return ModelError(
+                "missing-extra",
+                f'running models needs {reason}: pip install "lpirc-client[models]"',
+                missing=reason,
+            )
+        if kind == "MemoryError":
+            return self._no_memory(doing)
+        sentence = f"{self.name}: the runtime refused it while it was being {doing}: {reason or kind}"
+        return ModelError("model-failed", sentence, reason=reason or kind)
+
+    def _no_memory(self, doing: str) -> ModelError:
+        allowed = f"the {self._memory_mb} MB of memory that it may have"
+        sentence = (
+            f"{self.name}: it needs more than {allowed} while it was being {doing}; --memory-mb allows more"
+        )
+        return ModelError("out-of-memory", sentence, memory_mb=self._memory_mb)
+
+    def _read_log(self) -> str:
+        size = self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(0, size - LAST_WORDS_BYTES))
+        return self._log.read().decode(errors="replace")
+
+
+def _environment() -> dict[str, str]:
+    """Ours, without the passwords that this project reads from it."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("LPIRC_")}
+
+
+def _wait(descriptor: int, event: int, until: float) -> None:
+    with selectors.DefaultSelector() as selector:
+        selector.register(descriptor, event)
+        while (left_s := until - time.monotonic()) > 0:
+            if selector.select(min(left_s, LONGEST_WAIT_S)):
+                return
+    raise TimeoutError
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,110 @@
+"""`referee frontier`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from referee.cli.options import as_json
+from referee.models.frontier_plot import PlotPoint, check_plot_path, write_plot
+from referee.number_tables import read_table
+from referee.tracks.frontier import BASES, Fit, fit
+from referee.tracks.measured import LEAST, MOST
+
+COLUMNS = ("latency_ms", "accuracy")
+file_path = click.Path(path_type=Path)
+
+
+def _latency(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not LEAST <= value <= MOST:  # click.FloatRange lets NaN pass
+        raise click.BadParameter(f"{value} is not a latency in ms above 0.", ctx, param)
+    return value
+
+
+@click.group()
+def frontier() -> None:
+    """The accuracy that a latency is worth: a(t) = k log t + a0."""
+
+
+@frontier.command("fit")
+@click.argument("file", type=file_path)
+@click.option("--base", type=click.Choice([*BASES]), default="e", show_default=True, help="Base of the log.")
+@click.option(
+    "--target", "target_ms", type=float, callback=_latency, help="The target latency; default: none."
+)
+@click.option("--plot", "plot_path", type=file_path, help="Draw points and curve to a .png or .svg.")
+@as_json
+def fit_command(
+    file: Path, base: str, target_ms: float | None, plot_path: Path | None, *, as_json: bool
+) -> None:
+    """Fit a frontier to the points of FILE, a CSV `latency_ms,accuracy` (percent); a column `label` names them."""
+    if plot_path is not None:
+        check_plot_path(plot_path)
+    points = _read_points(file)
+    latencies = [point.latency_ms for point in points]
+    found = fit(latencies, [point.accuracy_percent for point in points], BASES[base], target_ms)
+    if plot_path is not None:
+        write_plot(plot_path, points, found.frontier.at, target_ms, found.frontier.sentence)
+    for warning in found.warnings:
+        click.echo(f"referee: warning: {warning}", err=True)
+    if as_json:
+        click.echo(json.dumps(as_document(found, base, points, target_ms), allow_nan=False))
+    else:
+        _print(found, base, points, target_ms)
+
+
+def as_document(found: Fit, base: str, points: list[PlotPoint], target_ms: float | None) -> dict[str, Any]:
+    """The JSON document: floats in full; residuals are accuracy minus frontier, in percent."""
+    return {
+        "k": found.frontier.k,
+        "a0": found.frontier.a0,
+        "base": base,
+        "points": [
+            {
+                "label": point.label,
+                "latency_ms": point.latency_ms,
+                "accuracy": point.accuracy_percent,
+                "residual": residual,
+            }
+            for point, residual in zip(points, found.residuals, strict=True)
+        ],
+        "rms": found.rms,
+        "r_squared": found.r_squared,
+        "target_ms": target_ms,
+        "accuracy_at_target": None if target_ms is None else found.frontier.at(target_ms),
+        "warnings": list(found.warnings),
+    }
+
+
+def _read_points(path: Path) -> list[PlotPoint]:
+    return [
+        PlotPoint(
+            row.cells.get("label", ""), row.number("latency_ms", LEAST, MOST), row.number("accuracy", 0, 100)
+        )
+        for row in read_table(path, COLUMNS)
+    ]
+
+
+def _print(found: Fit, base: str, points: list[PlotPoint], target_ms: float | None) -> None:
+    table = Table(title=found.frontier.sentence, title_justify="left")
+    table.add_column("")
+    for heading in ("latency ms", "accuracy %", "frontier %", "residual"):
+        table.add_column(heading, justify="right")
+    for point, residual in zip(points, found.residuals, strict=True):
+        expected = found.frontier.at(point.latency_ms)
+        accuracy = f"{point.accuracy_percent:.3f}"
+        table.add_row(point.label, f"{point.latency_ms:g}", accuracy, f"{expected:.3f}", f"{residual:+.3f}")
+    console = Console(soft_wrap=True, highlight=False, markup=False)
+    console.print(table)
+    r_squared = "none" if found.r_squared is None else f"{found.r_squared:.5f}"
+    console.print(f"RMS {found.rms:.4f} percent points, R² {r_squared}, {len(points)} points")
+    if target_ms is not None:
+        console.print(f"{found.frontier.at(target_ms):.3f} % at the target {target_ms:g} ms")
+    console.print(f'k = {found.frontier.k!r}\na0 = {found.frontier.a0!r}\nbase = "{base}"')
+    if target_ms is not None:
+        console.print(f"target_ms = {target_ms!r}")

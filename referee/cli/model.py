@@ -1,0 +1,255 @@
+"""`referee model validate|bench|submit|remeasure|withdraw|list|board`."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from referee.cli import harness
+from referee.cli.harness import Limits, limit_options
+from referee.cli.metering import Metering, meter_options, metered
+from referee.cli.model_board import board_command
+from referee.cli.model_report import print_result, submission_document, submission_line
+from referee.cli.options import as_json, contest_folder, run_number
+from referee.clock import Clock
+from referee.contest import open_contest
+from referee.errors import RefereeError
+from referee.models.open_track import OpenTrack, configured_track, open_track, track_on
+from referee.models.result_document import LARGEST_BYTES, parse_result
+from referee.models.submitting import (
+    Bench,
+    Order,
+    handed_in_bytes,
+    judge,
+    measure_again,
+    submit,
+    to_measure_again,
+)
+from referee.records import Submission
+from referee.tracks import track_named
+
+file_path = click.Path(path_type=Path)
+model_file = click.argument("model", type=file_path)
+rule_option = click.option(
+    "--track", required=True, help="A rule, such as ovic-detection; not a track of a contest."
+)
+track_option = click.option("--track", required=True, help="A track of the contest.")
+holdout_flag = click.option("--holdout", is_flag=True, help="On the hold-out test set; counts to no limit.")
+
+
+@click.group()
+def model() -> None:
+    """Model tracks: validate, measure, submit and rank TFLite models."""
+
+
+model.add_command(board_command)
+
+
+@model.command("validate")
+@model_file
+@rule_option
+@limit_options
+@as_json
+def validate_command(model: Path, track: str, limits: Limits, *, as_json: bool) -> None:
+    """Check MODEL against the rules of a track: ok, or every refusal."""
+    told = harness.refusals(model, track_named(track).task, limits)
+    if as_json:
+        click.echo(json.dumps({"model": str(model), "valid": not told, "refusals": list(told)}))
+    elif told:
+        click.echo("\n".join(told))
+    else:
+        click.echo("ok")
+    if told:
+        count = "1 reason" if len(told) == 1 else f"{len(told)} reasons"
+        raise RefereeError("model-refused", f"{model} is refused, for {count}.", refusals=list(told))
+
+
+@model.command("bench")
+@model_file
+@rule_option
+@click.option("--images", type=file_path, required=True, help="A test-set folder.")
+@limit_options
+@meter_options
+@as_json
+def bench_command(
+    model: Path, track: str, images: Path, limits: Limits, metering: Metering | None, *, as_json: bool
+) -> None:
+    """Measure MODEL on a test set and judge it by a track's published settings; nothing is stored.
+
+    With --json it prints the result document, which `referee model submit --result` takes.
+    """
+    opened = track_on(images, track, track_named(track))
+    with _interruption_told("."):
+        content = _benched(opened, limits, metering)(model)
+    document = parse_result(content)
+    measured, verdict = judge(opened, document)
+    if as_json:
+        judged = asdict(verdict) | {"figures": dict(verdict.figures)}
+        click.echo(json.dumps({**document.values, "verdict": judged}))
+    else:
+        print_result(document, measured, verdict)
+
+
+@model.command("submit")
+@model_file
+@track_option
+@click.option("--team", required=True, help="A registered team.")
+@click.option("--result", type=file_path, help="A result document of another device, instead of measuring.")
+@click.option("--build", help="What measures it; default: the version of this program.")
+@holdout_flag
+@limit_options
+@meter_options
+@contest_folder
+@as_json
+def submit_command(
+    model: Path,
+    track: str,
+    team: str,
+    result: Path | None,
+    build: str | None,
+    limits: Limits,
+    metering: Metering | None,
+    folder: Path,
+    *,
+    holdout: bool,
+    as_json: bool,
+) -> None:
+    """Measure MODEL for a team and put it on the track's board."""
+    if result is not None and metering is not None:
+        raise click.UsageError("--meter is for a model that is measured here; leave it out with --result.")
+    with _interruption_told(), open_contest(folder) as contest:
+        opened = open_track(contest, track, holdout=holdout, to_run=result is None)
+        document = None if result is None else handed_in_bytes(result, LARGEST_BYTES + 1, "result")
+        order = Order(team, model, build or _own_build(), document)
+
+        def validate(file: Path) -> None:
+            told = harness.refusals(file, opened.rule.task, limits)
+            if told:
+                raise _refused(model, told)
+
+        made = submit(contest, opened, order, validate, _benched(opened, limits, metering), Clock())
+        now_used = contest.store.submissions_used(track, team, Clock().utc())
+        limit = configured_track(contest, track).submissions_per_day
+    _report(made, as_json=as_json, used=f"{now_used} of {limit} submissions of today are used")
+
+
+@model.command("remeasure")
+@track_option
+@click.option("--build", required=True, help="What measures now; models that it has measured are left out.")
+@holdout_flag
+@limit_options
+@meter_options
+@contest_folder
+@as_json
+def remeasure_command(
+    track: str,
+    build: str,
+    limits: Limits,
+    metering: Metering | None,
+    folder: Path,
+    *,
+    holdout: bool,
+    as_json: bool,
+) -> None:
+    """Measure every kept model of a track again in another build, or on the hold-out set; the best build counts."""
+    with _interruption_told(), open_contest(folder) as contest:
+        opened = open_track(contest, track, holdout=holdout)
+        wanted = to_measure_again(contest.store.submissions(track), opened.split, build)
+        if not wanted and not as_json:
+            click.echo("Nothing is left to measure.")
+        for earlier in wanted:
+            made = measure_again(contest, opened, earlier, build, _benched(opened, limits, metering), Clock())
+            _report(made, as_json=as_json)
+
+
+def _line(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    if not value.strip() or not value.isprintable():
+        raise click.BadParameter(f"{value!r} is not a line of text.", ctx, param)
+    return value
+
+
+@model.command("withdraw")
+@click.argument("number", type=run_number)
+@click.option("--reason", required=True, callback=_line, help="What the list tells.")
+@contest_folder
+def withdraw_command(number: int, reason: str, folder: Path) -> None:
+    """Take submission NUMBER from the board; it counts towards no limit any more."""
+    with open_contest(folder) as contest:
+        made = contest.store.withdraw_submission(number, reason)
+    click.echo(submission_line(made))
+
+
+@model.command("list")
+@click.option("--track", help="Only those of a track.")
+@contest_folder
+@as_json
+def list_command(track: str | None, folder: Path, *, as_json: bool) -> None:
+    """List the submissions, oldest first."""
+    with open_contest(folder) as contest:
+        if track is not None:
+            configured_track(contest, track)
+        found = contest.store.submissions(track)
+    if as_json:
+        click.echo(json.dumps([submission_document(one) for one in found]))
+        return
+    for one in found:
+        click.echo(submission_line(one))
+
+
+def _benched(track: OpenTrack, limits: Limits, metering: Metering | None) -> Bench:
+    budget_s = track.rule.budget_s(len(track.test_set.images))
+
+    def bench(file: Path, energy_loop_s: float | None = None) -> bytes:
+        return harness.bench(file, track.test_set.folder, track.rule, budget_s, limits, energy_loop_s)
+
+    if metering is None:
+        return bench
+    return lambda file: metered(metering, lambda: bench(file, metering.loop_s), Clock())
+
+
+@contextmanager
+def _interruption_told(
+    told: str = "; a submission that was being measured is withdrawn.",
+) -> Iterator[None]:
+    """End with 130 and one line when a person, the system or a closed terminal breaks a measurement off."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    is_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    ends = (signal.SIGTERM,) if is_nohup else (signal.SIGTERM, signal.SIGHUP)
+    before = [(one, signal.signal(one, interrupt)) for one in ends]
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo(f"referee: interrupted{told}", err=True)
+        sys.exit(130)
+    finally:
+        for one, handler in before:
+            signal.signal(one, handler)
+
+
+def _report(made: Submission, *, as_json: bool, used: str = "") -> None:
+    """Tell what came of a submission; a model that failed is a failure of the command as well."""
+    click.echo(json.dumps(submission_document(made)) if as_json else submission_line(made))
+    if used and made.counts:
+        click.echo(used, err=True)
+    if made.measurement is not None and made.measurement.measured is None:
+        raise RefereeError("model-failed", f"Submission {made.id} is not valid: {made.measurement.sentence}")
+
+
+def _refused(model: Path, told: tuple[str, ...]) -> RefereeError:
+    more = f" (and {len(told) - 1} more; see: referee model validate)" if len(told) > 1 else ""
+    return RefereeError("model-refused", f"The model is refused: {told[0]}{more}", refusals=list(told))
+
+
+def _own_build() -> str:
+    return f"referee {version('lpirc-referee')}, client {version('lpirc-client')}"

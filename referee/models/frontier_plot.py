@@ -1,0 +1,140 @@
+"""Accuracy over latency as a drawing: models as points, a frontier as a curve."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from referee.errors import RefereeError
+
+SUFFIXES = (".png", ".svg")
+_CURVE_POINTS = 200
+_MOST_LABELS = 60  # more would hide the points
+
+
+@dataclass(frozen=True)
+class PlotPoint:
+    """A model: mean latency in ms, above 0, accuracy in percent; one that is not valid is drawn hollow."""
+
+    label: str
+    latency_ms: float
+    accuracy_percent: float
+    is_valid: bool = True
+
+
+def check_plot_path(path: Path) -> None:
+    """Raise `RefereeError` `bad-plot-file` unless the name tells a form that can be written."""
+    if path.suffix.lower() not in SUFFIXES:
+        sentence = f"{path}: a plot is written to a file that ends in {' or '.join(SUFFIXES)}"
+        raise RefereeError("bad-plot-file", sentence, file=str(path))
+
+
+def write_plot(
+    path: Path,
+    points: Sequence[PlotPoint],
+    frontier: Callable[[float], float | None] | None = None,
+    target_ms: float | None = None,
+    title: str = "",
+) -> None:
+    """Write the drawing of `plot` to a .png or .svg.
+
+    Raises `RefereeError` `bad-plot-file`, `plot-not-written`, `no-matplotlib`.
+    """
+    check_plot_path(path)
+    drawing = plot(path.suffix.lower().removeprefix("."), points, frontier, target_ms, title)
+    try:
+        path.write_bytes(drawing)
+    except OSError as error:
+        sentence = f"{path}: the plot cannot be written: {error.strerror or error}"
+        raise RefereeError("plot-not-written", sentence, file=str(path)) from error
+
+
+def plot(
+    form: str,
+    points: Sequence[PlotPoint],
+    frontier: Callable[[float], float | None] | None = None,
+    target_ms: float | None = None,
+    title: str = "",
+) -> bytes:
+    """Draw accuracy (percent) over latency (ms) with labels, as the bytes of a "png" or an "svg".
+
+    `frontier` gives the expected accuracy at a latency (a track's `accuracy_at`), None where there is none;
+    `target_ms` is marked. The same points give the same bytes. Raises `RefereeError` `no-matplotlib`.
+    """
+    figure, context = _new_figure()
+    axes = figure.add_subplot(xlabel="mean latency, ms", ylabel="accuracy, %")
+    axes.set_title(_printable(title), parse_math=False)
+    for is_valid in (True, False):
+        _draw_points(axes, [point for point in points if point.is_valid is is_valid], is_valid)
+    if frontier is not None:
+        _draw_frontier(axes, points, frontier, target_ms)
+    if target_ms is not None:
+        axes.axvline(target_ms, color="0.6", linestyle=":", linewidth=1, label=f"target {target_ms:g} ms")
+    axes.grid(alpha=0.3)
+    if axes.get_legend_handles_labels()[1]:
+        axes.legend(fontsize="small", loc="best")
+    drawing = io.BytesIO()
+    with context({"svg.hashsalt": "referee"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
+        figure.savefig(drawing, format=form, metadata={"Date": None} if form == "svg" else None)
+    return drawing.getvalue()
+
+
+def _draw_points(axes: Any, points: Sequence[PlotPoint], is_valid: bool) -> None:
+    if not points:
+        return
+    places = [(point.latency_ms, point.accuracy_percent) for point in points]
+    face = "tab:blue" if is_valid else "none"
+    name = "models" if is_valid else "not valid"
+    axes.scatter(
+        *zip(*places, strict=True), s=25, facecolors=face, edgecolors="tab:blue", label=name, zorder=3
+    )
+    for point, place in list(zip(points, places, strict=True))[:_MOST_LABELS]:
+        # A team's name is text, also where it holds a dollar sign.
+        axes.annotate(
+            _printable(point.label),
+            place,
+            (4, 3),
+            textcoords="offset points",
+            fontsize="x-small",
+            parse_math=False,
+        )
+
+
+def _draw_frontier(
+    axes: Any,
+    points: Sequence[PlotPoint],
+    frontier: Callable[[float], float | None],
+    target_ms: float | None,
+) -> None:
+    latencies = [point.latency_ms for point in points] + ([] if target_ms is None else [target_ms])
+    if not latencies:
+        return
+    ends = 0.8 * min(latencies), 1.2 * max(latencies)
+    # Close together where a log is steep, and where a rule bends its frontier.
+    steps = np.union1d(np.geomspace(*ends, _CURVE_POINTS), np.linspace(*ends, _CURVE_POINTS))
+    curve = [
+        (float(latency), accuracy) for latency in steps if (accuracy := frontier(float(latency))) is not None
+    ]
+    if curve:
+        axes.plot(*zip(*curve, strict=True), color="tab:orange", linewidth=1.2, label="frontier")
+
+
+def _printable(text: str) -> str:
+    """The text without control characters, which no XML may hold."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _new_figure() -> tuple[Any, Any]:
+    try:
+        from matplotlib import rc_context  # takes a second, and only drawings need it
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise RefereeError("no-matplotlib", "Drawing needs matplotlib, which is not installed.") from None
+    return Figure(figsize=(8, 5), dpi=150, layout="constrained"), rc_context

@@ -1,0 +1,116 @@
+"""The accuracy that a latency is worth: A = k log t + a0, read off, judged and fitted. Pure.
+
+t in ms, A in percent. Source: the OVIC organizers' frontier, whose published constants are those of the natural log.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from referee.errors import RefereeError
+
+BASES = {"e": math.e, "2": 2.0, "10": 10.0}
+LOW_FACTOR, HIGH_FACTOR = 0.8, 1.2  # of a target: the latencies that count lie between
+_FEW = 4  # below it, two constants leave hardly a residual
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """a(t) = k log t + a0 in percent; `base` is that of the log."""
+
+    k: float
+    a0: float
+    base: float = math.e
+
+    def at(self, latency_ms: float) -> float:
+        """The accuracy in percent at a latency above 0 ms. Raises RefereeError `bad-latency`."""
+        if not (math.isfinite(latency_ms) and latency_ms > 0):
+            raise RefereeError(
+                "bad-latency",
+                f"A frontier needs a latency above 0 ms, not {latency_ms}.",
+                value=str(latency_ms),
+            )
+        return self.k * math.log(latency_ms) / math.log(self.base) + self.a0
+
+    def doubt(self, *latencies_ms: float) -> str | None:
+        """A warning about the first latency at which the accuracy is none, or None."""
+        for latency_ms in latencies_ms:
+            accuracy = self.at(latency_ms)
+            if not 0 <= accuracy <= 100:
+                return (
+                    f"The frontier {self.sentence} is implausible: it expects {accuracy:.2f} % at {latency_ms:g} ms, "
+                    "outside 0..100; fit another one with: referee frontier fit FILE."
+                )
+        return None
+
+    @property
+    def sentence(self) -> str:
+        """The formula with its numbers."""
+        name = next((name for name, base in BASES.items() if base == self.base), f"{self.base:g}")
+        log = "ln t" if name == "e" else f"log{name} t"
+        return f"a(t) = {self.k:.6g} {log} {'-' if self.a0 < 0 else '+'} {abs(self.a0):.6g}"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted frontier; `residuals` are accuracy minus frontier, in percent, point by point.
+
+    `rms` is their root mean square; `r_squared` None where all accuracies are equal.
+    """
+
+    frontier: Frontier
+    residuals: tuple[float, ...]
+    rms: float
+    r_squared: float | None
+    warnings: tuple[str, ...]
+
+
+def fit(
+    latencies_ms: Sequence[float],
+    accuracies: Sequence[float],
+    base: float = math.e,
+    target_ms: float | None = None,
+) -> Fit:
+    """The least-squares frontier of N points: latencies in ms, above 0, and accuracies in percent.
+
+    The warnings judge the frontier from 0.8 to 1.2 of `target_ms`; without one, at the ends of the points' span.
+    Raises RefereeError `no-frontier` unless there are two latencies or more.
+    """
+    logs = np.log(np.asarray(latencies_ms, dtype=np.float64)) / math.log(base)
+    values = np.asarray(accuracies, dtype=np.float64)
+    if len(logs) == 0 or not float(np.ptp(logs)) > 0:
+        many = f"all {len(logs)} points lie at {latencies_ms[0]:g} ms" if len(logs) else "there is no point"
+        raise RefereeError("no-frontier", f"A frontier needs points at two latencies or more, but {many}.")
+    shifts = logs - logs.mean()  # centred: latencies close together keep their digits
+    k = float(shifts @ (values - values.mean()) / (shifts @ shifts))
+    frontier = Frontier(k, float(values.mean() - k * logs.mean()), base)
+    residuals = values - values.mean() - k * shifts
+    around_mean = float(((values - values.mean()) ** 2).sum())
+    left = float((residuals**2).sum())
+    return Fit(
+        frontier,
+        tuple(residuals.tolist()),
+        math.sqrt(left / len(values)),
+        1 - left / around_mean if around_mean > 0 and float(np.ptp(values)) > 0 else None,
+        _warnings(frontier, latencies_ms, target_ms),
+    )
+
+
+def _warnings(frontier: Frontier, latencies_ms: Sequence[float], target_ms: float | None) -> tuple[str, ...]:
+    found = []
+    count, low, high = len(latencies_ms), min(latencies_ms), max(latencies_ms)
+    if count < _FEW:
+        found.append(f"{count} points are few for two constants: their residuals say next to nothing.")
+    if not frontier.k > 0:
+        found.append(
+            f"k = {frontier.k:.6g} is not above 0: the slower models are not the more accurate ones."
+        )
+    if target_ms is not None and not low <= target_ms <= high:
+        found.append(f"The target {target_ms:g} ms lies outside the points' {low:g} to {high:g} ms.")
+    judged = (low, high) if target_ms is None else tuple(f * target_ms for f in (1, LOW_FACTOR, HIGH_FACTOR))
+    doubt = frontier.doubt(*judged)
+    return (*found, doubt) if doubt else tuple(found)

@@ -1,0 +1,94 @@
+"""What a track judges: one run of one model over a test set, as numbers. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from referee.errors import RefereeError
+
+RESULT_VERSION = 1
+LEAST, MOST = 1e-9, 1e12  # of a time or an energy: beyond, a quotient may overflow
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run: `accuracy_percent` over ALL `images` (one not processed counts as wrong), mean `latency_ms`.
+
+    `total_s` is the time of all counted inferences together, `longest_ms` the longest one (None where nobody knows),
+    `energy_wh` the energy of the run (None without a meter). Raises RefereeError `bad-measurement` for numbers that
+    cannot be: a rule never sees NaN, infinities, or a time of 0; times and energies lie between 1e-9 and 1e12.
+    """
+
+    accuracy_percent: float
+    latency_ms: float
+    images: int
+    processed: int
+    total_s: float
+    longest_ms: float | None = None
+    energy_wh: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, least, most in (
+            ("accuracy_percent", self.accuracy_percent, 0.0, 100.0),
+            ("images", self.images, 1, math.inf),
+            ("processed", self.processed, 0, self.images),
+        ):
+            if not (math.isfinite(value) and least <= value <= most):
+                raise _bad(
+                    name, value, f"between {least:g} and {most:g}" if most < math.inf else "at least 1"
+                )
+        for name, value in (
+            ("latency_ms", self.latency_ms),
+            ("total_s", self.total_s),
+            ("longest_ms", 1.0 if self.longest_ms is None else self.longest_ms),
+            ("energy_wh", 1.0 if self.energy_wh is None else self.energy_wh),
+        ):
+            if not LEAST <= value <= MOST:  # false for NaN
+                raise _bad(name, value, f"above 0, between {LEAST:g} and {MOST:g}")
+
+    @property
+    def frames_per_s(self) -> float:
+        """Images per second of inference; the first image, which is not counted, does not count here either."""
+        return 1000 / self.latency_ms if self.processed else 0.0
+
+
+def measured_from(
+    document: Mapping[str, Any], accuracy_percent: float, energy_wh: float | None = None
+) -> Measured:
+    """The numbers of a result document (version 1), with the accuracy that the referee found for it.
+
+    Raises RefereeError `bad-result` where the document lacks a number, `bad-measurement` where one cannot be.
+    """
+    if document.get("result_version") != RESULT_VERSION:
+        sentence = (
+            f"result_version = {document.get('result_version')!r} is unknown; this referee reads version 1."
+        )
+        raise RefereeError("bad-result", sentence)
+    return Measured(
+        accuracy_percent=accuracy_percent,
+        latency_ms=float(_number(document, "latency", "mean_ms")),
+        images=int(_number(document, "images", "count")),
+        processed=int(_number(document, "processed")),
+        total_s=float(_number(document, "latency", "total_s")),
+        longest_ms=float(_number(document, "latency", "max_ms")),
+        energy_wh=energy_wh,
+    )
+
+
+def _number(document: Mapping[str, Any], *keys: str) -> int | float:
+    value: Any = document
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        name = ".".join(keys)
+        raise RefereeError(
+            "bad-result", f"The result's {name} = {value!r} must be a finite number; measure again."
+        )
+    return value
+
+
+def _bad(name: str, value: float, words: str) -> RefereeError:
+    return RefereeError("bad-measurement", f"{name} = {value} must be {words}.", name=name, value=str(value))

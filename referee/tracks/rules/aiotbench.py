@@ -1,0 +1,132 @@
+"""AIoTBench: valid images and valid operations per second of a device, summed over a table of tests.
+
+A test is a model in one implementation on one device, with its top-1 accuracy and its mean time per image.
+VIPS = sum of accuracy / time (1/s), VOPS = sum of accuracy x FLOPs / time (GFLOP/s here); a missing test adds 0.
+Images are cropped to the central square of the shorter side; between two tests lie five minutes of cooling.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from referee.errors import RefereeError
+from referee.tracks.measured import Measured
+from referee.tracks.track import Entry, Place, Track, Verdict
+
+
+@dataclass(frozen=True)
+class SuiteTest:
+    """One test: accuracy in percent and mean time by image in ms, above 0; both None for a test that is missing."""
+
+    device: str
+    implementation: str
+    model: str
+    accuracy_percent: float | None
+    time_ms: float | None
+
+    @property
+    def images_per_s(self) -> float:
+        """Valid images per second: accuracy (0..1) by seconds an image; 0 for a missing test."""
+        if self.accuracy_percent is None or self.time_ms is None:
+            return 0.0
+        return valid_images_per_s(self.accuracy_percent, self.time_ms)
+
+
+@dataclass(frozen=True)
+class SuiteScore:
+    """A device's scores: valid images per second, and valid GFLOP per second."""
+
+    device: str
+    vips: float
+    vops_gflops: float
+
+
+def valid_images_per_s(accuracy_percent: float, time_ms: float) -> float:
+    """Accuracy in percent and time in ms above 0, as valid images per second."""
+    return accuracy_percent / 100 / (time_ms / 1000)
+
+
+def vips(tests: Iterable[SuiteTest]) -> float:
+    """Valid images per second: the sum of accuracy by time."""
+    return math.fsum(test.images_per_s for test in tests)
+
+
+def vops_gflops(tests: Iterable[SuiteTest], mflops: Mapping[str, float]) -> float:
+    """Valid GFLOP per second: the sum of accuracy x FLOPs by time; `mflops` by model for one image.
+
+    Raises RefereeError `unknown-flops` for a model without.
+    """
+    return math.fsum(test.images_per_s * _mflops(test, mflops) / 1000 for test in tests)
+
+
+def scores(tests: Sequence[SuiteTest], mflops: Mapping[str, float]) -> tuple[SuiteScore, ...]:
+    """The scores of every device, in order of first appearance. Raises RefereeError `unknown-flops`."""
+    by_device: dict[str, list[SuiteTest]] = {}
+    for test in tests:
+        by_device.setdefault(test.device, []).append(test)
+    return tuple(SuiteScore(device, vips(own), vops_gflops(own, mflops)) for device, own in by_device.items())
+
+
+def _mflops(test: SuiteTest, mflops: Mapping[str, float]) -> float:
+    try:
+        return mflops[test.model]
+    except KeyError:
+        raise RefereeError(
+            "unknown-flops",
+            f"Nobody says how many FLOPs the model {test.model!r} has; add it to the table of FLOPs.",
+            model=test.model,
+        ) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteTrack(Track):
+    """A run's value is its share of VIPS; `rank` adds up the runs of one name."""
+
+    def budget_s(self, images: int) -> None:
+        """A test takes as long as it takes."""
+        del images
+
+    def measure(self, result: Measured) -> Verdict:
+        """What one test adds to VIPS."""
+        value = valid_images_per_s(result.accuracy_percent, result.latency_ms)
+        sentence = (
+            f"{result.accuracy_percent:.3f} % at {result.latency_ms:.3f} ms adds {value:.3f} valid images/s."
+        )
+        return Verdict(self.name, value, result.accuracy_percent, result.latency_ms, sentence)
+
+    def rank(self, entries: Sequence[Entry]) -> tuple[Place, ...]:
+        """One place for each name: its runs' values added up, accuracy and latency their means."""
+        runs: dict[str, list[Entry]] = {}
+        for entry in entries:
+            runs.setdefault(entry.name, []).append(entry)
+        firsts = [own[0] for own in runs.values()]
+        return self._places(firsts, [self._together(own) for own in runs.values()])
+
+    def _together(self, entries: Sequence[Entry]) -> Verdict:
+        verdicts = [self.measure(entry.result) for entry in entries]
+        count = len(verdicts)
+        value = math.fsum(verdict.value or 0.0 for verdict in verdicts)
+        return Verdict(
+            track=self.name,
+            value=value,
+            accuracy_percent=math.fsum(verdict.accuracy_percent for verdict in verdicts) / count,
+            latency_ms=math.fsum(verdict.latency_ms for verdict in verdicts) / count,
+            sentence=f"{count} {'test adds' if count == 1 else 'tests add'} up to {value:.3f} valid images/s.",
+            figures={"tests": count},
+        )
+
+
+TRACKS = (
+    SuiteTrack(
+        name="aiotbench",
+        title="AIoTBench",
+        metric="VIPS, valid images/s",
+        task="classification",
+        preprocessing="central-square",
+        accuracy="top-1",
+        cooldown_s=300.0,
+        is_suite=True,
+    ),
+)

@@ -1,0 +1,126 @@
+"""OVIC (2020): accuracy above what the latency is worth, for object detection and for image classification.
+
+With A in percent and T in ms: M = A - a(T), a(t) = k log t + a0. A T below 0.8 of the target counts as 0.8 of the
+target, one above 1.2 of the target is not valid. The constants are the published ones with the natural log; for
+classification no base makes them plausible, and every verdict says so: an organizer fits others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from referee.tracks.frontier import HIGH_FACTOR, LOW_FACTOR, Frontier
+from referee.tracks.measured import Measured
+from referee.tracks.track import Track, Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class OvicTrack(Track):
+    """The rule of one task. `budget_ms` is the wall-time budget by image; 20,000 images x 30 ms at the contest."""
+
+    k: float
+    a0: float
+    base: float = math.e
+    target_ms: float
+    low_factor: float = LOW_FACTOR
+    high_factor: float = HIGH_FACTOR
+    budget_ms: float = 30.0
+
+    @property
+    def frontier(self) -> Frontier:
+        """The frontier of the present settings."""
+        return Frontier(self.k, self.a0, self.base)
+
+    def budget_s(self, images: int) -> float:
+        """`budget_ms` an image; the images that it does not reach count as wrong."""
+        return images * self.budget_ms / 1000
+
+    def measure(self, result: Measured) -> Verdict:
+        """Judge a run by its accuracy above the frontier, in percent points."""
+        most_ms = self.high_factor * self.target_ms
+        if result.latency_ms > most_ms:
+            return self.refuse(
+                result,
+                f"{result.latency_ms:.3f} ms is above {most_ms:g} ms, {self.high_factor:g} times the target "
+                f"{self.target_ms:g} ms.",
+            )
+        if late := self.over_budget(result):
+            return self.refuse(result, late)
+        counted_ms = max(result.latency_ms, self.low_factor * self.target_ms)
+        expected = self.frontier.at(counted_ms)
+        value = result.accuracy_percent - expected
+        return Verdict(
+            track=self.name,
+            value=value,
+            accuracy_percent=result.accuracy_percent,
+            latency_ms=result.latency_ms,
+            sentence=f"{result.accuracy_percent:.3f} % - a({counted_ms:.3f} ms) = {expected:.3f} % gives "
+            f"{value:+.3f}.",
+            warnings=self.warnings(),
+            figures={"counted_latency_ms": counted_ms, "frontier_percent": expected},
+        )
+
+    def warnings(self) -> tuple[str, ...]:
+        """A sentence where the frontier is no accuracy at the target or somewhere among the valid latencies."""
+        target_ms = self.target_ms
+        doubt = self.frontier.doubt(target_ms, self.low_factor * target_ms, self.high_factor * target_ms)
+        return (doubt,) if doubt else ()
+
+    def aimed_ms(self) -> float:
+        """The target."""
+        return self.target_ms
+
+    def accuracy_at(self, latency_ms: float) -> float | None:
+        """What is subtracted at a latency: the frontier, level below `low_factor`, none above `high_factor`."""
+        if latency_ms > self.high_factor * self.target_ms:
+            return None
+        return self.frontier.at(max(latency_ms, self.low_factor * self.target_ms))
+
+    def problems(self) -> tuple[str, ...]:
+        """Sentences about settings that make no rule."""
+        found = [
+            f"{name} = {value:g} must be above 0."
+            for name, value in (
+                ("target_ms", self.target_ms),
+                ("low_factor", self.low_factor),
+                ("high_factor", self.high_factor),
+                ("budget_ms", self.budget_ms),
+            )
+            if not value > 0
+        ]
+        if not self.base > 1:
+            found.append(f'base = {self.base:g} must be above 1, or "e".')
+        if self.low_factor > self.high_factor:
+            found.append(
+                f"low_factor = {self.low_factor:g} must not be above high_factor = {self.high_factor:g}."
+            )
+        if not self.low_factor * self.target_ms > 0:
+            found.append(f"low_factor x target_ms = {self.low_factor:g} x {self.target_ms:g} is too small.")
+        return tuple(found)
+
+
+TRACKS = (
+    OvicTrack(
+        name="ovic-detection",
+        title="OVIC object detection",
+        metric="COCO AP above the frontier, percent points",
+        task="detection",
+        preprocessing="resize",
+        accuracy="coco-ap",
+        k=16.894553358968146,
+        a0=-34.42191514521174,
+        target_ms=30.0,
+    ),
+    OvicTrack(
+        name="ovic-classification",
+        title="OVIC image classification",
+        metric="top-1 accuracy above the frontier, percent points",
+        task="classification",
+        preprocessing="central-crop",
+        accuracy="top-1",
+        k=49.84607103726407,
+        a0=-21.759878323711725,
+        target_ms=10.0,
+    ),
+)

@@ -1,0 +1,191 @@
+"""What every rule of a model track is: a frozen value with settings that judges runs and ranks a field. Pure.
+
+A new rule is one file in `referee/tracks/rules/` (or a plug-in, see `referee.tracks`): a frozen dataclass that
+extends `Track`, and `TRACKS`, a tuple of its instances.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Literal, Self
+
+from referee.errors import RefereeError
+from referee.tracks.measured import Measured
+
+LARGEST_SETTING = 1e6  # also of the least; larger ones overflow
+_ROUNDING = 1e-9  # a sum of times that meets its budget exactly may miss it by this
+
+Task = Literal["detection", "classification"]
+Preprocessing = Literal["resize", "central-crop", "central-square"]
+AccuracyKind = Literal["coco-ap", "top-1", "mean-iou"]
+Ties = Literal["shared", "earlier"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a rule says of one run. `value` is the metric, higher is better, None for a run that is not valid.
+
+    `sentence` tells how the value came about or why there is none; `figures` are further numbers by name with unit.
+    """
+
+    track: str
+    value: float | None
+    accuracy_percent: float
+    latency_ms: float
+    sentence: str
+    warnings: tuple[str, ...] = ()
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the run counts."""
+        return self.value is not None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run in a field: whose it is, and the time or number it was handed in by; the lower is the earlier."""
+
+    name: str
+    submitted: float
+    result: Measured
+
+
+@dataclass(frozen=True)
+class Place:
+    """An entry with its verdict and rank; the rank of a run that is not valid is None."""
+
+    rank: int | None
+    entry: Entry
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Track(ABC):
+    """A rule. The fields that a subclass adds are its settings: numbers that a contest may change.
+
+    `metric` names the value and its unit; `needs_energy` says that a run without a meter is not valid;
+    `needs_field` that a verdict depends on the other entries, so that only `rank` gives the final one; `is_suite`
+    that an entry is all the runs of one name. `cooldown_s` lies between two runs.
+    """
+
+    name: str
+    title: str
+    metric: str
+    task: Task
+    preprocessing: Preprocessing
+    accuracy: AccuracyKind
+    ties: Ties = "shared"
+    threads: int = 1
+    cooldown_s: float = 0.0
+    needs_energy: bool = False
+    needs_field: bool = False
+    is_suite: bool = False
+
+    @abstractmethod
+    def budget_s(self, images: int) -> float | None:
+        """The wall-time budget of a run over that many images, in seconds; None: as long as it takes."""
+
+    @abstractmethod
+    def measure(self, result: Measured) -> Verdict:
+        """Judge one run by itself."""
+
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about the settings that an organizer should read; every verdict carries them as well."""
+        return ()
+
+    def aimed_ms(self) -> float | None:
+        """The latency that the rule aims at, for plots; None where it has none."""
+        return None
+
+    def accuracy_at(self, latency_ms: float) -> float | None:
+        """The accuracy in percent that the rule expects at a latency (its frontier), for plots; None: it has none."""
+        del latency_ms
+        return None
+
+    def rank(self, entries: Sequence[Entry]) -> tuple[Place, ...]:
+        """Every entry by its value, highest first, those that are not valid last and without a rank.
+
+        Equal values share a rank, or the earlier entry stands above, as `ties` says; the earlier is listed first in
+        either case. Give one entry a team where the best one counts only.
+        """
+        return self._places(entries, [self.measure(entry.result) for entry in entries])
+
+    def settings(self) -> dict[str, float]:
+        """The settings by name."""
+        return {name: getattr(self, name) for name in self._setting_names()}
+
+    def with_settings(self, changes: Mapping[str, object]) -> Self:
+        """The same rule with other settings; `base` may be "e".
+
+        Raises RefereeError `bad-track-setting` for an unknown name or a value that cannot be.
+        """
+        known = self._setting_names()
+        for name in changes:
+            if name not in known:
+                names = ", ".join(known) or "none"
+                raise self._bad_setting(f"unknown setting {name!r}; the settings are {names}.")
+        numbers = {name: self._number(name, value) for name, value in changes.items()}
+        changed = replace(self, **numbers)  # type: ignore[arg-type]
+        for problem in changed.problems():
+            raise self._bad_setting(problem)
+        return changed
+
+    def problems(self) -> tuple[str, ...]:
+        """Sentences about settings that make no rule; none for the published ones."""
+        return ()
+
+    def over_budget(self, result: Measured) -> str | None:
+        """A sentence where a run went on for more than one inference past its budget, else None.
+
+        The images after the budget were to count as wrong; nobody can tell afterwards which those were.
+        """
+        budget_s = self.budget_s(result.images)
+        if budget_s is None:
+            return None
+        if result.total_s <= (budget_s + (result.longest_ms or 0.0) / 1000) * (1 + _ROUNDING):
+            return None
+        return (
+            f"The run took {result.total_s:.6g} s, its budget for {result.images} images is {budget_s:.6g} s; "
+            "measure it again with that budget."
+        )
+
+    def refuse(self, result: Measured, sentence: str) -> Verdict:
+        """The verdict on a run that does not count."""
+        return Verdict(self.name, None, result.accuracy_percent, result.latency_ms, sentence, self.warnings())
+
+    def _places(self, entries: Sequence[Entry], verdicts: Sequence[Verdict]) -> tuple[Place, ...]:
+        """Put entries in order by their verdicts."""
+        places: list[Place] = []
+        for number, (entry, verdict) in enumerate(sorted(zip(entries, verdicts, strict=True), key=_order), 1):
+            rank = None if verdict.value is None else number
+            if rank and self.ties == "shared" and places and places[-1].verdict.value == verdict.value:
+                rank = places[-1].rank
+            places.append(Place(rank, entry, verdict))
+        return tuple(places)
+
+    @classmethod
+    def _setting_names(cls) -> tuple[str, ...]:
+        general = {one.name for one in fields(Track)}
+        return tuple(one.name for one in fields(cls) if one.name not in general)
+
+    def _number(self, name: str, value: object) -> float:
+        if name == "base" and value == "e":
+            return math.e
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._bad_setting(f"{name} = {value!r} must be a number.")
+        if not -LARGEST_SETTING <= value <= LARGEST_SETTING:  # false for NaN
+            raise self._bad_setting(f"{name} = {value} must lie between -1e6 and 1e6.")
+        return float(value)
+
+    def _bad_setting(self, problem: str) -> RefereeError:
+        return RefereeError("bad-track-setting", f"Track {self.name}: {problem}", track=self.name)
+
+
+def _order(pair: tuple[Entry, Verdict]) -> tuple[bool, float, float]:
+    entry, verdict = pair
+    value = verdict.value
+    return value is None, 0.0 if value is None else -value, entry.submitted

@@ -1,0 +1,44 @@
+"""Models in memory, and pictures whose pixels are known exactly."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from lpirc_client.harness.model import ModelFile
+
+GREY, RED, GREEN, BLUE = (60, 60, 60), (200, 20, 30), (10, 220, 30), (10, 20, 240)
+COLUMN_PX, ROW_PX = 16, 8
+"""The pictures of the detection tests are 160 x 80, ten cells each way."""
+
+Cells = dict[tuple[int, int], tuple[int, int, int]]
+
+
+def model_file(data: bytes) -> ModelFile:
+    return ModelFile(Path("m.tflite"), data, hashlib.sha256(data).hexdigest())
+
+
+def picture(cells: Cells, mode: str = "RGB", ground: tuple[int, int, int] = GREY) -> Image.Image:
+    """A picture of 160 x 80 whose cells (row, column) have these colours."""
+    pixels = np.full((10 * ROW_PX, 10 * COLUMN_PX, 3), ground, np.uint8)
+    for (row, column), colour in cells.items():
+        top, left = row * ROW_PX, column * COLUMN_PX
+        pixels[top : top + ROW_PX, left : left + COLUMN_PX] = colour
+    return Image.fromarray(pixels).convert(mode)
+
+
+def exact_jpeg(image: Image.Image) -> bytes:
+    """A grey JPEG that gives even blocks of 8 x 8 back as they were: only their first coefficient is there."""
+    with io.BytesIO() as file:
+        image.convert("L").save(file, "JPEG", quality=100)
+        return file.getvalue()
+
+
+def cell_row(image: int, category: int, level: int, row: int, column: int) -> list[float]:
+    """The detection of a cell of a picture of 160 x 80, worked out by hand."""
+    left, top = column * COLUMN_PX, row * ROW_PX
+    return [image, category, level / 255, left, top, left + COLUMN_PX - 1, top + ROW_PX - 1]

@@ -1,0 +1,93 @@
+"""Which images a folder holds, under which numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from lpirc_client.harness.failures import ModelError
+from lpirc_client.harness.images import ImageFile, content, digest, list_images
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def set_in(folder: Path, *entries: dict[str, object]) -> Path:
+    (folder / "images").mkdir()
+    (folder / "images" / "b.jpg").write_bytes(b"bee")
+    (folder / "manifest.json").write_text(json.dumps({"images": entries}))
+    return folder
+
+
+def test_a_plain_folder_is_numbered_by_name_and_other_files_left_aside(tmp_path: Path) -> None:
+    for name in ("b.png", "a.JPG", "notes.txt", "c.jpeg"):
+        (tmp_path / name).touch()
+    images = [
+        ImageFile(1, tmp_path / "a.JPG"),
+        ImageFile(2, tmp_path / "b.png"),
+        ImageFile(3, tmp_path / "c.jpeg"),
+    ]
+    assert list_images(tmp_path) == images
+    assert list_images(tmp_path, 2) == images[:2]
+
+
+def test_a_test_set_gives_its_own_numbers_in_its_order(tmp_path: Path) -> None:
+    folder = set_in(tmp_path, {"number": 7, "file": "b.jpg", "sha256": "x"}, {"number": 2, "file": "a.jpg"})
+    assert list_images(folder) == [
+        ImageFile(7, folder / "images" / "b.jpg", "x"),
+        ImageFile(2, folder / "images" / "a.jpg"),
+    ]
+
+
+def test_the_digest_is_of_lines_of_number_and_hash(tmp_path: Path) -> None:
+    images = [ImageFile(4, tmp_path / "a.png"), ImageFile(2, tmp_path / "b.png")]
+    for image in images:
+        image.path.write_bytes(image.path.name.encode())
+    lines = f"4 {sha256(b'a.png')}\n2 {sha256(b'b.png')}\n"
+    assert digest(images) == sha256(lines.encode())
+
+
+def test_an_image_that_is_not_the_manifests_is_refused(tmp_path: Path) -> None:
+    folder = set_in(tmp_path, {"number": 1, "file": "b.jpg", "sha256": sha256(b"bee")})
+    (image,) = list_images(folder)
+    assert content(image) == b"bee"
+    image.path.write_bytes(b"wasp")
+    with pytest.raises(ModelError, match=r"image 1 .*its SHA-256 is not the one of the manifest"):
+        content(image)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        ("{", "not a test set's manifest"),
+        ("[]", "not a test set's manifest"),
+        ('{"images": [{"number": 1}]}', "not a test set's manifest: KeyError"),
+        ('{"images": [{"number": 1, "file": "a"}, {"number": 1, "file": "b"}]}', "stands for two images"),
+        ('{"images": []}', "there is no image in it"),
+    ],
+)
+def test_a_manifest_that_is_none_is_refused(tmp_path: Path, manifest: str, said: str) -> None:
+    (tmp_path / "manifest.json").write_text(manifest)
+    with pytest.raises(ModelError, match=said):
+        list_images(tmp_path)
+
+
+def test_no_folder_no_images_and_no_file_are_told(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="nowhere: cannot be read: No such file"):
+        list_images(tmp_path / "nowhere")
+    with pytest.raises(ModelError, match="there is no image in it"):
+        list_images(tmp_path)
+    with pytest.raises(ModelError, match=r"image 1 \(.*gone.png\): it cannot be read: No such file"):
+        content(ImageFile(1, tmp_path / "gone.png"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_no_image_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.jpg")
+    with pytest.raises(ModelError, match=r"image 1 \(.*a\.jpg\): it cannot be read: it is no regular file"):
+        digest(list_images(tmp_path))

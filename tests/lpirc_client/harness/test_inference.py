@@ -1,0 +1,56 @@
+"""The timed loop, in this process: where it stops, and that each image has its own outputs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lpirc_client.harness.inference import LoadedModel, tensors_bytes
+from lpirc_client.harness.model import Tensor
+from tests.tflite_models import BLUE, classifier, greedy
+
+ENDLESS_NS = 1 << 62
+
+
+@pytest.fixture
+def loaded() -> LoadedModel:
+    return LoadedModel(classifier(4, 4), 1)
+
+
+def blues(*levels: int) -> np.ndarray:
+    pixels = np.zeros((len(levels), 4, 4, 3), np.uint8)
+    pixels[..., 2] = np.array(levels)[:, None, None]
+    return pixels
+
+
+def test_a_model_tells_its_tensors(loaded: LoadedModel) -> None:
+    (image,), (scores,) = loaded.signature.inputs, loaded.signature.outputs
+    assert (image.shape, image.dtype, image.scale) == ((1, 4, 4, 3), "uint8", pytest.approx(1 / 255))
+    assert scores == Tensor("scores", (1, 1001), "float32", 0.0, 0)
+
+
+def test_each_image_has_its_outputs_and_its_time(loaded: LoadedModel) -> None:
+    run = loaded.run(blues(51, 102, 255), ENDLESS_NS, ENDLESS_NS)
+    (scores,) = run.outputs
+    assert scores.shape == (3, 1, 1001)
+    assert scores[:, 0, BLUE].tolist() == pytest.approx([0.2, 0.4, 1.0])
+    assert (run.times_ns > 0).all()
+    assert run.times_ns.sum() / 1e9 < run.end_monotonic_s - run.start_monotonic_s
+
+
+@pytest.mark.parametrize(("budget_ns", "slice_ns"), [(1, ENDLESS_NS), (ENDLESS_NS, 0)])
+def test_it_stops_after_the_inference_that_spends_its_time(
+    loaded: LoadedModel, budget_ns: int, slice_ns: int
+) -> None:
+    run = loaded.run(blues(51, 102, 255), budget_ns, slice_ns)
+    assert [len(run.times_ns), len(run.outputs[0])] == [1, 1]
+
+
+def test_repeating_counts_what_it_does(loaded: LoadedModel) -> None:
+    count, start_s, end_s = loaded.repeat(0.002)
+    assert count > 1
+    assert end_s - start_s >= 0.002
+
+
+def test_the_tensors_size_is_told_before_any_of_it_is_taken() -> None:
+    assert 2 << 30 <= tensors_bytes(greedy(2)) < 3 << 30

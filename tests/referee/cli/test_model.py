@@ -1,0 +1,361 @@
+"""The commands over the real harness, with tiny models whose answers are worked out by hand."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from referee.cli import harness, main
+from referee.cli.harness import Limits
+from referee.contest import open_contest
+from referee.models.submitting import MODELS
+from tests import tflite_models as models
+from tests.referee.models.model_days import colour_set, model_contest, spot_set
+
+TRACKS = """\
+[[tracks]]
+name = "phones"
+rule = "lpirc2018-track1"
+testset = "../colours"
+holdout = "../kept"
+submissions_per_day = 2
+[[tracks]]
+name = "finder"
+rule = "ovic-detection"
+testset = "../spots"
+[tracks.settings]
+budget_ms = 1000
+[[tracks]]
+name = "spots"
+rule = "dac-sdc"
+testset = "../spots"
+"""
+ONCE = ("--repeats", "1")
+
+
+@dataclass(frozen=True)
+class Hall:
+    """A contest folder, with test sets and models beside it."""
+
+    folder: Path
+
+    @property
+    def day(self) -> Path:
+        return self.folder / "day"
+
+    def model(self, name: str, data: bytes) -> Path:
+        path = self.folder / f"{name}.tflite"
+        path.write_bytes(data)
+        return path
+
+    def call(self, *arguments: object) -> Result:
+        words = ["model", *map(str, arguments)]
+        if words[1] not in ("validate", "bench"):
+            words += ["--contest", str(self.day)]
+        return CliRunner().invoke(main, words)
+
+    def told(self, *arguments: object) -> Any:
+        result = self.call(*arguments, "--json")
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    def refusal(self, *arguments: object) -> str:
+        """What a failing command says on stderr: one line."""
+        result = self.call(*arguments)
+        assert result.exit_code == 1, result.output
+        lines = [line for line in result.stderr.splitlines() if line.startswith("referee: ")]
+        assert len(lines) == 1
+        return lines[0].removeprefix("referee: ")
+
+    def board(self, track: str = "phones", *more: str) -> Any:
+        return self.told("board", "--track", track, *more)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hall")
+    red, green, blue = models.RED, models.GREEN, models.BLUE
+    colour_set(folder, ("red", red), ("green", green), ("blue", blue), ("red", green))
+    colour_set(folder, ("blue", blue), ("green", red), name="kept")
+    spot_set(folder)
+    return folder
+
+
+@pytest.fixture
+def hall(prepared: Path, tmp_path: Path) -> Iterator[Hall]:
+    folder = tmp_path / "hall"
+    shutil.copytree(prepared, folder)
+    with model_contest(folder / "day", TRACKS):
+        yield Hall(folder)
+
+
+def test_the_validator_tells_each_reason_once_and_the_command_how_many(hall: Hall) -> None:
+    validate = ("validate", hall.model("pair", models.classifier(batch=2)), "--track", "ovic-classification")
+    assert hall.call(*validate).stdout.count("it must ") == 2
+    assert hall.refusal(*validate).endswith("pair.tflite is refused, for 2 reasons.")
+
+
+def test_a_classifier_is_measured_ranked_and_measured_again(hall: Hall) -> None:
+    model = hall.model("mean", models.classifier())
+    submit = ("submit", model, "--track", "phones", "--team", "alpha", *ONCE)
+    first = hall.told(*submit)
+    # Three of the four pictures carry the label of their colour.
+    assert first["measurement"]["metric"] == 75.0
+    assert first["measurement"]["measured"]["processed"] == 4
+    second = hall.told(*submit, "--build", "two")
+    assert second["model_sha256"] == first["model_sha256"]
+    (place,) = hall.board()["places"]
+    assert (place["rank"], place["team"], place["metric"], place["builds"]) == (1, "alpha", 75.0, 2)
+    # Equal values: the earlier submission is the one that counts.
+    assert place["submission"] == first["id"]
+    assert "used up 2 of its 2 submissions" in hall.refusal(*submit)
+    assert hall.board()["places"] == [place]
+    # The hold-out set is no way around the limit, and no part of the public standings: one of its two is right.
+    held = hall.told("remeasure", "--track", "phones", "--build", "final", "--holdout", *ONCE)
+    assert (held["measurement"]["metric"], held["counts"]) == (50.0, False)
+    assert [one["metric"] for one in hall.board("phones", "--holdout")["places"]] == [50.0]
+    assert hall.board()["places"] == [place]
+    assert [one["split"] for one in hall.told("list")] == ["public", "public", "holdout"]
+    assert len(list((hall.day / MODELS).iterdir())) == 1
+
+
+@pytest.mark.parametrize("quantized", [False, True])
+def test_a_detector_finds_what_was_painted(hall: Hall, quantized: bool) -> None:
+    model = hall.model("cells", models.detector(quantized=quantized))
+    made = hall.told("submit", model, "--track", "finder", "--team", "beta", *ONCE)
+    assert made["measurement"]["measured"]["accuracy_percent"] == pytest.approx(100)
+    expected = 100 - (16.894553358968146 * math.log(24) - 34.42191514521174)
+    assert made["measurement"]["metric"] == pytest.approx(expected)
+    assert made["measurement"]["figures"]["counted_latency_ms"] == 24.0
+    drawing = hall.folder / "board.svg"
+    assert len(hall.board("finder", "--plot", str(drawing))["places"]) == 1
+    assert drawing.read_text().startswith("<?xml")
+    assert "ends in .png or .svg" in hall.refusal("board", "--track", "finder", "--plot", "board.txt")
+
+
+def test_a_bench_on_one_machine_is_handed_in_on_another(hall: Hall) -> None:
+    model = hall.model("mean", models.classifier(quantized=True))
+    bench = ("bench", model, "--track", "lpirc2018-track1", "--images", hall.folder / "colours", *ONCE)
+    document = hall.told(*bench)
+    assert document["verdict"]["value"] == 75.0
+    assert document["energy"] is None
+    result = hall.folder / "result.json"
+    result.write_text(json.dumps(document))
+    made = hall.told("submit", model, "--track", "phones", "--team", "beta", "--result", result)
+    assert made["measurement"]["device"] == document["device"]["host"]
+    document["predictions"]["labels"][3][1] = models.GREEN  # a contestant's own improvement cannot be told
+    document["latency"]["mean_ms"] = document["latency"]["max_ms"] * 2  # but this one can
+    result.write_text(json.dumps(document))
+    assert "latency.mean_ms" in hall.refusal(
+        "submit", model, "--track", "phones", "--team", "beta", "--result", result
+    )
+    assert [one["metric"] for one in hall.board()["places"]] == [75.0]
+    table = hall.call("board", "--track", "phones").stdout
+    assert "beta" in table
+    (row,) = csv.DictReader(io.StringIO(hall.call("board", "--track", "phones", "--csv").stdout))
+    assert (row["team"], row["metric"]) == ("beta", "75.0")
+
+
+def test_a_meter_beside_the_bench_gives_the_energy_of_an_inference(hall: Hall) -> None:
+    model = hall.model("cells", models.detector())
+    metered = ("--meter", "sim:constant:36W", "--energy-loop", "2", "--idle", "0.5", *ONCE)
+    made = hall.told("submit", model, "--track", "spots", "--team", "alpha", *metered)
+    with open_contest(hall.day) as contest:
+        document = json.loads(contest.store.submission_result(made["id"]) or b"")
+    energy = document["energy"]
+    loop_s, inferences = energy["loop_s"], document["energy_loop"]["inferences"]
+    assert loop_s == pytest.approx(2, rel=0.2)
+    assert energy["mean_power_w"] == pytest.approx(36, rel=0.01)
+    assert energy["inference_j"] == pytest.approx(36 * loop_s / inferences, rel=0.01)
+    assert energy["idle_power_w"] == pytest.approx(36, rel=0.01)
+    assert made["measurement"]["measured"]["energy_wh"] == pytest.approx(2 * energy["inference_wh"])
+    (place,) = hall.board("spots")["places"]
+    assert place["official"] is False
+    # By itself an entry has the mean energy: a full overlap scores 1 x (1 + 1).
+    assert place["metric"] == pytest.approx(2.0)
+
+
+def test_without_a_meter_a_track_that_needs_energy_has_no_valid_entry(hall: Hall) -> None:
+    model = hall.model("cells", models.detector())
+    made = hall.told("submit", model, "--track", "spots", "--team", "alpha", *ONCE)
+    assert made["measurement"]["valid"] is False
+    board = hall.board("spots")
+    assert board["places"] == []
+    assert "has no energy" in board["invalid"][0]["sentence"]
+
+
+Bad = Callable[[], bytes]
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "told"),
+    [
+        ("garbage", lambda: b"no model at all, really", "not a TFLite flatbuffer"),
+        ("nothing", lambda: b"", "the file is empty"),
+        ("detector", models.detector, "its outputs are 4; classification has 1"),
+        ("endless", models.endless, "no answer within"),
+        ("greedy", models.greedy, "more than the 2048 MB of memory"),
+    ],
+)
+def test_a_bad_model_is_told_in_one_sentence_and_the_board_is_unharmed(
+    hall: Hall, name: str, made: Bad, told: str
+) -> None:
+    model = hall.model(name, made())
+    limits = ("--timeout-s", "0.5")
+    assert told in hall.refusal("submit", model, "--track", "phones", "--team", "alpha", *limits)
+    assert hall.told("list") == []
+    assert hall.board() == {"track": "phones", "split": "public", "places": [], "invalid": []}
+    assert not (hall.day / MODELS).exists()
+
+
+@pytest.mark.parametrize(("name", "made"), [("endless", models.endless), ("greedy", models.greedy)])
+def test_a_model_that_only_fails_when_it_is_measured_is_listed_as_not_valid_and_uses_up_a_submission(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch, name: str, made: Bad
+) -> None:
+    # As by a model that the validator finds nothing against.
+    monkeypatch.setattr(harness, "refusals", lambda *_: ())
+    model = hall.model(name, made())
+    submit = ("submit", model, "--track", "phones", "--team", "alpha", "--timeout-s", "0.5")
+    assert "Submission 1 is not valid: " in hall.refusal(*submit)
+    board = hall.board()
+    assert board["places"] == []
+    (invalid,) = board["invalid"]
+    assert (invalid["team"], invalid["submission"]) == ("alpha", 1)
+    assert invalid["sentence"].startswith(f"{name}.tflite: ")
+    assert "--memory-mb" in invalid["sentence"] or "--timeout-s" in invalid["sentence"]
+    (listed,) = hall.told("list")
+    assert (listed["counts"], listed["withdrawn"]) == (True, None)
+
+
+@pytest.fixture
+def hangup() -> Iterator[None]:
+    """A closed terminal ends us, also where the tests run without one."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("hangup")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_measurement_that_is_broken_off_is_withdrawn_and_costs_nothing(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    def interrupted(*_: Any) -> bytes:
+        signal.raise_signal(number)
+        raise AssertionError("it went on")
+
+    monkeypatch.setattr(harness, "bench", interrupted)
+    model = hall.model("mean", models.classifier())
+    told = hall.call("submit", model, "--track", "phones", "--team", "alpha")
+    assert (told.exit_code, told.stdout) == (130, "")
+    assert told.stderr == "referee: interrupted; a submission that was being measured is withdrawn.\n"
+    assert [one["withdrawn"] for one in hall.told("list")] == ["the measurement was interrupted"]
+    assert hall.board()["invalid"] == []
+
+
+def test_a_models_name_is_no_option(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(hall.model("-m", models.classifier()).parent)
+    assert hall.call("validate", "--track", "ovic-classification", "--", "-m.tflite").stdout == "ok\n"
+
+
+def test_an_interruption_just_when_the_harness_has_ended_is_one(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    communicate = subprocess.Popen.communicate
+
+    def interrupted(process: subprocess.Popen[bytes]) -> Any:
+        communicate(process)
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        harness.refusals(hall.folder / "nothing.tflite", "detection", Limits())
+
+
+def test_validate_says_ok_or_every_refusal(hall: Hall) -> None:
+    good = hall.model("good", models.classifier())
+    assert hall.call("validate", good, "--track", "ovic-classification").stdout == "ok\n"
+    bad = hall.model("bad", models.constant_answers((2, 8, 1001, 4), "float32"))
+    told = hall.call("validate", bad, "--track", "ovic-classification", "--json")
+    assert told.exit_code == 1
+    refusals = json.loads(told.stdout)["refusals"]
+    for word in ("float32", "2 images at once", "4 channels", "1 to 1000", "outputs"):
+        assert sum(word in one for one in refusals) == 1, refusals
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ("file,label\n", "no labels below the header"),
+        ("file,label\n1.jpg,0\n2.jpg,8\n3.jpg,1000\n4.jpg,8\n", "label '0' is not a whole number from 1 to 1000"),
+        ("file,label\n1.jpg,7\n2.jpg,8\n3.jpg,1001\n4.jpg,8\n", "label '1001' is not a whole number from 1 to 1000"),
+    ],
+)  # fmt: skip
+def test_bad_labels_are_told_before_anything_is_measured(hall: Hall, labels: str, told: str) -> None:
+    model = hall.model("mean", models.classifier())
+    (hall.folder / "colours" / "labels.csv").write_text(labels)
+    assert told in hall.refusal("submit", model, "--track", "phones", "--team", "alpha")
+    images = hall.folder / "colours"
+    assert told in hall.refusal("bench", model, "--track", "lpirc2018-track1", "--images", images)
+    assert hall.told("list") == []
+
+
+def test_a_test_set_that_is_none_is_told(hall: Hall) -> None:
+    model = hall.model("mean", models.classifier())
+    empty = hall.folder / "empty"
+    empty.mkdir()
+    bench = ("bench", model, "--track", "lpirc2018-track1", "--images")
+    assert "no manifest.json in it" in hall.refusal(*bench, empty)
+    assert "no such folder" in hall.refusal(*bench, hall.folder / "nowhere")
+
+
+def test_a_submission_is_withdrawn_with_a_reason(hall: Hall) -> None:
+    model = hall.model("mean", models.classifier())
+    made = hall.told("submit", model, "--track", "phones", "--team", "alpha", *ONCE)
+    told = hall.call("withdraw", made["id"], "--reason", "fan was off").stdout
+    assert "withdrawn: fan was off" in told
+    assert "withdrawn: fan was off" in hall.call("list", "--track", "phones").stdout
+    assert hall.board()["places"] == []
+    assert "no submission 7" in hall.refusal("withdraw", 7, "--reason", "x")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("submit", "m.tflite", "--track", "phones", "--team", "a", "--energy-loop", "5"),
+        ("submit", "m.tflite", "--track", "phones", "--team", "a", "--meter", "sim:", "--result", "r.json"),
+        ("board", "--track", "phones", "--json", "--csv"),
+        ("bench", "m.tflite", "--track", "phones", "--images", "x", "--meter", "sim:", "--idle", "nan"),
+        (
+            "bench",
+            "m.tflite",
+            "--track",
+            "phones",
+            "--images",
+            "x",
+            "--meter",
+            "sim:",
+            "--energy-loop",
+            "inf",
+        ),
+        ("withdraw", "1", "--reason", "a\nb"),
+        ("withdraw", "1", "--reason", " "),
+    ],
+)
+def test_options_that_contradict_each_other_or_make_no_sense_are_wrong_usage(
+    hall: Hall, words: tuple[str, ...]
+) -> None:
+    assert hall.call(*words).exit_code == 2

@@ -6,8 +6,9 @@ import io
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ TEAM, PASSWORD = "bench", "measured"
 WINDOW_S = 3600
 CATEGORIES = 10
 SIZE_PX = (800, 600)
+LIVE_SCORE = b"referee.live_score"
 DIFFERENT = 300
 """So many different scenes; a larger set repeats them in files of their own bytes."""
 
@@ -112,22 +114,53 @@ def house(folder: Path, testset: Path) -> Iterator[House]:
         yield House(folder, testset, url, server.pid, login.json())
 
 
-def resident_bytes(pid: int) -> int:
-    """Memory held by a process and its descendants."""
-    total = 0
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if int(folder.name) == pid or pid in _ancestors(int(folder.name)):
-                total += int((folder / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        except OSError:
-            continue  # it has just ended
-    return total
+def resident_bytes(pid: int, *, live_score: bool = False) -> int:
+    """Memory held by a server and its worker, or by the live score beside them."""
+    pages = 0
+    for process in _family(pid):
+        with suppress(OSError):  # it has just ended
+            if (LIVE_SCORE in (process / "cmdline").read_bytes()) is live_score:
+                pages += int((process / "statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def processor_s(pid: int) -> float:
+    """Processor time that a process and its descendants have taken."""
+    ticks = 0
+    for process in _family(pid):
+        with suppress(OSError):
+            ticks += sum(map(int, (process / "stat").read_text().rpartition(")")[2].split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def busy_cores(seconds: float) -> float:
+    """How many processors are at work, by all that runs on this machine; waits for so long."""
+    before = _idle_s()
+    started_s = time.perf_counter()
+    time.sleep(seconds)
+    return (os.cpu_count() or 1) - (_idle_s() - before) / (time.perf_counter() - started_s)
+
+
+def _idle_s() -> float:
+    idle, waiting = Path("/proc/stat").read_text().splitlines()[0].split()[4:6]
+    return (int(idle) + int(waiting)) / os.sysconf("SC_CLK_TCK")
+
+
+def _family(pid: int) -> list[Path]:
+    return [
+        one
+        for one in Path("/proc").glob("[0-9]*")
+        if int(one.name) == pid or pid in _ancestors(int(one.name))
+    ]
 
 
 def _ancestors(pid: int) -> list[int]:
     found = []
     while pid > 1:
-        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            break  # it has just ended
         found.append(pid)
     return found
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from bench.house import (
     PASSWORD,
     TEAM,
     House,
+    busy_cores,
     enlarged,
     form_rows,
     house,
@@ -29,16 +32,20 @@ from bench.house import (
     resident_bytes,
     text_rows,
 )
+from bench.loaded import Loaded, run_in_turns
 from referee.cli.processes import program
 from referee.contest import open_contest
 from testsets import load_test_set, read_ground_truth
 
-SECONDS = 5.0
+SECONDS = 6.0  # of each load, in so many rounds
+ROUNDS = 3
+LOOK_S = 1.0
 ROWS = 100
 SMALLEST, LARGEST = 60_000, 90_000
 BATCH = 100
 ALL_AT_ONCE_S = 60
 IMAGES_PER_S = 1000
+ROWS_AN_IMAGE = 25
 CONNECTIONS = 16
 CONTEST_IMAGES = 20_000
 RESULT = Path(__file__).with_name("serving.json")
@@ -91,6 +98,29 @@ def measure() -> None:
     Console().print(table)
 
 
+def _in_turns(figures: Figures, what: str, loads: Sequence[Loaded]) -> Sequence[Loaded]:
+    """Measure them by turns, and tell how busy the machine is without them."""
+    figures.add(f"{what}: processors at work before, of {os.cpu_count()}", busy_cores(LOOK_S))
+    run_in_turns(loads, ROUNDS, SECONDS / ROUNDS)
+    figures.add(f"{what}: processors at work after, of {os.cpu_count()}", busy_cores(LOOK_S))
+    return loads
+
+
+def _write_p50_ms(folder: Path) -> float:
+    """What the disk takes for what a commit writes: no POST can be faster."""
+    took_s = []
+    with (folder / "written").open("wb") as file:
+        file.write(bytes(2**20))
+        for at in range(200):
+            started_s = time.perf_counter()
+            file.seek(at % 64 * 2**14)
+            file.write(bytes(2**14))
+            file.flush()
+            os.fdatasync(file.fileno())
+            took_s.append(time.perf_counter() - started_s)
+    return 1000 * median(took_s)
+
+
 def _images(figures: Figures, contest: House) -> None:
     files = [image.file for image in load_test_set(contest.testset).images]
     sizes = [(contest.testset / "images" / file).stat().st_size for file in files]
@@ -107,23 +137,23 @@ def _images(figures: Figures, contest: House) -> None:
     their_zips = [wrk.get(f"/zips/{first}.zip") for first in firsts]
     figures.add("mean size of an image (kB)", sum(sizes[one - 1] for one in wanted) / len(wanted) / 1e3)
     with nginx.serving(contest.folder.parent) as reference:
-        wrk.run(contest.url, ours, 1, 1.0)  # every file is in memory for both
-        wrk.run(reference, theirs, 1, 1.0)
-        one, nginx_one = wrk.run(contest.url, ours, 1, SECONDS), wrk.run(reference, theirs, 1, SECONDS)
-        eight, nginx_eight = wrk.run(contest.url, ours, 8, SECONDS), wrk.run(reference, theirs, 8, SECONDS)
-        zipped, nginx_zipped = (
-            wrk.run(contest.url, our_zips, 1, SECONDS),
-            wrk.run(reference, their_zips, 1, SECONDS),
-        )
+        loads = [
+            *(Loaded(contest, ours, 1), Loaded(reference, theirs, 1)),
+            *(Loaded(contest, ours, 8), Loaded(reference, theirs, 8)),
+            *(Loaded(contest, our_zips, 1), Loaded(reference, their_zips, 1)),
+        ]
+        one, nginx_one, eight, nginx_eight, zipped, nginx_zipped = _in_turns(figures, "images", loads)
     figures.add("image, 1 connection: nginx p50 (ms)", nginx_one.p50_ms)
     figures.add("image, 1 connection: p50 (ms)", one.p50_ms)
     figures.most("image, 1 connection: p50 / nginx's", one.p50_ms / nginx_one.p50_ms, 4)
     figures.add("image, 8 connections: nginx (1/s)", nginx_eight.rate_per_s)
     figures.add("image, 8 connections (1/s)", eight.rate_per_s)
+    figures.add("image, 8 connections: processor time of the server (us)", eight.processor_us)
     figures.least("image, 8 connections: rate / nginx's", eight.rate_per_s / nginx_eight.rate_per_s, 0.3)
     figures.least("image, 8 connections (GB/s)", eight.bytes_per_s / 1e9, 1)
     figures.add(f"batch of {BATCH}: nginx (GB/s)", nginx_zipped.bytes_per_s / 1e9)
     figures.add(f"batch of {BATCH} (GB/s)", zipped.bytes_per_s / 1e9)
+    figures.add(f"batch of {BATCH}: processor time of the server (us)", zipped.processor_us)
     figures.least(f"batch of {BATCH}: bytes/s / nginx's", zipped.bytes_per_s / nginx_zipped.bytes_per_s, 0.8)
 
 
@@ -132,13 +162,15 @@ def _posts(figures: Figures, contest: House) -> None:
     bodies = [text_rows(ROWS, images, first) for first in (1, 2, 3)]
     text = [wrk.post("/v1/detections", body, TEXT, contest.token) for body in bodies]
     form = [wrk.post("/v1/detections", form_rows(body), FORM, contest.token) for body in bodies]
-    one = wrk.run(contest.url, text, 1, SECONDS)
-    many, forms = wrk.run(contest.url, text, 8, SECONDS), wrk.run(contest.url, form, 8, SECONDS)
+    loads = [Loaded(contest, text, 1), Loaded(contest, text, 8), Loaded(contest, form, 8)]
+    one, many, forms = _in_turns(figures, "posts", loads)
+    figures.add("a write of 16 kB and its fdatasync: p50 (ms)", _write_p50_ms(contest.folder))
     figures.most(f"POST of {ROWS}, durable, 1 connection: p50 (ms)", one.p50_ms, 0.5)
+    figures.add(f"POST of {ROWS}, 8 connections: processor time of the server (us)", many.processor_us)
     figures.least("text, 8 connections (detections/s)", many.rate_per_s * ROWS, 300_000)
     figures.least("forms, 8 connections (detections/s)", forms.rate_per_s * ROWS, 100_000)
     stored = contest.ask("GET", "/v1/session").json()["detections_accepted"]
-    answered = (one.requests + many.requests + forms.requests) * ROWS
+    answered = sum(load.requests for load in loads) * ROWS
     if stored < answered:
         raise RuntimeError(f"{answered} detections were acknowledged, {stored} are stored")
 
@@ -184,33 +216,39 @@ def _all_at_once(figures: Figures, contest: House) -> None:
     """Images, detections, meter, live score and two who poll, all at the same time."""
     images = contest.session["images"]
     gets = [wrk.get(f"/v1/images/{number}", contest.token) for number in range(1, images + 1)]
-    bodies = [text_rows(25, 1, number) for number in range(1, images + 1)]
+    bodies = [text_rows(ROWS_AN_IMAGE, 1, number) for number in range(1, images + 1)]
     posts = [wrk.post("/v1/detections", body, TEXT, contest.token) for body in bodies]
-    delay_ms = 1000.0 * CONNECTIONS / IMAGES_PER_S - 1.0  # an answer takes its time too
     over = threading.Event()
     pollers = [threading.Thread(target=_poll, args=(contest, over)) for _ in range(2)]
     for poller in pollers:
         poller.start()
     time.sleep(5)
-    before = resident_bytes(contest.server)
-    getting = wrk.start(contest.url, gets, CONNECTIONS, ALL_AT_ONCE_S, delay_ms)
-    posting = wrk.start(contest.url, posts, CONNECTIONS, ALL_AT_ONCE_S, delay_ms)
+    figures.add(f"all at once: processors at work before, of {os.cpu_count()}", busy_cores(LOOK_S))
+    getting = wrk.start(contest.url, gets, CONNECTIONS, ALL_AT_ONCE_S, IMAGES_PER_S)
+    posting = wrk.start(contest.url, posts, CONNECTIONS, ALL_AT_ONCE_S, IMAGES_PER_S)
     time.sleep(ALL_AT_ONCE_S / 3)
-    early = resident_bytes(contest.server)
+    early, early_score = _memory(contest)
     got, posted = wrk.result(getting), wrk.result(posting)
-    late = resident_bytes(contest.server)
+    late, late_score = _memory(contest)
     over.set()
     for poller in pollers:
         poller.join()
     contest.ask("DELETE", "/v1/session")
     figures.add(f"all at once, {ALL_AT_ONCE_S} s: images/s", got.rate_per_s)
-    figures.add("all at once: POSTs of 25 detections/s", posted.rate_per_s)
+    figures.add(f"all at once: POSTs of {ROWS_AN_IMAGE} detections/s", posted.rate_per_s)
     figures.most("all at once: p99 of GET (ms)", got.p99_ms, 5)
     figures.most("all at once: p99 of POST (ms)", posted.p99_ms, 10)
     figures.most("all at once: longest pause between readings (s)", _longest_pause_s(contest), 0.3)
-    figures.add("all at once: memory before, MB", before / 1e6)
-    figures.add("all at once: memory after a third, MB", early / 1e6)
-    figures.add("all at once: memory at the end, MB", late / 1e6)
+    figures.add("all at once: memory of the server after a third (MB)", early / 1e6)
+    figures.most("all at once: it grows until the end by (MB)", (late - early) / 1e6, 5)
+    later = posted.requests * ROWS_AN_IMAGE * 2 / 3
+    figures.add("all at once: memory of the live score at the end (MB)", late_score / 1e6)
+    figures.add("all at once: it grows with each detection by (bytes)", (late_score - early_score) / later)
+
+
+def _memory(contest: House) -> tuple[int, int]:
+    """Bytes of the server, and of the live score, which must remember every detection."""
+    return resident_bytes(contest.server), resident_bytes(contest.server, live_score=True)
 
 
 def _poll(contest: House, over: threading.Event) -> None:

@@ -14,12 +14,23 @@ from typing import Any
 
 SCRIPT = """
 local file = io.open(os.getenv("WRK_PLAN"))
-local requests, n, wait = {}, 0, tonumber(os.getenv("WRK_DELAY_MS"))
+local requests, n, rate = {}, 0, tonumber(os.getenv("WRK_RATE"))
 local separator = "\\1"
 for part in string.gmatch(file:read("*a"), "[^" .. separator .. "]+") do requests[#requests + 1] = part end
 file:close()
 request = function() n = n % #requests + 1; return requests[n] end
-if wait > 0 then delay = function() return wait end end
+if rate > 0 then
+  -- Each request has its time: one that is late does not put off those after it.
+  local ffi = require("ffi")
+  ffi.cdef("typedef struct { long s, ns; } moment; int clock_gettime(int, moment *);")
+  local now, due_ms = ffi.new("moment"), nil
+  delay = function()
+    ffi.C.clock_gettime(1, now)
+    local now_ms = tonumber(now.s) * 1e3 + tonumber(now.ns) / 1e6
+    due_ms = (due_ms or now_ms) + 1e3 / rate
+    return math.max(due_ms - now_ms, 0)
+  end
+end
 done = function(summary, latency, all)
   io.write(string.format(
     '\\nJSON{"requests":%d,"bytes":%d,"duration_s":%.6f,"p50_ms":%.4f,"p99_ms":%.4f,"max_ms":%.4f,' ..
@@ -74,14 +85,17 @@ def post(path: str, body: bytes, content_type: str, token: str) -> bytes:
 
 
 def start(
-    url: str, requests: Sequence[bytes], connections: int, seconds: float, delay_ms: float = 0.0
+    url: str, requests: Sequence[bytes], connections: int, seconds: float, rate_per_s: float = 0.0
 ) -> subprocess.Popen[str]:
-    """Start wrk with these requests, one after the other on every connection, `delay_ms` between two of them."""
+    """Start wrk with these requests, one after the other on every connection; so many a second, or as fast as it goes.
+
+    The rate is kept as long as the answers take less than `connections` / `rate_per_s`.
+    """
     folder = Path(tempfile.mkdtemp(prefix="wrk-"))
     (folder / "plan").write_bytes(b"\1".join(requests))
     (folder / "script.lua").write_text(SCRIPT)
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--timeout", "30s"]
-    environment = os.environ | {"WRK_PLAN": str(folder / "plan"), "WRK_DELAY_MS": f"{delay_ms:g}"}
+    environment = os.environ | {"WRK_PLAN": str(folder / "plan"), "WRK_RATE": f"{rate_per_s:g}"}
     return subprocess.Popen(  # noqa: S603  the tool is asked for by name
         [*command, "-s", str(folder / "script.lua"), url],
         env=environment,

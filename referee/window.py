@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 
 from referee.records import Run
 
@@ -25,12 +26,12 @@ class Window:
     length_s: float
     closed_s: float | None = None
 
-    @property
+    @cached_property  # asked for several times by each request
     def deadline_s(self) -> float:
         """The first moment that is too late when nobody closes the run earlier."""
         return self.start_s + self.length_s
 
-    @property
+    @cached_property
     def end_s(self) -> float:
         """The first moment that is too late."""
         return self.deadline_s if self.closed_s is None else min(self.closed_s, self.deadline_s)

@@ -20,12 +20,13 @@ def check_rows(
     problem: those of the parser, and here numbers that are not finite, unknown images and categories, inverted boxes.
     """
     image, category, _, xmin, ymin, xmax, ymax = rows.values.T
-    finite = np.atleast_1d(np.isfinite(rows.values).all(axis=1))
     good_image = (image >= 1) & (image <= images) & (np.floor(image) == image)
     good_category = is_known(category, category_ids)
     good_box = ((xmin <= xmax) & (ymin <= ymax)) | inverted_boxes
-    if rows.unreadable.total == 0 and (finite & good_image & good_category & good_box).all():
+    are_good = good_image & good_category & good_box
+    if rows.unreadable.total == 0 and are_good.all() and np.isfinite(rows.values).all():
         return rows.values
+    finite = np.atleast_1d(np.isfinite(rows.values).all(axis=1))
     problems = ProblemList(list(rows.unreadable.first), rows.unreadable.total)
     _describe(problems, rows, ~finite, _not_finite)
     _describe(

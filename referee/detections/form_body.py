@@ -13,7 +13,7 @@ from urllib.parse import unquote_to_bytes
 import numpy as np
 from numpy.typing import NDArray
 
-from referee.detections.numbers import NUMBER_CHARACTERS, plain_array
+from referee.detections.numbers import NUMBER_CHARACTERS, flat_array, plain_array
 from referee.detections.rows import (
     ENOUGH_PROBLEMS,
     MAX_ROWS,
@@ -29,7 +29,8 @@ FIELDS = (b"image_name", b"CLASS_ID", b"confidence", b"xmin", b"ymin", b"xmax", 
 OTHER_FIELDS = 1000  # in a piece with escapes, which is read field by field
 _KEYS = tuple(b"&" + name + b"=" for name in FIELDS)
 _VALUES = tuple(re.compile(key + b"([^&]*)") for key in _KEYS)
-_IMAGE = 0
+_IMAGE, _CATEGORY = 0, 1
+_ROW_MARKS = b"".join(_KEYS).translate(None, NUMBER_CHARACTERS)
 _SUFFIX = b".jpg"
 _PLAIN = NUMBER_CHARACTERS.replace(b"+", b"") + b","  # a plus is a blank here
 _LONGEST_FIELD = 1000
@@ -39,7 +40,7 @@ def parse_form(body: bytes) -> Rows:
     """Read the rows of a form. Raises RefereeError `length-mismatch` for unequal lists, `too-large`."""
     form = b"&" + body
     if len(form) <= PIECE_BYTES:
-        rows = _grouped_rows(form)
+        rows = _rows_in_turn(form) or _grouped_rows(form)
         if rows is not None:
             return rows
     fields = form.count(b"&")
@@ -63,6 +64,21 @@ def _no_rows(form: bytes) -> Rows:
                 "the Content-Type of what it is.",
             )
     return Rows.none()
+
+
+def _rows_in_turn(form: bytes) -> Rows | None:
+    """The rows of a form with the seven fields of one row after those of another, and nothing else."""
+    if -1 < form.find(_KEYS[_IMAGE], 1) < form.find(_KEYS[_CATEGORY]):
+        return None  # a list of images
+    count = form.count(_KEYS[_IMAGE])
+    # Without the characters of numbers: which fields there are, and in which order. A key that has such a character too
+    # many is not replaced below, and then there is no number in its place.
+    if form.translate(None, NUMBER_CHARACTERS) != _ROW_MARKS * count or b"+" in form:
+        return None
+    for key in _KEYS:
+        form = form.replace(key, b",")
+    values = flat_array(form[1:], count) if count else None
+    return None if values is None else Rows.numbered(values)
 
 
 def _grouped_rows(form: bytes) -> Rows | None:

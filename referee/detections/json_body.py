@@ -11,6 +11,7 @@ from referee.detections.rows import PIECE_BYTES, Rows, read_each, refuse, shown
 
 _PLAIN = NUMBER_CHARACTERS + b",[] \t\r\n"
 _BLANK = b" \t\r\n"
+_BLANKS = re.compile(rb"[ \t\r\n]*+")
 _END_OF_ROW = re.compile(rb"\][ \t\r\n]*,")
 _LONGEST_PIECE = 4 * PIECE_BYTES
 _FORM = "an array of rows of seven numbers"
@@ -41,6 +42,9 @@ def _parts(body: bytes) -> Iterator[Rows]:
     at, end = body.find(b"[") + 1, body.rfind(b"]")
     if at == 0 or end < at or body[: at - 1].strip(_BLANK) or body[end + 1 :].strip(_BLANK):
         refuse("bad-json", f"The body must be a JSON array: {_FORM}.")
+    if _BLANKS.fullmatch(body, at, end):
+        yield Rows.none()
+        return
     line, is_last = 1, False
     while not is_last:
         cut = _END_OF_ROW.search(body, at + PIECE_BYTES, min(end, at + _LONGEST_PIECE))

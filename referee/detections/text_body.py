@@ -8,10 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from referee.detections.numbers import NUMBER_CHARACTERS, plain_array
+from referee.detections.numbers import NUMBER_CHARACTERS, flat_array, plain_array
 from referee.detections.rows import PIECE_BYTES, Rows, read_each, refuse_too_many, text_number
 
 _PLAIN = NUMBER_CHARACTERS + b", \t\n"
+_BLANK = b" \t\n"
+_ROW_MARKS = b",,,,,,\n"
+_FLAT = bytes.maketrans(b" \t\n", b",,,")
 _COMMAS = bytes.maketrans(b" \t", b",,")
 _EMPTY_FIELDS = (b",,", b",\n", b"\n,")
 _LONGEST_PIECE = 2 * PIECE_BYTES
@@ -22,7 +25,7 @@ def parse_text(body: bytes) -> Rows:
     if b"\r" in body:
         body = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     refuse_too_many(body.count(b"\n") + (not body.endswith(b"\n")))
-    return Rows.joined(_parts(body))
+    return _part(body, 1) if len(body) <= PIECE_BYTES else Rows.joined(_parts(body))
 
 
 def _parts(body: bytes) -> Iterator[Rows]:
@@ -30,19 +33,32 @@ def _parts(body: bytes) -> Iterator[Rows]:
     while at < len(body):
         end = body.find(b"\n", at + PIECE_BYTES) + 1 or len(body)
         piece = body[at:end]
-        yield _regular(piece, line) or _irregular(piece, line) or read_each(_rows(piece, line), text_number)
+        yield _part(piece, line)
         at, line = end, line + piece.count(b"\n")
+
+
+def _part(piece: bytes, line: int) -> Rows:
+    return _regular(piece, line) or _irregular(piece, line) or read_each(_rows(piece, line), text_number)
 
 
 def _regular(piece: bytes, line: int) -> Rows | None:
     """Lines with one blank, one comma, or a comma and a blank between the numbers, and no blank lines within."""
-    if len(piece) > _LONGEST_PIECE or piece.translate(None, _PLAIN):
+    if len(piece) > _LONGEST_PIECE:
         return None
-    lines = piece.rstrip().replace(b", ", b",").replace(b" \n", b"\n")
+    lines = piece.rstrip(_BLANK)
     if not lines:
         return Rows.none()
-    values = plain_array(b"[[" + lines.translate(_COMMAS).replace(b"\n", b"],[") + b"]]")
+    values = _same_form(lines)
+    if values is None:
+        values = _same_form(lines.replace(b", ", b",").replace(b" \n", b"\n"))
     return None if values is None else Rows.numbered(values, line)
+
+
+def _same_form(lines: bytes) -> NDArray[np.float64] | None:
+    """The rows (n, 7), if what is left without the numbers is just what parts seven of them a line."""
+    marks = lines.translate(_COMMAS, NUMBER_CHARACTERS) + b"\n"
+    count = len(marks) // len(_ROW_MARKS)
+    return flat_array(lines.translate(_FLAT), count) if marks == _ROW_MARKS * count else None
 
 
 def _irregular(piece: bytes, line: int) -> Rows | None:

@@ -3,6 +3,9 @@
 Waiting for the disk takes longer than writing. The thread that comes first commits for itself and for all that have
 come meanwhile, and wakes them; of those that came during its commit, the first leads the next group. A thread that
 comes alone waits for nobody and hands nothing over.
+
+The one that leads also prepares what the others want written: threads that compute at the same time only take the
+interpreter from each other, and each time costs more than what they compute.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ class _Write:
         statement: Callable[[sqlite3.Connection], Any],
         told: Callable[[Any], Any],
         size_bytes: int,
+        prepare: Callable[[], None] | None,
     ) -> None:
         self.size_bytes = size_bytes
         self.is_over = False
@@ -44,8 +48,18 @@ class _Write:
         self.result: Any = None
         self._statement = statement
         self._told = told
+        self._prepare = prepare
         self._turn = threading.Lock()
         self._turn.acquire()
+
+    def is_ready(self) -> bool:
+        """Prepare it; tells whether that succeeded."""
+        try:
+            if self._prepare is not None:
+                self._prepare()
+        except Exception as error:  # noqa: BLE001 - raised by the thread whose write it is
+            self.error = error
+        return self.error is None
 
     def execute(self, connection: sqlite3.Connection) -> None:
         try:
@@ -85,15 +99,19 @@ class GroupCommit:
         statement: Callable[[sqlite3.Connection], T],
         told: Callable[[T], R],
         size_bytes: int = 0,
+        prepare: Callable[[], None] | None = None,
     ) -> R:
         """Commit what `statement` writes and give what `told` makes of its result.
+
+        `prepare` is called before, outside of any transaction, perhaps by another thread; what it raises is raised
+        here, and then nothing is written. It keeps the others waiting: only what is short belongs there.
 
         Writes are committed in the order in which they come. `told` is called once it is on disk, in the same order,
         by one thread at a time. A statement that breaks a rule of the tables raises its sqlite3 error and leaves the
         others alone, so it must be one SQL statement, or several that break none; a commit that fails raises what the
         transaction raises for every write of its group.
         """
-        mine = _Write(statement, told, size_bytes)
+        mine = _Write(statement, told, size_bytes, prepare)
         with self._lock:
             self._waiting.append(mine)
             leads, self._is_led = not self._is_led, True
@@ -107,7 +125,9 @@ class GroupCommit:
     def _lead(self) -> None:
         group = self._take()
         try:
-            self._commit(group)
+            ready = [write for write in group if write.is_ready()]
+            if ready:
+                self._commit(ready)
         finally:
             for write in group:
                 write.is_over = True

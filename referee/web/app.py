@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from flask import Flask, Response, request
 
 from referee.clock import Clock
@@ -19,6 +21,7 @@ from referee.web.images import ImageFiles
 from referee.web.known_tokens import KnownTokens
 from referee.web.sessions import REMAINING, remaining_ms
 from referee.web.state import EXTENSION, WebState, web_state
+from referee.web.transfers import Transfers
 
 
 def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
@@ -32,6 +35,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         clock=clock,
         images=ImageFiles(contest.test_set),
         tokens=KnownTokens(contest.secret),
+        transfers=Transfers(len(contest.config.stations)),
     )
     app.register_blueprint(contest_routes.blueprint)
     app.register_blueprint(operator_routes.blueprint)
@@ -46,6 +50,9 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
 
 def _finish(response: Response) -> Response:
     """Within a run every answer tells what is left of the window; none is for a cache but those that say so."""
+    if request.method == "OPTIONS" and response.status_code == HTTPStatus.OK:
+        response.status_code = HTTPStatus.NO_CONTENT  # Flask says it in an empty page of HTML
+        del response.headers["Content-Type"], response.headers["Content-Length"]
     left_ms = remaining_ms(web_state(), request.environ)
     if left_ms is not None:
         response.headers[REMAINING] = left_ms

@@ -7,6 +7,8 @@ stream. Made by hand since `zipfile` can neither tell the length ahead nor begin
 from __future__ import annotations
 
 import struct
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +16,9 @@ from referee.web.images import ImageFacts
 
 LARGEST_ENTRIES = 2**16 - 2
 LARGEST_ARCHIVE_BYTES = 2**31  # what the oldest readers can take, and no zip64
+
+REMEMBERED_LAYOUTS = 4  # of a run; one of a thousand images takes half a megabyte
+REMEMBERED_RUNS = 32
 
 _VERSION, _NO_FLAGS, _STORED = 10, 0, 0
 _TIME, _DATE = 0, (1 << 5) | 1  # midnight of 1 January 1980, the first day there is
@@ -26,6 +31,10 @@ _facts = struct.Struct("<III")  # CRC-32, stored size, size
 _local_lengths = struct.Struct("<HH")  # of name, of extra field
 _central_rest = struct.Struct("<HHHHHII")  # lengths of name, extra, comment; disk; internal, external; offset
 _end = struct.Struct("<4sHHHHIIH")
+
+
+Part = tuple[bytes, int | None]
+"""Some bytes of an archive, and the place of the file that they are of among its entries; None: of no file."""
 
 
 @dataclass(frozen=True)
@@ -57,43 +66,65 @@ class StoredZip:
         self._directory = directory + end
         self.size = offset + len(self._directory)
 
-    def parts(self, start: int, stop: int) -> Iterator[bytes]:
+    def parts(self, start: int, stop: int) -> Iterator[Part]:
         """Bytes [start, stop) of the archive in parts; a file is read only when a byte of it is wanted."""
         place = 0
-        for header, entry in zip(self._headers, self._entries, strict=True):
+        for number, (header, entry) in enumerate(zip(self._headers, self._entries, strict=True)):
             if place >= stop:
                 return
             length = len(header) + entry.facts.size
             if place + length > start:
-                yield from _cut(header, place, start, stop)
-                if place + length > start and place + len(header) < stop:
-                    yield from _cut(entry.read(), place + len(header), start, stop)
+                for content in _cut(header, place, start, stop):
+                    yield content, None
+                if place + len(header) < stop:
+                    for content in _cut(entry.read(), place + len(header), start, stop):
+                        yield content, number
             place += length
-        yield from _cut(self._directory, place, start, stop)
-
-    def shares(self, start: int, stop: int) -> list[int]:
-        """How many bytes of each entry's file lie in [start, stop)."""
-        found, place = [], 0
-        for header, entry in zip(self._headers, self._entries, strict=True):
-            first, size = place + len(header), entry.facts.size
-            found.append(max(min(first + size, stop) - max(first, start), 0))
-            place = first + size
-        return found
+        for content in _cut(self._directory, place, start, stop):
+            yield content, None
 
 
-def joined(parts: Iterator[bytes], least_bytes: int) -> Iterator[bytes]:
-    """The same bytes in chunks of at least so many, but for the last."""
+def joined(parts: Iterator[Part], least_bytes: int) -> Iterator[tuple[bytes, list[tuple[int, int]]]]:
+    """The same bytes in chunks of at least so many, but for the last; with each, (file, bytes of it) in it."""
     waiting: list[bytes] = []
+    files: list[tuple[int, int]] = []
     size = 0
-    for part in parts:
-        waiting.append(part)
-        size += len(part)
+    for content, number in parts:
+        waiting.append(content)
+        size += len(content)
+        if number is not None and content:
+            files.append((number, len(content)))
         if size >= least_bytes:
-            yield b"".join(waiting)
-            waiting.clear()
-            size = 0
+            yield b"".join(waiting), files
+            waiting, files, size = [], [], 0
     if waiting:
-        yield b"".join(waiting)
+        yield b"".join(waiting), files
+
+
+class Layouts:
+    """The last few layouts of each run: a client that asks again, or for the rest, costs no new one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._runs: OrderedDict[int, OrderedDict[range, StoredZip]] = OrderedDict()
+
+    def of(self, run: int, numbers: range, lay_out: Callable[[], StoredZip]) -> StoredZip:
+        """The archive of a run's images `numbers`; laid out when it is not known."""
+        with self._lock:
+            known = self._runs.setdefault(run, OrderedDict())
+            self._runs.move_to_end(run)
+            if len(self._runs) > REMEMBERED_RUNS:
+                self._runs.popitem(last=False)
+            archive = known.get(numbers)
+            if archive is not None:
+                known.move_to_end(numbers)
+                return archive
+        archive = lay_out()
+        with self._lock:
+            known[numbers] = archive
+            if len(known) > REMEMBERED_LAYOUTS:
+                known.popitem(last=False)
+        return archive
 
 
 def _cut(part: bytes, place: int, start: int, stop: int) -> Iterator[bytes]:

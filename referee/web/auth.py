@@ -14,6 +14,7 @@ from referee.records import Run
 from referee.tokens import Session
 from referee.web.sessions import require_own, session_of
 from referee.web.state import WebState, web_state
+from referee.web.transfers import Kind
 
 __all__ = ["current_session", "issue_token", "nobodys_hash", "require_own", "require_password"]
 
@@ -28,12 +29,14 @@ def nobodys_hash() -> str:
 
 
 def require_password(team: str, password: str) -> None:
-    """Raise RefereeError `bad-credentials` or `too-many-failures` unless `password` is the team's."""
+    """Raise RefereeError `bad-credentials` unless `password` is the team's; `too-many-failures`, `too-many-logins`."""
     state = web_state()
     address, now_s = request.remote_addr or "", state.clock.monotonic_s()
     state.failures.check(address, team, now_s)
     known = state.contest.store.password_hash(team)
-    with state.failures.hashing:
+    if known is not None and state.passwords.knows(team, known, password, now_s):
+        return
+    with state.transfers.counted(Kind.LOGIN, address, address, now_s), state.failures.hashing:
         # Again, when it is this request's turn: of many sent at once, those behind the limit cost nothing.
         state.failures.check(address, team, now_s)
         _require_match(team, password, known, address, now_s)
@@ -44,6 +47,7 @@ def _require_match(team: str, password: str, known: str | None, address: str, no
     if not matches(known or nobodys_hash(), password) or known is None:
         state.failures.count(address, team, now_s)
         raise RefereeError("bad-credentials", "Team or password is wrong.")
+    state.passwords.remember(team, known, password, now_s)
 
 
 def issue_token(state: WebState, run: Run) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from referee.errors import RefereeError
 
@@ -17,8 +17,7 @@ _RANGE = re.compile(r"[ \t]*(\d*)[ \t]*-[ \t]*(\d*)[ \t]*\Z", re.ASCII)
 LONGEST_RANGE = 50
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(NamedTuple):
     """What to send: bytes [start, stop) with status 200 or 206; with status 304 none."""
 
     status: int

@@ -8,10 +8,9 @@ import socket
 import stat
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 # A board that loses its power in mid-body says nothing; so that its thread comes free, such a silence is probed.
 SILENCE_S, PROBE_S, PROBES = 15, 5, 3
@@ -22,15 +21,31 @@ OTHER_FILES = 512  # that the process may open beside its connections
 # struct tcp_info of linux/tcp.h: append-only, so that these places hold for every kernel since 4.6.
 _TCP_INFO_BYTES = 160
 _UNACKED_SEGMENTS, _ACKNOWLEDGED, _RECEIVED, _UNSENT_BYTES = 24, 120, 128, 144
+_SPOKEN_MS, _HEARD_MS = 44, 52
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes that came in through a connection, that its client has taken, and how much is waiting (0: nothing)."""
+    """Bytes that came in through a connection, that its client has taken, and how much is waiting (0: nothing).
+
+    And how long ago something came in, and was sent: the kernel counts in steps of some milliseconds.
+    """
 
     received: int
     taken: int
     waiting: int
+    heard_ms: int = 0
+    spoken_ms: int = 0
+
+    @property
+    def is_clients_turn(self) -> bool:
+        """Whether it was the client that spoke last, so that what it said may be a part of something."""
+        return self.received > 0 and (self.taken == 0 or self.heard_ms < self.spoken_ms)
+
+    @property
+    def idle_ms(self) -> int:
+        """Since when nothing was said by either side."""
+        return min(self.heard_ms, self.spoken_ms)
 
 
 @dataclass(frozen=True)
@@ -42,20 +57,25 @@ class Connection:
     traffic: Traffic
 
 
-def connections_to(port: int, addresses: set[str]) -> Iterator[tuple[Connection, socket.socket]]:
-    """The connections that clients at `addresses` have to our `port`, with a socket that is good until the next one."""
-    for descriptor in _descriptors():
+def connections_to(
+    port: int, addresses: Container[str] | None = None, among: Iterable[int] | None = None
+) -> Iterator[tuple[Connection, socket.socket]]:
+    """The connections that clients have to our `port`, with a socket that is good until the next one.
+
+    Only those from `addresses`, and those of the descriptors `among`, when given.
+    """
+    for descriptor in descriptors() if among is None else among:
         with _borrowed(descriptor) as ours, suppress(OSError):
             if ours is None or ours.getsockname()[1] != port:
                 continue
             address, place = ours.getpeername()[:2]  # a listening socket has none
-            if address in addresses:
+            if addresses is None or address in addresses:
                 yield Connection((descriptor, address, place), address, _traffic(ours)), ours
 
 
 def guard_listener(port: int) -> None:
     """Let the kernel end connections that are dead or unread: on Linux they take after the listening socket."""
-    for descriptor in _descriptors():
+    for descriptor in descriptors():
         with _borrowed(descriptor) as ours, suppress(OSError):
             if ours is None or not ours.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
                 continue
@@ -81,10 +101,11 @@ def most_connections() -> int:
     return max(limit - OTHER_FILES, limit // 2)
 
 
-def _descriptors() -> list[int]:
+def descriptors() -> list[int]:
+    """All that this process has open; none on other systems than Linux."""
     if sys.platform != "linux":
         return []
-    return [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]
+    return [int(name) for name in os.listdir("/proc/self/fd")]  # noqa: PTH208 - every second, at times thousands
 
 
 @contextmanager
@@ -113,4 +134,5 @@ def _traffic(ours: socket.socket) -> Traffic:
         return int(struct.unpack_from(form, info, place)[0])
 
     waiting = word("I", _UNACKED_SEGMENTS) + word("I", _UNSENT_BYTES)
-    return Traffic(word("Q", _RECEIVED), word("Q", _ACKNOWLEDGED), waiting)
+    received, taken = word("Q", _RECEIVED), word("Q", _ACKNOWLEDGED)
+    return Traffic(received, taken, waiting, word("I", _HEARD_MS), word("I", _SPOKEN_MS))

@@ -109,7 +109,7 @@ def log_out() -> Response:
         phase=RunState.VOID if run.state is RunState.VOID else RunState.CLOSED,
         elapsed_s=run.elapsed_s,
         energy_wh=run.energy_wh,
-        detections_accepted=web_state().contest.store.count_detections(run.id),
+        detections_accepted=web_state().contest.store.received_total(run.id),
     )
 
 

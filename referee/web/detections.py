@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
@@ -10,17 +9,17 @@ from numpy.typing import NDArray
 
 from referee.detections import parse_detections
 from referee.errors import RefereeError
+from referee.live_run import LiveRun
 from referee.records import Post
 from referee.web.answers import Answer, Environ, document
 from referee.web.bodies import body_of
+from referee.web.large_bodies import LARGE_BODY_BYTES
 from referee.web.sessions import live_run_of, require_own, require_own_place, session_of
 from referee.web.state import WebState
 
 DETECTIONS_PATH = "/v1/detections"
 LONGEST_KEY = 200
-LARGE_BODY_BYTES = 2**20
 USUAL_TYPE = "application/json"
-_large_bodies = threading.Semaphore(1)
 
 
 def post(state: WebState, environ: Environ) -> Answer:
@@ -34,7 +33,7 @@ def post(state: WebState, environ: Environ) -> Answer:
     content_type = environ.get("CONTENT_TYPE") or USUAL_TYPE
     try:
         live = live_run_of(state, environ)
-        return _receipt(live.take_post(body, key, lambda text: rows_of(state, text, content_type)))
+        return _receipt(live.take_post(body, key, lambda text: rows_of(state, live, text, content_type)))
     except RefereeError as error:
         if error.code != "window-closed":
             raise
@@ -48,18 +47,18 @@ def post(state: WebState, environ: Environ) -> Answer:
         return _receipt(earlier)
 
 
-def rows_of(state: WebState, body: bytes, content_type: str) -> NDArray[np.float64]:
+def rows_of(state: WebState, live: LiveRun, body: bytes, content_type: str) -> NDArray[np.float64]:
     """The checked rows (n, 7) of a body that has been admitted; raises what `parse_detections` raises."""
-    with turn_of(body):
+    with turn_of(state, live, body):
         return parse_detections(body, content_type, len(state.contest.test_set.images), state.category_ids)
 
 
-def turn_of(body: bytes) -> AbstractContextManager[object]:
-    """Large bodies take turns, so that several of them take no more of the processor and of memory than one.
+def turn_of(state: WebState, live: LiveRun, body: bytes) -> AbstractContextManager[None]:
+    """Large bodies take turns, run after run, so that several take no more processor and memory than one.
 
     They have been admitted by then: waiting here makes nobody late.
     """
-    return _large_bodies if len(body) > LARGE_BODY_BYTES else nullcontext()
+    return state.turns.turn(live.run.id) if len(body) > LARGE_BODY_BYTES else nullcontext()
 
 
 def _receipt(receipt: Post) -> Answer:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from referee.errors import RefereeError
 from referee.web import image_answers
+from referee.web.admission import account_of, require_sound
 from referee.web.answers import Answer, Environ, StartResponse, Stream
-from referee.web.bodies import ANSWERING
+from referee.web.bodies import TRANSFER
 from referee.web.problems import answer_to
 from referee.web.sessions import REMAINING, remaining_ms
 from referee.web.state import WebState
@@ -42,19 +44,33 @@ class Gateway:
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        try:
+            require_sound(environ)
+        except RefereeError as error:
+            return self._refuse(error, environ, start_response)
         if method in ("GET", "HEAD") and path.startswith(image_answers.IMAGES_PATH):
             handler = _image_handler(path)
             if handler is not None:
                 return self._hand_out(handler, environ, start_response)
-        transfers, now_s = self._state.transfers, self._state.clock.monotonic_s()
-        environ[ANSWERING] = transfers.begin(Kind.ANSWER, environ.get("REMOTE_ADDR", ""), now_s)
+        handler = self._posts.get(path) if method == "POST" else None
+        state, kind = self._state, Kind.UPLOAD if handler else Kind.ANSWER
+        account, address = account_of(state, environ), environ.get("REMOTE_ADDR", "")
         try:
-            handler = self._posts.get(path) if method == "POST" else None
+            transfer = state.transfers.begin(kind, account, address, state.clock.monotonic_s())
+        except RefereeError as error:
+            return self._refuse(error, environ, start_response)
+        environ[TRANSFER] = transfer
+        try:
             if handler is not None:
                 return self._hand_out(handler, environ, start_response)
             return self._app(environ, start_response)
         finally:
-            transfers.end(environ.pop(ANSWERING))
+            state.transfers.end(transfer)
+
+    def _refuse(
+        self, error: RefereeError, environ: Environ, start_response: StartResponse
+    ) -> list[bytes] | Stream:
+        return self._tell(answer_to(error), environ, start_response)
 
     def _hand_out(
         self, handler: Handler, environ: Environ, start_response: StartResponse
@@ -63,6 +79,9 @@ class Gateway:
             answer = handler(self._state, environ)
         except Exception as error:  # noqa: BLE001 - the boundary: it becomes one problem document
             answer = answer_to(error)
+        return self._tell(answer, environ, start_response)
+
+    def _tell(self, answer: Answer, environ: Environ, start_response: StartResponse) -> list[bytes] | Stream:
         left_ms = remaining_ms(self._state, environ)
         headers = answer.headers if left_ms is None else [*answer.headers, (REMAINING, left_ms)]
         start_response(answer.status_line, headers)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Iterator
 from functools import partial
@@ -12,11 +11,11 @@ from referee.errors import RefereeError
 from referee.live_run import LiveRun
 from referee.records import Run
 from referee.web.answers import Answer, Environ, Stream
-from referee.web.archives import LARGEST_ARCHIVE_BYTES, Entry, StoredZip, joined
+from referee.web.archives import LARGEST_ARCHIVE_BYTES, Entry, Part, StoredZip, joined
 from referee.web.conditions import Selection, select
 from referee.web.sessions import live_run_of
 from referee.web.state import WebState
-from referee.web.transfers import Kind
+from referee.web.transfers import Kind, Transfer
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +75,9 @@ def batch_of(state: WebState, environ: Environ, live: LiveRun, numbers: range) -
     Raises RefereeError `image-unknown`, `window-closed`, `testset-changed`, `precondition-failed`,
     `range-not-satisfiable`, `too-many-downloads`; `bad-request` for more bytes than a zip of the old form takes.
     """
-    archive = StoredZip([_entry(state, live, number) for number in numbers])
+    archive = state.layouts.of(
+        live.run.id, numbers, lambda: StoredZip([_entry(state, live, number) for number in numbers])
+    )
     if archive.size > LARGEST_ARCHIVE_BYTES:
         raise RefereeError(
             "bad-request", f"These images make {archive.size} bytes, too many for one batch; ask for fewer."
@@ -85,8 +86,8 @@ def batch_of(state: WebState, environ: Environ, live: LiveRun, numbers: range) -
     tag = _tag(state, live.run, about)
     selection = select(environ, tag, archive.size)
     headers = _headers(selection, tag, archive.size, "application/zip")
+    live.serve([])
     if environ["REQUEST_METHOD"] == "HEAD" or selection.status == 304:
-        live.serve([])
         return Answer(selection.status, headers)
     return Answer(selection.status, headers, _stream(state, environ, live, numbers, archive, selection))
 
@@ -94,25 +95,27 @@ def batch_of(state: WebState, environ: Environ, live: LiveRun, numbers: range) -
 def _stream(
     state: WebState, environ: Environ, live: LiveRun, numbers: range, archive: StoredZip, selection: Selection
 ) -> Stream:
-    size = selection.stop - selection.start
-    address = environ.get("REMOTE_ADDR", "")
-    key = state.transfers.begin(Kind.DOWNLOAD, address, state.clock.monotonic_s(), size)
-    try:
-        shares = archive.shares(selection.start, selection.stop)
-        live.serve([(number, share) for number, share in zip(numbers, shares, strict=True) if share])
-    except BaseException:
-        state.transfers.end(key)
-        raise
-    parts = _until_failure(archive.parts(selection.start, selection.stop))
-    return Stream(joined(parts, CHUNK_BYTES), partial(state.transfers.end, key))
+    transfers, address = state.transfers, environ.get("REMOTE_ADDR", "")
+    transfer = transfers.begin(Kind.DOWNLOAD, live.run.id, address, state.clock.monotonic_s())
+    chunks = _chunks(state, live, numbers, transfer, archive.parts(selection.start, selection.stop))
+    return Stream(chunks, partial(transfers.end, transfer))
 
 
-def _until_failure(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """End early when a file can no longer be read: the client sees a body that is shorter than was said."""
+def _chunks(
+    state: WebState, live: LiveRun, numbers: range, transfer: Transfer, parts: Iterator[Part]
+) -> Iterator[bytes]:
+    """The batch as it is sent, its images logged as they go out; it ends early when a file cannot be read any more.
+
+    It does so at the end of the window, too. Its client sees a body that is shorter than was said.
+    """
     try:
-        yield from parts
+        for chunk, files in joined(parts, CHUNK_BYTES):
+            live.serve([(numbers[place], size) for place, size in files])
+            yield chunk
+            transfer.goes_on(len(chunk), state.clock.monotonic_s())
     except RefereeError as error:
-        logger.error("a batch was cut short: %s", error.sentence)  # noqa: TRY400 - its words suffice
+        if error.code != "window-closed":
+            logger.error("a batch was cut short: %s", error.sentence)  # noqa: TRY400 - its words suffice
 
 
 def image_number(text: str, live: LiveRun) -> int:
@@ -158,8 +161,8 @@ def _whole(given: dict[str, str], name: str, default: int, largest: int) -> int:
 
 def _tag(state: WebState, run: Run, about: str) -> str:
     """An entity tag that is keyed with the run: it must not tell which image of another run this one is."""
-    told = f"{run.id} {about}".encode()
-    digest = hashlib.blake2b(told, digest_size=12, key=state.contest.secret, person=b"entity tag")
+    digest = state.entity_tags.copy()
+    digest.update(f"{run.id} {about}".encode())
     return f'"{digest.hexdigest()}"'
 
 

@@ -3,9 +3,10 @@
 Neither Granian nor WSGI can be told to give up on a body, and neither tells on which connection a request came. So
 when a transfer is overdue, the connections of its address are watched for some seconds; those that fit it are ended:
 
-- a body is overdue: nothing went out, and less than the least rate came in. Idle connections of that address look the
-  same and are ended too, which HTTP allows at any time; a request that is being answered for long does as well, so
-  as long as there is one, all are left alone. The client can still read why: only our receiving ends;
+- a body is overdue: nothing went out, less than the least rate came in, and the client was the last to speak. On an
+  idle connection we were; only when the body stays overdue is it ended too, which HTTP allows at any time: a body may
+  stall behind an answered request that was sent with it. A request that is being answered for long looks like a
+  stalled body, so as long as there is one, all are left alone. The client can still read why: only our receiving ends;
 - a batch is overdue: something is waiting to be taken, and less than the least rate of it was.
 """
 
@@ -18,13 +19,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from referee.clock import Clock
-from referee.web.connections import Connection, Traffic, connections_to
+from referee.web.connections import Connection, Traffic, connections_to, most_connections
+from referee.web.crowds import make_room
 from referee.web.transfers import LEAST_BYTES_PER_S, Kind, Transfers
 
 logger = logging.getLogger(__name__)
 
 LOOK_S = 1.0
+BREATH_S = 0.001  # left to the requests between some connections and the next, when there are very many
 WATCHED_S = 3.0
+OBSTINATE_S = 12.0  # a body that stays overdue for so long is not where it was looked for
 
 
 @dataclass(frozen=True)
@@ -56,11 +60,14 @@ class Laggards:
         self._transfers = transfers
         self._port = port
         self._seen: dict[tuple[int, str, int], Sight] = {}
+        self._overdue_since: dict[str, float] = {}
 
     def look(self, now_s: float) -> int:
         """End the connections that were stalled for long enough; tells how many."""
         overdue = self._transfers.overdue(now_s)
         suspects = overdue[Kind.UPLOAD] | overdue[Kind.DOWNLOAD]
+        since = self._overdue_since
+        self._overdue_since = {address: since.get(address, now_s) for address in overdue[Kind.UPLOAD]}
         seen, self._seen, ended = self._seen, {}, 0
         for connection, ours in connections_to(self._port, suspects) if suspects else ():
             first = seen.get(connection.key, Sight(now_s, connection.traffic))
@@ -84,17 +91,25 @@ class Laggards:
         address, traffic = connection.address, connection.traffic
         if address in overdue[Kind.DOWNLOAD] and is_stalled_answer(first, traffic, now_s):
             return socket.SHUT_RDWR
-        if address in overdue[Kind.UPLOAD] - overdue[Kind.ANSWER] and is_stalled_body(first, traffic, now_s):
+        if address not in overdue[Kind.UPLOAD] or address in overdue[Kind.ANSWER]:
+            return None
+        is_obstinate = now_s - self._overdue_since[address] >= OBSTINATE_S
+        if (traffic.is_clients_turn or is_obstinate) and is_stalled_body(first, traffic, now_s):
             return socket.SHUT_RD
         return None
 
 
 def watch(transfers: Transfers, clock: Clock, port: int) -> None:
-    """Look once a second, for as long as the process lives."""
-    laggards, nobody = Laggards(transfers, port), threading.Event()
+    """Look once a second, for as long as the process lives; where there are too many connections, make room."""
+    laggards, nobody, most = Laggards(transfers, port), threading.Event(), most_connections()
+
+    def breathe() -> None:
+        clock.wait(nobody, clock.monotonic_s() + BREATH_S)
+
     while True:
         clock.wait(nobody, clock.monotonic_s() + LOOK_S)
         try:
+            make_room(port, most, breathe)
             laggards.look(clock.monotonic_s())
         except Exception:
             logger.exception("looking for stalled connections failed; it is tried again")

@@ -22,6 +22,7 @@ from referee.live_run import LiveRun
 from referee.tokens import Session
 from referee.web import image_answers
 from referee.web.auth import issue_token, require_password
+from referee.web.bodies import TRANSFER
 from referee.web.detections import turn_of
 from referee.web.legacy_answers import (
     HELP,
@@ -47,7 +48,7 @@ from referee.web.legacy_answers import (
 )
 from referee.web.problems import STATUS_OF_CODE
 from referee.web.sessions import follow, require_own, require_own_place
-from referee.web.state import web_state
+from referee.web.state import WebState, web_state
 
 START_PATIENCE_S = 600.0  # how long a log-in waits for the start signal of its heat
 LONGEST_NUMBER = 12  # digits; no test set is larger
@@ -183,11 +184,12 @@ def show_image() -> Response:
 @blueprint.post("/result")
 def result() -> Response:
     """Rows of detections as parallel lists; the answer means that they are on disk. The same body counts once."""
-    form = read_results()
+    form = read_results(_run_in)
     session = _session(form)
     key = f"result {hashlib.sha256(form.body).hexdigest()}"
     try:
-        _live_run(form).take_post(form.body, key, _rows)
+        live, state = _live_run(form), web_state()
+        live.take_post(form.body, key, lambda body: _rows(state, live, body))
     except RefereeError as error:
         # Too late for a new body, but not to be told again that this one was in time.
         if error.code != "window-closed" or not _was_stored(session, form.body, key):
@@ -220,12 +222,28 @@ def _session(form: Form) -> Session:
 
 
 def _live_run(form: Form) -> LiveRun:
+    live = _run_of(form)
+    follow(request.environ, live)
+    transfer = request.environ.get(TRANSFER)
+    if transfer is not None:
+        web_state().transfers.charge(transfer, live.run.id)
+    return live
+
+
+def _run_of(form: Form) -> LiveRun:
     session = _session(form)
     live = web_state().control.live(session.run)
     require_own(session, live.run)
     require_own_place(web_state(), request.environ, live.run)
-    follow(request.environ, live)
     return live
+
+
+def _run_in(first: bytes) -> int | None:
+    """The open run whose token a large form begins with, so that it need not be taken on a stranger's account."""
+    try:
+        return _run_of(Form(first)).run.id
+    except RefereeError:
+        return None  # or the token comes later
 
 
 def _admitted(form: Form) -> LiveRun:
@@ -254,9 +272,8 @@ def _no_image() -> Iterator[None]:
         raise Refusal(500, NO_IMAGE) from error
 
 
-def _rows(body: bytes) -> NDArray[np.float64]:
-    state = web_state()
-    with turn_of(body):
+def _rows(state: WebState, live: LiveRun, body: bytes) -> NDArray[np.float64]:
+    with turn_of(state, live, body):
         # The clients of 2015 sent inverted boxes, one in thirty; they were stored, and matched nothing.
         images = len(state.contest.test_set.images)
         return check_rows(parse_form(body), images, state.category_ids, inverted_boxes=True)

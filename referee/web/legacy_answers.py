@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import unquote_plus
 
 from flask import Response, request
 
 from referee.web.answers import Answer, through_flask
-from referee.web.bodies import LARGEST_BODY_BYTES, LARGEST_DOCUMENT_BYTES, read_body
+from referee.web.bodies import LARGEST_BODY_BYTES, LARGEST_DOCUMENT_BYTES, TokenReader, read_body
 
 MISSING_LOGIN = "Missing username or password\n"
 INVALID_LOGIN = "Invalid username or password\n"
@@ -55,24 +56,38 @@ class Form:
 
     def field(self, name: str) -> str | None:
         """The first value of that name, or None when there is none; what is no UTF-8 is replaced, so never right."""
-        key = f"{name}=".encode()
-        start = 0 if self.body.startswith(key) else self.body.find(b"&" + key) + 1
-        if start == 0 and not self.body.startswith(key):
+        start = self._start(f"{name}=".encode())
+        if start is None:
             return None
-        value = self.body[start + len(key) : start + len(key) + LARGEST_DOCUMENT_BYTES].partition(b"&")[0]
+        value = self.body[start : start + LARGEST_DOCUMENT_BYTES].partition(b"&")[0]
         return unquote_plus(value.decode("utf-8", "replace"), errors="replace")
 
+    def _start(self, key: bytes) -> int | None:
+        """Where the value of a key begins. Keys with escapes are looked for where a form of a few fields is."""
+        if self.body.startswith(key):
+            return len(key)
+        place = self.body.find(b"&" + key)
+        if place >= 0:
+            return place + 1 + len(key)
+        escaped = re.compile(b"(?:^|&)" + b"".join(map(_as_it_is_or_escaped, key[:-1])) + b"=")
+        found = escaped.search(self.body[:LARGEST_DOCUMENT_BYTES])
+        return None if found is None else found.end()
 
-def read_form(largest_bytes: int = LARGEST_DOCUMENT_BYTES) -> Form:
+
+def _as_it_is_or_escaped(character: int) -> bytes:
+    return b"(?:%s|%%(?i:%02x))" % (re.escape(bytes([character])), character)
+
+
+def read_form(largest_bytes: int = LARGEST_DOCUMENT_BYTES, run_in: TokenReader | None = None) -> Form:
     """The request's form; empty when there is no body, as with a plain GET. Raises what `read_body` raises."""
     if request.content_length is None and "Transfer-Encoding" not in request.headers:
         return Form(b"")
-    return Form(read_body(largest_bytes))
+    return Form(read_body(largest_bytes, run_in))
 
 
-def read_results() -> Form:
+def read_results(run_in: TokenReader) -> Form:
     """The form of a POST of results, which may be large. Raises what `read_body` raises."""
-    return read_form(LARGEST_BODY_BYTES)
+    return read_form(LARGEST_BODY_BYTES, run_in)
 
 
 def text(body: str, status: int = 200) -> Response:

@@ -13,14 +13,19 @@ from referee.window import remaining_s
 
 REMAINING = "X-Window-Remaining-Ms"
 _LIVE = "referee.live"
+_SESSION = "referee.session"
 
 
 def session_of(state: WebState, environ: Environ) -> Session:
-    """The session whose token the request bears.
+    """The session whose token the request bears; a token that was good when it came is good for all of the request.
 
     Raises RefereeError `token-missing`, `bad-token`, `token-expired`.
     """
-    return state.tokens.session(environ.get("HTTP_AUTHORIZATION"), state.clock.utc().timestamp())
+    known: Session | None = environ.get(_SESSION)
+    if known is None:
+        authorization = environ.get("HTTP_AUTHORIZATION")
+        known = environ[_SESSION] = state.tokens.session(authorization, state.clock.utc().timestamp())
+    return known
 
 
 def live_run_of(state: WebState, environ: Environ) -> LiveRun:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
@@ -15,8 +16,11 @@ from referee.contest import Contest
 from referee.passwords import FailureLimit
 from referee.records import Run, RunState
 from referee.runs import RunControl
+from referee.web.archives import Layouts
 from referee.web.images import ImageFiles
+from referee.web.known_passwords import KnownPasswords
 from referee.web.known_tokens import KnownTokens
+from referee.web.large_bodies import TakingTurns
 from referee.web.transfers import Transfers
 
 EXTENSION = "referee"
@@ -35,6 +39,9 @@ class WebState:
     tokens: KnownTokens
     failures: FailureLimit = field(default_factory=FailureLimit)
     transfers: Transfers = field(default_factory=Transfers)
+    turns: TakingTurns = field(default_factory=TakingTurns)
+    passwords: KnownPasswords = field(default_factory=KnownPasswords)
+    layouts: Layouts = field(default_factory=Layouts)
 
     _handed_out: dict[int, int] = field(default_factory=dict)
 
@@ -49,6 +56,11 @@ class WebState:
                 self._handed_out.clear()
             self._handed_out[run.id] = count
         return count
+
+    @cached_property
+    def entity_tags(self) -> hashlib.blake2b:
+        """The keyed hash that entity tags are made with, to be copied: making one anew takes several times longer."""
+        return hashlib.blake2b(digest_size=12, key=self.contest.secret, person=b"entity tag")
 
     @cached_property
     def category_ids(self) -> NDArray[np.int64]:

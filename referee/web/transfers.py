@@ -1,101 +1,188 @@
-"""What is on its way: bodies that arrive, requests that are being answered, batches that are being sent.
+"""What is under way, who answers for it, and how much of it there may be: each request of these holds a thread.
 
-Each of them holds one of the server's threads, so there are bounds on their number: for each address, so that a client
-that stalls holds up only itself, and over all. What takes longer than it may is known by its address; `laggards` ends
-its connections.
+Requests that could hold their thread for long are counted: bodies that arrive until they are answered, batches that
+are sent, everything else but single images. Each has an account: the open run whose token it bears, verified before
+the body is read, or else the address it comes from. Every station has a share of the places for runs, so that no run
+can take another's. Strangers share the rest: one address cannot take more than a part, and the second half of it is
+for addresses that have nothing else under way.
 """
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 from referee.errors import RefereeError
 
 LEAST_BYTES_PER_S = 64 * 2**10
-GRACE_S = 10.0  # for a connection to get going
+GRACE_S = 10.0  # for a connection to get going, and to stand still later on
 LONG_ANSWER_S = 3.0
 
+Account = int | str
+"""The number of an open run, or an address."""
 
-class Kind(Enum):
-    """What is on its way."""
 
-    UPLOAD = "upload"
+class Kind(StrEnum):  # a StrEnum hashes as fast as a text, an Enum by a call
+    """What there are places for."""
+
     ANSWER = "answer"
+    UPLOAD = "upload"
+    LARGE = "large"  # a large body, beside its place as an upload
     DOWNLOAD = "download"
+    LOGIN = "login"  # a password that is being checked, beside its place as another request
 
 
-# Together less than the server has threads: whatever is under way, an image finds one.
-OF_AN_ADDRESS = {Kind.UPLOAD: 32, Kind.DOWNLOAD: 16}
-AT_ONCE = {Kind.UPLOAD: 160, Kind.DOWNLOAD: 64}
+# Places of one account, and of all of them.
+OF_RUNS = {Kind.ANSWER: (24, 48), Kind.UPLOAD: (48, 96), Kind.LARGE: (3, 8), Kind.DOWNLOAD: (16, 48)}
+OF_STRANGERS = {Kind.ANSWER: (16, 40), Kind.UPLOAD: (16, 48), Kind.LARGE: (1, 2), Kind.LOGIN: (8, 24)}
+# Those that hold a thread, together less than the server has: whatever is under way, an image finds one.
+AT_ONCE = {
+    kind: OF_RUNS[kind][1] + OF_STRANGERS.get(kind, (0, 0))[1]
+    for kind in (Kind.ANSWER, Kind.UPLOAD, Kind.DOWNLOAD)
+}
+_REFUSALS = {
+    Kind.ANSWER: ("too-many-requests", "requests are being answered"),
+    Kind.UPLOAD: ("too-many-uploads", "bodies are on their way"),
+    Kind.LARGE: ("too-many-uploads", "large bodies are on their way or wait for their turn"),
+    Kind.DOWNLOAD: ("too-many-downloads", "batches are on their way"),
+    Kind.LOGIN: ("too-many-logins", "passwords are being checked"),
+}
 
 
-@dataclass(frozen=True)
-class _Transfer:
+@dataclass(eq=False, slots=True)
+class Transfer:
+    """One that is under way. `kind` is what it is doing now, `places` is what it holds; overdue from `due_s` on."""
+
     kind: Kind
+    account: Account
     address: str
     due_s: float
+    places: tuple[Kind, ...]
+
+    def goes_on(self, size: int, now_s: float) -> None:
+        """So many bytes came or went: they buy time, but never more than the grace for standing still."""
+        self.due_s = min(self.due_s + size / LEAST_BYTES_PER_S, now_s + GRACE_S)
+
+    def is_arrived(self, now_s: float) -> None:
+        """The body is there: the transfer keeps its places and is being answered now."""
+        self.kind, self.due_s = Kind.ANSWER, now_s + LONG_ANSWER_S
 
 
 class Transfers:
-    """Counts transfers and knows which are overdue; times are of the monotonic clock, in seconds."""
+    """Counts transfers and knows which are overdue; times are of the monotonic clock, in seconds.
 
-    def __init__(self) -> None:
+    With more `stations`, each of which can have an open run, the share of each is smaller.
+    """
+
+    def __init__(self, stations: int = 1) -> None:
+        self._shares = {
+            kind: max(min(most, all_together // stations), 1)
+            for kind, (most, all_together) in OF_RUNS.items()
+        }
         self._lock = threading.Lock()
-        self._keys = itertools.count()
-        self._under_way: dict[int, _Transfer] = {}
-        self._counts: Counter[tuple[Kind, str | None]] = Counter()
+        self._under_way: set[Transfer] = set()
+        self._counts: dict[tuple[Kind, Account], int] = {}
+        self._strangers: Counter[Kind] = Counter()
 
-    def begin(self, kind: Kind, address: str, now_s: float, size: int = 0) -> int:
-        """Count one more of `size` bytes; gives what `end` is to be told.
+    def of_a_run(self, kind: Kind) -> int:
+        """How many places a run has."""
+        return self._shares[kind]
 
-        Raises RefereeError `too-many-uploads`, `too-many-downloads`.
+    def begin(self, kind: Kind, account: Account, address: str, now_s: float) -> Transfer:
+        """Count one more; `end` is to be called with it.
+
+        Raises RefereeError `too-many-requests`, `too-many-uploads`, `too-many-downloads`, `too-many-logins`.
         """
-        patience_s = LONG_ANSWER_S if kind is Kind.ANSWER else GRACE_S + size / LEAST_BYTES_PER_S
+        patience_s = GRACE_S if kind in (Kind.UPLOAD, Kind.DOWNLOAD) else LONG_ANSWER_S
+        begun = Transfer(kind, account, address, now_s + patience_s, (kind,))
         with self._lock:
-            if kind in AT_ONCE:
-                self._require_room(kind, address)
-                self._counts[kind, address] += 1
-                self._counts[kind, None] += 1
-            key = next(self._keys)
-            self._under_way[key] = _Transfer(kind, address, now_s + patience_s)
-        return key
+            self._require_room(kind, account)
+            self._take(begun)
+            self._under_way.add(begun)
+        return begun
 
-    def end(self, key: int) -> None:
+    def turn_into(self, one: Transfer, account: Account, *places: Kind, now_s: float) -> None:
+        """Give up its places for others, of this account; the first of them is what it does from now on.
+
+        Raises what `begin` raises; then it has none, and is still to be ended.
+        """
+        self._move(one, account, places)
+        one.kind, one.due_s = places[0], now_s + GRACE_S
+
+    def charge(self, one: Transfer, account: Account) -> None:
+        """Let it hold its places on another account. Raises what `begin` raises."""
+        if one.account != account:
+            self._move(one, account, one.places)
+
+    def end(self, one: Transfer) -> None:
         """It is over, one way or the other."""
         with self._lock:
-            over = self._under_way.pop(key)
-            if over.kind not in AT_ONCE:
-                return
-            self._counts[over.kind, None] -= 1
-            self._counts[over.kind, over.address] -= 1
-            if not self._counts[over.kind, over.address]:
-                del self._counts[over.kind, over.address]
+            self._under_way.discard(one)
+            self._leave(one)
 
-    def is_overdue(self, key: int, now_s: float) -> bool:
-        """Whether one that is under way has taken longer than it may."""
-        return now_s >= self._under_way[key].due_s
+    @contextmanager
+    def counted(self, kind: Kind, account: Account, address: str, now_s: float) -> Iterator[None]:
+        """Count one more meanwhile. Raises what `begin` raises."""
+        begun = self.begin(kind, account, address, now_s)
+        try:
+            yield
+        finally:
+            self.end(begun)
 
     def overdue(self, now_s: float) -> dict[Kind, set[str]]:
         """The addresses of those that have taken longer than they may."""
         found: dict[Kind, set[str]] = {kind: set() for kind in Kind}
         with self._lock:
-            for one in self._under_way.values():
+            for one in self._under_way:
                 if now_s >= one.due_s:
                     found[one.kind].add(one.address)
         return found
 
-    def _require_room(self, kind: Kind, address: str) -> None:
-        bodies = "bodies are" if kind is Kind.UPLOAD else "batches are"
-        if self._counts[kind, address] >= OF_AN_ADDRESS[kind]:
-            sentence = (
-                f"{OF_AN_ADDRESS[kind]} {bodies} on their way with {address}; finish one of them first."
-            )
-        elif self._counts[kind, None] >= AT_ONCE[kind]:
-            sentence = f"{AT_ONCE[kind]} {bodies} on their way with all clients; try again in a second."
+    def _move(self, one: Transfer, account: Account, places: tuple[Kind, ...]) -> None:
+        with self._lock:
+            self._leave(one)
+            for place in places:
+                self._require_room(place, account)
+            one.account, one.places = account, places
+            self._take(one)
+
+    def _take(self, one: Transfer) -> None:
+        for place in one.places:
+            key = place, one.account
+            self._counts[key] = self._counts.get(key, 0) + 1
+            if isinstance(one.account, str):
+                self._strangers[place] += 1
+
+    def _leave(self, one: Transfer) -> None:
+        for place in one.places:
+            key = place, one.account
+            self._counts[key] -= 1
+            if not self._counts[key]:
+                del self._counts[key]
+            if isinstance(one.account, str):
+                self._strangers[place] -= 1
+        one.places = ()
+
+    def _require_room(self, kind: Kind, account: Account) -> None:
+        held = self._counts.get((kind, account), 0)
+        if isinstance(account, int):
+            room = self._shares[kind]
+            if held < room:
+                return
+            code, what = _REFUSALS[kind]
+            sentence = f"{room} {what} for run {account}; finish one of them first."
         else:
-            return
-        raise RefereeError(f"too-many-{kind.value}s", sentence, retry_after_s=1)
+            room, all_together = OF_STRANGERS[kind]
+            strangers = self._strangers[kind]
+            if held < room and (strangers < all_together // 2 or (held == 0 and strangers < all_together)):
+                return
+            code, what = _REFUSALS[kind]
+            sentence = (
+                f"{strangers} {what} that bear no open run's token, {held} of them from {account}; "
+                "try again in a second."
+            )
+        raise RefereeError(code, sentence, retry_after_s=1)

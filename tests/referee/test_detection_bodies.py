@@ -141,6 +141,11 @@ def test_json_is_read_as_by_a_patient_reader(rows: list[list[str]], between: str
         assert same(values(parse_json, body), read_json(body))
 
 
+@pytest.mark.parametrize("blanks", [0, 1, 2**16, 2**21])
+def test_an_array_of_nothing_but_blanks_has_no_rows(blanks: int) -> None:
+    assert parse_json(b"[" + b" \n" * blanks + b"]").values.shape == (0, 7)
+
+
 @given(st.text('0123456789.,-+eE[] \n"', max_size=60), st.booleans())
 def test_any_brackets_and_numbers_are_read_as_by_a_patient_reader(text: str, in_pieces: bool) -> None:
     body = b"[" + text.encode() + b"]"
@@ -156,19 +161,26 @@ def read_columns(columns: Sequence[Sequence[str]]) -> list[list[float]] | None:
     return [list(row) for row in zip(*read, strict=True)]
 
 
-@given(st.data(), st.integers(1, 6), st.sampled_from([quote_plus, str]), st.booleans(), st.booleans())
+@given(
+    st.data(),
+    st.integers(1, 6),
+    st.sampled_from([quote_plus, str]),
+    st.sampled_from(["by row", "by list", "by row alone"]),
+    st.booleans(),
+)
 def test_a_form_is_read_as_by_a_patient_reader(
-    data: st.DataObject, count: int, escape: Callable[[str], str], by_row: bool, in_pieces: bool
+    data: st.DataObject, count: int, escape: Callable[[str], str], order: str, in_pieces: bool
 ) -> None:
     columns = data.draw(
         st.lists(st.lists(plain_tokens | tokens, min_size=count, max_size=count), min_size=7, max_size=7)
     )
     pairs = [(name, value) for name, column in zip(FIELDS, columns, strict=True) for value in column]
-    if by_row:
+    if order != "by list":
         pairs = [
             (name, column[i]) for i in range(count) for name, column in zip(FIELDS, columns, strict=True)
         ]
-    body = "&".join(["token=a.b", *(f"{name}={escape(value)}" for name, value in pairs), "more"]).encode()
+    fields = [f"{name}={escape(value)}" for name, value in pairs]
+    body = "&".join(fields if order == "by row alone" else ["token=a.b", *fields, "more"]).encode()
     if escape is str:  # a plus is a blank
         columns = [[value.replace("+", " ") for value in column] for column in columns]
     with small_pieces() if in_pieces else nullcontext():
@@ -192,6 +204,14 @@ def test_the_lists_of_a_form_may_come_in_any_order_among_others() -> None:
     for body in ("&".join(by_name), "&".join(["a=1", *by_name[:5], "&", "b", *by_name[5:], "z"])):
         assert parse_detections(body.encode(), FORM, 5, IDS).tolist() == rows
     assert parse_detections("&".join(reversed(fields)).encode(), FORM, 5, IDS).tolist() == rows[::-1]
+
+
+def test_a_name_that_only_looks_like_one_of_the_seven_is_not_taken_for_it() -> None:
+    row = form([ROW])
+    for name, other in ((b"xmin", b"xmine"), (b"xmin", b"xm.in"), (b"CLASS_ID", b"CLASS_ID2")):
+        assert refusal(row.replace(name, other) + b"&" + row, FORM).code == "length-mismatch"
+    swapped = row.replace(b"xmin", b"?").replace(b"ymin", b"xmin").replace(b"?", b"ymin")
+    assert parse_detections(swapped, FORM, 5, IDS).tolist() == [[*ROW[:3], ROW[4], ROW[3], *ROW[5:]]]
 
 
 def test_escaped_names_are_names() -> None:

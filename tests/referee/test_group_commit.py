@@ -42,7 +42,7 @@ class Bench:
         self.connection.execute("COMMIT")
         self.sizes.append(self.connection.total_changes - before)
 
-    def write(self, number: int, size_bytes: int = 0) -> int:
+    def write(self, number: int, size_bytes: int = 0, prepare: Callable[[], None] | None = None) -> int:
         def insert(connection: sqlite3.Connection) -> int:
             connection.execute("INSERT INTO numbers VALUES (?)", (number,))
             return number
@@ -51,7 +51,7 @@ class Bench:
             self.told.append(result)
             return result * 10
 
-        return self.group.write(insert, tell, size_bytes)
+        return self.group.write(insert, tell, size_bytes, prepare)
 
     def stored(self) -> list[int]:
         return [row[0] for row in self.connection.execute("SELECT number FROM numbers ORDER BY rowid")]
@@ -129,6 +129,46 @@ def test_a_statement_that_breaks_a_rule_fails_alone(
     assert isinstance(sent[1].exception(20), sqlite3.IntegrityError)
     assert [sent[0].result(20), sent[2].result(20)] == [50, 60]
     assert (bench.sizes, bench.told, bench.stored()) == ([1, 2], [4, 5, 6], [4, 5, 6])
+
+
+def test_the_one_that_leads_prepares_for_all_before_the_transaction(
+    bench: Bench, threads: ThreadPoolExecutor, until: Until
+) -> None:
+    prepared: list[tuple[int, bool]] = []
+
+    def prepare() -> None:
+        prepared.append((threading.get_ident(), bench.connection.in_transaction))
+
+    leading = hold(bench, threads)
+    sent = []
+    for number in (5, 2, 9):
+        sent.append(threads.submit(bench.write, number, 0, prepare))
+        bench.wait_for(len(sent), until)
+    bench.goes_on.set()
+    assert [leading.result(20), *(one.result(20) for one in sent)] == [0, 50, 20, 90]
+    assert len(set(prepared)) == 1
+    assert [in_transaction for _, in_transaction in prepared] == [False] * 3
+
+
+def test_what_cannot_be_prepared_fails_alone_and_is_not_written(
+    bench: Bench, threads: ThreadPoolExecutor, until: Until
+) -> None:
+    def refuse() -> None:
+        raise RefereeError("bad-rows", "Row 3 is none.")
+
+    with pytest.raises(RefereeError, match="Row 3 is none"):
+        bench.write(7, 0, refuse)
+    assert bench.sizes == []  # not even an empty transaction
+    leading = hold(bench, threads)
+    sent = [threads.submit(bench.write, 1, 0, refuse)]
+    bench.wait_for(1, until)
+    sent.append(threads.submit(bench.write, 2))
+    bench.wait_for(2, until)
+    bench.goes_on.set()
+    assert leading.result(20) == 0
+    assert isinstance(sent[0].exception(20), RefereeError)
+    assert sent[1].result(20) == 20
+    assert (bench.sizes, bench.told, bench.stored()) == ([1, 1], [0, 2], [0, 2])
 
 
 def test_large_writes_do_not_gather(bench: Bench, threads: ThreadPoolExecutor, until: Until) -> None:

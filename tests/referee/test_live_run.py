@@ -12,7 +12,7 @@ import pytest
 from power.sampler import Sampler
 from referee.errors import RefereeError
 from referee.evidence_log import EvidenceLog
-from referee.live_run import LiveRun
+from referee.live_run import SMALL_BODY_BYTES, LiveRun
 from referee.records import Post
 from referee.station_meters import RunMeter
 from referee.store import Store
@@ -20,6 +20,7 @@ from referee.window import Window
 from tests.referee.factories import DrivenClock, body, parse_rows, reading, rows, stored_run
 
 LENGTH_S = 600.0
+ROW_BYTES = len(body(1))
 
 
 @pytest.fixture
@@ -128,6 +129,24 @@ def test_a_body_that_cannot_be_parsed_leaves_nothing_behind(live: LiveRun, store
     assert live.take_post(body(1), "k", parse_rows).received_total == 1
     live.end("logout")
     assert store.count_detections(live.run.id) == 1
+
+
+def test_a_small_body_waits_for_no_large_one_that_is_being_read(
+    live: LiveRun, threads: ThreadPoolExecutor
+) -> None:
+    reading, goes_on = threading.Event(), threading.Event()
+
+    def parse_when_told(text: bytes) -> Any:
+        reading.set()
+        assert goes_on.wait(20)
+        return parse_rows(text)
+
+    large = body(SMALL_BODY_BYTES // ROW_BYTES + 1)
+    slow = threads.submit(live.take_post, large, None, parse_when_told)
+    assert reading.wait(20)
+    assert live.take_post(body(2), None, parse_rows).received_total == 2
+    goes_on.set()
+    assert slow.result(20).received_total == 2 + len(large) // ROW_BYTES
 
 
 def test_nothing_is_admitted_at_the_deadline_even_if_no_timer_has_fired(

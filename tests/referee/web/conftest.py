@@ -33,7 +33,7 @@ def day(tmp_path: Path, tiny_set: Path) -> Iterator[Callable[..., Day]]:
         yield make
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def hall(tmp_path_factory: pytest.TempPathFactory, tiny_set: Path) -> Iterator[Day]:
     """A contest being served to all the tests that leave its open run as it is."""
     with contest_day(tmp_path_factory.mktemp("hall") / "contest", tiny_set, teams=TEAMS) as made:
@@ -41,7 +41,7 @@ def hall(tmp_path_factory: pytest.TempPathFactory, tiny_set: Path) -> Iterator[D
         yield made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def token(hall: Day) -> str:
     """The token of the hall's open run, team ant's."""
     return str(hall.login()["token"])

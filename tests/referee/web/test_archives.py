@@ -9,7 +9,14 @@ import zlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.web.archives import Entry, StoredZip, joined
+from referee.web.archives import (
+    REMEMBERED_LAYOUTS,
+    REMEMBERED_RUNS,
+    Entry,
+    Layouts,
+    StoredZip,
+    joined,
+)
 from referee.web.images import ImageFacts
 
 FILES = st.lists(st.binary(max_size=40), max_size=6)
@@ -29,7 +36,11 @@ def archive(files: list[bytes]) -> StoredZip:
 
 
 def whole(made: StoredZip) -> bytes:
-    return b"".join(made.parts(0, made.size))
+    return part(made, 0, made.size)
+
+
+def part(made: StoredZip, start: int, stop: int) -> bytes:
+    return b"".join(content for content, _ in made.parts(start, stop))
 
 
 @given(files=FILES)
@@ -48,15 +59,19 @@ def test_every_part_is_that_part_of_the_whole(files: list[bytes], data: st.DataO
     made = archive(files)
     start = data.draw(st.integers(0, made.size))
     stop = data.draw(st.integers(start, made.size))
-    assert b"".join(made.parts(start, stop)) == whole(made)[start:stop]
+    assert part(made, start, stop) == whole(made)[start:stop]
 
 
 @given(files=FILES, data=st.data())
-def test_the_shares_tell_which_files_a_part_takes_from(files: list[bytes], data: st.DataObject) -> None:
+def test_what_is_sent_of_each_file_is_told_with_it(files: list[bytes], data: st.DataObject) -> None:
     made = archive(files)
     stop = data.draw(st.integers(0, made.size))
-    before, after = made.shares(0, stop), made.shares(stop, made.size)
-    assert [a + b for a, b in zip(before, after, strict=True)] == [len(content) for content in files]
+    sent = [0] * len(files)
+    for start, end in ((0, stop), (stop, made.size)):
+        for _, of_files in joined(made.parts(start, end), 20):
+            for number, size in of_files:
+                sent[number] += size
+    assert sent == [len(content) for content in files]
 
 
 def test_a_file_that_no_byte_is_wanted_of_is_not_read() -> None:
@@ -67,14 +82,36 @@ def test_a_file_that_no_byte_is_wanted_of_is_not_read() -> None:
         [Entry("1.jpg", ImageFacts(100, 0), refuse), Entry("2.jpg", ImageFacts(1, 0), lambda: b"x")]
     )
     header = 30 + len("1.jpg")
-    assert len(b"".join(made.parts(0, header))) == header
-    assert b"".join(made.parts(header + 100, made.size)).startswith(b"PK\3\4")
+    assert len(part(made, 0, header)) == header
+    assert part(made, header + 100, made.size).startswith(b"PK\3\4")
 
 
 @given(parts=st.lists(st.binary(max_size=20)), least=st.integers(1, 50))
 def test_joined_chunks_are_the_same_bytes_and_none_but_the_last_is_small(
     parts: list[bytes], least: int
 ) -> None:
-    chunks = list(joined(iter(parts), least))
-    assert b"".join(chunks) == b"".join(parts)
-    assert all(len(chunk) >= least for chunk in chunks[:-1])
+    chunks = list(joined(iter([(content, None) for content in parts]), least))
+    assert b"".join(chunk for chunk, _ in chunks) == b"".join(parts)
+    assert all(len(chunk) >= least for chunk, _ in chunks[:-1])
+
+
+def test_the_last_layouts_of_each_run_are_remembered_and_no_more() -> None:
+    layouts, made = Layouts(), []
+
+    def lay_out() -> StoredZip:
+        made.append(archive([b"x"]))
+        return made[-1]
+
+    def ask(run: int, first: int) -> StoredZip:
+        return layouts.of(run, range(first, first + 1), lay_out)
+
+    assert ask(1, 1) is ask(1, 1)
+    assert ask(2, 1) is not ask(1, 1)
+    for first in range(2, REMEMBERED_LAYOUTS + 2):
+        ask(1, first)
+    assert len(made) == 2 + REMEMBERED_LAYOUTS
+    ask(1, 1)
+    assert len(made) == 3 + REMEMBERED_LAYOUTS
+    for run in range(3, REMEMBERED_RUNS * 2):
+        ask(run, 1)
+    assert len(layouts._runs) == REMEMBERED_RUNS

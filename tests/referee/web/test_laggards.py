@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from referee.web.laggards import WATCHED_S, Laggards
+from referee.web.connections import Traffic, connections_to
+from referee.web.laggards import OBSTINATE_S, WATCHED_S, Laggards
 from referee.web.transfers import GRACE_S, LEAST_BYTES_PER_S, Kind, Transfers
 from tests.contest_day import until
 
@@ -62,7 +63,7 @@ def floor() -> Iterator[Floor]:
 
 def test_nobody_is_ended_while_nothing_is_overdue(floor: Floor) -> None:
     ends = floor.connect()
-    floor.transfers.begin(Kind.UPLOAD, "127.0.0.1", 0.0)
+    floor.transfers.begin(Kind.UPLOAD, 1, "127.0.0.1", 0.0)
     assert [floor.laggards.look(s) for s in (0.0, DUE_S - 1, DUE_S - 0.1)] == [0, 0, 0]
     assert not ends.is_ended()
 
@@ -71,7 +72,7 @@ def test_a_body_that_does_not_come_is_ended_and_another_address_is_left_alone(fl
     silent, other = floor.connect(), floor.connect(OTHER)
     for ends in (silent, other):
         ends.client.sendall(b"a part")
-    floor.transfers.begin(Kind.UPLOAD, "127.0.0.1", 0.0)
+    floor.transfers.begin(Kind.UPLOAD, 1, "127.0.0.1", 0.0)
     assert floor.laggards.look(DUE_S) == 0  # first it is watched
     assert floor.laggards.look(DUE_S + WATCHED_S) == 1
     assert silent.server.recv(100) == b"a part"
@@ -83,7 +84,9 @@ def test_a_body_that_does_not_come_is_ended_and_another_address_is_left_alone(fl
 
 def test_a_body_that_drips_is_ended_and_one_that_flows_is_not(floor: Floor) -> None:
     dripping, flowing = floor.connect(), floor.connect()
-    floor.transfers.begin(Kind.UPLOAD, "127.0.0.1", 0.0)
+    dripping.client.sendall(b"x")
+    dripping.server.recv(1)
+    floor.transfers.begin(Kind.UPLOAD, 1, "127.0.0.1", 0.0)
     floor.laggards.look(DUE_S)
     dripping.client.sendall(b"x")
     enough = int(LEAST_BYTES_PER_S * WATCHED_S) + 1
@@ -99,17 +102,45 @@ def test_a_body_that_drips_is_ended_and_one_that_flows_is_not(floor: Floor) -> N
 
 def test_a_request_that_is_answered_for_long_spares_its_address(floor: Floor) -> None:
     waiting = floor.connect()
-    floor.transfers.begin(Kind.UPLOAD, "127.0.0.1", 0.0)
-    answering = floor.transfers.begin(Kind.ANSWER, "127.0.0.1", 0.0)
+    waiting.client.sendall(b"a part")
+    waiting.server.recv(100)
+    floor.transfers.begin(Kind.UPLOAD, 1, "127.0.0.1", 0.0)
+    answering = floor.transfers.begin(Kind.ANSWER, 1, "127.0.0.1", 0.0)
     assert [floor.laggards.look(DUE_S + n) for n in range(8)] == [0] * 8
     floor.transfers.end(answering)
     assert sum(floor.laggards.look(DUE_S + 8 + n) for n in range(int(WATCHED_S))) == 1
     assert waiting.is_ended()
 
 
+def test_a_connection_on_which_we_spoke_last_is_ended_only_if_the_body_is_nowhere_else(floor: Floor) -> None:
+    idle, unused, stalled = (floor.connect() for _ in range(3))
+    idle.client.sendall(b"request")
+    idle.server.recv(100)
+    until(lambda: traffic_of(floor, idle).heard_ms > 10)  # the kernel's clock goes in steps
+    idle.server.sendall(b"answer")
+    idle.client.recv(100)
+    until(lambda: traffic_of(floor, idle).taken > 0)
+    stalled.client.sendall(b"a part")
+    stalled.server.recv(100)
+    floor.transfers.begin(Kind.UPLOAD, 1, "127.0.0.1", 0.0)
+    for second in range(int(OBSTINATE_S)):
+        floor.laggards.look(DUE_S + second)
+    assert stalled.is_ended()
+    assert not idle.is_ended()
+    assert sum(floor.laggards.look(DUE_S + OBSTINATE_S + n) for n in range(int(WATCHED_S))) >= 1
+    assert idle.is_ended()
+    assert unused.is_ended()
+
+
+def traffic_of(floor: Floor, ends: Ends) -> Traffic:
+    place = ends.client.getsockname()[1]
+    seen = connections_to(floor.listener.getsockname()[1])
+    return next(connection.traffic for connection, _ in seen if connection.key[2] == place)
+
+
 def test_an_answer_that_is_not_taken_is_ended_and_one_that_is_taken_is_not(floor: Floor) -> None:
     stalled, reading = floor.connect(), floor.connect()
-    floor.transfers.begin(Kind.DOWNLOAD, "127.0.0.1", 0.0)
+    floor.transfers.begin(Kind.DOWNLOAD, 1, "127.0.0.1", 0.0)
     for ends in (stalled, reading):
         ends.server.setblocking(False)
         fill(ends.server)

@@ -6,7 +6,7 @@ import io
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import numpy as np
 import pytest
@@ -413,3 +413,24 @@ def test_the_images_shown_are_logged_once_each(day: Callable[..., Day], tiny_set
         order = store.image_order(1)
     sizes = {int(number): load_test_set(tiny_set).image_path(int(number)).stat().st_size for number in order}
     assert len(sizes) == 6
+
+
+@given(
+    name=st.sampled_from(["token", "username", "image_name"]),
+    value=st.text(max_size=20),
+    before=st.sampled_from(["", "x=1&", "tokens=1&", "%74oke=2&"]),
+    data=st.data(),
+)
+def test_a_field_is_found_however_its_name_is_escaped(
+    name: str, value: str, before: str, data: st.DataObject
+) -> None:
+    forms = [lambda c: c, lambda c: f"%{ord(c):02x}", lambda c: f"%{ord(c):02X}"]
+    written = "".join(data.draw(st.sampled_from(forms))(character) for character in name)
+    form = Form(f"{before}{written}={quote(value)}&after=1".encode())
+    assert form.field(name) == value
+    assert form.field("password") is None
+
+
+def test_a_log_in_with_escaped_field_names_is_one(hall: Day, token: str) -> None:
+    form = f"%75sername={TEAM}&pass%77ord=six+legs"
+    assert posted(served(hall), "/login", form).plain == (200, token)

@@ -11,7 +11,7 @@ from referee.contest import open_contest
 from tests.contest_day import PASSWORD, TEAM, Day, problem
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def key(hall: Day) -> str:
     with open_contest(hall.folder) as contest:
         return contest.operator_key

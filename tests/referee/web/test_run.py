@@ -13,7 +13,12 @@ import numpy as np
 import pytest
 
 from referee.records import RunState
+from referee.web import create_app
+from referee.web.auth import issue_token
+from referee.web.state import state_of
 from tests.contest_day import PASSWORD, ROWS, TEAM, Day, problem, until
+from tests.referee.factories import TEAM as HOUSE_TEAM
+from tests.referee.factories import House
 from testsets import load_test_set, synthesize
 
 LEFT = "X-Window-Remaining-Ms"
@@ -148,6 +153,23 @@ def test_logout_closes_the_run_and_a_new_log_in_is_a_new_run(day: Callable[..., 
     assert other["run"] == 2
     assert other["token"] != token
     refuse_everything(made, token, accepted=2)
+
+
+def test_logging_out_again_counts_nothing_anew(
+    build: Callable[..., House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = build(auto_arm=True)
+    app = create_app(house.contest, house.control, house.clock)
+    live = house.control.login(HOUSE_TEAM)
+    bearing = {"Authorization": f"Bearer {issue_token(state_of(app), live.run)}"}
+    client = app.test_client()
+    assert client.post("/v1/detections", headers=bearing, json=ROWS).status_code == 202
+    counted: list[int] = []
+    real = house.contest.store.count_detections
+    monkeypatch.setattr(house.contest.store, "count_detections", lambda run: counted.append(run) or real(run))
+    told = [client.delete("/v1/session", headers=bearing).json for _ in range(3)]
+    assert [one["detections_accepted"] for one in told if one] == [len(ROWS)] * 3
+    assert not counted
 
 
 def test_of_a_closed_run_the_images_served_are_counted_once(day: Callable[..., Day]) -> None:

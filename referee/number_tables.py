@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,8 +45,13 @@ class TableRow:
         return value
 
 
-def read_table(path: Path, columns: Sequence[str]) -> list[TableRow]:
+def read_table(
+    path: Path, columns: Sequence[str], aliases: Mapping[str, str] | None = None
+) -> list[TableRow]:
     """The rows of a CSV whose header names the columns, in any order and among others; blank lines are passed over.
+
+    With `aliases`, from other names to those of `columns`, the header may use them; a file that begins with as many
+    numbers as there are columns may have none.
 
     Raises RefereeError `unreadable-file` (no file, empty, not UTF-8), `bad-table` (a missing or doubled column, a line
     of another length, no line below the header).
@@ -54,7 +59,9 @@ def read_table(path: Path, columns: Sequence[str]) -> list[TableRow]:
     head_of(path)  # refuses what is empty or cannot be read
     reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
     try:
-        rows = list(_rows(path, ((reader.line_num, cells) for cells in reader), columns))
+        lines = ((reader.line_num, [cell.strip() for cell in cells]) for cells in reader)
+        filled = (line for line in lines if any(line[1]))
+        rows = list(_rows(path, filled if aliases is None else _named(filled, columns, aliases), columns))
     except csv.Error as error:
         raise RefereeError("bad-table", f"{path}: line {reader.line_num}: {error}") from None
     if not rows:
@@ -64,10 +71,7 @@ def read_table(path: Path, columns: Sequence[str]) -> list[TableRow]:
 
 def _rows(path: Path, lines: Iterable[tuple[int, list[str]]], columns: Sequence[str]) -> Iterator[TableRow]:
     header: list[str] | None = None
-    for number, raw in lines:
-        cells = [cell.strip() for cell in raw]
-        if not any(cells):
-            continue
+    for number, cells in lines:
         if header is None:
             header = _checked_header(path, cells, columns)
         elif len(cells) != len(header):
@@ -77,6 +81,28 @@ def _rows(path: Path, lines: Iterable[tuple[int, list[str]]], columns: Sequence[
             )
         else:
             yield TableRow(path, number, dict(zip(header, cells, strict=True)))
+
+
+def _named(
+    lines: Iterator[tuple[int, list[str]]], columns: Sequence[str], aliases: Mapping[str, str]
+) -> Iterator[tuple[int, list[str]]]:
+    """The same lines under a header of proper names, made where there is none."""
+    for number, cells in lines:
+        if len(cells) == len(columns) and all(_is_number(cell) for cell in cells):
+            yield 0, list(columns)
+            yield number, cells
+        else:
+            yield number, [aliases.get(cell, cell) for cell in cells]
+        break
+    yield from lines
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        numbers([cell])
+    except ValueError:
+        return False
+    return True
 
 
 def _checked_header(path: Path, header: list[str], columns: Sequence[str]) -> list[str]:

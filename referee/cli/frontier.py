@@ -17,6 +17,7 @@ from referee.tracks.frontier import BASES, Fit, fit
 from referee.tracks.measured import LEAST, MOST
 
 COLUMNS = ("latency_ms", "accuracy")
+ALIASES = {"T": "latency_ms", "A": "accuracy", "time_ms": "latency_ms", "accuracy_percent": "accuracy"}
 file_path = click.Path(path_type=Path)
 
 
@@ -42,7 +43,10 @@ def frontier() -> None:
 def fit_command(
     file: Path, base: str, target_ms: float | None, plot_path: Path | None, *, as_json: bool
 ) -> None:
-    """Fit a frontier to the points of FILE, a CSV `latency_ms,accuracy` (percent); a column `label` names them."""
+    """Fit a frontier to the points of FILE, a CSV `latency_ms,accuracy` (percent); a column `label` names them.
+
+    The header may be `T,A`, or be missing.
+    """
     if plot_path is not None:
         check_plot_path(plot_path)
     points = _read_points(file)
@@ -86,7 +90,7 @@ def _read_points(path: Path) -> list[PlotPoint]:
         PlotPoint(
             row.cells.get("label", ""), row.number("latency_ms", LEAST, MOST), row.number("accuracy", 0, 100)
         )
-        for row in read_table(path, COLUMNS)
+        for row in read_table(path, COLUMNS, ALIASES)
     ]
 
 

@@ -137,13 +137,15 @@ class LiveRun:
         key = key or None  # an empty header is none
         with self.admit() as at_s:
             sha256 = hashlib.sha256(body).hexdigest()
+            is_small = len(body) <= SMALL_BODY_BYTES
             receipt = self._store.append_post(
                 self.run.id,
-                parse(body) if len(body) > SMALL_BODY_BYTES else partial(parse, body),
+                partial(parse, body) if is_small else parse(body),
                 sha256=sha256,
                 idempotency_key=key,
                 elapsed_s=at_s,
                 now=self._clock.utc(),
+                unread_bytes=len(body) if is_small else 0,
             )
         return same_body(receipt, sha256)
 

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from referee.errors import RefereeError
 from referee.records import Provisional, Run, RunState
 from referee.scoring import Detections, score
 from referee.scoring.running import RunningEvaluation
-from testsets import read_ground_truth
+from testsets import TestSetError, read_ground_truth
 
 logger = logging.getLogger(__name__)
 
@@ -149,12 +149,12 @@ class _FollowedRun:
         self.last_post = last_post
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     """Follow the contest in the folder on the command line until SIGTERM, or until the parent is gone."""
     parser = argparse.ArgumentParser(prog="python -m referee.live_score", description=__doc__)
     parser.add_argument("folder", type=Path, help="the contest folder")
     parser.add_argument("--parent", type=int, default=os.getppid(), help="end with this parent process")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     clock, stop = Clock(), threading.Event()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
@@ -165,7 +165,7 @@ def main() -> None:
         with open_contest(arguments.folder) as contest:
             contest.store.forgo_durability()
             follow(contest, clock, stop)
-    except RefereeError as error:
+    except (RefereeError, TestSetError) as error:
         sys.exit(f"live score: {error.sentence}")
 
 

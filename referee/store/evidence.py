@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from power.meter import IntegratorState, Reading
 from referee.records import Post
 from referee.store.database import Database
+from referee.store.group_commit import NOBODY, PREPARING
 
 ROW = np.dtype("<f8")
 _INSERT_POST = (
@@ -53,37 +54,38 @@ class EvidenceTables(Database):
         idempotency_key: str | None,
         elapsed_s: float,
         now: datetime,
+        unread_bytes: int = 0,
     ) -> Post:
         """Commit one accepted body: `rows` of shape (n, 7), as received. Returns its receipt once it is on disk.
 
-        Rows that have yet to be made, by a function that does not take long, are made by the thread that commits;
-        what that raises is raised here.
+        Rows that have yet to be made, of `unread_bytes` and by a function that does not take long, are made by the
+        thread that commits; what that raises is raised here.
 
         A key that the run has used before changes nothing: the receipt is the first one, its `sha256` that of the
         first body.
         """
         self.received_total(run)
         post = (run, now.isoformat(), elapsed_s, sha256, idempotency_key)
-        made = np.empty((0, 7)) if callable(rows) else rows
+        # What takes memory is done before the transaction, where it can fail for this body alone.
+        count, packed = (0, b"") if callable(rows) else _packed(rows)
 
         def make() -> None:
-            nonlocal made
+            nonlocal count, packed
             if callable(rows):
-                made = rows()
+                count, packed = _packed(rows())
 
         def insert(connection: sqlite3.Connection) -> Post | None:
-            packed = made.astype(ROW, copy=False).tobytes()
-            if connection.execute(_INSERT_POST, (*post, len(made), packed, len(made), run)).rowcount:
+            if connection.execute(_INSERT_POST, (*post, count, packed, count, run)).rowcount:
                 return None
             return _post(connection.execute(_FIND_POST, (run, idempotency_key)).fetchone())
 
-        def count(earlier: Post | None) -> Post:
+        def tell(earlier: Post | None) -> Post:
             if earlier is not None:
                 return earlier
-            self._totals[run] += len(made)
-            return Post(len(made), sha256, self._totals[run])
+            self._totals[run] += count
+            return Post(count, sha256, self._totals[run])
 
-        return self._group.write(insert, count, made.nbytes, make)
+        return self._group.write(insert, tell, len(packed) + PREPARING * unread_bytes, make, run)
 
     def received_total(self, run: int) -> int:
         """How many detections of a run are on disk, as this process has counted them: the run's only writer knows."""
@@ -119,7 +121,7 @@ class EvidenceTables(Database):
         def insert(connection: sqlite3.Connection) -> None:
             connection.executemany("INSERT INTO readings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
-        self._group.write(insert, _nothing)
+        self._group.write(insert, _nothing, owner=run)
 
     def readings(self, run: int, start_s: float) -> list[Reading]:
         """The readings of a run in order, their host time moved so that the window starts at `start_s`."""
@@ -143,7 +145,7 @@ class EvidenceTables(Database):
                     connection.execute(_INSERT_SERVED + ", ".join(["(?, ?, ?, ?)"] * count), values)
                     at += count
 
-        self._group.write(insert, _nothing)
+        self._group.write(insert, _nothing, owner=run)
 
     def served_images(self, run: int) -> list[int]:
         """The different images of a run in the log, by the number the team knows them by."""
@@ -160,12 +162,17 @@ class EvidenceTables(Database):
         """Append several events, (when, kind, detail), in one commit."""
         rows = [(when.isoformat(), run, kind, json.dumps(detail)) for when, kind, detail in events]
         sql = "INSERT INTO events (utc, run, kind, detail) VALUES (?, ?, ?, ?)"
-        self._group.write(lambda connection: connection.executemany(sql, rows), _nothing)
+        self._group.write(lambda connection: connection.executemany(sql, rows), _nothing, owner=run or NOBODY)
 
     def events(self, run: int) -> list[dict[str, Any]]:
         """The events of a run, oldest first."""
         rows = self._rows("SELECT utc, kind, detail FROM events WHERE run = ? ORDER BY id", run)
         return [{"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])} for r in rows]
+
+
+def _packed(rows: NDArray[np.float64]) -> tuple[int, bytes]:
+    """How many rows, and these as they are stored."""
+    return len(rows), rows.astype(ROW, copy=False).tobytes()
 
 
 def _nothing(result: object) -> None:

@@ -6,13 +6,16 @@ comes alone waits for nobody and hands nothing over.
 
 The one that leads also prepares what the others want written: threads that compute at the same time only take the
 interpreter from each other, and each time costs more than what they compute.
+
+Each write is somebody's, such as a run's. Of many that wait, every owner's first is taken in turn, and a group is
+small enough: whoever sends much and often makes himself wait.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
@@ -24,6 +27,11 @@ R = TypeVar("R")
 
 GROUP_BYTES = 4 * 2**20
 """About the most that is written before a commit: a small body waits for one large one at most, not for several."""
+
+PREPARING = 64
+"""What has yet to be prepared counts as so many times its bytes: the worst 4 MiB / 64 take some 50 ms."""
+
+NOBODY = 0  # the owner of what is no run's
 
 # These spoil one statement, which leaves nothing behind. Everything else, like a full disk, spoils the transaction.
 _OWN_FAILURES = (
@@ -57,7 +65,7 @@ class _Write:
         try:
             if self._prepare is not None:
                 self._prepare()
-        except Exception as error:  # noqa: BLE001 - raised by the thread whose write it is
+        except BaseException as error:  # noqa: BLE001 - raised by the thread whose write it is
             self.error = error
         return self.error is None
 
@@ -68,8 +76,12 @@ class _Write:
             self.error = error
 
     def committed(self) -> None:
-        if self.error is None:
+        if self.error is not None:
+            return
+        try:
             self.result = self._told(self.result)
+        except BaseException as error:  # noqa: BLE001 - raised by the thread whose write it is
+            self.error = error
 
     def wake(self) -> None:
         self._turn.release()
@@ -91,7 +103,7 @@ class GroupCommit:
     def __init__(self, transaction: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
         self._transaction = transaction
         self._lock = threading.Lock()
-        self._waiting: deque[_Write] = deque()
+        self._waiting: OrderedDict[int, deque[_Write]] = OrderedDict()  # by owner, who is next first
         self._is_led = False
 
     def write(
@@ -100,20 +112,22 @@ class GroupCommit:
         told: Callable[[T], R],
         size_bytes: int = 0,
         prepare: Callable[[], None] | None = None,
+        owner: int = NOBODY,
     ) -> R:
         """Commit what `statement` writes and give what `told` makes of its result.
 
         `prepare` is called before, outside of any transaction, perhaps by another thread; what it raises is raised
-        here, and then nothing is written. It keeps the others waiting: only what is short belongs there.
+        here, and then nothing is written. It keeps the others waiting: only what is short belongs there. `size_bytes`
+        is about how much is written, or PREPARING times as much as is prepared.
 
-        Writes are committed in the order in which they come. `told` is called once it is on disk, in the same order,
-        by one thread at a time. A statement that breaks a rule of the tables raises its sqlite3 error and leaves the
-        others alone, so it must be one SQL statement, or several that break none; a commit that fails raises what the
-        transaction raises for every write of its group.
+        The writes of one `owner` are committed in the order in which they come. `told` is called once it is on disk,
+        in the order of the commit, by one thread at a time. A statement that breaks a rule of the tables raises its
+        sqlite3 error and leaves the others alone, so it must be one SQL statement, or several that break none; a commit
+        that fails raises what the transaction raises for every write of its group.
         """
         mine = _Write(statement, told, size_bytes, prepare)
         with self._lock:
-            self._waiting.append(mine)
+            self._waiting.setdefault(owner, deque()).append(mine)
             leads, self._is_led = not self._is_led, True
         if not leads:
             mine.wait()
@@ -132,7 +146,7 @@ class GroupCommit:
             for write in group:
                 write.is_over = True
             with self._lock:
-                following = self._waiting[0] if self._waiting else None
+                following = next(iter(self._waiting.values()))[0] if self._waiting else None
                 self._is_led = following is not None
             if following is not None:
                 following.wake()
@@ -144,8 +158,11 @@ class GroupCommit:
         size_bytes = 0
         with self._lock:
             while self._waiting and size_bytes < GROUP_BYTES:
-                group.append(self._waiting.popleft())
+                owner, writes = self._waiting.popitem(last=False)
+                group.append(writes.popleft())
                 size_bytes += group[-1].size_bytes
+                if writes:
+                    self._waiting[owner] = writes  # behind the others
         return group
 
     def _commit(self, group: list[_Write]) -> None:

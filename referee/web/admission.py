@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hmac
+
 from referee.errors import RefereeError
 from referee.web.answers import Environ
 from referee.web.sessions import live_run_of
 from referee.web.state import WebState
-from referee.web.transfers import Account
+from referee.web.transfers import OPERATOR, Account
+
+OPERATOR_PATH = "/operator"
 
 
 def require_sound(environ: Environ) -> None:
@@ -23,10 +27,19 @@ def require_sound(environ: Environ) -> None:
 
 
 def account_of(state: WebState, environ: Environ) -> Account:
-    """The open run whose token the request bears, if it comes from where it may; else the address."""
+    """The open run whose token the request bears, if it comes from where it may; the operator's; else the address."""
     if "HTTP_AUTHORIZATION" in environ:
+        if environ["PATH_INFO"].startswith(OPERATOR_PATH) and is_operator(state, environ):
+            return OPERATOR
         try:
             return live_run_of(state, environ).run.id
         except RefereeError:
             pass  # the handler tells
     return str(environ.get("REMOTE_ADDR", ""))
+
+
+def is_operator(state: WebState, environ: Environ) -> bool:
+    """Whether the request bears the operator's key."""
+    scheme, _, key = str(environ.get("HTTP_AUTHORIZATION", "")).partition(" ")
+    expected = state.contest.operator_key
+    return scheme.lower() == "bearer" and hmac.compare_digest(key.strip().encode(), expected.encode())

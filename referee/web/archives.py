@@ -106,6 +106,9 @@ class Layouts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._laying_out = (
+            threading.Lock()
+        )  # several at once only take the interpreter from each other, and others
         self._runs: OrderedDict[int, OrderedDict[range, StoredZip]] = OrderedDict()
 
     def of(self, run: int, numbers: range, lay_out: Callable[[], StoredZip]) -> StoredZip:
@@ -119,7 +122,8 @@ class Layouts:
             if archive is not None:
                 known.move_to_end(numbers)
                 return archive
-        archive = lay_out()
+        with self._laying_out:
+            archive = lay_out()
         with self._lock:
             known[numbers] = archive
             if len(known) > REMEMBERED_LAYOUTS:

@@ -21,6 +21,7 @@ from referee.web.transfers import LEAST_BYTES_PER_S, Kind, Transfer
 # A body of a million text rows fits; nobody needs more in one.
 LARGEST_BODY_BYTES = 64 * 2**20
 LARGEST_DOCUMENT_BYTES = 64 * 2**10
+LONGEST_LENGTH = 20  # digits that count; the server in front of us hands on thousands of zeros before them
 PIECE_BYTES = 2**16  # what is read at once: how long it takes tells whether the body still comes
 FIRST_BYTES = 2**12  # in which a body that bears its token must have it, to be taken on its run's account
 TRANSFER = "referee.transfer"  # in the environ: what the gateway counts the request as
@@ -49,7 +50,7 @@ def body_of(
             "length-missing",
             "Send the body in one piece with its Content-Length; a chunked one cannot be told from a cut one.",
         )
-    length = int(stated)
+    length = int(stated.lstrip("0")[:LONGEST_LENGTH] or 0)
     if length > largest_bytes:
         raise RefereeError(
             "too-large", f"The body has {length} bytes; at most {largest_bytes} are taken: send several."

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import socket
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from referee.web.connections import connections_to, descriptors
@@ -18,6 +18,8 @@ from referee.web.connections import connections_to, descriptors
 logger = logging.getLogger(__name__)
 
 AT_A_STRETCH = 64
+Key = tuple[int, str, int]
+"""Of a connection: descriptor, address, port."""
 
 
 def surplus(counts: Mapping[str, int], room: int) -> dict[str, int]:
@@ -31,22 +33,33 @@ def surplus(counts: Mapping[str, int], room: int) -> dict[str, int]:
     return {}
 
 
+def to_leave(idle: Sequence[tuple[int, Key]], room: int) -> list[Key]:
+    """Which of the connections (since when idle, in ms; key) go so that the others fit into `room`; no more than that.
+
+    Where addresses are so many that each has but one, the levels are below that, and only who is idle tells.
+    """
+    owed = surplus(Counter(address for _, (_, address, _) in idle), room)
+    leaving: list[Key] = []
+    for _, key in sorted(idle, reverse=True):
+        if len(leaving) >= len(idle) - room:
+            break
+        if owed.get(key[1], 0) > 0:
+            owed[key[1]] -= 1
+            leaving.append(key)
+    return leaving
+
+
 def make_room(port: int, most: int, breathe: Callable[[], None]) -> int:
     """End connections to `port` until half of `most` are free; tells how many. `breathe` is called now and then."""
     room = most // 2
     if len(descriptors()) <= room:
         return 0
-    idle: list[tuple[int, tuple[int, str, int]]] = []
+    idle: list[tuple[int, Key]] = []
     for number, (connection, _) in enumerate(connections_to(port)):
         idle.append((connection.traffic.idle_ms, connection.key))
         if number % AT_A_STRETCH == 0:
             breathe()
-    owed = surplus(Counter(address for _, (_, address, _) in idle), room)
-    leaving = set()
-    for _, key in sorted(idle, reverse=True):
-        if owed.get(key[1], 0) > 0:
-            owed[key[1]] -= 1
-            leaving.add(key)
+    leaving = set(to_leave(idle, room))
     for connection, ours in connections_to(port, among=[descriptor for descriptor, _, _ in leaving]):
         if connection.key in leaving:
             with suppress(OSError):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from referee.detections import parse_detections
 from referee.errors import RefereeError
-from referee.live_run import LiveRun
+from referee.live_run import SMALL_BODY_BYTES, LiveRun
 from referee.records import Post
 from referee.web.answers import Answer, Environ, document
 from referee.web.bodies import body_of
@@ -54,11 +54,15 @@ def rows_of(state: WebState, live: LiveRun, body: bytes, content_type: str) -> N
 
 
 def turn_of(state: WebState, live: LiveRun, body: bytes) -> AbstractContextManager[None]:
-    """Large bodies take turns, run after run, so that several take no more processor and memory than one.
+    """Bodies that take long take turns, run after run, so that many take no more processor and memory than one.
 
-    They have been admitted by then: waiting here makes nobody late.
+    Large ones have turns of their own, so that others need not wait for them. All have been admitted by then: waiting
+    here makes nobody late. Small ones are read one after the other by whoever commits.
     """
-    return state.turns.turn(live.run.id) if len(body) > LARGE_BODY_BYTES else nullcontext()
+    if len(body) <= SMALL_BODY_BYTES:
+        return nullcontext()
+    turns = state.large_turns if len(body) > LARGE_BODY_BYTES else state.middle_turns
+    return turns.turn(live.run.id)
 
 
 def _receipt(receipt: Post) -> Answer:

@@ -75,6 +75,20 @@ def batch_of(state: WebState, environ: Environ, live: LiveRun, numbers: range) -
     Raises RefereeError `image-unknown`, `window-closed`, `testset-changed`, `precondition-failed`,
     `range-not-satisfiable`, `too-many-downloads`; `bad-request` for more bytes than a zip of the old form takes.
     """
+    transfers, address = state.transfers, environ.get("REMOTE_ADDR", "")
+    # Before it is laid out, which takes a millisecond or two and is asked for by HEAD, too.
+    transfer = transfers.begin(Kind.DOWNLOAD, live.run.id, address, state.clock.monotonic_s())
+    try:
+        answer = _batch(state, environ, live, numbers, transfer)
+    except BaseException:
+        transfers.end(transfer)
+        raise
+    if not isinstance(answer.body, Stream):  # else it is ended with the sending
+        transfers.end(transfer)
+    return answer
+
+
+def _batch(state: WebState, environ: Environ, live: LiveRun, numbers: range, transfer: Transfer) -> Answer:
     archive = state.layouts.of(
         live.run.id, numbers, lambda: StoredZip([_entry(state, live, number) for number in numbers])
     )
@@ -89,16 +103,8 @@ def batch_of(state: WebState, environ: Environ, live: LiveRun, numbers: range) -
     live.serve([])
     if environ["REQUEST_METHOD"] == "HEAD" or selection.status == 304:
         return Answer(selection.status, headers)
-    return Answer(selection.status, headers, _stream(state, environ, live, numbers, archive, selection))
-
-
-def _stream(
-    state: WebState, environ: Environ, live: LiveRun, numbers: range, archive: StoredZip, selection: Selection
-) -> Stream:
-    transfers, address = state.transfers, environ.get("REMOTE_ADDR", "")
-    transfer = transfers.begin(Kind.DOWNLOAD, live.run.id, address, state.clock.monotonic_s())
     chunks = _chunks(state, live, numbers, transfer, archive.parts(selection.start, selection.stop))
-    return Stream(chunks, partial(transfers.end, transfer))
+    return Answer(selection.status, headers, Stream(chunks, partial(state.transfers.end, transfer)))
 
 
 def _chunks(

@@ -1,4 +1,7 @@
-"""Large bodies are read into rows one after the other: several at once take no less time, but more memory."""
+"""Bodies are read into rows one after the other: several at once take no less time, but more memory.
+
+Threads that compute also hold the interpreter by turns, 5 ms each: an image would wait for every one of them.
+"""
 
 from __future__ import annotations
 

@@ -81,7 +81,10 @@ def failed(error: RefereeError) -> Response:
         return text(LENGTH_MISMATCH, 406)
     if error.code == "bad-rows":
         return text(f"{error.sentence}\n", 406)
-    return text(f"{error.sentence}\n", STATUS_OF_CODE.get(error.code, 500))
+    answer = text(f"{error.sentence}\n", STATUS_OF_CODE.get(error.code, 500))
+    if "retry_after_s" in error.facts:
+        answer.headers["Retry-After"] = str(error.facts["retry_after_s"])
+    return answer
 
 
 @blueprint.route("/", methods=BOTH)

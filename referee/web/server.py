@@ -102,10 +102,11 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
     With `parent`, a process id, the server ends when that process does.
 
     Raises RefereeError `port-busy`, `port-refused`, `host-unknown`, `tls-refused`, `contest-busy`, `server-failed`,
-    and what `open_contest` and `require_unchanged` raise.
+    `testset-unfit`, and what `open_contest` and `require_unchanged` raise.
     """
     with open_contest(folder) as contest:
         require_unchanged(contest.test_set)
+        _require_detection(contest)
     _check_tls(listen)
     with _sole_server(folder):
         (folder / SERVER_NAME).unlink(missing_ok=True)  # of a server that was killed
@@ -123,6 +124,16 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
                 ) from stop
         finally:
             (folder / SERVER_NAME).unlink(missing_ok=True)
+
+
+def _require_detection(contest: Contest) -> None:
+    """Raise RefereeError `testset-unfit` for a test set of labels only: no detection could be taken, no run scored."""
+    if not contest.test_set.categories:
+        raise RefereeError(
+            "testset-unfit",
+            f"The test set in {contest.test_set.folder} has no categories, so no detection could be taken; name one "
+            "with boxes in contest.toml (models are measured on labels by: referee model).",
+        )
 
 
 def _server(folder: Path, listen: Listen) -> _Server:

@@ -39,7 +39,8 @@ class WebState:
     tokens: KnownTokens
     failures: FailureLimit = field(default_factory=FailureLimit)
     transfers: Transfers = field(default_factory=Transfers)
-    turns: TakingTurns = field(default_factory=TakingTurns)
+    large_turns: TakingTurns = field(default_factory=TakingTurns)
+    middle_turns: TakingTurns = field(default_factory=TakingTurns)
     passwords: KnownPasswords = field(default_factory=KnownPasswords)
     layouts: Layouts = field(default_factory=Layouts)
 

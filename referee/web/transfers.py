@@ -24,6 +24,7 @@ LONG_ANSWER_S = 3.0
 
 Account = int | str
 """The number of an open run, or an address."""
+OPERATOR: Account = 0  # no run has this number; the operator has the places of one, whatever strangers do
 
 
 class Kind(StrEnum):  # a StrEnum hashes as fast as a text, an Enum by a call
@@ -174,7 +175,8 @@ class Transfers:
             if held < room:
                 return
             code, what = _REFUSALS[kind]
-            sentence = f"{room} {what} for run {account}; finish one of them first."
+            whose = "the operator" if account == OPERATOR else f"run {account}"
+            sentence = f"{room} {what} for {whose}; finish one of them first."
         else:
             room, all_together = OF_STRANGERS[kind]
             strangers = self._strangers[kind]

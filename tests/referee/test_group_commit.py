@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from referee.errors import RefereeError
-from referee.store.group_commit import GROUP_BYTES, GroupCommit
+from referee.store.group_commit import GROUP_BYTES, NOBODY, GroupCommit
 
 Until = Callable[[Callable[[], object]], None]
 
@@ -42,7 +42,13 @@ class Bench:
         self.connection.execute("COMMIT")
         self.sizes.append(self.connection.total_changes - before)
 
-    def write(self, number: int, size_bytes: int = 0, prepare: Callable[[], None] | None = None) -> int:
+    def write(
+        self,
+        number: int,
+        size_bytes: int = 0,
+        prepare: Callable[[], None] | None = None,
+        owner: int = NOBODY,
+    ) -> int:
         def insert(connection: sqlite3.Connection) -> int:
             connection.execute("INSERT INTO numbers VALUES (?)", (number,))
             return number
@@ -51,13 +57,13 @@ class Bench:
             self.told.append(result)
             return result * 10
 
-        return self.group.write(insert, tell, size_bytes, prepare)
+        return self.group.write(insert, tell, size_bytes, prepare, owner)
 
     def stored(self) -> list[int]:
         return [row[0] for row in self.connection.execute("SELECT number FROM numbers ORDER BY rowid")]
 
     def wait_for(self, waiting: int, until: Until) -> None:
-        until(lambda: len(self.group._waiting) == waiting)
+        until(lambda: sum(map(len, self.group._waiting.values())) == waiting)
 
 
 @pytest.fixture
@@ -169,6 +175,42 @@ def test_what_cannot_be_prepared_fails_alone_and_is_not_written(
     assert isinstance(sent[0].exception(20), RefereeError)
     assert sent[1].result(20) == 20
     assert (bench.sizes, bench.told, bench.stored()) == ([1, 1], [0, 2], [0, 2])
+
+
+@pytest.mark.parametrize("failure", [SystemExit, MemoryError, RecursionError, KeyboardInterrupt])
+def test_whatever_happens_to_one_in_the_thread_that_leads_no_other_is_told_of_it(
+    bench: Bench, threads: ThreadPoolExecutor, until: Until, failure: type[BaseException]
+) -> None:
+    def fail(*_: object) -> None:
+        raise failure
+
+    leading = hold(bench, threads)
+    sent = [threads.submit(bench.write, 1, 0, fail)]
+    sent.append(
+        threads.submit(
+            bench.group.write, lambda one: one.execute("INSERT INTO numbers VALUES (2)").rowcount, fail
+        )
+    )
+    sent.append(threads.submit(bench.write, 3))
+    bench.wait_for(3, until)
+    bench.goes_on.set()
+    assert leading.result(20) == 0
+    assert [type(one.exception(20)) for one in sent[:2]] == [failure, failure]
+    assert sent[2].result(20) == 30
+    assert 3 in bench.stored()
+
+
+def test_who_has_much_waiting_lets_the_others_pass(
+    bench: Bench, threads: ThreadPoolExecutor, until: Until
+) -> None:
+    leading = hold(bench, threads)
+    sent = []
+    for number, owner in ((1, 7), (2, 7), (3, 7), (4, 8), (5, 9), (6, 8)):
+        sent.append(threads.submit(bench.write, number, GROUP_BYTES // 2, None, owner))
+        bench.wait_for(len(sent), until)
+    bench.goes_on.set()
+    assert [leading.result(20), *(one.result(20) for one in sent)] == [0, 10, 20, 30, 40, 50, 60]
+    assert (bench.told, bench.sizes) == ([0, 1, 4, 5, 2, 6, 3], [1, 2, 2, 2])
 
 
 def test_large_writes_do_not_gather(bench: Bench, threads: ThreadPoolExecutor, until: Until) -> None:

@@ -16,6 +16,7 @@ from referee.live_run import SMALL_BODY_BYTES, LiveRun
 from referee.records import Post
 from referee.station_meters import RunMeter
 from referee.store import Store
+from referee.store.group_commit import GROUP_BYTES
 from referee.window import Window
 from tests.referee.factories import DrivenClock, body, parse_rows, reading, rows, stored_run
 
@@ -147,6 +148,22 @@ def test_a_small_body_waits_for_no_large_one_that_is_being_read(
     assert live.take_post(body(2), None, parse_rows).received_total == 2
     goes_on.set()
     assert slow.result(20).received_total == 2 + len(large) // ROW_BYTES
+
+
+def test_few_bodies_are_read_for_one_commit(
+    live: LiveRun, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worst, weights, write = body(SMALL_BODY_BYTES // ROW_BYTES), [], store._group.write
+
+    def weighing(statement: Any, told: Any, size_bytes: int, *more: Any) -> Any:
+        weights.append((size_bytes, more[-1]))
+        return write(statement, told, size_bytes, *more)
+
+    monkeypatch.setattr(store._group, "write", weighing)
+    assert live.take_post(worst, None, parse_rows).received_total == len(worst) // ROW_BYTES
+    ((weight, owner),) = weights
+    assert 4 * weight >= GROUP_BYTES * 0.9
+    assert owner == live.run.id
 
 
 def test_nothing_is_admitted_at_the_deadline_even_if_no_timer_has_fired(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.web.crowds import make_room, surplus
+from referee.web.crowds import make_room, surplus, to_leave
 
 
 @given(counts=st.dictionaries(st.text(max_size=2), st.integers(1, 50), max_size=8), room=st.integers(0, 200))
@@ -24,6 +24,14 @@ def test_what_is_left_fits_and_nobody_has_less_for_another_s_greed(counts: dict[
     elif counts:
         assert sum(left.values()) > room - len(counts)
         assert all(counts[address] - owed[address] >= max(left.values()) for address in owed)
+
+
+def test_no_more_go_than_must_and_who_is_at_work_stays_however_many_addresses_there_are() -> None:
+    idle = [(number * 1000, (number, f"10.0.0.{number}", 1)) for number in range(10)]
+    assert [place for place, _, _ in to_leave(idle, 6)] == [9, 8, 7, 6]
+    many = [(number, (number, "10.0.1.1" if number else "10.0.1.2", 1)) for number in range(10)]
+    assert [place for place, _, _ in to_leave(many, 6)] == [9, 8, 7, 6]
+    assert to_leave(idle, 10) == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of each connection")

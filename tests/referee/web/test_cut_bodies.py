@@ -96,6 +96,13 @@ def test_a_length_that_is_no_number_is_refused(server: Server, token: str, lengt
     assert answer.startswith(b"HTTP/1.1 400")
 
 
+@pytest.mark.parametrize("path", ["/v1/detections", "/v1/session", "/result"])
+def test_zeros_before_a_length_are_only_zeros(server: Server, token: str, path: str) -> None:
+    fields = ["Content-Length: " + "0" * 5000 + str(len(LINES)), "Connection: close"]
+    answer = server.raw(head(token, *fields).replace(b"/v1/detections", path.encode()) + LINES)
+    assert answer.split()[1] in (b"202" if path == "/v1/detections" else b"400", b"401")
+
+
 def test_too_many_rows_in_one_body_are_refused(server: Server, token: str) -> None:
     body = b"1 1 .5 0 0 5 5\n" * 1_000_001
     answer = server.ask("POST", "/v1/detections", token, {"Content-Type": "text/plain"}, data=body)
@@ -127,3 +134,6 @@ def test_clients_that_stall_in_mid_body_keep_nobody_waiting(server: Server, toke
     finally:
         for connection in stalled:
             connection.close()
+    until(
+        lambda: server.ask("POST", "/v1/detections", token, data=b"[]").status_code == 202
+    )  # for who comes next

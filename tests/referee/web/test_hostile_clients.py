@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 import pytest
 
+from referee.contest import OPERATOR_KEY_NAME
 from referee.web.transfers import OF_RUNS, OF_STRANGERS, Kind, Transfers
 from tests import contest_day as days
 from tests import warm_programs
@@ -227,6 +228,23 @@ def test_strangers_whose_bodies_stall_keep_no_team_from_posting_logging_in_or_ou
         one.close()
 
 
+def test_the_operator_is_answered_whatever_strangers_do(
+    place: Place, connect: Callable[..., socket.socket]
+) -> None:
+    stalled: list[socket.socket] = []
+    while not stalled or not begun(stalled[-1], 0.02).startswith(b"HTTP/1.1 429"):
+        address = f"127.0.6.{len(stalled) + 1}"
+        stalled.append(connect(request("POST", "/result", length=500) + b"x", address))
+    login = {"team": OTHER_TEAM, "password": days.PASSWORD}
+    assert asked_from(place.server, "127.0.7.1", "POST", "/v1/session", body=login)[0] == 429
+    key = (place.day.folder / OPERATOR_KEY_NAME).read_text().strip()
+    void = asked_from(place.server, "127.0.7.1", "POST", "/operator/runs/999/void", key, {"reason": "a try"})
+    assert (void[0], json.loads(void[1])["code"]) == (404, "run-unknown")
+    for one in stalled:
+        one.close()
+    until(lambda: asked_from(place.server, "127.0.7.1", "POST", "/v1/session", body=login)[0] == 201)
+
+
 def test_a_run_whose_bodies_stall_is_refused_more_and_no_other_run_is(
     place: Place, connect: Callable[..., socket.socket]
 ) -> None:
@@ -250,7 +268,9 @@ def test_an_old_client_s_large_body_is_on_its_run_s_account_when_the_token_comes
     row = b"image_name=1&CLASS_ID=1&confidence=.5&xmin=0&ymin=0&xmax=5&ymax=5&"
     head = request("POST", "/result", length=2**21)
     stalled = [connect(head + token + row * 100) for _ in range(most + 1)]
-    until(lambda: any(b" 429 " in begun(one, 0.02) for one in stalled))
+    told: list[bytes] = []
+    until(lambda: any(told.append(begun(one, 0.02)) or b" 429 " in told[-1] for one in stalled))
+    assert b"\r\nretry-after: 1\r\n" in told[-1].lower()
     small = token + row
     assert b" 200 " in begun(connect(request("POST", "/result", length=len(small)) + small))
     for one in stalled:
@@ -276,16 +296,19 @@ def test_more_large_bodies_of_a_run_than_may_wait_are_to_come_again(
 def test_batches_that_nobody_takes_are_refused_to_their_run_and_no_other(
     place: Place, team: Team, connect: Callable[..., socket.socket]
 ) -> None:
-    batch = request("GET", "/v1/images", place.token)
+    batch, head = (request(method, "/v1/images", place.token) for method in ("GET", "HEAD"))
     most = Transfers(stations=2).of_a_run(Kind.DOWNLOAD)
     stalled = [connect(batch, f"127.0.2.{n % 4 + 1}", buffer=2048) for n in range(most)]
     assert all(begun(one).startswith(b"HTTP/1.1 200") for one in stalled)
     assert b"too-many-downloads" in begun(connect(batch))
+    assert b" 429 " in begun(connect(head), 5.0)  # laying it out takes as long as for all of it
     assert team.is_quick()
     assert b" 200 " in begun(connect(request("GET", "/v1/images?count=2", place.other_token), "127.0.2.1"))
     for one in stalled:
         one.close()
     until(lambda: begun(connect(batch)).startswith(b"HTTP/1.1 200"))
+    for _ in range(most + 1):
+        assert place.server.ask("HEAD", "/v1/images", place.token).status_code == 200
 
 
 def test_images_of_a_batch_that_was_broken_off_are_on_record_only_as_far_as_they_went_out(

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from threading import Event
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from referee.web.large_bodies import TakingTurns
+from referee.live_run import SMALL_BODY_BYTES
+from referee.web.detections import turn_of
+from referee.web.large_bodies import LARGE_BODY_BYTES, TakingTurns
 from tests.contest_day import until
 
 
@@ -38,3 +43,12 @@ def test_a_body_that_fails_passes_the_turn_on() -> None:
             _ = 1 / 0
     with turns.turn(2):
         assert turns._is_taken
+
+
+def test_all_but_small_bodies_take_turns_and_none_waits_for_a_larger_kind() -> None:
+    state: Any = SimpleNamespace(large_turns=TakingTurns(), middle_turns=TakingTurns())
+    live: Any = SimpleNamespace(run=SimpleNamespace(id=1))
+    assert isinstance(turn_of(state, live, bytes(SMALL_BODY_BYTES)), nullcontext)
+    for size, takes in ((SMALL_BODY_BYTES + 1, (False, True)), (LARGE_BODY_BYTES + 1, (True, False))):
+        with turn_of(state, live, bytes(size)):
+            assert (state.large_turns._is_taken, state.middle_turns._is_taken) == takes

@@ -89,6 +89,7 @@ def test_many_guesses_at_once_get_no_further_than_one_after_another(server: Serv
     assert 1 <= answers.count(401) <= 11  # two are hashed at a time, and few may wait
 
 
+@pytest.mark.usefixtures("token")  # there is a run to open
 def test_a_token_opens_nothing_of_another_team(hall: Day, server: Server) -> None:
     with open_contest(hall.folder) as contest:
         stray = issue(contest.secret, Session(run=1, team="bee", expires_s=4e9))

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 import requests
 
+from referee import live_score
 from tests.contest_day import TEAM, Day, Program, problem, program, refers
-from testsets import synthesize
+from testsets import import_labels, load_test_set, synthesize
 
 
 def stated(result: subprocess.CompletedProcess[str]) -> str:
@@ -68,6 +69,20 @@ def test_a_test_set_that_changed_is_not_served(day: Callable[..., Day], tmp_path
     assert "changed since its manifest was made" in line
     assert path.name in line
     assert "changed since" in stated(made.refers("judge", "--all"))
+
+
+def test_a_test_set_of_labels_only_is_not_served(
+    day: Callable[..., Day], tmp_path: Path, tiny_set: Path
+) -> None:
+    pictures, table = tmp_path / "pictures", tmp_path / "labels.csv"
+    pictures.mkdir()
+    shutil.copy(load_test_set(tiny_set).image_path(1), pictures / "a.jpg")
+    table.write_text("file,label\na.jpg,7\n")
+    labels = import_labels(table, pictures, tmp_path / "labels").folder
+    made = day(served=False, testset=labels)
+    assert "has no categories" in stated(refers("serve", str(made.folder), "--port", "0"))
+    with pytest.raises(SystemExit, match=r"^live score: .*categor"):
+        live_score.main([str(made.folder)])
 
 
 def test_a_certificate_that_is_none_is_refused(day: Callable[..., Day]) -> None:

@@ -169,6 +169,7 @@ def _print(track: str, split: str, rule: Track, made: Board) -> None:
         own = (str(line.candidate.submission), str(line.builds), "" if line.candidate.official else "u")
         table.add_row(str(line.rank), line.candidate.team, *figures, *own)
     console = Console(soft_wrap=True, highlight=False, markup=False)
-    console.print(table)
+    none = f"{track}, {split} test set: no valid submission stands yet."
+    console.print(table if made.lines else none)
     for one, sentence in made.invalid:
         console.print(f"Submission {one.submission} of {one.team} is not valid: {sentence}")

@@ -64,8 +64,8 @@ def submit(
     """Accept a model, measure it unless that was done elsewhere, judge and store it; the submission with its outcome.
 
     Raises RefereeError: `team-unknown`, `bad-build`, `model-unreadable`, `submission-limit`, `bench-busy`,
-    `bad-result`, `wrong-device`, what `validate` refuses; and whatever kept the house from measuring: then the
-    submission is withdrawn.
+    `bad-result`, `wrong-device`, `result-repeated`, what `validate` refuses; and whatever kept the house from
+    measuring: then the submission is withdrawn.
     """
     _require_team(contest, order.team)
     _require_build(order.build)
@@ -79,6 +79,7 @@ def submit(
             document = parse_result(order.result)
             check_result(contest, track, document, sha256)
             judge(track, document)
+            _require_new(contest, track, order, sha256)
         made = Submission(
             id=0,
             accepted_utc="",
@@ -288,6 +289,18 @@ def _require_team(contest: Contest, team: str) -> None:
     if team not in teams or teams[team]:
         why = "is disabled" if team in teams else "is not registered; see: referee team add"
         raise RefereeError("team-unknown", f"The team {team!r} {why}.")
+
+
+def _require_new(contest: Contest, track: OpenTrack, order: Order, model_sha256: str) -> None:
+    """One measurement is no second build, and should not use up a second submission by mistake."""
+    for one in contest.store.submissions(track.name):
+        same = (one.team, one.model_sha256, one.split) == (order.team, model_sha256, track.split)
+        if same and one.withdrawn is None and contest.store.submission_result(one.id) == order.result:
+            raise RefereeError(
+                "result-repeated",
+                f"This result document was handed in already, as submission {one.id}; measure the model again "
+                "for another build.",
+            )
 
 
 def _require_room(contest: Contest, track: OpenTrack, order: Order, limit: int, clock: Clock) -> None:

@@ -217,6 +217,8 @@ def test_a_bad_model_is_told_in_one_sentence_and_the_board_is_unharmed(
     assert told in hall.refusal("submit", model, "--track", "phones", "--team", "alpha", *limits)
     assert hall.told("list") == []
     assert hall.board() == {"track": "phones", "split": "public", "places": [], "invalid": []}
+    told_empty = hall.call("board", "--track", "phones").stdout
+    assert told_empty == "phones, public test set: no valid submission stands yet.\n"
     assert not (hall.day / MODELS).exists()
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -94,10 +95,11 @@ Hand = Callable[..., Submission]
 
 @pytest.fixture
 def hand_in(contest: Contest, track: OpenTrack, model: Path, clock: Calendar) -> Hand:
-    """Hand in a result document of another device."""
+    """Hand in a result document of another device, each time a new one."""
+    count = itertools.count()
 
     def hand(answers: list[int], team: str = "alpha", build: str = "b", **changes: object) -> Submission:
-        content = packed(result(track.test_set, model.read_bytes(), answers, **changes))
+        content = packed(result(track.test_set, model.read_bytes(), answers, **changes)) + b"\n" * next(count)
         return submit(contest, track, Order(team, model, build, content), accepts, never, clock)
 
     return hand
@@ -132,6 +134,23 @@ def test_the_document_is_kept_as_it_was_received(
     content = packed(result(track.test_set, MODEL, [7, 8, 9, 8])) + b"\n \n"
     made = submit(contest, track, Order("alpha", model, "b", content), accepts, never, clock)
     assert contest.store.submission_result(made.id) == content
+
+
+def test_one_document_is_one_submission_until_that_is_withdrawn(
+    contest: Contest, track: OpenTrack, model: Path, clock: Calendar
+) -> None:
+    content = packed(result(track.test_set, MODEL, [7, 8, 9, 8]))
+
+    def hand(team: str) -> Submission:
+        return submit(contest, track, Order(team, model, "b", content), accepts, never, clock)
+
+    made = hand("alpha")
+    failure = refusal(lambda: hand("alpha"))
+    assert (failure.code, f"as submission {made.id};" in failure.sentence) == ("result-repeated", True)
+    assert contest.store.submissions_used("phones", "alpha", NOON) == 1
+    assert hand("beta").team == "beta"
+    contest.store.withdraw_submission(made.id, "the fan was off")
+    assert hand("alpha").id == 3
 
 
 def test_images_that_were_not_reached_are_wrong(hand_in: Hand) -> None:
@@ -318,7 +337,8 @@ def test_the_hold_out_set_is_another_one_and_counts_towards_no_limit(
 ) -> None:
     holdout = open_track(contest, "phones", holdout=True)
     for number in range(1, 6):
-        order = Order("alpha", model, "b", packed(result(holdout.test_set, MODEL, [1000, 8])))
+        content = packed(result(holdout.test_set, MODEL, [1000, 8])) + b"\n" * number
+        order = Order("alpha", model, "b", content)
         made = submit(contest, holdout, order, accepts, never, clock)
         assert (made.id, made.split, made.counts) == (number, "holdout", False)
     assert made.measurement is not None

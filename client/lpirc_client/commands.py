@@ -15,7 +15,7 @@ from pathlib import Path
 from lpirc_client import plugin, progress, replay
 from lpirc_client.errors import ClientError
 from lpirc_client.output import result, say
-from lpirc_client.parent import ParentWatch
+from lpirc_client.parent import ending_with
 from lpirc_client.run import Answer, ImageRun, Plan, Summary
 from lpirc_client.session import Session
 from lpirc_client.wire import Login
@@ -26,21 +26,8 @@ NOT_YET = ("connection-refused", "connection-lost", "timeout", "unknown-host")
 
 def execute(options: argparse.Namespace) -> None:
     """Do what the command line asks; raises ClientError, or KeyboardInterrupt that says what to do next."""
-    if options.parent is None:
+    with ending_with(options.parent):
         _contest(options)
-        return
-    watch = ParentWatch(options.parent)
-    watch.start()
-    try:
-        _contest(options)
-    except KeyboardInterrupt as interrupt:
-        if watch.gone:
-            raise ClientError(
-                "parent-gone", f"process {options.parent} is gone, so this one ends too"
-            ) from interrupt
-        raise
-    finally:
-        watch.stop()
 
 
 def wait_for(session: Session, wait_s: float) -> None:

@@ -16,7 +16,7 @@ from lpirc_client.errors import ClientError
 from lpirc_client.harness.failures import ModelError, facts_of, printable
 from lpirc_client.harness.options import PRESETS, TASKS, USUAL_PREPROCESSING, Settings
 from lpirc_client.output import result, say
-from lpirc_client.parent import ParentWatch
+from lpirc_client.parent import ending_with
 
 if TYPE_CHECKING:
     from lpirc_client.harness.model import Signature
@@ -38,21 +38,8 @@ def execute(options: argparse.Namespace) -> None:
 
 def _watched(options: argparse.Namespace) -> None:
     act = _bench if options.command == "bench" else _validate
-    if options.parent is None:
+    with ending_with(options.parent):
         _with_extra(act, options)
-        return
-    watch = ParentWatch(options.parent)
-    watch.start()
-    try:
-        _with_extra(act, options)
-    except KeyboardInterrupt as interrupt:
-        if watch.gone:
-            raise ClientError(
-                "parent-gone", f"process {options.parent} is gone, so this one ends too"
-            ) from interrupt
-        raise
-    finally:
-        watch.stop()
 
 
 def _with_extra(act: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> None:

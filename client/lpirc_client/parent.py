@@ -5,10 +5,33 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from lpirc_client.errors import ClientError
 
 POLL_S = 0.3
+
+
+@contextmanager
+def ending_with(parent: int | None) -> Iterator[None]:
+    """What is done here ends when the process `parent` does; None: whatever becomes of others.
+
+    Raises ClientError `bad-parent`, and `parent-gone` when it did.
+    """
+    if parent is None:
+        yield
+        return
+    watch = ParentWatch(parent)
+    watch.start()
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        if watch.gone:
+            raise ClientError("parent-gone", f"process {parent} is gone, so this one ends too") from interrupt
+        raise
+    finally:
+        watch.stop()
 
 
 class ParentWatch:

@@ -38,10 +38,6 @@ class Faults:
         with self._changed:
             self._hung_until_s = self.until(seconds)
 
-    def is_hung(self) -> bool:
-        """Whether nothing is answered now."""
-        return self._clock() < self._hung_until_s
-
     def wait_while_hung(self) -> None:
         """Return when answers may be given again."""
         if self._hung_until_s == NEVER:

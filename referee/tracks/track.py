@@ -67,9 +67,8 @@ class Place:
 class Track(ABC):
     """A rule. The fields that a subclass adds are its settings: numbers that a contest may change.
 
-    `metric` names the value and its unit; `needs_energy` says that a run without a meter is not valid;
-    `needs_field` that a verdict depends on the other entries, so that only `rank` gives the final one; `is_suite`
-    that an entry is all the runs of one name. `cooldown_s` lies between two runs.
+    `metric` names the value and its unit; `is_suite` says that an entry is all the runs of one name. `cooldown_s` lies
+    between two runs.
     """
 
     name: str
@@ -81,8 +80,6 @@ class Track(ABC):
     ties: Ties = "shared"
     threads: int = 1
     cooldown_s: float = 0.0
-    needs_energy: bool = False
-    needs_field: bool = False
     is_suite: bool = False
 
     @abstractmethod

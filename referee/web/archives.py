@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from referee.web.images import ImageFacts
 
-LARGEST_ENTRIES = 2**16 - 2
 LARGEST_ARCHIVE_BYTES = 2**31  # what the oldest readers can take, and no zip64
 
 REMEMBERED_LAYOUTS = 4  # of a run; one of a thousand images takes half a megabyte

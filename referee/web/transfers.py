@@ -171,7 +171,7 @@ class Transfers:
     def _require_room(self, kind: Kind, account: Account) -> None:
         held = self._counts.get((kind, account), 0)
         if isinstance(account, int):
-            room = self._shares[kind]
+            room = self.of_a_run(kind)
             if held < room:
                 return
             code, what = _REFUSALS[kind]

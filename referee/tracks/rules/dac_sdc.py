@@ -83,7 +83,5 @@ TRACKS = (
         task="detection",
         preprocessing="resize",
         accuracy="mean-iou",
-        needs_energy=True,
-        needs_field=True,
     ),
 )

@@ -72,7 +72,6 @@ def test_too_few_frames_per_second_cut_the_overlap() -> None:
 def test_one_run_is_judged_in_a_field_of_its_own() -> None:
     run = measured(60.0, energy_wh=3.0)
     assert TRACK.measure(run).value == TRACK.rank([entry("ant", 1, 60.0, energy_wh=3.0)])[0].verdict.value
-    assert (TRACK.needs_field, TRACK.needs_energy) == (True, True)
     assert not TRACK.measure(measured(60.0)).is_valid
 
 

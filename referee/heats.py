@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -49,7 +50,7 @@ class StartBoard:
 
     def absent(self, runs: Sequence[Run], now_s: float) -> list[Run]:
         """Those of the runs whose team is not waiting."""
-        return [run for run in runs if now_s - self._asked_s.get(run.id, -READY_S - now_s) > READY_S]
+        return [run for run in runs if now_s - self._asked_s.get(run.id, -math.inf) > READY_S]
 
     def signal(self) -> None:
         """Let everybody who waits ask again."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from referee.detection_files.text import head_of, numbers, text_of
+from referee.detection_files.text import numbers, text_of
 from referee.detections import shown
 from referee.errors import RefereeError
 
@@ -56,7 +56,6 @@ def read_table(
     Raises RefereeError `unreadable-file` (no file, empty, not UTF-8), `bad-table` (a missing or doubled column, a line
     of another length, no line below the header).
     """
-    head_of(path)  # refuses what is empty or cannot be read
     reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
     try:
         lines = ((reader.line_num, [cell.strip() for cell in cells]) for cells in reader)

@@ -20,6 +20,10 @@ class RunState(StrEnum):
     VOID = "void"
 
 
+OVER = (RunState.CLOSED, RunState.JUDGED, RunState.VOID)
+"""The states in which nothing is served or taken any more."""
+
+
 @dataclass(frozen=True)
 class Run:
     """One timed, metered attempt, as stored. Times in seconds; `start_s` is monotonic, of boot `boot_id`.

@@ -224,7 +224,10 @@ class RunControl:
         found = self._store.run(run)
         if found.state in (RunState.ARMED, RunState.OPEN):
             raise RefereeError(
-                "run-state", f"Run {run} is {found.state}, but not in this server's hands.", run=run
+                "run-state",
+                f"Run {run} is {found.state}, but not in this server's hands; "
+                f'void it: referee run void {run} --reason "..."',
+                run=run,
             )
         return found
 

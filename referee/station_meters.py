@@ -13,7 +13,7 @@ from referee.clock import Clock
 from referee.config import Station
 from referee.contest import Contest
 from referee.evidence_log import EvidenceLog, note_event
-from referee.records import Run, RunState
+from referee.records import OVER, Run, RunState
 
 logger = logging.getLogger(__name__)
 
@@ -21,7 +21,6 @@ METER_START = "meter-start"
 READ_LATER = (
     "The meter keeps it until its reset; it is read at the server's next start or the station's next arming."
 )
-OVER = (RunState.CLOSED, RunState.JUDGED, RunState.VOID)
 
 
 @dataclass(frozen=True)

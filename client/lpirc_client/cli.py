@@ -12,7 +12,7 @@ from lpirc_client import model_commands, model_options, progress
 from lpirc_client.arguments import count, seconds
 from lpirc_client.commands import execute
 from lpirc_client.errors import ClientError
-from lpirc_client.output import say
+from lpirc_client.output import say, settle
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 USUAL_FETCH, LARGEST_FETCH = 50, 1000
@@ -20,6 +20,7 @@ USUAL_FETCH, LARGEST_FETCH = 50, 1000
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; 0 done, 1 a stated failure, 2 wrong usage, 130 interrupted."""
+    settle()
     options = build_parser().parse_args(arguments)
     try:
         (model_commands.execute if options.command in model_commands.COMMANDS else execute)(options)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
 
 from lpirc_client.errors import ClientError
 from lpirc_client.recording import Recording, whole
+from lpirc_client.regular import regular_bytes
 from lpirc_client.wire import Category
+
+NAME = "manifest.json"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -31,16 +37,24 @@ class Manifest:
 
 def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a test-set folder; ClientError when there is none or it is something else."""
-    path = folder / "manifest.json"
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+
+    def taken(document: Any) -> Manifest:
         images = tuple(Image(int(i["number"]), str(i["file"]), str(i["sha256"])) for i in document["images"])
         categories = tuple(Category(int(c["id"]), str(c["name"])) for c in document["categories"])
+        return Manifest(folder, images, categories)
+
+    return from_manifest(folder, taken)
+
+
+def from_manifest(folder: Path, take: Callable[[Any], T]) -> T:
+    """What `take` makes of the manifest's JSON; ClientError `bad-testset` when it is none, or `take` fails on it."""
+    path = folder / NAME
+    try:
+        return take(json.loads(regular_bytes(path)))
     except OSError as error:
         raise ClientError("bad-testset", f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ClientError("bad-testset", f"{path}: not a test set's manifest: {error!r}") from error
-    return Manifest(folder, images, categories)
 
 
 def images_of(recording: Recording, manifest: Manifest) -> dict[str, int]:

@@ -144,7 +144,12 @@ GIVEN = ("preprocessing", "budget_s", "memory_mb", "timeout_s", "repeats", "cool
 
 def _check_place(out: Path | None) -> None:
     """Say before the bench, not after it, that its result cannot be written."""
-    if out is not None and (out.is_dir() or not os.access(out.parent, os.W_OK)):
+    if out is None:
+        return
+    place = out if out.exists() else out.parent
+    if (
+        out.is_dir() or out.is_fifo() or not os.access(place, os.W_OK)
+    ):  # a pipe without a reader would be waited for
         raise ModelError("unwritable", f"{out}: cannot be written: no file can be made there", file=str(out))
 
 

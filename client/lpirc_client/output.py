@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from contextlib import suppress
 from pathlib import Path
+
+
+def settle() -> None:
+    """Let nothing fail, or land in another file, for want of a stream or of a character that it can write."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass  # closed by whoever started us: a file of ours would take its place
+    os.close(descriptor)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - for as long as we live
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def say(text: str) -> None:

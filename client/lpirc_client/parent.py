@@ -71,7 +71,7 @@ class ParentWatch:
             return os.getppid() == self.pid  # a dead parent that nobody waited for still answers signal 0
         try:
             os.kill(self.pid, 0)
-        except ProcessLookupError:
+        except (ProcessLookupError, OverflowError):
             return False
         except PermissionError:
             return True

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from referee.cli.options import above_0_s
 from referee.cli.processes import children_end_on_sigterm, program
 from referee.errors import RefereeError
 from referee.models.submitting import MODEL_FAULTS
@@ -137,7 +138,8 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--memory-mb", type=click.IntRange(1), help="Memory for the model; default: 2048.")
     @click.option(
         "--timeout-s",
-        type=click.FloatRange(0, min_open=True),
+        type=float,
+        callback=above_0_s,
         help="Seconds to load the model, and for one inference; default: 30.",
     )
     @click.option("--core", type=click.IntRange(0), help="The core it stays on; default: the last one.")

@@ -13,13 +13,13 @@ import click
 
 from power.meter import Reading, Setup
 from power.sampler import Sampler
+from referee.cli.options import above_0_s
 from referee.clock import Clock
 from referee.models.energy import inference_energy
 from referee.models.result_fields import field_of, number, whole
 
 UPDATE_INTERVAL_S = 0.1
 DEFAULT_LOOP_S = 10.0
-LONGEST_S = 24 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,6 @@ def _wait(event: threading.Event, seconds: float) -> None:
     event.wait(seconds)
 
 
-def _seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not 0 < value <= LONGEST_S:  # click.FloatRange lets NaN pass
-        raise click.BadParameter(f"{value} is not a number of seconds above 0, to {LONGEST_S:g}.", ctx, param)
-    return value
-
-
 def meter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that become the argument `metering`, None without a meter."""
 
@@ -88,13 +82,13 @@ def meter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--energy-loop",
         type=float,
-        callback=_seconds,
+        callback=above_0_s,
         help=f"Seconds of inferences for the meter; default: {DEFAULT_LOOP_S:g}.",
     )
     @click.option(
         "--idle",
         type=float,
-        callback=_seconds,
+        callback=above_0_s,
         help="Seconds to measure the idle device with the meter first.",
     )
     @wraps(command)

@@ -16,3 +16,13 @@ contest_folder = click.option(
 )
 run_number = click.IntRange(1, 2**63 - 1)  # what the database can look for
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+LONGEST_S = 86_400.0
+
+
+def above_0_s(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """Let pass a number of seconds above 0, up to a day; click.FloatRange lets NaN pass."""
+    if value is not None and not 0 < value <= LONGEST_S:
+        raise click.BadParameter(f"{value} is not a number of seconds above 0, to {LONGEST_S:g}.", ctx, param)
+    return value

@@ -48,13 +48,15 @@ def suite_run(file: Path, images: Path, out: Path, flops: Path | None, *, as_jso
 
     Each test is in the table as soon as it is done: the same command goes on after an interruption.
     """
+    if flops is not None and (flops.resolve() in (out.resolve(), file.resolve()) or flops.is_dir()):
+        raise click.UsageError(f"--flops {flops} must be a file of its own, neither the table nor the plan.")
     plan = read_plan(file)
     run = SuiteRun(plan, first_images(track_on(images, RULE, track_named(RULE)), plan.limit), out, Clock())
     try:
         with turn(out):
+            rows = run.measure()
             if flops is not None:
                 write_flops(flops, plan.mflops)
-            rows = run.measure()
     except KeyboardInterrupt:
         click.echo(
             f"referee: interrupted; {len(read_log(out))} tests are in {out}, and the same command goes on.",

@@ -32,11 +32,16 @@ def head_of(path: Path) -> str:
 
 
 def text_of(path: Path) -> str:
-    """Return the whole file. Raises `RefereeError` `unreadable-file` unless it is UTF-8."""
+    """Return the whole file. Raises `RefereeError` `unreadable-file` unless it is UTF-8, also for an empty file."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        refuse(path, error.strerror or "cannot be read")
     except UnicodeDecodeError as error:
         refuse(path, f"byte {error.start} is not UTF-8 text")
+    if not text.strip():
+        refuse(path, "the file is empty")
+    return text
 
 
 def csv_lines(path: Path, headers: Iterable[list[str]]) -> Numbered:

@@ -125,6 +125,7 @@ def _write(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, objec
     writer = csv.DictWriter(text, list(columns), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
+    path = path.resolve()  # a link stays one
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
         with partial.open("w", encoding="utf-8") as file:

@@ -122,11 +122,13 @@ class Layouts:
                 known.move_to_end(numbers)
                 return archive
         with self._laying_out:
-            archive = lay_out()
-        with self._lock:
-            known[numbers] = archive
-            if len(known) > REMEMBERED_LAYOUTS:
-                known.popitem(last=False)
+            archive = known.get(numbers)  # of one that asked for the same meanwhile
+            if archive is None:
+                archive = lay_out()
+            with self._lock:
+                known[numbers] = archive
+                if len(known) > REMEMBERED_LAYOUTS:
+                    known.popitem(last=False)
         return archive
 
 

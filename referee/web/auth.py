@@ -12,11 +12,9 @@ from referee.errors import RefereeError
 from referee.passwords import hash_password, matches
 from referee.records import Run
 from referee.tokens import Session
-from referee.web.sessions import require_own, session_of
+from referee.web.sessions import session_of
 from referee.web.state import WebState, web_state
 from referee.web.transfers import Kind
-
-__all__ = ["current_session", "issue_token", "nobodys_hash", "require_own", "require_password"]
 
 
 @cache

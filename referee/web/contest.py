@@ -14,10 +14,10 @@ from referee.tokens import Session
 from referee.web import detections as detection_posts
 from referee.web import image_answers
 from referee.web.answers import through_flask
-from referee.web.auth import current_session, issue_token, require_own, require_password
+from referee.web.auth import current_session, issue_token, require_password
 from referee.web.bodies import read_texts
 from referee.web.openapi import openapi_document
-from referee.web.sessions import follow, require_own_place
+from referee.web.sessions import follow, require_own
 from referee.web.state import web_state
 from referee.window import phase_at, remaining_s
 
@@ -142,6 +142,5 @@ def _own_session() -> Session:
     """The request's session, if it is the run's team that asks, from its station's place."""
     session = current_session()
     run = web_state().contest.store.run(session.run)
-    require_own(session, run)
-    require_own_place(web_state(), request.environ, run)
+    require_own(web_state(), request.environ, session, run)
     return session

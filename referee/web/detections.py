@@ -14,7 +14,7 @@ from referee.records import Post
 from referee.web.answers import Answer, Environ, document
 from referee.web.bodies import body_of
 from referee.web.large_bodies import LARGE_BODY_BYTES
-from referee.web.sessions import live_run_of, require_own, require_own_place, session_of
+from referee.web.sessions import live_run_of, require_own, session_of
 from referee.web.state import WebState
 
 DETECTIONS_PATH = "/v1/detections"
@@ -39,8 +39,7 @@ def post(state: WebState, environ: Environ) -> Answer:
             raise
         # Too late for a new body, but not to be told again that this one was in time.
         run = state.contest.store.run(session.run)
-        require_own(session, run)
-        require_own_place(state, environ, run)
+        require_own(state, environ, session, run)
         earlier = state.control.receipt(session.run, body, key)
         if earlier is None:
             raise

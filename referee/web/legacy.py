@@ -47,7 +47,7 @@ from referee.web.legacy_answers import (
     text,
 )
 from referee.web.problems import STATUS_OF_CODE
-from referee.web.sessions import follow, require_own, require_own_place
+from referee.web.sessions import follow, require_own
 from referee.web.state import WebState, web_state
 
 START_PATIENCE_S = 600.0  # how long a log-in waits for the start signal of its heat
@@ -205,8 +205,7 @@ def log_out() -> Response:
     """Close the run and stop its meter; a second time changes nothing."""
     session = _session(read_form())
     run = web_state().contest.store.run(session.run)
-    require_own(session, run)
-    require_own_place(web_state(), request.environ, run)
+    require_own(web_state(), request.environ, session, run)
     web_state().control.close(run.id, "logout")
     return text(LOGGED_OUT)
 
@@ -236,8 +235,7 @@ def _live_run(form: Form) -> LiveRun:
 def _run_of(form: Form) -> LiveRun:
     session = _session(form)
     live = web_state().control.live(session.run)
-    require_own(session, live.run)
-    require_own_place(web_state(), request.environ, live.run)
+    require_own(web_state(), request.environ, session, live.run)
     return live
 
 
@@ -284,6 +282,5 @@ def _rows(state: WebState, live: LiveRun, body: bytes) -> NDArray[np.float64]:
 
 def _was_stored(session: Session, body: bytes, key: str) -> bool:
     run = web_state().contest.store.run(session.run)
-    require_own(session, run)
-    require_own_place(web_state(), request.environ, run)
+    require_own(web_state(), request.environ, session, run)
     return web_state().control.receipt(run.id, body, key) is not None

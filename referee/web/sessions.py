@@ -36,23 +36,19 @@ def live_run_of(state: WebState, environ: Environ) -> LiveRun:
     """
     session = session_of(state, environ)
     live = state.control.live(session.run)
-    require_own(session, live.run)
-    require_own_place(state, environ, live.run)
+    require_own(state, environ, session, live.run)
     follow(environ, live)
     return live
 
 
-def require_own(session: Session, run: Run) -> None:
-    """Raise RefereeError `not-your-run` unless the run is that of the session's team."""
+def require_own(state: WebState, environ: Environ, session: Session, run: Run) -> None:
+    """Raise RefereeError unless the run is that of the session's team, and the request from where its station takes it.
+
+    `not-your-run`, `wrong-address`. The address is that of the connection: what a proxy in front of the referee claims
+    in a header is not believed.
+    """
     if run.team != session.team:
         raise RefereeError("not-your-run", f"Run {run.id} is not {session.team}'s; log in again.", run=run.id)
-
-
-def require_own_place(state: WebState, environ: Environ, run: Run) -> None:
-    """Raise RefereeError `wrong-address` unless the request comes from where the run's station takes it.
-
-    The address is that of the connection: what a proxy in front of the referee claims in a header is not believed.
-    """
     for station in state.contest.config.stations:
         if station.clients and station.name == run.station:
             require_place(station, environ.get("REMOTE_ADDR"))

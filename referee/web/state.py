@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.passwords import FailureLimit
-from referee.records import Run, RunState
+from referee.records import OVER, Run
 from referee.runs import RunControl
 from referee.web.archives import Layouts
 from referee.web.images import ImageFiles
@@ -25,7 +25,6 @@ from referee.web.transfers import Transfers
 
 EXTENSION = "referee"
 REMEMBERED_RUNS = 1024
-ENDED = (RunState.CLOSED, RunState.JUDGED, RunState.VOID)  # nothing is served or taken any more
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class WebState:
         if known is not None:
             return known
         count = len(self.contest.store.served_images(run.id))
-        if run.state in ENDED:
+        if run.state in OVER:
             if len(self._handed_out) >= REMEMBERED_RUNS:
                 self._handed_out.clear()
             self._handed_out[run.id] = count

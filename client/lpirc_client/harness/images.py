@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lpirc_client.harness.failures import ModelError
-from lpirc_client.harness.regular import regular_bytes
+from lpirc_client.manifest import NAME, from_manifest
+from lpirc_client.regular import regular_bytes
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".ppm")
 
@@ -28,7 +29,7 @@ def list_images(folder: Path, limit: int | None = None) -> list[ImageFile]:
 
     Raises ModelError `bad-testset`, or `no-images` when there is none.
     """
-    images = _from_manifest(folder) if (folder / "manifest.json").exists() else _by_name(folder)
+    images = _from_manifest(folder) if (folder / NAME).exists() else _by_name(folder)
     if not images:
         wanted = ", ".join(suffix.removeprefix(".") for suffix in SUFFIXES)
         raise ModelError(
@@ -41,8 +42,8 @@ def content(image: ImageFile) -> bytes:
     """The file's bytes. Raises ModelError `bad-image`, also when they are not those of the manifest."""
     try:
         data = regular_bytes(image.path)
-    except OSError as error:
-        raise bad_image(image, f"it cannot be read: {error.strerror}") from error
+    except (OSError, ValueError) as error:  # a ValueError for a name that can be none
+        raise bad_image(image, f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if image.sha256 and hashlib.sha256(data).hexdigest() != image.sha256:
         raise bad_image(image, f"its SHA-256 is not the one of the manifest, {image.sha256[:12]}…")
     return data
@@ -63,23 +64,15 @@ def bad_image(image: ImageFile, what: str) -> ModelError:
 
 
 def _from_manifest(folder: Path) -> list[ImageFile]:
-    path = folder / "manifest.json"
-    try:
-        listed = json.loads(path.read_text(encoding="utf-8"))["images"]
-        images = [
+    def taken(document: Any) -> list[ImageFile]:
+        return [
             ImageFile(int(one["number"]), folder / "images" / str(one["file"]), str(one.get("sha256", "")))
-            for one in listed
+            for one in document["images"]
         ]
-    except OSError as error:
-        raise ModelError(
-            "bad-testset", f"{path}: cannot be read: {error.strerror}", file=str(path)
-        ) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(
-            "bad-testset", f"{path}: not a test set's manifest: {error!r}", file=str(path)
-        ) from error
+
+    images = from_manifest(folder, taken)
     if len({image.number for image in images}) < len(images):
-        raise ModelError("bad-testset", f"{path}: a number stands for two images", file=str(path))
+        raise ModelError("bad-testset", f"{folder / NAME}: a number stands for two images")
     return images
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lpirc_client.harness.failures import ModelError
-from lpirc_client.harness.regular import regular_bytes
+from lpirc_client.regular import regular_bytes
 
 LARGEST_FILE_MB = 500
 IDENTIFIER = b"TFL3"

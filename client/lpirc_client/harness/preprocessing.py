@@ -24,6 +24,7 @@ Pixels = NDArray[np.uint8]
 """An RGB image (H, W, 3)."""
 
 FRACTION = 0.875
+FORMATS = ("JPEG", "PNG", "BMP", "PPM")  # Pillow knows others, of which some start programs
 DEEP_MODES = ("I", "I;16", "I;16B", "I;16L", "F")
 
 
@@ -40,7 +41,7 @@ class Crop:
 def decode(image: ImageFile, data: bytes) -> Pixels:
     """Decode to RGB: grey three times, CMYK and palettes converted, transparency dropped; ModelError `bad-image`."""
     try:
-        with Image.open(io.BytesIO(data)) as opened:
+        with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
             if opened.mode in DEEP_MODES:
                 raise bad_image(image, f"its pixels are of mode {opened.mode}, not of 8 bits")
             return np.asarray(opened.convert("RGB"))

@@ -81,12 +81,13 @@ class ModelProcess:
         self.is_new = False
         self._memory_mb = request.get("memory_mb", self._memory_mb)
         try:
-            self._write(frames.packed({**request, "within_s": within_s}, payload), until)
+            with contextlib.suppress(BrokenPipeError):  # it may have told why before it went
+                self._write(frames.packed({**request, "within_s": within_s}, payload), until)
             answer, content = self._read(until)
         except TimeoutError as error:
             self.end()
             raise self._timeout(doing, within_s) from error
-        except (EOFError, BrokenPipeError) as error:
+        except EOFError as error:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(DYING_S)
             raise self._death(doing, within_s) from error

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lpirc_client.errors import ClientError
 from lpirc_client.harness.failures import ModelError
 from lpirc_client.harness.images import ImageFile, content, digest, list_images
 
@@ -66,6 +67,8 @@ def test_an_image_that_is_not_the_manifests_is_refused(tmp_path: Path) -> None:
     [
         ("{", "not a test set's manifest"),
         ("[]", "not a test set's manifest"),
+        ('{"images": [{"number": 1e999, "file": "a"}]}', "not a test set's manifest: OverflowError"),
+        ("[" * 100_000, "not a test set's manifest: RecursionError"),
         ('{"images": [{"number": 1}]}', "not a test set's manifest: KeyError"),
         ('{"images": [{"number": 1, "file": "a"}, {"number": 1, "file": "b"}]}', "stands for two images"),
         ('{"images": []}', "there is no image in it"),
@@ -73,8 +76,20 @@ def test_an_image_that_is_not_the_manifests_is_refused(tmp_path: Path) -> None:
 )
 def test_a_manifest_that_is_none_is_refused(tmp_path: Path, manifest: str, said: str) -> None:
     (tmp_path / "manifest.json").write_text(manifest)
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(ClientError, match=said):
         list_images(tmp_path)
+
+
+def test_a_pipe_is_no_manifest_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "manifest.json")
+    with pytest.raises(ClientError, match="it is no regular file"):
+        list_images(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a\0b.jpg", "\ud800.jpg"])
+def test_a_name_that_no_file_can_have_is_told(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ModelError, match=r"image 1 .*it cannot be read"):
+        content(ImageFile(1, tmp_path / name))
 
 
 def test_no_folder_no_images_and_no_file_are_told(tmp_path: Path) -> None:

@@ -152,3 +152,9 @@ def test_what_is_no_whole_8_bit_image_is_refused_by_number_and_name(data: bytes,
         decode(IMAGE, data)
     assert caught.value.code == "bad-image"
     assert caught.value.sentence.startswith("image 3 (three.jpg): ")
+
+
+def test_a_picture_of_a_kind_that_is_not_listed_is_not_opened_by_another_program() -> None:
+    eps = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n"
+    with pytest.raises(ModelError, match="it is no image of a known kind"):
+        decode(ImageFile(1, Path("x.jpg")), eps)

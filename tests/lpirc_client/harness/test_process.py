@@ -158,7 +158,7 @@ def test_without_the_runtime_one_sentence_says_what_to_install(
     (tmp_path / "ai_edge_litert.py").write_text("raise ModuleNotFoundError(name='ai_edge_litert')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with ModelProcess("m.tflite") as bare:
-        told = failure(bare, classifier())
+        told = failure(bare, classifier() + bytes(4 << 20))  # more than the pipe holds
     assert told.sentence == 'running models needs ai_edge_litert: pip install "lpirc-client[models]"'
 
 

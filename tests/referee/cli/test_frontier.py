@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -90,3 +92,13 @@ def test_each_fault_is_one_sentence(tmp_path: Path, text: str, words: list[str])
 @pytest.mark.parametrize("target", ["0", "-1", "nan", "inf", "fast"])
 def test_a_target_that_is_none_is_wrong_use(points: Path, target: str) -> None:
     assert called("frontier", "fit", str(points), "--target", target).returncode == 2
+
+
+def test_a_pipe_is_read_once_and_whole(tmp_path: Path) -> None:
+    pipe, points = tmp_path / "pipe", f"{POINTS}" + "4,14\n" * 20_000
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_text(points))
+    writer.start()
+    document = json.loads(called("frontier", "fit", str(pipe), "--json").stdout)
+    writer.join()
+    assert len(document["points"]) == 20_003

@@ -91,6 +91,17 @@ def test_a_suite_is_measured_and_scored_and_goes_on_where_it_stopped(
     assert json.loads(scored.stdout)["scores"] == document["scores"]
 
 
+@pytest.mark.parametrize("which", ["table", "plan"])
+def test_the_flops_go_into_a_file_of_their_own(plan: Callable[..., Path], tmp_path: Path, which: str) -> None:
+    table, file = tmp_path / "t.csv", plan()
+    table.write_text("kept")
+    before = file.read_text()
+    flops = str(table if which == "table" else file)
+    told = called("suite", "run", str(file), "--images", "x", "--out", str(table), "--flops", flops)
+    assert (told.returncode, table.read_text(), file.read_text()) == (2, "kept", before)
+    assert "must be a file of its own" in told.stderr
+
+
 def test_only_the_first_images_count(place: Path, plan: Callable[..., Path], tmp_path: Path) -> None:
     document = run(place, plan("quantized", limit=4), tmp_path / "table.csv")
     assert (document["tests"][0]["accuracy_percent"], document["tests"][0]["images"]) == (100.0, "4")

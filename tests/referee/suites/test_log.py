@@ -19,6 +19,13 @@ def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
     path = tmp_path / "suite.csv"
     assert read_log(path) == []
     write_log(path, [DONE, FAILED])
+    link = tmp_path / "link.csv"
+    link.symlink_to(path)
+    write_log(link, [DONE])
+    assert link.is_symlink()
+    assert read_log(path) == [DONE]
+    write_log(link, [DONE, FAILED])
+    link.unlink()
     assert read_log(path) == [DONE, FAILED]
     assert [file.name for file in tmp_path.iterdir()] == ["suite.csv"]
 

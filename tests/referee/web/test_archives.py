@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import threading
+import time
 import zipfile
 import zlib
 
@@ -93,6 +95,31 @@ def test_joined_chunks_are_the_same_bytes_and_none_but_the_last_is_small(
     chunks = list(joined(iter([(content, None) for content in parts]), least))
     assert b"".join(chunk for chunk, _ in chunks) == b"".join(parts)
     assert all(len(chunk) >= least for chunk, _ in chunks[:-1])
+
+
+def test_those_who_ask_for_the_same_at_once_share_one_layout() -> None:
+    layouts, together, made = Layouts(), threading.Barrier(4), []
+
+    def lay_out() -> StoredZip:
+        made.append(archive([b"x"]))
+        return made[-1]
+
+    def ask() -> None:
+        together.wait()
+        layouts.of(1, range(1, 3), lay_out)
+
+    def slowly() -> StoredZip:
+        together.wait()  # the others ask while this one is being laid out
+        time.sleep(0.05)
+        return lay_out()
+
+    others = [threading.Thread(target=ask) for _ in range(3)]
+    for other in others:
+        other.start()
+    layouts.of(1, range(1, 3), slowly)
+    for other in others:
+        other.join()
+    assert len(made) == 1
 
 
 def test_the_last_layouts_of_each_run_are_remembered_and_no_more() -> None:

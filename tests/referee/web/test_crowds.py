@@ -41,6 +41,8 @@ def test_the_idlest_connections_of_the_greediest_are_ended() -> None:
         clients = []
         for address in ["127.0.0.2"] * 200 + ["127.0.0.3"]:
             client = stack.enter_context(socket.socket())
+            # Its port is chosen as it connects: chosen at bind, it may be the listener's own, at another address.
+            client.setsockopt(socket.IPPROTO_IP, socket.IP_BIND_ADDRESS_NO_PORT, 1)
             client.bind((address, 0))
             client.connect(listener.getsockname())
             stack.enter_context(listener.accept()[0])

@@ -16,20 +16,27 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from referee.errors import RefereeError
 
 T = TypeVar("T")
 R = TypeVar("R")
+Statement = Callable[[sqlite3.Connection], T]
+AsOne = Callable[[sqlite3.Connection, Sequence[Any]], Sequence[Any]]
+"""Executes several statements of its kind as a single one of SQL; gives what each would have given."""
 
 GROUP_BYTES = 4 * 2**20
 """About the most that is written before a commit: a small body waits for one large one at most, not for several."""
 
 PREPARING = 64
 """What has yet to be prepared counts as so many times its bytes: the worst 4 MiB / 64 take some 50 ms."""
+
+MOST_AS_ONE = 32  # statements, so that SQLite has few different ones to remember
 
 NOBODY = 0  # the owner of what is no run's
 
@@ -45,16 +52,18 @@ class _Write:
 
     def __init__(
         self,
-        statement: Callable[[sqlite3.Connection], Any],
+        statement: Statement[Any],
         told: Callable[[Any], Any],
         size_bytes: int,
         prepare: Callable[[], None] | None,
+        as_one: AsOne | None,
     ) -> None:
+        self.statement = statement
         self.size_bytes = size_bytes
+        self.as_one = as_one
         self.is_over = False
         self.error: BaseException | None = None
         self.result: Any = None
-        self._statement = statement
         self._told = told
         self._prepare = prepare
         self._turn = threading.Lock()
@@ -71,7 +80,7 @@ class _Write:
 
     def execute(self, connection: sqlite3.Connection) -> None:
         try:
-            self.result = self._statement(connection)
+            self.result = self.statement(connection)
         except _OWN_FAILURES as error:
             self.error = error
 
@@ -108,24 +117,26 @@ class GroupCommit:
 
     def write(
         self,
-        statement: Callable[[sqlite3.Connection], T],
+        statement: Statement[T],
         told: Callable[[T], R],
         size_bytes: int = 0,
         prepare: Callable[[], None] | None = None,
         owner: int = NOBODY,
+        as_one: AsOne | None = None,
     ) -> R:
         """Commit what `statement` writes and give what `told` makes of its result.
 
         `prepare` is called before, outside of any transaction, perhaps by another thread; what it raises is raised
         here, and then nothing is written. It keeps the others waiting: only what is short belongs there. `size_bytes`
-        is about how much is written, or PREPARING times as much as is prepared.
+        is about how much is written, or PREPARING times as much as is prepared. Statements with the same `as_one` that
+        follow each other are executed by it: between two statements other threads take the interpreter.
 
         The writes of one `owner` are committed in the order in which they come. `told` is called once it is on disk,
         in the order of the commit, by one thread at a time. A statement that breaks a rule of the tables raises its
         sqlite3 error and leaves the others alone, so it must be one SQL statement, or several that break none; a commit
         that fails raises what the transaction raises for every write of its group.
         """
-        mine = _Write(statement, told, size_bytes, prepare)
+        mine = _Write(statement, told, size_bytes, prepare, as_one)
         with self._lock:
             self._waiting.setdefault(owner, deque()).append(mine)
             leads, self._is_led = not self._is_led, True
@@ -168,11 +179,27 @@ class GroupCommit:
     def _commit(self, group: list[_Write]) -> None:
         try:
             with self._transaction() as connection:
-                for write in group:
-                    write.execute(connection)
+                for as_one, alike in groupby(group, key=attrgetter("as_one")):
+                    _execute(connection, as_one, list(alike))
         except BaseException as error:  # noqa: BLE001 - each thread of the group is told by its own
             for write in group:
                 write.error = error
         else:
             for write in group:
                 write.committed()
+
+
+def _execute(connection: sqlite3.Connection, as_one: AsOne | None, writes: Sequence[_Write]) -> None:
+    if as_one is None or len(writes) == 1:
+        for write in writes:
+            write.execute(connection)
+        return
+    for at in range(0, len(writes), MOST_AS_ONE):
+        some = writes[at : at + MOST_AS_ONE]
+        try:
+            results = as_one(connection, [write.statement for write in some])
+        except _OWN_FAILURES:  # of one of them: alone, each tells its own
+            _execute(connection, None, some)
+        else:
+            for write, result in zip(some, results, strict=True):
+                write.result = result

@@ -156,7 +156,7 @@ def test_few_bodies_are_read_for_one_commit(
     worst, weights, write = body(SMALL_BODY_BYTES // ROW_BYTES), [], store._group.write
 
     def weighing(statement: Any, told: Any, size_bytes: int, *more: Any) -> Any:
-        weights.append((size_bytes, more[-1]))
+        weights.append((size_bytes, more[1]))
         return write(statement, told, size_bytes, *more)
 
     monkeypatch.setattr(store._group, "write", weighing)

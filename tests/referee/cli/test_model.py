@@ -21,6 +21,7 @@ from referee.cli import harness, main
 from referee.cli.harness import Limits
 from referee.contest import open_contest
 from referee.models.submitting import MODELS
+from referee.store import Store
 from tests import tflite_models as models
 from tests.referee.models.model_days import colour_set, model_contest, spot_set
 
@@ -216,9 +217,10 @@ def test_a_bad_model_is_told_in_one_sentence_and_the_board_is_unharmed(
     limits = ("--timeout-s", "0.5")
     assert told in hall.refusal("submit", model, "--track", "phones", "--team", "alpha", *limits)
     assert hall.told("list") == []
-    assert hall.board() == {"track": "phones", "split": "public", "places": [], "invalid": []}
+    board = hall.board()
+    assert (board["track"], board["split"], board["places"], board["invalid"]) == ("phones", "public", [], [])
     told_empty = hall.call("board", "--track", "phones").stdout
-    assert told_empty == "phones, public test set: no valid submission stands yet.\n"
+    assert told_empty == "phones (LPIRC 2018 track 1), public test set: no valid submission stands yet.\n"
     assert not (hall.day / MODELS).exists()
 
 
@@ -242,14 +244,16 @@ def test_a_model_that_only_fails_when_it_is_measured_is_listed_as_not_valid_and_
 
 
 @pytest.fixture
-def hangup() -> Iterator[None]:
-    """A closed terminal ends us, also where the tests run without one."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def terminal() -> Iterator[None]:
+    """Ctrl-C and a closed terminal end us, also where the tests run without one, or in the background of a shell."""
+    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)
+    hangup = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGHUP, before)
+    signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGHUP, hangup)
 
 
-@pytest.mark.usefixtures("hangup")
+@pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_measurement_that_is_broken_off_is_withdrawn_and_costs_nothing(
     hall: Hall, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
@@ -361,3 +365,33 @@ def test_options_that_contradict_each_other_or_make_no_sense_are_wrong_usage(
     hall: Hall, words: tuple[str, ...]
 ) -> None:
     assert hall.call(*words).exit_code == 2
+
+
+def test_a_submission_whose_referee_was_killed_is_told_from_one_that_is_being_measured(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+
+    def killed(*_: Any) -> bytes:
+        seen.extend(one["broken_off"] for one in hall.told("list"))
+        assert "being measured\n" in hall.call("list").stdout
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(harness, "bench", killed)
+    monkeypatch.setattr(Store, "withdraw_submission", lambda *_: None)  # as SIGKILL leaves it
+    model = hall.model("mean", models.classifier())
+    for _ in range(2):
+        hall.call("submit", model, "--track", "phones", "--team", "alpha")
+    assert seen == [False, True, False]
+    lines = hall.call("list").stdout.splitlines()
+    assert [f"it counts; take it back with: referee model withdraw {one}" in lines[one - 1] for one in (1, 2)]
+    monkeypatch.undo()
+    hall.call("withdraw", 1, "--reason", "power cut")
+    assert [one["broken_off"] for one in hall.told("list")] == [False, True]
+
+
+def test_a_board_tells_its_rule_with_the_settings_it_judged_by(hall: Hall) -> None:
+    told = hall.board("finder")["rule"]
+    assert (told["name"], told["title"]) == ("ovic-detection", "OVIC object detection")
+    assert (told["settings"]["budget_ms"], told["settings"]["target_ms"]) == (1000, 30)
+    assert hall.call("board", "--track", "finder").stdout.startswith("finder (OVIC object detection), public")

@@ -9,7 +9,7 @@ import sqlite3
 
 import sqlite_utils
 
-VERSION = 6
+VERSION = 7
 # Most posts carry no key: they need no entry, and none of them repeats another.
 _POSTS_BY_KEY = (
     "CREATE UNIQUE INDEX IF NOT EXISTS posts_by_key ON posts (run, idempotency_key)"
@@ -28,6 +28,7 @@ def create_tables(database: sqlite_utils.Database) -> None:
     database.table("posts").create_index(["run"], if_not_exists=True)
     database.execute("DROP INDEX IF EXISTS idx_posts_run_idempotency_key")  # of every post, up to form 5
     database.execute(_POSTS_BY_KEY)
+    database.table("parts").create_index(["upload"], if_not_exists=True)
     database.table("submissions").create_index(["track", "team"], if_not_exists=True)
     for table in ("readings", "served", "checks", "scores", "events"):
         database.table(table).create_index(["run"], if_not_exists=True)
@@ -102,10 +103,17 @@ def _create_evidence(database: sqlite_utils.Database) -> None:
             "row_count": int,
             "received_total": int,  # rows of the run up to this post, so that nobody adds them up again
             "rows": bytes,  # little-endian float64, shape (row_count, 7), image numbers as the team knows them
+            "upload": str,  # of a large body: its rows are the parts of that upload, in order, and `rows` is empty
         },
         pk="id",
         not_null={"run", "received_utc", "elapsed_s", "sha256", "row_count", "rows"},
         foreign_keys=[("run", "runs", "id")],
+        if_not_exists=True,
+    )
+    database.table("parts").create(
+        {"id": int, "upload": str, "rows": bytes},
+        pk="id",
+        not_null={"upload", "rows"},
         if_not_exists=True,
     )
     database.table("readings").create(
@@ -134,8 +142,11 @@ def _create_evidence(database: sqlite_utils.Database) -> None:
 
 
 def _upgrade_posts(database: sqlite_utils.Database) -> None:
-    """Give posts of an earlier form the total that their receipts told."""
-    if "received_total" in database.table("posts").columns_dict:
+    """Give posts of an earlier form the total that their receipts told, and where to name an upload."""
+    posts = database.table("posts")
+    if "upload" not in posts.columns_dict:
+        posts.add_column("upload", str)
+    if "received_total" in posts.columns_dict:
         return
     database.execute("ALTER TABLE posts ADD COLUMN received_total INTEGER")
     totals = database.execute("SELECT sum(row_count) OVER (PARTITION BY run ORDER BY id), id FROM posts")

@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from referee.errors import RefereeError
 from referee.records import Post
-from referee.store import Store
+from referee.store import Store, posts
 from tests.referee.factories import START, rows, stored_run
 
 SHARED_STORE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -190,3 +191,75 @@ def test_one_that_cannot_be_stored_leaves_the_others_of_its_commit_alone(
     assert isinstance(told[1], sqlite3.IntegrityError)
     assert [told[0].received_total, told[2].received_total] == [3, 5]
     assert stored(store, run) == [(3, 3), (2, 5)]
+
+
+# Large bodies
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Parts of 100 bytes: not even whole rows."""
+    monkeypatch.setattr(posts, "PART_BYTES", 100)
+    return 100
+
+
+def parts(store: Store) -> int:
+    return int(store._connection.execute("SELECT count(*) FROM parts").fetchone()[0])
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_large_body_comes_back_whole_in_its_place(store: Store) -> None:
+    one, other = stored_run(store).id, stored_run(store).id
+    bodies = [rows(count, seed=count) for count in (1, 40, 2, 17, 0, 3)]
+    for body in bodies:
+        append(store, one, body)
+        append(store, other, body[::-1])
+    assert store.detections(one).tobytes() == np.vstack(bodies).tobytes()
+    assert store.detections(other).tobytes() == np.vstack([body[::-1] for body in bodies]).tobytes()
+    assert (store.received_total(one), store.count_detections(one)) == (63, 63)
+    last = store.detections_after(one, 0)[1]
+    append(store, one, rows(30))
+    assert np.array_equal(store.detections_after(one, last)[0], rows(30))
+
+
+def test_the_parts_of_a_large_body_are_committed_one_by_one(store: Store, small_parts: int) -> None:
+    run, sizes = stored_run(store).id, list[int]()
+    store._connection.set_trace_callback(lambda sql: sizes.append(len(sql)) if sql == "COMMIT" else None)
+    append(store, run, rows(10))
+    assert len(sizes) == -(-560 // small_parts) + 1
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_large_body_with_a_key_counts_once(store: Store, threads: ThreadPoolExecutor) -> None:
+    run = stored_run(store).id
+    sent = [threads.submit(append, store, run, rows(30), "k") for _ in range(4)]
+    assert {one.result(20) for one in sent} == {Post(30, "s", 30)}
+    assert append(store, run, rows(50), "k", "other") == Post(30, "s", 30)
+    assert np.array_equal(store.detections(run), rows(30))
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_large_body_that_cannot_be_stored_leaves_nothing(store: Store) -> None:
+    run = stored_run(store).id
+    pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+    store._connection.execute(f"PRAGMA max_page_count = {pages + 3}")
+    with pytest.raises(RefereeError) as failure:
+        append(store, run, rows(500))
+    assert failure.value.code == "storage-failed"
+    assert (store.received_total(run), len(store.detections(run)), parts(store)) == (0, 0, 0)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_what_a_killed_server_left_of_a_body_counts_nowhere_and_is_forgotten(
+    tmp_path: Path, store: Store
+) -> None:
+    run = stored_run(store).id
+    append(store, run, rows(9))
+    kept = parts(store)
+    store._connection.execute("INSERT INTO parts (upload, rows) VALUES ('half', x'00')")
+    store._connection.commit()
+    with contextlib.closing(Store(tmp_path / "contest.db")) as again:
+        assert np.array_equal(again.detections(run), rows(9))
+        again.forget_unfinished()
+        assert parts(again) == kept
+        assert np.array_equal(again.detections(run), rows(9))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from referee.errors import RefereeError
 
+logger = logging.getLogger(__name__)
 STEP_BYTES = 2**24  # what a run is granted at once: asking the system lets other threads take the interpreter
 
 
@@ -19,6 +21,7 @@ class Room:
     def __init__(self, free_bytes: Callable[[], int]) -> None:
         self._free_bytes = free_bytes
         self._granted: dict[int, int] = {}
+        self._refused: set[int] = set()
 
     def require(self, run: int, taken_bytes: int, more_bytes: int) -> None:
         """Raises RefereeError `no-room` when a run that has taken so many bytes may not take more."""
@@ -27,6 +30,11 @@ class Room:
             return
         left = self._free_bytes() - more_bytes
         if wanted > left:
+            if run not in self._refused:
+                self._refused.add(run)
+                logger.warning(
+                    "run %d has %d bytes of detections on disk and gets no more room", run, taken_bytes
+                )
             raise RefereeError(
                 "no-room",
                 f"Run {run} has {taken_bytes / 1e6:.1f} MB of detections on the referee's disk, and the last "

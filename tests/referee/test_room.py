@@ -54,7 +54,7 @@ def test_others_have_room_whatever_hostile_runs_send(size: int, hostile: int) ->
     assert not disk.put(99, disk.free())
 
 
-def test_a_run_that_was_refused_goes_on_once_there_is_room() -> None:
+def test_a_run_that_was_refused_goes_on_once_there_is_room(caplog: pytest.LogCaptureFixture) -> None:
     disk = Disk(1000)
     with pytest.raises(RefereeError, match=r"Run 1 has 0\.0 MB .* last 0\.0 MB"):
         disk.room.require(1, 0, 501)
@@ -62,6 +62,9 @@ def test_a_run_that_was_refused_goes_on_once_there_is_room() -> None:
     assert not disk.put(1, 1)
     disk.size = 2000
     assert disk.put(1, 400)
+    assert [record.getMessage() for record in caplog.records] == [
+        "run 1 has 0 bytes of detections on disk and gets no more room"
+    ]
 
 
 def test_the_system_is_not_asked_for_every_body() -> None:

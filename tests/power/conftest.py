@@ -43,6 +43,13 @@ class Simulator:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
+    def hang(self) -> None:
+        """Stop it: on a busy machine its threads answer until one of them has come to see the signal."""
+        self.process.send_signal(signal.SIGSTOP)
+        state = Path(f"/proc/{self.process.pid}/stat")
+        while state.read_text().rpartition(")")[2].split()[0] != "T":
+            time.sleep(0.001)
+
     def end(self) -> int:
         self.process.terminate()
         return self.process.wait(PATIENCE_S)

@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 COMMANDS = ("bench", "validate")
 
 
+class ResultOnStdoutError(ModelError):
+    """The result could not be put where it was to go, and stands on stdout: nothing else belongs there."""
+
+
 def execute(options: argparse.Namespace) -> None:
     """Do what the command line asks; raises ClientError."""
     try:
         _watched(options)
     except ClientError as error:
-        if options.json:
+        if options.json and not isinstance(error, ResultOnStdoutError):
             document = {"code": error.code, "sentence": error.sentence, "facts": facts_of(error)}
             with suppress(OSError):  # the sentence is told on stderr as well
                 result(json.dumps({"error": document}))
@@ -99,7 +103,9 @@ def _bench(options: argparse.Namespace) -> None:
         try:
             options.out.write_text(text + "\n", encoding="utf-8")
         except OSError as error:
-            raise ModelError("unwritable", f"{options.out}: cannot be written: {error.strerror}") from error
+            result(text)  # it may have taken hours
+            sentence = f"{options.out}: cannot be written: {error.strerror}; the result document is on stdout"
+            raise ResultOnStdoutError("unwritable", sentence, file=str(options.out)) from error
     result(text if options.json else table(document))
 
 
@@ -146,11 +152,18 @@ def _check_place(out: Path | None) -> None:
     """Say before the bench, not after it, that its result cannot be written."""
     if out is None:
         return
-    place = out if out.exists() else out.parent
-    if (
-        out.is_dir() or out.is_fifo() or not os.access(place, os.W_OK)
-    ):  # a pipe without a reader would be waited for
-        raise ModelError("unwritable", f"{out}: cannot be written: no file can be made there", file=str(out))
+    reason: str | None = "it is no regular file"  # a pipe without a reader would be waited for
+    is_new = not out.exists()
+    try:
+        if is_new or out.is_file() or out.is_char_device():
+            with out.open("ab"):
+                pass
+            if is_new:
+                out.unlink()
+            return
+    except OSError as error:
+        reason = error.strerror
+    raise ModelError("unwritable", f"{out}: cannot be written: {reason}", file=str(out))
 
 
 def _silence(_: str) -> None:

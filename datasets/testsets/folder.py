@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from testsets.errors import TestSetError
+from testsets.file_bytes import require_regular
 
 FORMAT = "lpirc-testset"
 VERSION = 1
@@ -153,7 +154,8 @@ def verify(test_set: TestSet) -> tuple[str, ...]:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
+    """SHA-256 of a file, in hexadecimal. Raises OSError, also for a pipe, which would be waited for."""
+    require_regular(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -17,6 +17,7 @@ from PIL import UnidentifiedImageError
 
 from testsets.boxes import corners_from_coco, outside
 from testsets.errors import TestSetError
+from testsets.file_bytes import file_bytes
 from testsets.folder import IMAGES, LABELS, Category, Image, TestSet, contained, load_test_set
 from testsets.problems import Problems
 from testsets.writing import ObjectRecord, new_folder, write_records
@@ -104,7 +105,7 @@ def _copy(number: int, source: SourceImage, images: Path) -> Image | str:
     """Copy one image, or say why not."""
     try:
         target = images / contained(source.file)
-        data = source.path.read_bytes()
+        data = file_bytes(source.path)
         size = jpeg_size(data)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from testsets.errors import TestSetError
+from testsets.file_bytes import file_bytes
 
 
 def read_text(path: Path) -> str:
@@ -13,7 +14,7 @@ def read_text(path: Path) -> str:
     Raises TestSetError `ground-truth-missing` or `ground-truth-unreadable`.
     """
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return file_bytes(path).decode("utf-8-sig")
     except FileNotFoundError as error:
         raise TestSetError("ground-truth-missing", f"{path}: no such file") from error
     except OSError as error:

@@ -12,6 +12,8 @@ from math import isfinite
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from testsets.file_bytes import file_bytes
+
 MOST_BYTES = 8 * 2**20
 
 Corners = tuple[float, float, float, float]
@@ -56,7 +58,7 @@ def read_voc(path: Path) -> VocAnnotation:
 
 def _root(path: Path) -> ET.Element:
     try:
-        data = path.read_bytes()
+        data = file_bytes(path)
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from error
     if len(data) > MOST_BYTES:

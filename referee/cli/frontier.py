@@ -13,6 +13,7 @@ from rich.table import Table
 from referee.cli.options import as_json
 from referee.models.frontier_plot import PlotPoint, check_plot_path, write_plot
 from referee.number_tables import read_table
+from referee.tracks import Aim
 from referee.tracks.frontier import BASES, Fit, fit
 from referee.tracks.measured import LEAST, MOST
 
@@ -53,7 +54,8 @@ def fit_command(
     latencies = [point.latency_ms for point in points]
     found = fit(latencies, [point.accuracy_percent for point in points], BASES[base], target_ms)
     if plot_path is not None:
-        write_plot(plot_path, points, found.frontier.at, target_ms, found.frontier.sentence)
+        aim = None if target_ms is None else Aim("target", target_ms)
+        write_plot(plot_path, points, found.frontier.at, aim, found.frontier.sentence)
     for warning in found.warnings:
         click.echo(f"referee: warning: {warning}", err=True)
     if as_json:

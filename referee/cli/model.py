@@ -27,6 +27,7 @@ from referee.models.result_document import LARGEST_BYTES, parse_result
 from referee.models.submitting import (
     Bench,
     Order,
+    broken_off,
     handed_in_bytes,
     judge,
     measure_again,
@@ -165,9 +166,18 @@ def remeasure_command(
         wanted = to_measure_again(contest.store.submissions(track), opened.split, build)
         if not wanted and not as_json:
             click.echo("Nothing is left to measure.")
+        failed = 0
         for earlier in wanted:
-            made = measure_again(contest, opened, earlier, build, _benched(opened, limits, metering), Clock())
-            _report(made, as_json=as_json)
+            bench = _benched(opened, limits, metering)
+            try:
+                _report(measure_again(contest, opened, earlier, build, bench, Clock()), as_json=as_json)
+            except RefereeError as failure:
+                if failure.code not in ("model-failed", "model-missing"):
+                    raise
+                failed += 1  # the others are measured all the same
+                click.echo(failure.sentence, err=True)
+    if failed:
+        raise RefereeError("model-failed", f"{failed} of {len(wanted)} models could not be measured.")
 
 
 def _line(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -196,12 +206,14 @@ def list_command(track: str | None, folder: Path, *, as_json: bool) -> None:
     with open_contest(folder) as contest:
         if track is not None:
             configured_track(contest, track)
+        broken = broken_off(contest)
         found = contest.store.submissions(track)
     if as_json:
-        click.echo(json.dumps([submission_document(one) for one in found]))
+        told = [submission_document(one) | {"broken_off": one.id in broken} for one in found]
+        click.echo(json.dumps(told))
         return
     for one in found:
-        click.echo(submission_line(one))
+        click.echo(submission_line(one, is_broken_off=one.id in broken))
 
 
 def _benched(track: OpenTrack, limits: Limits, metering: Metering | None) -> Bench:

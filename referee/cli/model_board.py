@@ -56,9 +56,10 @@ def board_command(
     for warning in opened.rule.warnings():
         click.echo(f"referee: {warning}", err=True)
     if plot is not None:
-        _draw(plot, opened.rule, made, f"{track}, {opened.split}")
+        _draw(plot, opened.rule, made, f"{_name(track, opened.rule)}, {opened.split}")
     if as_json:
-        click.echo(json.dumps({"track": track, "split": opened.split} | _document(made)))
+        told = {"track": track, "split": opened.split, "rule": _rule_document(opened.rule)}
+        click.echo(json.dumps(told | _document(made)))
     elif as_csv:
         click.echo(_csv(made), nl=False)
     else:
@@ -95,6 +96,11 @@ def candidates(contest: Contest, track: str, split: str, digest: str) -> list[Ca
             )
         )
     return found
+
+
+def _rule_document(rule: Track) -> dict[str, Any]:
+    """What the board was judged by."""
+    return {"name": rule.name, "title": rule.title, "metric": rule.metric, "settings": rule.settings()}
 
 
 def _document(made: Board) -> dict[str, Any]:
@@ -152,11 +158,15 @@ def _draw(path: Path, rule: Track, made: Board, title: str) -> None:
         for one, _ in made.invalid
         if one.measured is not None
     ]
-    write_plot(path, points, rule.accuracy_at, rule.aimed_ms(), title)
+    write_plot(path, points, rule.accuracy_at, rule.aim(), title)
+
+
+def _name(track: str, rule: Track) -> str:
+    return f"{track} ({rule.title})"
 
 
 def _print(track: str, split: str, rule: Track, made: Board) -> None:
-    table = Table(title=f"{track}, {split} test set: {rule.metric}", title_justify="left")
+    table = Table(title=f"{_name(track, rule)}, {split} test set: {rule.metric}", title_justify="left")
     table.caption = None if all(line.candidate.official for line in made.lines) else "u unofficial meter"
     table.add_column("")
     table.add_column("team")
@@ -169,7 +179,7 @@ def _print(track: str, split: str, rule: Track, made: Board) -> None:
         own = (str(line.candidate.submission), str(line.builds), "" if line.candidate.official else "u")
         table.add_row(str(line.rank), line.candidate.team, *figures, *own)
     console = Console(soft_wrap=True, highlight=False, markup=False)
-    none = f"{track}, {split} test set: no valid submission stands yet."
+    none = f"{_name(track, rule)}, {split} test set: no valid submission stands yet."
     console.print(table if made.lines else none)
     for one, sentence in made.invalid:
         console.print(f"Submission {one.submission} of {one.team} is not valid: {sentence}")

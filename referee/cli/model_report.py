@@ -18,17 +18,19 @@ def submission_document(one: Submission) -> dict[str, Any]:
     return asdict(one)
 
 
-def submission_line(one: Submission) -> str:
+def submission_line(one: Submission, *, is_broken_off: bool = False) -> str:
     """A submission and what came of it, on one line."""
     who = f"{one.id:>4}  {one.accepted_utc[:19]}  {one.track} {one.split}  {one.team}  {one.model_file}"
-    return f"{who} ({one.model_sha256[:12]}; {one.build})  {_outcome(one)}"
+    return f"{who} ({one.model_sha256[:12]}; {one.build})  {_outcome(one, is_broken_off)}"
 
 
-def _outcome(one: Submission) -> str:
+def _outcome(one: Submission, is_broken_off: bool) -> str:
     if one.withdrawn is not None:
         return f"withdrawn: {one.withdrawn}"
+    if is_broken_off:
+        return f"broken off, and it counts; take it back with: referee model withdraw {one.id}"
     if one.measurement is None:
-        return "being measured, or broken off"
+        return "being measured"
     if not one.measurement.valid:
         return f"not valid: {one.measurement.sentence}"
     return f"{one.measurement.metric:.4f}: {one.measurement.sentence}"

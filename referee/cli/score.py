@@ -28,6 +28,7 @@ from referee.scoring import (
 )
 from referee.scoring import score as contest_score
 from testsets import GroundTruth, load_test_set, read_ground_truth
+from testsets.file_bytes import require_regular
 from testsets.reading import declares_ids
 
 ENGINES = ("own", "pycocotools")
@@ -75,6 +76,8 @@ def score(
 ) -> None:
     """Score the file DETECTIONS against GROUND_TRUTH: a test-set folder, a COCO JSON or a CSV."""
     _check_options(metric, engine, iou, curves)
+    for file in (ground_truth, images):
+        require_regular(file or ground_truth)  # the digest is of what is read again
     tolerance = _tolerance(metric, ground_truth, images)
     submission = read_submission(detections, read_ground_truth(ground_truth, images), tolerance)
     truth = submission.ground_truth

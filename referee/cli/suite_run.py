@@ -7,7 +7,7 @@ import json
 import platform
 import sys
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import click
@@ -48,20 +48,20 @@ def suite_run(file: Path, images: Path, out: Path, flops: Path | None, *, as_jso
 
     Each test is in the table as soon as it is done: the same command goes on after an interruption.
     """
-    if flops is not None and (flops.resolve() in (out.resolve(), file.resolve()) or flops.is_dir()):
+    is_file = flops is None or not flops.exists() or flops.is_file()
+    if flops is not None and (flops.resolve() in (out.resolve(), file.resolve()) or not is_file):
         raise click.UsageError(f"--flops {flops} must be a file of its own, neither the table nor the plan.")
     plan = read_plan(file)
     run = SuiteRun(plan, first_images(track_on(images, RULE, track_named(RULE)), plan.limit), out, Clock())
     try:
         with turn(out):
-            rows = run.measure()
             if flops is not None:
                 write_flops(flops, plan.mflops)
+            rows = run.measure()
     except KeyboardInterrupt:
-        click.echo(
-            f"referee: interrupted; {len(read_log(out))} tests are in {out}, and the same command goes on.",
-            err=True,
-        )
+        count = len(read_log(out))
+        told = "1 test is" if count == 1 else f"{count} tests are"
+        click.echo(f"referee: interrupted; {told} in {out}, and the same command goes on.", err=True)
         sys.exit(130)
     (found,) = scores([row.test for row in rows], plan.mflops)
     if as_json:
@@ -88,7 +88,7 @@ class SuiteRun:
         """The rows of all tests, in the plan's order. Raises RefereeError for a failure that is not a model's."""
         table, done, has_measured = read_log(self.out), [], False
         for test in self.plan.tests:
-            blank = self._row(test)
+            blank = self._blank(test)
             row = row_of(table, blank, self.out)
             if is_new := row is None:
                 if has_measured:
@@ -100,17 +100,17 @@ class SuiteRun:
             self._tell(test, row, is_new=is_new)
         return done
 
-    def _row(self, test: PlannedTest, accuracy: str = "", time: str = "", sentence: str = "") -> SuiteRow:
+    def _blank(self, test: PlannedTest) -> SuiteRow:
         return SuiteRow(
             device=self.plan.device or platform.node(),
             implementation=test.implementation,
             model=test.model,
-            accuracy_percent=accuracy,
-            time_ms=time,
+            accuracy_percent="",
+            time_ms="",
             images=str(len(self.track.test_set.images)),
             model_sha256=hashlib.sha256(test.file.read_bytes()).hexdigest(),
             images_sha256=self.track.images_sha256,
-            sentence=sentence,
+            sentence="",
         )
 
     def _measured(self, test: PlannedTest, blank: SuiteRow) -> SuiteRow:
@@ -124,14 +124,14 @@ class SuiteRun:
         except RefereeError as failure:
             if not harness.is_model_fault(failure.code):
                 raise
-            return self._row(test, sentence=failure.sentence)
+            return replace(blank, sentence=failure.sentence)
         document = parse_result(content)
         expected = {"images.sha256": blank.images_sha256, "model.sha256": blank.model_sha256}
         for path, value in expected.items():
             if document[path] != value:
                 raise RefereeError("suite-changed", f"{test.name}: {path} changed while it was measured.")
         accuracy = self.track.accuracy_percent(document)
-        return self._row(test, repr(accuracy), repr(document["latency.mean_ms"]))
+        return replace(blank, accuracy_percent=repr(accuracy), time_ms=repr(document["latency.mean_ms"]))
 
     def _cool_down(self) -> None:
         if self.plan.cooldown_s:

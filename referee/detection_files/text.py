@@ -11,6 +11,7 @@ from pathlib import Path
 
 from referee.detection_files.findings import refuse
 from referee.detections import shown
+from testsets.file_bytes import file_bytes, require_regular
 
 NUMBER = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE
@@ -20,8 +21,12 @@ Numbered = Iterator[tuple[int, list[str]]]
 
 
 def head_of(path: Path) -> str:
-    """Return the file's beginning. Raises `RefereeError` `unreadable-file`, also for an empty file."""
+    """Return the beginning of a file that will be read whole after it.
+
+    Raises `RefereeError` `unreadable-file`, also for an empty file and for a pipe, which gives nothing twice.
+    """
     try:
+        require_regular(path)
         with path.open("rb") as file:
             head = file.read(1 << 16)
     except OSError as error:
@@ -34,7 +39,7 @@ def head_of(path: Path) -> str:
 def text_of(path: Path) -> str:
     """Return the whole file. Raises `RefereeError` `unreadable-file` unless it is UTF-8, also for an empty file."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = file_bytes(path).decode("utf-8-sig")
     except OSError as error:
         refuse(path, error.strerror or "cannot be read")
     except UnicodeDecodeError as error:

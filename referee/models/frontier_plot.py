@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from referee.errors import RefereeError
+from referee.tracks import Aim
+from referee.whole_files import write_whole
 
 SUFFIXES = (".png", ".svg")
 _CURVE_POINTS = 200
@@ -29,7 +31,9 @@ class PlotPoint:
 
 
 def check_plot_path(path: Path) -> None:
-    """Raise `RefereeError` `bad-plot-file` unless the name tells a form that can be written."""
+    """Raise `RefereeError` `bad-plot-file` unless the name tells a form, and the file, if there is one, is a file."""
+    if path.exists() and not path.is_file():
+        raise RefereeError("bad-plot-file", f"{path}: it is no regular file", file=str(path))
     if path.suffix.lower() not in SUFFIXES:
         sentence = f"{path}: a plot is written to a file that ends in {' or '.join(SUFFIXES)}"
         raise RefereeError("bad-plot-file", sentence, file=str(path))
@@ -39,7 +43,7 @@ def write_plot(
     path: Path,
     points: Sequence[PlotPoint],
     frontier: Callable[[float], float | None] | None = None,
-    target_ms: float | None = None,
+    aim: Aim | None = None,
     title: str = "",
 ) -> None:
     """Write the drawing of `plot` to a .png or .svg.
@@ -47,9 +51,9 @@ def write_plot(
     Raises `RefereeError` `bad-plot-file`, `plot-not-written`, `no-matplotlib`.
     """
     check_plot_path(path)
-    drawing = plot(path.suffix.lower().removeprefix("."), points, frontier, target_ms, title)
+    drawing = plot(path.suffix.lower().removeprefix("."), points, frontier, aim, title)
     try:
-        path.write_bytes(drawing)
+        write_whole(path, drawing)
     except OSError as error:
         sentence = f"{path}: the plot cannot be written: {error.strerror or error}"
         raise RefereeError("plot-not-written", sentence, file=str(path)) from error
@@ -59,13 +63,13 @@ def plot(
     form: str,
     points: Sequence[PlotPoint],
     frontier: Callable[[float], float | None] | None = None,
-    target_ms: float | None = None,
+    aim: Aim | None = None,
     title: str = "",
 ) -> bytes:
     """Draw accuracy (percent) over latency (ms) with labels, as the bytes of a "png" or an "svg".
 
     `frontier` gives the expected accuracy at a latency (a track's `accuracy_at`), None where there is none;
-    `target_ms` is marked. The same points give the same bytes. Raises `RefereeError` `no-matplotlib`.
+    `aim` is marked. The same points give the same bytes. Raises `RefereeError` `no-matplotlib`.
     """
     figure, context = _new_figure()
     axes = figure.add_subplot(xlabel="mean latency, ms", ylabel="accuracy, %")
@@ -73,9 +77,10 @@ def plot(
     for is_valid in (True, False):
         _draw_points(axes, [point for point in points if point.is_valid is is_valid], is_valid)
     if frontier is not None:
-        _draw_frontier(axes, points, frontier, target_ms)
-    if target_ms is not None:
-        axes.axvline(target_ms, color="0.6", linestyle=":", linewidth=1, label=f"target {target_ms:g} ms")
+        _draw_frontier(axes, points, frontier, aim)
+    if aim is not None:
+        label = f"{aim.what} {aim.latency_ms:g} ms"
+        axes.axvline(aim.latency_ms, color="0.6", linestyle=":", linewidth=1, label=label)
     axes.grid(alpha=0.3)
     if axes.get_legend_handles_labels()[1]:
         axes.legend(fontsize="small", loc="best")
@@ -111,9 +116,9 @@ def _draw_frontier(
     axes: Any,
     points: Sequence[PlotPoint],
     frontier: Callable[[float], float | None],
-    target_ms: float | None,
+    aim: Aim | None,
 ) -> None:
-    latencies = [point.latency_ms for point in points] + ([] if target_ms is None else [target_ms])
+    latencies = [point.latency_ms for point in points] + ([] if aim is None else [aim.latency_ms])
     if not latencies:
         return
     ends = 0.8 * min(latencies), 1.2 * max(latencies)

@@ -15,7 +15,7 @@ from referee.errors import RefereeError
 from referee.models.result_document import ResultDocument
 from referee.tracks import Track, track_named
 from referee.tracks.accuracy import coco_ap_percent, mean_iou_percent, top1_percent
-from testsets import GroundTruth, TestSet, load_test_set, read_ground_truth, read_labels
+from testsets import GroundTruth, TestSet, TestSetError, load_test_set, read_ground_truth, read_labels
 
 PUBLIC, HOLDOUT = "public", "holdout"
 
@@ -80,7 +80,10 @@ def open_track(contest: Contest, name: str, *, holdout: bool = False, to_run: bo
     if holdout and not config.holdout:
         raise RefereeError("no-holdout", f"The track {name!r} has no hold-out test set; give it a holdout.")
     folder = contest.folder / (config.holdout if holdout else config.testset)
-    return track_on(folder, name, rule, HOLDOUT if holdout else PUBLIC, to_run=to_run)
+    opened = track_on(folder, name, rule, HOLDOUT if holdout else PUBLIC, to_run=to_run)
+    if config.holdout:
+        _require_kept_back(opened, contest.folder / (config.testset if holdout else config.holdout))
+    return opened
 
 
 def track_on(folder: Path, name: str, rule: Track, split: str = PUBLIC, *, to_run: bool = True) -> OpenTrack:
@@ -95,6 +98,20 @@ def track_on(folder: Path, name: str, rule: Track, split: str = PUBLIC, *, to_ru
         require_unchanged(test_set)
     digest, truth = _truth(rule, test_set)
     return OpenTrack(name, rule, split, test_set, digest, images_sha256(test_set), truth)
+
+
+def _require_kept_back(opened: OpenTrack, other: Path) -> None:
+    """Refuse a hold-out set all of whose images are public, by whatever path it is reached."""
+    try:
+        others = {image.sha256 for image in load_test_set(other).images}
+    except TestSetError:
+        return
+    own = {image.sha256 for image in opened.test_set.images}
+    if others and ((own <= others) if opened.split == HOLDOUT else (others <= own)):
+        raise RefereeError(
+            "bad-config",
+            f"Track {opened.name!r}: every image of the hold-out test set is in the public one; keep others back.",
+        )
 
 
 def first_images(track: OpenTrack, limit: int | None) -> OpenTrack:

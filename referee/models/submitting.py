@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -24,7 +22,8 @@ from referee.models.result_document import ResultDocument, parse_result
 from referee.models.result_fields import bad
 from referee.records import ModelMeasurement, Submission
 from referee.store.submissions import submission_limit
-from referee.tracks import Measured, Verdict, measured_from
+from referee.tracks import Measured, Verdict
+from referee.whole_files import write_whole
 
 MODELS = "models"
 LOCK = "measuring"
@@ -138,6 +137,30 @@ def to_measure_again(submissions: Sequence[Submission], split: str, build: str) 
     return list(wanted.values())
 
 
+def broken_off(contest: Contest) -> frozenset[int]:
+    """The submissions whose measurement ended without a word, as when the referee was killed, and which still count."""
+    unmeasured = _unmeasured(contest)
+    if unmeasured and _is_measuring(contest):
+        unmeasured.pop()  # one at a time: it is the newest
+    return frozenset(unmeasured).intersection(_unmeasured(contest))  # one may just have ended well
+
+
+def _unmeasured(contest: Contest) -> list[int]:
+    found = contest.store.submissions()
+    return [one.id for one in found if one.measurement is None and one.withdrawn is None]
+
+
+def _is_measuring(contest: Contest) -> bool:
+    try:
+        with (contest.folder / LOCK).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
 @contextmanager
 def _turn(contest: Contest) -> Iterator[None]:
     """Measure one model at a time: two would slow each other down. The system lets go of the lock if we die."""
@@ -165,7 +188,15 @@ def judge(track: OpenTrack, document: ResultDocument) -> tuple[Measured, Verdict
     """What a document's run is worth by the track's rule, by itself. Raises RefereeError for what cannot be judged."""
     energy = document.values.get("energy")
     energy_wh = None if energy is None else document["energy.inference_wh"] * document["processed"]
-    measured = measured_from(document.values, track.accuracy_percent(document), energy_wh)
+    measured = Measured(
+        accuracy_percent=track.accuracy_percent(document),
+        latency_ms=document["latency.mean_ms"],
+        images=document["images.count"],
+        processed=document["processed"],
+        total_s=document["latency.total_s"],
+        longest_ms=document["latency.max_ms"],
+        energy_wh=energy_wh,
+    )
     return measured, track.rule.measure(measured)
 
 
@@ -217,15 +248,7 @@ def keep_model(folder: Path, data: bytes, sha256: str) -> Path:
     path = models / f"{sha256}.tflite"
     if path.is_file() and path.stat().st_size == len(data):
         return path
-    partial = models / f".{sha256}.{secrets.token_hex(4)}.partial"
-    try:
-        with partial.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_whole(path, data)
     return path
 
 
@@ -275,8 +298,9 @@ def _measure(
 def _reason(failure: BaseException) -> str:
     if isinstance(failure, KeyboardInterrupt):
         return "the measurement was interrupted"
-    told = failure.strerror if isinstance(failure, OSError) else str(failure)
-    return told or type(failure).__name__
+    if isinstance(failure, OSError) and failure.strerror:
+        return f"{failure.filename}: {failure.strerror}" if failure.filename else failure.strerror
+    return str(failure) or type(failure).__name__
 
 
 def _require_build(build: str) -> None:

@@ -6,7 +6,6 @@ import csv
 import fcntl
 import io
 import os
-import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
@@ -16,6 +15,7 @@ from referee.errors import RefereeError
 from referee.number_tables import read_table
 from referee.suites.files import FLOPS_COLUMNS, measured_of
 from referee.tracks.rules.aiotbench import SuiteTest
+from referee.whole_files import require_place, write_whole
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,12 @@ def turn(path: Path) -> Iterator[None]:
 
     Raises RefereeError `suite-busy`, `bad-table` where the path is no place for a table.
     """
-    if path.exists() and not path.is_file():
-        raise RefereeError("bad-table", f"{path} is no regular file; choose another one with --out.")
+    try:
+        require_place(path)
+    except OSError as error:
+        raise RefereeError(
+            "bad-table", f"{path}: {error.strerror}; choose another file with --out."
+        ) from error
     folder = os.open(path.parent, os.O_RDONLY)  # the system lets go of the lock if we die
     try:
         _lock(folder, path.parent)
@@ -125,13 +129,4 @@ def _write(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, objec
     writer = csv.DictWriter(text, list(columns), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    path = path.resolve()  # a link stays one
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            file.write(text.getvalue())
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_whole(path, text.getvalue().encode())

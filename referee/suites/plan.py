@@ -11,9 +11,10 @@ from typing import Any
 
 from referee.errors import RefereeError
 from referee.tracks.measured import LEAST, MOST
+from referee.tracks.rules.aiotbench import COOLDOWN_S
+from testsets.file_bytes import file_bytes
 
 IMAGES = 5000
-COOLDOWN_S = 300.0
 LONGEST_COOLDOWN_S = 24 * 3600.0
 OPTIONS = {"threads": 64, "memory_mb": 1_000_000, "repeats": 1000}
 """The whole numbers that a test may set beside `timeout_s`, and up to where."""
@@ -57,7 +58,7 @@ def read_plan(path: Path) -> SuitePlan:
     Raises RefereeError `bad-suite`, naming file, test and value.
     """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(file_bytes(path).decode())
     except (OSError, ValueError, RecursionError) as error:
         why = (error.strerror or error) if isinstance(error, OSError) else error
         raise RefereeError("bad-suite", f"{path} cannot be read: {why}.") from error

@@ -13,19 +13,19 @@ from importlib.metadata import EntryPoint, entry_points
 
 from referee.errors import RefereeError
 from referee.tracks import rules
-from referee.tracks.measured import Measured, measured_from
-from referee.tracks.track import Entry, Place, Track, Verdict
+from referee.tracks.measured import Measured
+from referee.tracks.track import Aim, Entry, Place, Track, Verdict
 
 GROUP = "lpirc_referee.tracks"
 
 __all__ = [
     "GROUP",
+    "Aim",
     "Entry",
     "Measured",
     "Place",
     "Track",
     "Verdict",
-    "measured_from",
     "track_named",
     "track_names",
 ]

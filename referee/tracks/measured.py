@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from referee.errors import RefereeError
 
-RESULT_VERSION = 1
 LEAST, MOST = 1e-9, 1e12  # of a time or an energy: beyond, a quotient may overflow
 
 
@@ -53,41 +50,6 @@ class Measured:
     def frames_per_s(self) -> float:
         """Images per second of inference; the first image, which is not counted, does not count here either."""
         return 1000 / self.latency_ms if self.processed else 0.0
-
-
-def measured_from(
-    document: Mapping[str, Any], accuracy_percent: float, energy_wh: float | None = None
-) -> Measured:
-    """The numbers of a result document (version 1), with the accuracy that the referee found for it.
-
-    Raises RefereeError `bad-result` where the document lacks a number, `bad-measurement` where one cannot be.
-    """
-    if document.get("result_version") != RESULT_VERSION:
-        sentence = (
-            f"result_version = {document.get('result_version')!r} is unknown; this referee reads version 1."
-        )
-        raise RefereeError("bad-result", sentence)
-    return Measured(
-        accuracy_percent=accuracy_percent,
-        latency_ms=float(_number(document, "latency", "mean_ms")),
-        images=int(_number(document, "images", "count")),
-        processed=int(_number(document, "processed")),
-        total_s=float(_number(document, "latency", "total_s")),
-        longest_ms=float(_number(document, "latency", "max_ms")),
-        energy_wh=energy_wh,
-    )
-
-
-def _number(document: Mapping[str, Any], *keys: str) -> int | float:
-    value: Any = document
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        name = ".".join(keys)
-        raise RefereeError(
-            "bad-result", f"The result's {name} = {value!r} must be a finite number; measure again."
-        )
-    return value
 
 
 def _bad(name: str, value: float, words: str) -> RefereeError:

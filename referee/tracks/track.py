@@ -63,12 +63,20 @@ class Place:
     verdict: Verdict
 
 
+@dataclass(frozen=True)
+class Aim:
+    """A latency in ms that a rule names, and what it is to the rule: its target, the budget of an image."""
+
+    what: str
+    latency_ms: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Track(ABC):
     """A rule. The fields that a subclass adds are its settings: numbers that a contest may change.
 
-    `metric` names the value and its unit; `is_suite` says that an entry is all the runs of one name. `cooldown_s` lies
-    between two runs.
+    `title` is what people call it, `metric` names the value and its unit; `is_suite` says that a value is a share of a
+    sum over many models, so that a single model has no place on a board.
     """
 
     name: str
@@ -79,7 +87,6 @@ class Track(ABC):
     accuracy: AccuracyKind
     ties: Ties = "shared"
     threads: int = 1
-    cooldown_s: float = 0.0
     is_suite: bool = False
 
     @abstractmethod
@@ -94,8 +101,8 @@ class Track(ABC):
         """Sentences about the settings that an organizer should read; every verdict carries them as well."""
         return ()
 
-    def aimed_ms(self) -> float | None:
-        """The latency that the rule aims at, for plots; None where it has none."""
+    def aim(self) -> Aim | None:
+        """The latency that the rule names, for plots; None where it has none."""
         return None
 
     def accuracy_at(self, latency_ms: float) -> float | None:

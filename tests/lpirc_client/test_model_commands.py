@@ -368,3 +368,30 @@ def test_a_result_that_cannot_be_written_is_one_sentence(model: Callable[[bytes]
     with Path("/dev/full").open("w") as full, warm_programs.start(words, stdout=full) as process:
         assert process.communicate(30)[1] == "lpirc-client: the system: No space left on device\n"
     assert process.returncode == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_result_that_finds_no_room_in_its_file_is_on_stdout(
+    client: Client, model: Callable[[bytes], Path], images: Any, more: list[str]
+) -> None:
+    folder = images([even(*RED), even(*GREEN)])
+    words = ["--images", folder, "--task", "classification", *ONCE, "--out", "/dev/full", *more]
+    done = client("bench", model(classifier()), *words)
+    assert (done.returncode, json.loads(done.stdout)["processed"]) == (1, 2)
+    told = "/dev/full: cannot be written: No space left on device; the result document is on stdout"
+    assert done.stderr == f"lpirc-client: {told}\n"
+
+
+def test_a_place_where_no_result_can_be_written_is_told_before_the_bench_and_left_alone(
+    bench: Bench, images: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = images([even(*RED), even(*GREEN)])
+    os.mkfifo(tmp_path / "pipe")
+    for out, told in (("pipe", "no regular file"), ("images", "no regular file"), ("none/x", "No such file")):
+        words = ("--task", "classification", "--out", tmp_path / out)
+        error = bench(b"no model", folder, *words, refused=True)
+        assert (error["code"], told in error["sentence"]) == ("unwritable", True)
+    words = ("--task", "classification", "--out", tmp_path / "new.json")
+    assert bench(b"no model", folder, *words, refused=True)["code"] == "not-tflite"
+    assert not (tmp_path / "new.json").exists()

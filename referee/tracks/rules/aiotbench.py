@@ -13,7 +13,9 @@ from dataclasses import dataclass
 
 from referee.errors import RefereeError
 from referee.tracks.measured import Measured
-from referee.tracks.track import Entry, Place, Track, Verdict
+from referee.tracks.track import Track, Verdict
+
+COOLDOWN_S = 300.0
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def _mflops(test: SuiteTest, mflops: Mapping[str, float]) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteTrack(Track):
-    """A run's value is its share of VIPS; `rank` adds up the runs of one name."""
+    """A run's value is its share of VIPS, which `scores` adds up; a single run is no entry of a board."""
 
     def budget_s(self, images: int) -> None:
         """A test takes as long as it takes."""
@@ -96,27 +98,6 @@ class SuiteTrack(Track):
         )
         return Verdict(self.name, value, result.accuracy_percent, result.latency_ms, sentence)
 
-    def rank(self, entries: Sequence[Entry]) -> tuple[Place, ...]:
-        """One place for each name: its runs' values added up, accuracy and latency their means."""
-        runs: dict[str, list[Entry]] = {}
-        for entry in entries:
-            runs.setdefault(entry.name, []).append(entry)
-        firsts = [own[0] for own in runs.values()]
-        return self._places(firsts, [self._together(own) for own in runs.values()])
-
-    def _together(self, entries: Sequence[Entry]) -> Verdict:
-        verdicts = [self.measure(entry.result) for entry in entries]
-        count = len(verdicts)
-        value = math.fsum(verdict.value or 0.0 for verdict in verdicts)
-        return Verdict(
-            track=self.name,
-            value=value,
-            accuracy_percent=math.fsum(verdict.accuracy_percent for verdict in verdicts) / count,
-            latency_ms=math.fsum(verdict.latency_ms for verdict in verdicts) / count,
-            sentence=f"{count} {'test adds' if count == 1 else 'tests add'} up to {value:.3f} valid images/s.",
-            figures={"tests": count},
-        )
-
 
 TRACKS = (
     SuiteTrack(
@@ -126,7 +107,6 @@ TRACKS = (
         task="classification",
         preprocessing="central-square",
         accuracy="top-1",
-        cooldown_s=300.0,
         is_suite=True,
     ),
 )

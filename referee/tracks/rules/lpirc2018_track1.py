@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from referee.tracks.measured import Measured
-from referee.tracks.track import Track, Verdict
+from referee.tracks.track import Aim, Track, Verdict
 
 
 def accuracy_by_time(accuracy: float, images: int, runtime_ms: float, budget_ms: float = 30.0) -> float:
@@ -46,9 +46,9 @@ class PhoneTrack(Track):
             figures={"accuracy_per_ms": by_time},
         )
 
-    def aimed_ms(self) -> float:
+    def aim(self) -> Aim:
         """The time that is there for one image."""
-        return self.budget_ms
+        return Aim("budget", self.budget_ms)
 
     def problems(self) -> tuple[str, ...]:
         """A sentence about a budget that is none."""

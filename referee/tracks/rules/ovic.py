@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from referee.tracks.frontier import HIGH_FACTOR, LOW_FACTOR, Frontier
 from referee.tracks.measured import Measured
-from referee.tracks.track import Track, Verdict
+from referee.tracks.track import Aim, Track, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,9 +67,9 @@ class OvicTrack(Track):
         doubt = self.frontier.doubt(target_ms, self.low_factor * target_ms, self.high_factor * target_ms)
         return (doubt,) if doubt else ()
 
-    def aimed_ms(self) -> float:
+    def aim(self) -> Aim:
         """The target."""
-        return self.target_ms
+        return Aim("target", self.target_ms)
 
     def accuracy_at(self, latency_ms: float) -> float | None:
         """What is subtracted at a latency: the frontier, level below `low_factor`, none above `high_factor`."""

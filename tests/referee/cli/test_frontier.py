@@ -94,11 +94,22 @@ def test_a_target_that_is_none_is_wrong_use(points: Path, target: str) -> None:
     assert called("frontier", "fit", str(points), "--target", target).returncode == 2
 
 
-def test_a_pipe_is_read_once_and_whole(tmp_path: Path) -> None:
-    pipe, points = tmp_path / "pipe", f"{POINTS}" + "4,14\n" * 20_000
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=lambda: pipe.write_text(points))
+def test_a_pipe_is_read_once_and_whole() -> None:
+    mine, theirs = os.pipe()  # as a shell gives one for <(command)
+
+    def write() -> None:
+        with os.fdopen(theirs, "w") as pipe:
+            pipe.write(POINTS + "4,14\n" * 20_000)
+
+    writer = threading.Thread(target=write)
     writer.start()
-    document = json.loads(called("frontier", "fit", str(pipe), "--json").stdout)
+    document = json.loads(called("frontier", "fit", f"/dev/fd/{mine}", "--json").stdout)
     writer.join()
+    os.close(mine)
     assert len(document["points"]) == 20_003
+
+
+def test_a_pipe_into_which_nobody_writes_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    told = called("frontier", "fit", str(tmp_path / "pipe"))
+    assert (told.returncode, "no regular file" in told.stderr, told.stderr.count("\n")) == (1, True, 1)

@@ -20,6 +20,7 @@ from click.testing import CliRunner, Result
 from referee.cli import harness, main
 from referee.cli.harness import Limits
 from referee.contest import open_contest
+from referee.errors import RefereeError
 from referee.models.submitting import MODELS
 from referee.store import Store
 from tests import tflite_models as models
@@ -395,3 +396,31 @@ def test_a_board_tells_its_rule_with_the_settings_it_judged_by(hall: Hall) -> No
     assert (told["name"], told["title"]) == ("ovic-detection", "OVIC object detection")
     assert (told["settings"]["budget_ms"], told["settings"]["target_ms"]) == (1000, 30)
     assert hall.call("board", "--track", "finder").stdout.startswith("finder (OVIC object detection), public")
+
+
+def test_a_model_that_is_gone_or_fails_keeps_no_other_from_being_measured_again(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [hall.model("one", models.classifier()), hall.model("two", models.classifier(quantized=True))]
+    limits = ("--repeats", 1)
+    kept = [
+        hall.told("submit", model, "--track", "phones", "--team", team, *limits)["model_sha256"]
+        for model, team in [(made[0], "alpha"), (made[1], "alpha"), (made[1], "beta")]
+    ]
+    (hall.day / MODELS / f"{kept[0]}.tflite").unlink()
+    bench, benched = harness.bench, iter([RefereeError("model-timeout", "No answer within 1 s."), None])
+
+    def failing_first(*arguments: Any) -> bytes:
+        if failure := next(benched):
+            raise failure
+        return bench(*arguments)
+
+    monkeypatch.setattr(harness, "bench", failing_first)
+    told = hall.call("remeasure", "--track", "phones", "--build", "later", *limits)
+    assert (told.exit_code, told.stderr.splitlines()[-1]) == (
+        1,
+        "referee: 2 of 3 models could not be measured.",
+    )
+    assert "of submission 1," in told.stderr
+    later = [one["measurement"]["valid"] for one in hall.told("list") if one["build"] == "later"]
+    assert later == [False, True]

@@ -286,3 +286,20 @@ def test_real_detections_on_real_photographs() -> None:
     assert (parsed["images"], parsed["detections"], len(parsed["ap"])) == (100, 452, 20)
     assert 0.5 < parsed["map"] < 0.7
     assert "│ pottedplant │" in call(*paths).output
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
+def test_a_pipe_is_refused_where_it_would_have_to_be_read_twice(
+    files: list[str], tmp_path: Path, place: int
+) -> None:
+    images = write(tmp_path, "images.csv", "image\n1\n2\n")
+    blacklist = write(tmp_path, "blacklist.csv", "image,class\n1,1\n")
+    paths = [*files, images, blacklist]
+    mine, theirs = os.pipe()  # as a shell gives one for <(command)
+    os.write(theirs, Path(paths[place]).read_bytes())
+    os.close(theirs)
+    paths[place] = f"/dev/fd/{mine}"
+    truth, found, images, blacklist = paths
+    told = call(truth, found, "--images", images, "--blacklist", blacklist)
+    assert (told.exit_code, told.stderr) == (1, f"referee: /dev/fd/{mine}: it is no regular file\n")
+    os.close(mine)

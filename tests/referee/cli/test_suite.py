@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,13 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert told.returncode == 1
     assert "flops.csv" in told.stderr
     assert called("suite", "score", "table.csv").returncode == 2
+
+
+@pytest.mark.parametrize("is_flops", [True, False])
+def test_a_pipe_into_which_nobody_writes_is_not_waited_for(tmp_path: Path, is_flops: bool) -> None:
+    (tmp_path / "file.csv").write_text(FLOPS)
+    os.mkfifo(tmp_path / "pipe")
+    table, flops = ("file.csv", "pipe") if is_flops else ("pipe", "file.csv")
+    words = ["suite", "score", str(tmp_path / table), "--flops", str(tmp_path / flops)]
+    told = called(*words)
+    assert (told.returncode, "pipe: it is no regular file" in told.stderr) == (1, True)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -7,13 +8,14 @@ import pytest
 
 from referee.errors import RefereeError
 from referee.models.frontier_plot import PlotPoint, check_plot_path, plot, write_plot
-from referee.tracks import track_named
+from referee.tracks import Aim, track_named
 
 POINTS = (
     PlotPoint("ant", 20.0, 21.0),
     PlotPoint("bee", 30.0, 25.0),
     PlotPoint("cat", 40.0, 30.0, is_valid=False),
 )
+OVIC = track_named("ovic-detection")
 
 
 def groups(drawing: bytes, name: str) -> int:
@@ -22,7 +24,7 @@ def groups(drawing: bytes, name: str) -> int:
 
 def test_points_valid_or_not_frontier_and_target_are_in_the_drawing() -> None:
     track = track_named("ovic-detection")
-    whole = plot("svg", POINTS, track.accuracy_at, 30.0, "OVIC")
+    whole = plot("svg", POINTS, track.accuracy_at, track.aim(), "OVIC")
     bare = plot("svg", POINTS)
     assert (
         groups(whole, "PathCollection")
@@ -44,10 +46,10 @@ def test_points_valid_or_not_frontier_and_target_are_in_the_drawing() -> None:
 
 def test_a_track_without_a_frontier_and_a_board_without_models_can_be_drawn() -> None:
     track = track_named("aiotbench")
-    drawing = plot("svg", POINTS, track.accuracy_at, track.aimed_ms())
+    drawing = plot("svg", POINTS, track.accuracy_at, track.aim())
     assert b"<!-- frontier -->" not in drawing
     assert plot("png", []).startswith(b"\x89PNG")
-    assert b"<!-- frontier -->" in plot("svg", [], track_named("ovic-detection").accuracy_at, 30.0)
+    assert b"<!-- frontier -->" in plot("svg", [], OVIC.accuracy_at, OVIC.aim())
 
 
 @pytest.mark.parametrize("name", ["$x$ and $", "_hidden", "日本", "<b>&amp;", "a\nb", "a\x01--\x7fb", ""])
@@ -58,7 +60,8 @@ def test_a_name_is_text_whatever_it_holds(name: str) -> None:
 
 def test_the_same_points_give_the_same_bytes() -> None:
     for form in ("svg", "png"):
-        assert plot(form, POINTS, None, 30.0) == plot(form, POINTS, None, 30.0)
+        drawn = [plot(form, POINTS, None, Aim("target", 30.0)) for _ in range(2)]
+        assert drawn[0] == drawn[1]
 
 
 def test_a_drawing_is_written_by_the_name_of_its_file(tmp_path: Path) -> None:
@@ -68,3 +71,16 @@ def test_a_drawing_is_written_by_the_name_of_its_file(tmp_path: Path) -> None:
         check_plot_path(tmp_path / "p.pdf")
     with pytest.raises(RefereeError, match="cannot be written: No such file"):
         write_plot(tmp_path / "nowhere" / "p.png", POINTS)
+
+
+def test_a_pipe_is_no_place_for_a_drawing(tmp_path: Path) -> None:
+    pipe = tmp_path / "p.png"
+    os.mkfifo(pipe)
+    with pytest.raises(RefereeError, match="no regular file") as failure:
+        check_plot_path(pipe)
+    assert failure.value.code == "bad-plot-file"
+
+
+def test_the_latency_that_is_marked_has_the_rules_own_word_for_it() -> None:
+    track = track_named("lpirc2018-track1")
+    assert b"<!-- budget 30 ms -->" in plot("svg", POINTS, track.accuracy_at, track.aim())

@@ -105,3 +105,23 @@ def test_the_first_images_are_a_set_of_their_own(colours: TestSet) -> None:
         == first_images(track, None).images_sha256
         == track.images_sha256
     )
+
+
+@pytest.mark.parametrize("holdout", [True, False])
+def test_a_hold_out_set_whose_images_are_all_public_is_refused_by_whatever_path(
+    tmp_path: Path, colours: TestSet, holdout: bool
+) -> None:
+    (tmp_path / "kept").symlink_to(colours.folder)
+    tracks = PUBLIC + 'holdout = "../kept"\n'
+    failure = refusal(tmp_path, tracks, "ovic-classification", holdout=holdout)
+    assert (failure.code, "every image of the hold-out test set" in failure.sentence) == ("bad-config", True)
+
+
+def test_a_hold_out_set_with_an_image_of_its_own_is_taken_and_one_that_is_not_there_yet_is_let_be(
+    tmp_path: Path, colours: TestSet
+) -> None:
+    del colours
+    with model_contest(tmp_path / "day", PUBLIC + 'holdout = "../kept"\n') as contest:
+        assert open_track(contest, "ovic-classification").split == "public"
+        colour_set(tmp_path, ("blue", 9), ("green", 8), name="kept")
+        assert open_track(contest, "ovic-classification", holdout=True).split == "holdout"

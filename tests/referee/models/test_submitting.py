@@ -471,3 +471,14 @@ def test_a_pipe_is_neither_model_nor_result_and_not_waited_for(tmp_path: Path, w
     failure = refusal(lambda: handed_in_bytes(tmp_path / "pipe", 100, what))
     assert failure.code == f"{what}-unreadable"
     assert failure.sentence.endswith("it is no regular file.")
+
+
+def test_the_reason_of_a_withdrawal_names_the_file_that_the_system_refused(
+    contest: Contest, track: OpenTrack, model: Path, clock: Calendar
+) -> None:
+    def fail(_: Path) -> bytes:
+        raise OSError(28, "No space left on device", "/models/x")
+
+    with pytest.raises(OSError, match="No space"):
+        submit(contest, track, Order("alpha", model, "b"), accepts, fail, clock)
+    assert [one.withdrawn for one in contest.store.submissions()] == ["/models/x: No space left on device"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,10 @@ def test_a_mistake_is_told_in_one_sentence(tmp_path: Path, text: str, told: str)
 def test_a_suite_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(RefereeError, match="cannot be read: No such file"):
         read_plan(tmp_path / "nowhere.toml")
+
+
+def test_a_pipe_into_which_nobody_writes_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "suite.toml")
+    with pytest.raises(RefereeError, match="no regular file") as failure:
+        read_plan(tmp_path / "suite.toml")
+    assert failure.value.code == "bad-suite"

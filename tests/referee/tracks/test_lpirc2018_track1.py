@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.tracks import Entry, track_named
+from referee.tracks import Aim, Entry, track_named
 from referee.tracks.rules.lpirc2018_track1 import accuracy_by_time
 from tests.referee.tracks.runs import entry, measured
 
@@ -73,5 +73,5 @@ def test_a_run_without_the_budget_is_not_valid() -> None:
 
 def test_the_budget_is_configuration() -> None:
     track = TRACK.with_settings({"budget_ms": 60})
-    assert (track.budget_s(10), track.aimed_ms()) == (0.6, 60.0)
+    assert (track.budget_s(10), track.aim()) == (0.6, Aim("budget", 60.0))
     assert track.measure(measured(80.0, 60.0)).figures["accuracy_per_ms"] == pytest.approx(0.8 / 600)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.tracks import track_named
+from referee.tracks import Aim, track_named
 from tests.contest_day import shared
 from tests.referee.tracks.runs import entry, measured
 
@@ -93,7 +93,7 @@ def test_constants_base_target_and_factors_are_configuration() -> None:
     assert track.measure(measured(50.0, 10.0)).value == pytest.approx(50 - 21)
     assert track.measure(measured(50.0, 200.0)).is_valid
     assert not track.measure(measured(50.0, 201.0)).is_valid
-    assert (track.budget_s(4), track.aimed_ms()) == (2.0, 100.0)
+    assert (track.budget_s(4), track.aim()) == (2.0, Aim("target", 100.0))
     assert track.with_settings({"base": "e"}).settings()["base"] == math.e
 
 

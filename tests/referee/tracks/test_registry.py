@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from lpirc_client.harness.options import PRESETS
 from referee.errors import RefereeError
 from referee.tracks import GROUP, rules, track_named, track_names
+from referee.tracks.rules.aiotbench import COOLDOWN_S
 from tests.referee.tracks.runs import entry, measured
 
 SHIPPED = ["aiotbench", "dac-sdc", "lpirc2018-track1", "ovic-classification", "ovic-detection"]
@@ -161,3 +163,11 @@ def test_each_rule_checks_its_own_settings(name: str, settings: dict[str, object
 
 def test_settings_are_told_by_name() -> None:
     assert track_named("dac-sdc", {"base": 10}).settings() == {"base": 10.0, "weight": 0.2, "needed_fps": 5.0}
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_the_client_benches_by_the_numbers_of_the_rule(name: str) -> None:
+    preset, rule = PRESETS[name], track_named(name)
+    assert (preset.task, preset.preprocessing) == (rule.task, rule.preprocessing)
+    assert preset.image_budget_s == rule.budget_s(1)
+    assert preset.cooldown_s == (COOLDOWN_S if rule.is_suite else 0)

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from testsets import TestSetError, import_labels
+from testsets.file_bytes import file_bytes, require_regular
+from testsets.folder import sha256_of
+
+
+def test_a_pipe_with_a_writer_is_read_to_its_end() -> None:
+    content = bytes(range(256)) * 4096  # more than a pipe holds
+    mine, theirs = os.pipe()  # as a shell gives one for <(command)
+
+    def write() -> None:
+        with os.fdopen(theirs, "wb") as pipe:
+            pipe.write(content)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert file_bytes(Path(f"/dev/fd/{mine}")) == content
+    writer.join()
+    os.close(mine)
+
+
+@pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
+def test_what_would_be_waited_for_or_never_ends_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for read in (file_bytes, require_regular):
+        with pytest.raises(OSError, match="no regular file") as failure:
+            read(tmp_path / name)
+        assert failure.value.filename == str(tmp_path / name)
+
+
+def test_a_folder_or_no_file_is_told_in_the_systems_words(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        file_bytes(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        file_bytes(tmp_path / "none")
+
+
+def test_labels_that_nobody_writes_are_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "labels.csv")
+    with pytest.raises(TestSetError, match="no regular file"):
+        import_labels(tmp_path / "labels.csv", tmp_path, tmp_path / "out")
+
+
+def test_a_pipe_in_the_place_of_an_image_is_told_when_it_is_imported_and_when_it_is_compared(
+    tmp_path: Path,
+) -> None:
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    (tmp_path / "labels.csv").write_text("file,label\n1.jpg,7\n")
+    os.mkfifo(pictures / "1.jpg")
+    with pytest.raises(TestSetError, match="no regular file"):
+        import_labels(tmp_path / "labels.csv", pictures, tmp_path / "out")
+    with pytest.raises(OSError, match="no regular file"):
+        sha256_of(pictures / "1.jpg")

@@ -105,9 +105,8 @@ class Layouts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._laying_out = (
-            threading.Lock()
-        )  # several at once only take the interpreter from each other, and others
+        # Several at once only take the interpreter from each other, and from others.
+        self._laying_out = threading.Lock()
         self._runs: OrderedDict[int, OrderedDict[range, StoredZip]] = OrderedDict()
 
     def of(self, run: int, numbers: range, lay_out: Callable[[], StoredZip]) -> StoredZip:

@@ -33,6 +33,7 @@ def require_password(team: str, password: str) -> None:
     state.failures.check(address, team, now_s)
     known = state.contest.store.password_hash(team)
     if known is not None and state.passwords.knows(team, known, password, now_s):
+        state.transfers.remember(team, address)
         return
     with state.transfers.counted(Kind.LOGIN, address, address, now_s), state.failures.hashing:
         # Again, when it is this request's turn: of many sent at once, those behind the limit cost nothing.
@@ -46,6 +47,7 @@ def _require_match(team: str, password: str, known: str | None, address: str, no
         state.failures.count(address, team, now_s)
         raise RefereeError("bad-credentials", "Team or password is wrong.")
     state.passwords.remember(team, known, password, now_s)
+    state.transfers.remember(team, address)
 
 
 def issue_token(state: WebState, run: Run) -> str:

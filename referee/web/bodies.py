@@ -131,7 +131,9 @@ def read_texts(*keys: str, **defaults: str | None) -> tuple[str, ...]:
 
 
 def _text(document: dict[str, object], key: str, default: str | None) -> str:
-    value = document.get(key, default)
+    if default is not None and key not in document:
+        return default
+    value = document.get(key)
     if not isinstance(value, str) or not value.strip() or not _is_unicode(value):
         raise RefereeError("bad-json", f"The JSON body needs {key!r} as a text.")
     return value

@@ -19,6 +19,7 @@ from referee.web.state import WebState
 
 DETECTIONS_PATH = "/v1/detections"
 LONGEST_KEY = 200
+LONGEST_CODING = 40  # that is shown
 USUAL_TYPE = "application/json"
 
 
@@ -26,9 +27,10 @@ def post(state: WebState, environ: Environ) -> Answer:
     """POST of /v1/detections: take one body.
 
     Raises RefereeError: what `session_of`, `live_run_of`, `body_of` and `LiveRun.take_post` raise, and `bad-request`
-    for an Idempotency-Key that is none.
+    for an Idempotency-Key that is none, `unsupported-media-type` for a body that is compressed.
     """
     session, key = session_of(state, environ), _idempotency_key(environ)
+    _require_plain(environ)
     body = body_of(state, environ)
     content_type = environ.get("CONTENT_TYPE") or USUAL_TYPE
     try:
@@ -62,6 +64,15 @@ def turn_of(state: WebState, live: LiveRun, body: bytes) -> AbstractContextManag
         return nullcontext()
     turns = state.large_turns if len(body) > LARGE_BODY_BYTES else state.middle_turns
     return turns.turn(live.run.id)
+
+
+def _require_plain(environ: Environ) -> None:
+    coding = environ.get("HTTP_CONTENT_ENCODING", "")
+    if coding.strip().lower() not in ("", "identity"):
+        raise RefereeError(
+            "unsupported-media-type",
+            f"A body of Content-Encoding {coding[:LONGEST_CODING]!r} is not understood; send it uncompressed.",
+        )
 
 
 def _receipt(receipt: Post) -> Answer:

@@ -43,6 +43,7 @@ class Gateway:
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
+        environ.pop("HTTP_UPGRADE", None)  # nothing to change to; Flask would refuse a GET that asks
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
         try:
             require_sound(environ)

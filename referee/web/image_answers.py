@@ -27,10 +27,8 @@ CHUNK_BYTES = 2**17  # of a batch: a chunk takes a wake-up of the server's threa
 PARAMETERS = 8  # a query has two
 
 _RANGES = ("Accept-Ranges", "bytes")
-_OWN_COPY = (
-    "Cache-Control",
-    "private, no-cache",
-)  # its client may keep it, and must ask before using it again
+# Its client may keep it, and must ask before using it again.
+_OWN_COPY = ("Cache-Control", "private, no-cache")
 
 
 def image(state: WebState, environ: Environ) -> Answer:
@@ -150,7 +148,7 @@ def _wanted(query: str) -> tuple[int, int]:
     given = dict(pairs)
     if len(given) != len(pairs):
         raise RefereeError("bad-request", "The query has a parameter twice; send first and count.")
-    first = _whole(given, "first", 1, 10**LONGEST_NUMBER)
+    first = _whole(given, "first", 1, 10**LONGEST_NUMBER - 1)
     return first, _whole(given, "count", USUAL_BATCH, LARGEST_BATCH)
 
 

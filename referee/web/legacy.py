@@ -46,12 +46,11 @@ from referee.web.legacy_answers import (
     read_results,
     text,
 )
-from referee.web.problems import STATUS_OF_CODE
+from referee.web.problems import STATUS_OF_CODE, facts_of
 from referee.web.sessions import follow, require_own
 from referee.web.state import WebState, web_state
 
 START_PATIENCE_S = 600.0  # how long a log-in waits for the start signal of its heat
-LONGEST_NUMBER = 12  # digits; no test set is larger
 ZIPPED = 100
 NO_LOGIN = frozenset({"bad-credentials", "too-many-failures", "wrong-address"})
 NO_SESSION = frozenset(
@@ -81,9 +80,9 @@ def failed(error: RefereeError) -> Response:
         return text(LENGTH_MISMATCH, 406)
     if error.code == "bad-rows":
         return text(f"{error.sentence}\n", 406)
-    answer = text(f"{error.sentence}\n", STATUS_OF_CODE.get(error.code, 500))
-    if "retry_after_s" in error.facts:
-        answer.headers["Retry-After"] = str(error.facts["retry_after_s"])
+    answer, facts = text(f"{error.sentence}\n", STATUS_OF_CODE.get(error.code, 500)), facts_of(error)
+    if "retry_after_s" in facts:
+        answer.headers["Retry-After"] = str(facts["retry_after_s"])
     return answer
 
 
@@ -257,8 +256,8 @@ def _index(form: Form, live: LiveRun) -> int:
     name = form.field("image_name") or ""
     if not (name.isascii() and name.isdigit()):
         raise Refusal(406, INVALID_INDEX)
-    number = int(name[-LONGEST_NUMBER:])
-    if len(name.lstrip("0")) > LONGEST_NUMBER or not 1 <= number <= live.run.images:
+    number = int(name[-image_answers.LONGEST_NUMBER :])
+    if len(name.lstrip("0")) > image_answers.LONGEST_NUMBER or not 1 <= number <= live.run.images:
         raise Refusal(406, OUT_OF_RANGE)
     return number
 

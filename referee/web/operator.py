@@ -15,8 +15,7 @@ from referee.web.state import web_state
 
 LARGEST_NUMBER = 2**63 - 1  # what the database can look for
 
-ANY_STATION = "*"
-NO_HEAT = "-"
+NOT_GIVEN = ""  # a text that is given is not blank
 
 blueprint = Blueprint("operator", __name__, url_prefix=OPERATOR_PATH)
 
@@ -32,10 +31,8 @@ def require_key() -> None:
 def arm() -> tuple[Response, int]:
     """Arm a run for a team at a station: the only station, when none is named. With `heat` it waits for its signal."""
     state = web_state()
-    team, station, heat = read_texts("team", station=ANY_STATION, heat=NO_HEAT)
-    if station == ANY_STATION:
-        station = _only_station(state.contest)
-    run = state.control.arm(team, station, None if heat == NO_HEAT else heat)
+    team, station, heat = read_texts("team", station=NOT_GIVEN, heat=NOT_GIVEN)
+    run = state.control.arm(team, station or _only_station(state.contest), heat or None)
     return jsonify(asdict(run)), 201
 
 

@@ -61,7 +61,10 @@ STATUS_OF_CODE = {
     "shutting-down": 503,
     "storage-failed": 503,
     "testset-changed": 503,
+    "no-room": 507,
 }
+RETRY_AFTER_S = 5
+WORTH_ANOTHER_TRY = frozenset({"shutting-down", "storage-failed"})  # of the 503s; a meter's failures are, too
 CODE_OF_STATUS = {
     404: "not-found",
     405: "method-not-allowed",
@@ -84,6 +87,8 @@ def problem(status: int, code: str, sentence: str, facts: dict[str, object] | No
     headers = [("Content-Type", MEDIA_TYPE), ("Content-Length", str(len(body))), NOT_TO_BE_KEPT]
     if status == 401:
         headers.append(("WWW-Authenticate", "Bearer"))
+    if facts and "retry_after_s" in facts:
+        headers.append(("Retry-After", str(facts["retry_after_s"])))
     return Answer(status, headers, body)
 
 
@@ -92,13 +97,17 @@ def answer_to(error: Exception) -> Answer:
     if isinstance(error, RefereeError):
         return _referee_error(error)
     if isinstance(error, MeterError):
-        return problem(
-            503, error.code, f"The meter is not ready, so the window has not opened: {error.sentence}"
-        )
+        sentence = f"The meter is not ready, so the window has not opened: {error.sentence}"
+        return problem(503, error.code, sentence, {"retry_after_s": RETRY_AFTER_S})
     if isinstance(error, HTTPException):
         return _http_error(error)
     logger.error("a request failed", exc_info=error)
     return problem(500, CODE_OF_STATUS[500], SENTENCE_OF_STATUS[500])
+
+
+def facts_of(error: RefereeError) -> dict[str, object]:
+    """Its facts; with `retry_after_s`, the header `Retry-After`, where a client should just try again."""
+    return ({"retry_after_s": RETRY_AFTER_S} if error.code in WORTH_ANOTHER_TRY else {}) | error.facts
 
 
 def register(app: Flask) -> None:
@@ -111,9 +120,7 @@ def _through_flask(error: Exception) -> Response:
 
 
 def _referee_error(error: RefereeError) -> Answer:
-    answer = problem(STATUS_OF_CODE.get(error.code, 500), error.code, error.sentence, error.facts)
-    if "retry_after_s" in error.facts:
-        answer.headers.append(("Retry-After", str(error.facts["retry_after_s"])))
+    answer = problem(STATUS_OF_CODE.get(error.code, 500), error.code, error.sentence, facts_of(error))
     if answer.status == 416:
         answer.headers.append(("Content-Range", f"bytes */{error.facts['size']}"))
     return answer

@@ -39,6 +39,7 @@ from referee.scoring.running import RUNNING_METRICS
 from referee.web.app import create_app
 from referee.web.connections import guard_listener, most_connections
 from referee.web.laggards import watch
+from referee.web.memory import give_back_large_blocks
 from referee.web.state import state_of
 from referee.web.transfers import AT_ONCE
 
@@ -49,9 +50,8 @@ BUSY_PATIENCE_S = 1.0  # for one that is just ending
 # What stalls holds a thread, within the bounds of `transfers`; the rest is for all else. Threads start when needed.
 BLOCKING_THREADS = sum(AT_ONCE.values()) + 96
 IDLE_S = 75  # an idle connection is kept for so long; a request's head has as long to arrive
-BUFFER_BYTES = (
-    2**17
-)  # of a connection, at most: a request's head must fit, and ten thousand of them into memory
+# Of a connection, at most: a request's head must fit, and ten thousand of them into memory.
+BUFFER_BYTES = 2**17
 RESPAWN_S = 0.1
 READY_PATIENCE_S = 30.0
 BACKLOG = 4096
@@ -171,6 +171,7 @@ def _load_worker(folder: Path, listen: Listen, on_ready: Callable[[str], None], 
     threading.Thread(target=_end_with_parent, name="parent-watch", daemon=True).start()
     if parent is not None:
         threading.Thread(target=_end_after, args=(parent,), name="grandparent-watch", daemon=True).start()
+    give_back_large_blocks()
     resources = ExitStack()
     contest = resources.enter_context(open_contest(folder))
     clock = Clock()

@@ -4,13 +4,14 @@ Requests that could hold their thread for long are counted: bodies that arrive u
 are sent, everything else but single images. Each has an account: the open run whose token it bears, verified before
 the body is read, or else the address it comes from. Every station has a share of the places for runs, so that no run
 can take another's. Strangers share the rest: one address cannot take more than a part, and the second half of it is
-for addresses that have nothing else under way.
+for addresses that have nothing else under way. The address from which a team last gave its right password has one place
+beyond that, so that its board can log in again whatever others do.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,10 +41,13 @@ class Kind(StrEnum):  # a StrEnum hashes as fast as a text, an Enum by a call
 # Places of one account, and of all of them.
 OF_RUNS = {Kind.ANSWER: (24, 48), Kind.UPLOAD: (48, 96), Kind.LARGE: (3, 8), Kind.DOWNLOAD: (16, 48)}
 OF_STRANGERS = {Kind.ANSWER: (16, 40), Kind.UPLOAD: (16, 48), Kind.LARGE: (1, 2), Kind.LOGIN: (8, 24)}
+FAMILIAR = 32  # teams whose address is remembered
+KINDS_OF_FAMILIAR = frozenset({Kind.ANSWER, Kind.UPLOAD, Kind.LOGIN})
 # Those that hold a thread, together less than the server has: whatever is under way, an image finds one.
 AT_ONCE = {
-    kind: OF_RUNS[kind][1] + OF_STRANGERS.get(kind, (0, 0))[1]
-    for kind in (Kind.ANSWER, Kind.UPLOAD, Kind.DOWNLOAD)
+    Kind.ANSWER: OF_RUNS[Kind.ANSWER][1] + OF_STRANGERS[Kind.ANSWER][1] + FAMILIAR,
+    Kind.UPLOAD: OF_RUNS[Kind.UPLOAD][1] + OF_STRANGERS[Kind.UPLOAD][1] + FAMILIAR,
+    Kind.DOWNLOAD: OF_RUNS[Kind.DOWNLOAD][1],
 }
 _REFUSALS = {
     Kind.ANSWER: ("too-many-requests", "requests are being answered"),
@@ -88,6 +92,15 @@ class Transfers:
         self._under_way: set[Transfer] = set()
         self._counts: dict[tuple[Kind, Account], int] = {}
         self._strangers: Counter[Kind] = Counter()
+        self._familiar: OrderedDict[str, str] = OrderedDict()
+
+    def remember(self, team: str, address: str) -> None:
+        """The team gave its right password from there: a place is kept for it, instead of where it was before."""
+        with self._lock:
+            self._familiar[team] = address
+            self._familiar.move_to_end(team)
+            if len(self._familiar) > FAMILIAR:
+                self._familiar.popitem(last=False)
 
     def of_a_run(self, kind: Kind) -> int:
         """How many places a run has."""
@@ -180,7 +193,10 @@ class Transfers:
         else:
             room, all_together = OF_STRANGERS[kind]
             strangers = self._strangers[kind]
-            if held < room and (strangers < all_together // 2 or (held == 0 and strangers < all_together)):
+            if held < room and strangers < all_together // 2:
+                return
+            is_familiar = kind in KINDS_OF_FAMILIAR and account in self._familiar.values()
+            if held == 0 and (strangers < all_together or is_familiar):
                 return
             code, what = _REFUSALS[kind]
             sentence = (

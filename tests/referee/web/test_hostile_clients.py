@@ -228,15 +228,17 @@ def test_strangers_whose_bodies_stall_keep_no_team_from_posting_logging_in_or_ou
         one.close()
 
 
-def test_the_operator_is_answered_whatever_strangers_do(
+def test_the_operator_and_a_board_that_logged_in_before_are_answered_whatever_strangers_do(
     place: Place, connect: Callable[..., socket.socket]
 ) -> None:
+    assert login_from(place.server, "127.0.7.2", OTHER_TEAM)[0] == 201
     stalled: list[socket.socket] = []
     while not stalled or not begun(stalled[-1], 0.02).startswith(b"HTTP/1.1 429"):
         address = f"127.0.6.{len(stalled) + 1}"
         stalled.append(connect(request("POST", "/result", length=500) + b"x", address))
     login = {"team": OTHER_TEAM, "password": days.PASSWORD}
     assert asked_from(place.server, "127.0.7.1", "POST", "/v1/session", body=login)[0] == 429
+    assert login_from(place.server, "127.0.7.2", OTHER_TEAM)[0] == 201
     key = (place.day.folder / OPERATOR_KEY_NAME).read_text().strip()
     void = asked_from(place.server, "127.0.7.1", "POST", "/operator/runs/999/void", key, {"reason": "a try"})
     assert (void[0], json.loads(void[1])["code"]) == (404, "run-unknown")

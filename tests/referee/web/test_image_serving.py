@@ -86,6 +86,13 @@ def test_a_batch_that_cannot_be_is_refused(get: Any, query: str, status: int, co
     problem(get(f"/v1/images?{query}"), status, code)
 
 
+def test_the_largest_number_that_is_told_of_can_be_asked_for(get: Callable[..., requests.Response]) -> None:
+    told = problem(get("/v1/images?first=0"), 400, "bad-request")["detail"]
+    largest = int(told.rpartition(" ")[2].rstrip("."))
+    problem(get(f"/v1/images?first={largest}"), 404, "image-unknown")
+    problem(get(f"/v1/images?first={largest + 1}"), 400, "bad-request")
+
+
 @pytest.mark.parametrize("path", ["/v1/images/2", BATCH, "/v1/openapi.json"])
 def test_head_is_get_without_the_body(get: Any, path: str) -> None:
     whole, head = get(path), get(path, "HEAD")

@@ -88,3 +88,17 @@ def test_every_code_in_the_document_has_the_status_it_is_told_with(build: Callab
             told[code] = parts["properties"]["status"]["const"]
     assert told == {code: STATUS_OF_CODE[code] for code in told}
     assert {"window-closed", "bad-rows", "range-not-satisfiable"} <= told.keys()
+
+
+def test_the_document_tells_of_the_wait_wherever_there_can_be_one(build: Callable[..., House]) -> None:
+    house = build()
+    document = (
+        create_app(house.contest, house.control, house.clock).test_client().get("/v1/openapi.json").json
+    )
+    assert document is not None
+    waits = {
+        name
+        for name, told in document["components"]["responses"].items()
+        if "Retry-After" in told.get("headers", {})
+    }
+    assert waits == {"TooMany", "Conflict", "Unavailable"}

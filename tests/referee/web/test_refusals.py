@@ -269,6 +269,12 @@ def test_a_method_that_a_path_has_not_is_refused_with_those_it_has(
     assert set(answer.headers["Allow"].split(", ")) == allowed
 
 
+@pytest.mark.parametrize("protocol", ["websocket", "h2c"])
+def test_a_wish_for_another_protocol_is_passed_over(server: Server, protocol: str) -> None:
+    headers = {"Upgrade": protocol, "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
+    assert server.ask("GET", "/v1/health", headers=headers).status_code == 200
+
+
 def test_head_is_get_without_the_body(server: Server, token: str) -> None:
     whole, head = (server.ask(method, "/v1/images/1", token) for method in ("GET", "HEAD"))
     assert (head.status_code, head.content) == (200, b"")

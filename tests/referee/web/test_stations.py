@@ -153,6 +153,18 @@ def test_a_heat_opens_with_the_signal_and_survives_kill_9_with_equal_windows(day
     assert again.stderr == "referee: Heat final has started: run 1 is closed; choose another name.\n"
 
 
+def test_a_heat_of_any_name_waits_for_its_signal_and_one_of_none_is_refused(day: Callable[..., Day]) -> None:
+    made = two_stations(day, auto_arm=False)
+    for option in ("--heat", "--station"):
+        refused = made.refers("run", "arm", TEAM, option, "")
+        assert (refused.returncode, made.runs(RunState.ARMED)) == (1, [])
+        assert refused.stderr == f"referee: The JSON body needs '{option[2:]}' as a text.\n"
+    arm_both(made, "-")
+    assert [run.heat for run in made.runs(RunState.ARMED)] == ["-", "-"]
+    started = made.refers("run", "start", "--anyway", "-")
+    assert started.stdout.startswith("Heat - is open: run 1 of ant and run 2 of bee"), started.stderr
+
+
 def test_the_points_of_a_heat_are_told_once_both_are_judged(day: Callable[..., Day]) -> None:
     made = two_stations(day)
     tokens = [made.login(team)["token"] for team in (TEAM, OTHER_TEAM)]

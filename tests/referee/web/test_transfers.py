@@ -8,7 +8,9 @@ from referee.errors import RefereeError
 from referee.web import server
 from referee.web.transfers import (
     AT_ONCE,
+    FAMILIAR,
     GRACE_S,
+    KINDS_OF_FAMILIAR,
     LEAST_BYTES_PER_S,
     LONG_ANSWER_S,
     OF_RUNS,
@@ -70,6 +72,32 @@ def test_an_address_takes_a_part_of_what_strangers_have_and_the_second_half_is_f
     refused(transfers, kind, "one more")
     if kind in OF_RUNS:
         begun(transfers, kind, 1)
+
+
+@pytest.mark.parametrize("kind", OF_STRANGERS)
+def test_the_address_a_team_last_logged_in_from_has_a_place_when_all_others_are_taken(kind: Kind) -> None:
+    transfers = Transfers()
+    transfers.remember("ant", "before")
+    transfers.remember("ant", "board")
+    while transfers._strangers[kind] < OF_STRANGERS[kind][1]:
+        begun(transfers, kind, f"stranger {transfers._strangers[kind]}")
+    refused(transfers, kind, "before")
+    if kind not in KINDS_OF_FAMILIAR:
+        refused(transfers, kind, "board")
+        return
+    begun(transfers, kind, "board")
+    refused(transfers, kind, "board")
+
+
+def test_one_team_cannot_have_the_addresses_of_the_others_forgotten() -> None:
+    transfers = Transfers()
+    transfers.remember("ant", "board")
+    for number in range(FAMILIAR * 2):
+        transfers.remember("restless", f"address {number}")
+    assert "board" in transfers._familiar.values()
+    for number in range(FAMILIAR * 2):
+        transfers.remember(f"team {number}", f"address {number}")
+    assert len(transfers._familiar) == FAMILIAR
 
 
 def test_what_may_stall_leaves_threads_for_all_else() -> None:

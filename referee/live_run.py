@@ -138,15 +138,21 @@ class LiveRun:
         with self.admit() as at_s:
             sha256 = hashlib.sha256(body).hexdigest()
             is_small = len(body) <= SMALL_BODY_BYTES
-            receipt = self._store.append_post(
-                self.run.id,
-                partial(parse, body) if is_small else parse(body),
-                sha256=sha256,
-                idempotency_key=key,
-                elapsed_s=at_s,
-                now=self._clock.utc(),
-                unread_bytes=len(body) if is_small else 0,
-            )
+            try:
+                receipt = self._store.append_post(
+                    self.run.id,
+                    partial(parse, body) if is_small else parse(body),
+                    sha256=sha256,
+                    idempotency_key=key,
+                    elapsed_s=at_s,
+                    now=self._clock.utc(),
+                    unread_bytes=len(body) if is_small else 0,
+                )
+            except RefereeError:
+                earlier = None if key is None else self._store.find_post(self.run.id, key)
+                if earlier is None:
+                    raise
+                receipt = earlier  # whatever is wrong with this body, its key is used
         return same_body(receipt, sha256)
 
 

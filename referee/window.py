@@ -51,9 +51,12 @@ def remaining_s(window: Window, now_s: float) -> float:
 
 def elapsed_s(window: Window, now_s: float) -> float:
     """Seconds of the window that have passed at `now_s`; exactly its length at the deadline."""
-    if now_s >= window.end_s == window.deadline_s:
-        return window.length_s
-    return min(max(min(now_s, window.end_s) - window.start_s, 0.0), window.length_s)
+    if now_s >= window.end_s:
+        if window.end_s == window.deadline_s:
+            return window.length_s
+        now_s = window.end_s
+    passed_s = now_s - window.start_s
+    return min(passed_s, window.length_s) if passed_s > 0 else 0.0
 
 
 def window_of(run: Run, now_s: float, now_utc: datetime, boot_id: str | None) -> Window:

@@ -6,8 +6,9 @@ from referee import tokens
 from referee.errors import RefereeError
 from referee.tokens import Session
 
-LONGEST = 500  # characters of a token that is remembered; those that we issue are shorter
-REMEMBERED = 4096  # good tokens only, so that nobody can fill it but with what we issued
+SCHEME = "Bearer "
+LONGEST = 500  # characters of a header that is remembered; those with what we issue are shorter
+REMEMBERED = 4096  # only headers with good tokens, so that nobody can fill it but with what we issued
 
 
 class KnownTokens:
@@ -22,22 +23,29 @@ class KnownTokens:
 
         Raises RefereeError `token-missing`, `bad-token`, `token-expired`.
         """
-        scheme, _, token = (authorization or "").partition(" ")
-        token = token.strip()
-        if scheme.lower() != "bearer" or not token:
-            raise RefereeError(
-                "token-missing", "The request bears no token; send Authorization: Bearer <token>."
-            )
-        known = self._known.get(token)
+        header = authorization or ""
+        known = self._known.get(header)
+        if known is None:
+            header = _usual(header)
+            known = self._known.get(header)
         if known is not None and now_s < known.expires_s:
             return known
-        session = tokens.read(self._secret, token, now_s)
-        self._remember(token, session)
+        session = tokens.read(self._secret, header.removeprefix(SCHEME), now_s)
+        self._remember(header, session)
         return session
 
-    def _remember(self, token: str, session: Session) -> None:
-        if len(token) > LONGEST:
+    def _remember(self, header: str, session: Session) -> None:
+        if len(header) > LONGEST:
             return
         if len(self._known) >= REMEMBERED:
             self._known.clear()
-        self._known[token] = session
+        self._known[header] = session
+
+
+def _usual(header: str) -> str:
+    """The header in the one form in which it is remembered, however it was written."""
+    scheme, _, token = header.partition(" ")
+    token = token.strip()
+    if scheme.lower() != "bearer" or not token:
+        raise RefereeError("token-missing", "The request bears no token; send Authorization: Bearer <token>.")
+    return SCHEME + token

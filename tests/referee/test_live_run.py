@@ -70,6 +70,8 @@ def test_the_same_key_and_body_get_the_first_receipt_and_count_once(live: LiveRu
 def test_the_same_key_with_another_body_is_refused(live: LiveRun, store: Store) -> None:
     live.take_post(body(3), "k", parse_rows)
     assert code_of(live.take_post, body(2), "k", parse_rows) == "key-reused"
+    assert code_of(live.take_post, b"unreadable", "k", refuse) == "key-reused"
+    assert code_of(live.take_post, b"unreadable", "another", refuse) == "bad-rows"
     assert store.count_detections(live.run.id) == 3
 
 
@@ -148,6 +150,10 @@ def test_a_small_body_waits_for_no_large_one_that_is_being_read(
     assert live.take_post(body(2), None, parse_rows).received_total == 2
     goes_on.set()
     assert slow.result(20).received_total == 2 + len(large) // ROW_BYTES
+
+
+def refuse(_: bytes) -> np.ndarray:
+    raise RefereeError("bad-rows", "There are no rows.")
 
 
 def test_few_bodies_are_read_for_one_commit(

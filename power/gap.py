@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from power.meter import Identity, IntegratorState, Reading
+from power.own_integral import began_anew, sums
 
 TIME_SLACK_S: Final = 2.0
 """TIME is in whole seconds, before and after the gap."""
@@ -24,22 +25,15 @@ def integrator_since(before: Reading | None, after: Reading) -> str:
     """Return what became of the integrator, as the end of a sentence."""
     if after.state is IntegratorState.RESET:
         return "its integrator is reset: it was switched off, or somebody reset it, and the energy before is lost"
-    now = f"{after.energy_wh:.6g} Wh in {after.integrator_s:.0f} s"
-    if before is not None and _fallen(before, after):
-        was = f"{before.energy_wh:.6g} Wh in {before.integrator_s:.0f} s"
-        return f"its integrator began anew ({was} before, {now} now), and the energy before is lost"
+    now = sums(after)
+    if before is not None and began_anew(before, after):
+        return f"its integrator began anew ({sums(before)} before, {now} now), and the energy before is lost"
     if after.state is not IntegratorState.START:
         return f"its integrator has ended ({after.state.value}) with {now}"
     missed_s = 0.0 if before is None else _missed_s(before, after)
     if missed_s > TIME_SLACK_S:
         return f"its integrator stood still for some {missed_s:.0f} s and runs, with {now}"
     return f"its integrator went on, with {now}"
-
-
-def _fallen(before: Reading, after: Reading) -> bool:
-    # Of a negative power the energy falls, and rightly.
-    drawing = not (before.power_w < 0 or after.power_w < 0)
-    return after.integrator_s < before.integrator_s or (drawing and after.energy_wh < before.energy_wh)
 
 
 def _missed_s(before: Reading, after: Reading) -> float:

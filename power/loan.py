@@ -30,26 +30,37 @@ class Loan:
         self._element = element
         self._clocks = clocks
         self._meter: Meter | None = None
+        self._attached = False
         self._configured = False
 
-    def meter(self) -> Meter:
-        """Return the meter, over a new link if there is none; `meter-changed` if another one answers."""
-        if self._meter is not None:
-            return self._meter
-        meter = self._place.connect(self._clocks)
-        try:
+    def untouched(self) -> Meter:
+        """Return the meter, over a new link if there is none; `meter-changed` if another one answers.
+
+        Nothing is set in it: it may turn out to be somebody else's.
+        """
+        if self._meter is None:
+            meter = self._place.connect(self._clocks)
             if self.identity is not None and meter.identity != self.identity:
-                raise _other_meter(meter.identity, self.identity)  # noqa: TRY301  the link is closed below
-            meter.attach(self._element)
-        except BaseException:
-            meter.close()
-            raise
-        self._meter, self.identity = meter, meter.identity
+                meter.close()
+                raise _other_meter(meter.identity, self.identity)
+            self._meter, self.identity = meter, meter.identity
+        return self._meter
+
+    def meter(self) -> Meter:
+        """Return the meter, ready to be read."""
+        meter = self.untouched()
+        if not self._attached:
+            try:
+                meter.attach(self._element)
+            except BaseException:
+                self.drop()
+                raise
+            self._attached = True
         return meter
 
     def drop(self) -> None:
         """Close the link, as after a failure: the next call opens another one."""
-        meter, self._meter = self._meter, None
+        meter, self._meter, self._attached = self._meter, None, False
         if meter is not None:
             meter.close()
 
@@ -60,10 +71,11 @@ class Loan:
 
     def configure(self, setup: Setup) -> None:
         """Set the meter up; from now on there is something to give back."""
-        meter = self.meter()
+        meter = self.untouched()
         before, self._configured = self._configured, True
         try:
             meter.configure(setup)
+            self._attached = True
         except MeterError as error:
             if error.code == "meter-busy":  # nothing was touched
                 self._configured = before
@@ -92,11 +104,13 @@ class Loan:
             _log.warning("The meter %s may not have its former settings: %s", self.identity, error.sentence)
 
     def _restore(self, final: Reading | None) -> None:
-        meter = self.meter()
-        held = meter.read()
-        if held.state is IntegratorState.START:
+        meter = self.untouched()
+        state = meter.state()
+        if state is IntegratorState.START:
             _log.warning("The meter %s integrates again; its settings are left alone.", self.identity)
-        elif held.state is IntegratorState.RESET or (final is not None and _energy(held) == _energy(final)):
+        elif state is IntegratorState.RESET or (
+            final is not None and _energy(self.meter().read()) == _energy(final)
+        ):
             meter.restore()
         else:
             _log.warning(

@@ -26,10 +26,10 @@ def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
         return f"at the end its integrator shows {final.energy_wh} Wh in {final.integrator_s} s"
     known = [one for one in readings if math.isfinite(one.energy_wh) and math.isfinite(one.integrator_s)]
     for before, after in pairwise(known):
-        if _began_anew(before, after):
+        if began_anew(before, after):
             return (
-                f"its integrator began anew during the recording, as when somebody else uses it ({_sums(before)}, "
-                f"then {_sums(after)})"
+                f"its integrator began anew during the recording, as when somebody else uses it ({sums(before)}, "
+                f"then {sums(after)})"
             )
     for reading in known:
         since_s = reading.monotonic_s - start_s
@@ -50,7 +50,8 @@ def stopped_early_s(readings: Sequence[Reading]) -> float | None:
     return readings[-1].monotonic_s - stopped[0].monotonic_s if stopped else None
 
 
-def _began_anew(before: Reading, after: Reading) -> bool:
+def began_anew(before: Reading, after: Reading) -> bool:
+    """Tell whether the integrator was reset between two readings."""
     # Of a negative power the energy falls, and rightly; of noise around 0 W it falls a little. A reset begins at 0.
     drawing = not (before.power_w < 0 or after.power_w < 0)
     halved = drawing and after.energy_wh < before.energy_wh / 2.0
@@ -58,5 +59,6 @@ def _began_anew(before: Reading, after: Reading) -> bool:
     return reset or halved or after.integrator_s < before.integrator_s
 
 
-def _sums(reading: Reading) -> str:
+def sums(reading: Reading) -> str:
+    """Return what the integrator of a reading holds, in words."""
     return f"{reading.energy_wh:.6g} Wh in {reading.integrator_s:.0f} s"

@@ -35,9 +35,9 @@ class Sampler:
     `consumer_error`, and the next one is called. Neither may wait for a lock that the caller of `stop` holds,
     since `stop` waits until all is delivered, for ten seconds at most.
 
-    `changes` is what differed from the setup when `stop` read the meter. `start_stop_s` is how much longer than from
-    the return of `start` to the call of `stop` the integrator may have run: what it took to tell it to start and to
-    stop, and to hear that it does; None if this sampler did not start it. Every pause is `wait(event, seconds)`.
+    `changes` is what differed from the setup when `stop` read the meter. `ran_s` is the longest that the integrator
+    may have run: from before it was told to start until it had said that it stopped; None if this sampler did not
+    start it, or has not stopped it. Every pause is `wait(event, seconds)`.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Sampler:
     ) -> None:
         """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it can be none."""
         self.changes: tuple[str, ...] = ()
-        self.start_stop_s: float | None = None
+        self.ran_s: float | None = None
         self._setup = setup
         self._takers = Takers(on_reading, on_link)
         self._wait = wait
@@ -63,6 +63,7 @@ class Sampler:
         self._link_lock = threading.RLock()
         self._sampling: Sampling | None = None
         self._started = False
+        self._begun_s: float | None = None
         self._final: Reading | None = None
 
     @property
@@ -100,7 +101,7 @@ class Sampler:
             self._give_back()
             self._forget_run()
             self._loan.forget()
-            meter = self._loan.meter()
+            meter = self._loan.untouched()
             if take_over:
                 meter.stop()
             self._loan.configure(self._setup)
@@ -151,13 +152,12 @@ class Sampler:
         Goes on trying for ten seconds if the link is lost; then raises what stood in the way, and may be
         called again. Once it has succeeded it returns the same reading.
         """
-        asked_s = self._clocks.monotonic()
         if self._sampling is not None:
             self._sampling.end()
         try:
             with self._link_lock:
                 if self._final is None:
-                    self._final = self._finish(asked_s)
+                    self._final = self._finish()
                 return self._final
         finally:
             if self._sampling is not None:
@@ -191,8 +191,7 @@ class Sampler:
         try:
             meter = self._loan.meter()
             self._require_setup(meter)
-            self._started = True
-            self._timed_start(meter)
+            self._start(meter)
         except MeterError as error:
             self._drop_if_passing(error)
             if error.code not in PASSING:
@@ -201,13 +200,11 @@ class Sampler:
             meter = self._loan.meter()
             meter.stop()
             self._loan.configure(self._setup)
-            self._started = True
-            self._timed_start(meter)
+            self._start(meter)
 
-    def _timed_start(self, meter: Meter) -> None:
-        begun_s = self._clocks.monotonic()
+    def _start(self, meter: Meter) -> None:
+        self._started, self._begun_s = True, self._clocks.monotonic()
         meter.start()
-        self.start_stop_s = self._clocks.monotonic() - begun_s
 
     def _require_setup(self, meter: Meter) -> None:
         """Somebody may have turned a knob since the meter was armed, or pressed START."""
@@ -229,7 +226,7 @@ class Sampler:
         if self._sampling is not None:
             self._sampling.close()
         self._sampling = self._final = None
-        self._started, self.changes, self.start_stop_s = False, (), None
+        self._started, self._begun_s, self.changes, self.ran_s = False, None, (), None
 
     def _begin(self) -> None:
         if self._sampling is not None:
@@ -239,11 +236,11 @@ class Sampler:
             self._loan, self._link_lock, self._setup, self._takers, self._clocks, self._wait
         )
 
-    def _finish(self, asked_s: float) -> Reading:
+    def _finish(self) -> Reading:
         deadline_s = self._clocks.monotonic() + FINAL_S
         self._insist(lambda meter: meter.stop(), deadline_s)
-        if self.start_stop_s is not None:
-            self.start_stop_s += self._clocks.monotonic() - asked_s
+        if self._begun_s is not None:
+            self.ran_s = self._clocks.monotonic() - self._begun_s
         # Before the energy, since whatever stands in its way is then put right.
         self.changes = self._changes(deadline_s)
         final = self._insist(lambda meter: meter.read_final(), deadline_s)

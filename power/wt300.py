@@ -46,6 +46,7 @@ ZERO_TIMEOUT_MS: Final = 60_000
 """The manuals name no time for the compensation of the zero level; it takes seconds."""
 SAMPLE: Final = SampleForm.of_run("1").question
 MOST_ERRORS: Final = 100
+UNUSED: Final = "NONE"
 
 
 class Wt300:
@@ -101,7 +102,9 @@ class Wt300:
             self._require_not_integrating()
             wanted.append(FORMAT)
         for setting in wanted:
-            self._borrowed.append(plain(setting.header, self._ask(setting.query)))
+            found = self._ask(setting.query)
+            # What is there already is another onlooker's, or of one that was killed: nobody else uses these places.
+            self._borrowed.append(plain(setting.header, UNUSED if setting.holds(found) else found))
             self._apply(setting)
         self._has_peak_items = True
 
@@ -114,6 +117,7 @@ class Wt300:
         measuring(setup, self._model)  # before anything is done, for what the meter does not have
         measured_elements(self._model, setup.element, self._identity.model)
         self._require_not_integrating()
+        self._former.is_due = True
         if self._element != setup.element:
             self.attach(setup.element)
         settings = self._settings(setup)
@@ -239,8 +243,7 @@ class Wt300:
         Nothing happens if `configure` was never called, and on a second call. Raises MeterError `meter-busy` while
         the meter integrates, `meter-refused` after all others are back if it does not take some.
         """
-        former = self._former.settings(measuring_headers(self._model))
-        if not former:
+        if not self._former.is_due:
             return
         self._require_not_integrating()
         self._element = None
@@ -248,7 +251,7 @@ class Wt300:
         self._link.write("*CLS")
         self._reset_integrator()
         refused: list[str] = []
-        for setting in former:
+        for setting in self._former.settings(measuring_headers(self._model)):
             try:
                 self._apply(setting)
             except MeterError as error:

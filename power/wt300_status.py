@@ -12,6 +12,8 @@ from power.models import Model
 from power.wt300_settings import MODES, SYNCHRONIZATIONS
 
 AUTOMATIC: Final = "AUTO"
+LONGEST_INTERVAL_S: Final = 60.0
+"""More than any meter of the family has: 20 s."""
 Ask = Callable[[str], str]
 """Sends a query and returns its answer without a header."""
 
@@ -46,7 +48,10 @@ def interval_s(ask: Ask, model: Model) -> float:
     """Return the update interval."""
     # E models can follow the signal's period; no other figure than the shortest interval is known then.
     answer = ask(":RATE?")
-    return model.rates_s[0] if answer.upper() == AUTOMATIC else answers.value(answer)
+    interval_s = model.rates_s[0] if answer.upper() == AUTOMATIC else answers.value(answer)
+    if not 0 < interval_s <= LONGEST_INTERVAL_S:
+        raise answers.strange(answer, "an update interval")
+    return interval_s
 
 
 def _range(answer: str) -> float:

@@ -14,11 +14,17 @@ NOT_ASKED = "its settings were not read back"
 
 
 def run_checks(
-    run: Run, readings: Sequence[Reading], start_s: float, missing: str | None = None
+    run: Run,
+    readings: Sequence[Reading],
+    start_s: float,
+    *,
+    missing: str | None = None,
+    start_stop_s: float | None = None,
 ) -> tuple[Check, ...]:
     """Every check of a closed run. `readings` carry host time in which the window starts at `start_s`.
 
-    `missing` is why the run has no energy, where it is known.
+    `missing` is why the run has no energy, `start_stop_s` how much longer than the window the integrator may have run,
+    both where they are known.
     """
     measured = _energy_measured(run, missing)
     if run.energy_wh is None or run.integrator_s is None or run.elapsed_s is None:
@@ -32,6 +38,7 @@ def run_checks(
         model=Identity.parse(run.meter_identity or "").model,
         official=run.official,
         changes=(NOT_ASKED,) if run.meter_changes is None else run.meter_changes,
+        start_stop_s=start_stop_s,
     )
     return (measured, *energy_checks(readings, measurement))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from power.energy import mean_power_w
+from power.energy import Check, mean_power_w
 from referee.checks import is_scorable, run_checks
 from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
@@ -16,7 +16,7 @@ from referee.store import Store
 from testsets import GroundTruth, read_ground_truth
 
 IMAGE = 0
-ENERGY_MISSING = "energy-missing"
+ENERGY_MISSING, CLOSED = "energy-missing", "closed"  # kinds of events
 START_S = 0.0  # a closed run's host times are told from its start
 
 
@@ -59,15 +59,19 @@ def scored_columns(contest: Contest, run: Run) -> tuple[GroundTruth, Detections]
     return read_ground_truth(contest.test_set.folder), Detections.from_rows(rows)
 
 
-def _energy_missing(contest: Contest, run: Run) -> str | None:
-    """What was noted when the run's energy could not be read."""
-    told = [event["reason"] for event in contest.store.events(run.id) if event["kind"] == ENERGY_MISSING]
-    return told[-1] if told else None
+def _checks(contest: Contest, run: Run) -> tuple[Check, ...]:
+    """The run's checks, with what was noted when it was closed; of several notes of a kind the last one counts."""
+    noted = {event["kind"]: event for event in contest.store.events(run.id)}
+    return run_checks(
+        run,
+        contest.store.readings(run.id, START_S),
+        START_S,
+        missing=noted.get(ENERGY_MISSING, {}).get("reason"),
+        start_stop_s=noted.get(CLOSED, {}).get("start_stop_s"),
+    )
 
 
 def _score(contest: Contest, run: Run, evaluation: Evaluation, clock: Clock) -> Score:
-    readings = contest.store.readings(run.id, START_S)
-    checks = run_checks(run, readings, START_S, _energy_missing(contest, run))
     energy_wh = run.energy_wh if is_scorable(run.energy_wh) else None
     power_w = mean_power_w(energy_wh, run.elapsed_s) if energy_wh is not None and run.elapsed_s else None
     return Score(
@@ -81,5 +85,5 @@ def _score(contest: Contest, run: Run, evaluation: Evaluation, clock: Clock) -> 
         detections=evaluation.detections,
         ap=evaluation.ap,
         signature=f"{evaluation.signature}|window:{run.window_s:g}s|meter:{run.meter_identity}",
-        checks=checks,
+        checks=_checks(contest, run),
     )

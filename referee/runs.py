@@ -39,8 +39,8 @@ class RunControl:
     """The runs of one contest. Call `recover` once before serving and `shutdown` after.
 
     Locks, always taken in this order: a heat's turn (arm, start), a team's turn (arm, log in, void; several only for a
-    start, by name), a station's turn (arm), a live run's `closing`. Only these may be held while a meter is asked;
-    `_lock` guards the tables here and is never held long.
+    start, by name), a live run's `closing`, a station's turn (whatever frees the station or takes it). Only these may
+    be held while a meter is asked; `_lock` guards the tables here and is never held long.
 
     `board` is where teams wait for a heat's start signal.
     """
@@ -93,6 +93,7 @@ class RunControl:
             if run.heat is not None:
                 if self.board.ask(run.id, self._clock.monotonic_s()):
                     self._note(run.id, "waiting", heat=run.heat, address=address)
+                    logger.info("run %d: %s waits for the signal of heat %s", run.id, team, run.heat)
                 raise not_started(run)
             return self._open(run)
 
@@ -180,10 +181,19 @@ class RunControl:
         threading.Thread(
             target=self._see_to_the_end, args=(live, samples), name=f"deadline-{run.id}", daemon=True
         ).start()
-        self._note(
-            run.id, "open" if samples else "resumed", remaining_s=window.end_s - self._clock.monotonic_s()
-        )
+        self._tell_of_window(run, window.end_s - self._clock.monotonic_s(), is_new=samples)
         return live
+
+    def _tell_of_window(self, run: Run, left_s: float, *, is_new: bool) -> None:
+        if is_new:
+            self._note(run.id, "open", remaining_s=left_s)
+            logger.info("run %d of %s is open at %s for %g s", run.id, run.team, run.station, run.window_s)
+        elif left_s > 0:
+            self._note(run.id, "resumed", remaining_s=left_s)
+            logger.info("run %d of %s goes on at %s: %.0f s left", run.id, run.team, run.station, left_s)
+        else:
+            self._note(run.id, "found-over", ended_s_ago=-left_s)
+            logger.info("run %d of %s was found over: it ended %.0f s ago", run.id, run.team, -left_s)
 
     def _register(self, live: LiveRun) -> None:
         with self._lock:
@@ -235,8 +245,10 @@ class RunControl:
         self._note_end(live, window)
         final = self._meters.final_reading(live.run, live.meter)
         live.meter.log.flush()
-        self._record_close(live, elapsed_s(window, window.end_s), final, live.meter.sampler.changes)
-        self._meters.retire(live.run, live.meter)
+        # Closed, the station is free: nobody may arm it before its meter is where arming looks for it.
+        with self._turns.of(f"station {live.run.station}"):
+            self._record_close(live, elapsed_s(window, window.end_s), final)
+            self._meters.retire(live.run, live.meter)
         with self._lock:
             self._live.pop(live.run.id, None)
         live.done.set()
@@ -256,15 +268,17 @@ class RunControl:
         Raises RefereeError `run-unknown`, `run-state` when it is void already, `storage-failed`.
         """
         reason = reason.encode("utf-8", "replace").decode()
-        with self._turns.of(f"team {self._store.run(run).team}"):
+        found = self._store.run(run)
+        with self._turns.of(f"team {found.team}"):
             with self._lock:
                 is_live = run in self._live
             if is_live:
                 self.close(run, "operator")
             # An open run that no server could take up has no other way out.
             voidable = (RunState.ARMED, RunState.OPEN, RunState.CLOSED, RunState.JUDGED)
-            voided = self._store.change_run(run, voidable, state=RunState.VOID.value, void_reason=reason)
-            self._meters.forget(run)
+            with self._turns.of(f"station {found.station}"):
+                voided = self._store.change_run(run, voidable, state=RunState.VOID.value, void_reason=reason)
+                self._meters.forget(run)
         self.board.signal()
         self._note(run, "void", reason=reason)
         return voided
@@ -280,10 +294,10 @@ class RunControl:
                 logger.exception("run %d could not be closed; it is tried again", live.run.id)
                 self._clock.wait(live.done, self._clock.monotonic_s() + CLOSE_RETRY_S)
 
-    def _record_close(
-        self, live: LiveRun, ended_s: float, final: Reading | None, changes: tuple[str, ...]
-    ) -> None:
+    def _record_close(self, live: LiveRun, ended_s: float, final: Reading | None) -> None:
+        sampler = live.meter.sampler
         energy_wh = None if final is None else final.energy_wh
+        start_stop_s = None if final is None or sampler.ran_s is None else sampler.ran_s - ended_s
         self._store.change_run(
             live.run.id,
             (RunState.OPEN,),
@@ -293,9 +307,13 @@ class RunControl:
             elapsed_s=ended_s,
             energy_wh=energy_wh,
             integrator_s=None if final is None else final.integrator_s,
-            meter_changes=None if final is None else changes,
+            meter_changes=None if final is None else sampler.changes,
         )
-        self._note(live.run.id, "closed", by=live.closed_by, elapsed_s=ended_s, energy_wh=energy_wh)
+        figures = {"elapsed_s": ended_s, "energy_wh": energy_wh, "start_stop_s": start_stop_s}
+        self._note(live.run.id, "closed", by=live.closed_by, **figures)
+        energy = "no energy yet" if energy_wh is None else f"{energy_wh:.6g} Wh"
+        closed = (live.run.id, live.run.team, live.closed_by, ended_s, energy)
+        logger.info("run %d of %s was closed by %s after %.3f s: %s", *closed)
 
     # The life of the host
 
@@ -306,6 +324,7 @@ class RunControl:
         station. An open run that cannot go on, its station gone or its test set exchanged, is left for the operator to
         void, with the event `not-resumed`.
         """
+        self._store.forget_unfinished()
         # One moment for all: the windows of a heat stay equal after a reboot, too.
         now_s, now_utc, boot_id = self._clock.monotonic_s(), self._clock.utc(), self._clock.boot_id()
         for run in self._store.runs(RunState.OPEN):

@@ -1,5 +1,8 @@
 """The command `meter`."""
 
-from power.cli.main import main
+try:
+    from power.cli.main import main
+except KeyboardInterrupt:  # Ctrl-C while the program is still being loaded
+    raise SystemExit(130) from None
 
 __all__ = ["main"]

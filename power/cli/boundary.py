@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from power.cli.endings import interrupt, on_endings
 from power.errors import MeterError
 
 
@@ -33,7 +34,8 @@ class Boundary(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
         try:
-            return super().invoke(ctx)
+            with on_endings(interrupt):
+                return super().invoke(ctx)
         except MeterError as error:
             raise StatedFailure(error.sentence) from error
         except KeyboardInterrupt as error:

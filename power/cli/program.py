@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -13,11 +12,11 @@ from typing import Final
 
 import click
 
+from power.cli.endings import on_endings
 from power.errors import MeterError
 
 PATIENCE_S: Final = 5.0
 """How long a program may take to end by itself after Ctrl-C, and then after being told to."""
-_ENDINGS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Course:
@@ -49,12 +48,8 @@ class Course:
         A question to a meter that is cut off half-way leaves the link out of step; what must come after the waiting,
         the energy and the former settings, would then not come.
         """
-        former = {number: signal.signal(number, self._interrupt) for number in _ENDINGS}
-        try:
+        with on_endings(self._interrupt):
             yield
-        finally:
-            for number, before in former.items():
-                signal.signal(number, before)
 
     def require_going_on(self) -> None:
         """Raise KeyboardInterrupt, with the signal's number, if the waiting was ended; where that does no harm."""

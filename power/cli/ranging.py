@@ -84,9 +84,8 @@ def _ranged(address: str, setup: Setup, headroom: float, run: Course) -> Ranged:
 
     with contextlib.closing(Loan(address, setup.element, real_clocks())) as loan, warnings_told():
         try:
-            identity = loan.meter().identity
             loan.configure(setup)
-            choices = loan.meter().choices()
+            identity, choices = loan.meter().identity, loan.meter().choices()
             if not choices.voltage_ranges_v or not choices.current_ranges_a:
                 raise MeterError("meter-range", f"The meter {identity} has no ranges to choose from.")
             run.require_going_on()

@@ -160,6 +160,7 @@ class _Run:
         finally:
             end_s = self._clocks.monotonic()
             final = self._stopped()
+        elapsed_s, ran_s = end_s - start_s, self._sampler.ran_s
         self._logbook.take(final)
         return Measurement(
             integrator_wh=final.energy_wh,
@@ -170,7 +171,7 @@ class _Run:
             model=identity.model,
             official=identity.official,
             changes=self._sampler.changes,
-            start_stop_s=self._sampler.start_stop_s,
+            start_stop_s=None if ran_s is None else ran_s - elapsed_s,
         )
 
     def _stopped(self) -> Reading:

@@ -41,7 +41,9 @@ def arm(team: str, station: str | None, heat: str | None, folder: Path) -> None:
     if idle_s is not None:
         click.echo(f"The idle board is measured for {idle_s:g} s.", err=True)
     given = {"station": station, "heat": heat}
-    armed = _ask(folder, "/runs", {"team": team} | {key: value for key, value in given.items() if value})
+    armed = _ask(
+        folder, "/runs", {"team": team} | {key: value for key, value in given.items() if value is not None}
+    )
     within = f" in heat {heat}" if heat else ""
     click.echo(
         f"Run {armed['id']} is armed for {team} at {armed['station']}, meter {armed['meter_identity']}{within}"

@@ -374,6 +374,17 @@ def test_looking_leaves_a_run_of_another_element_alone(three: Any, clocks: Clock
     assert everything(spy) == before
 
 
+def test_of_two_onlookers_the_second_leaves_nothing_of_the_first(three: Any, clocks: Clocks) -> None:
+    _, spy = three
+    before = everything(spy)
+    first, second = Wt300(Link(spy.address), clocks), Wt300(Link(spy.address), clocks)
+    first.look("1")
+    second.look("1")
+    first.close()
+    second.close()
+    assert everything(spy) == before
+
+
 def test_looking_does_not_turn_a_meter_that_integrates_from_binary_to_text(three: Any) -> None:
     meter, spy = three
     spy.write(":NUMERIC:FORMAT FLOAT;:INTEGRATE:START")

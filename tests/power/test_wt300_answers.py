@@ -86,6 +86,17 @@ def test_a_meter_that_answers_nothing_right_after_the_start_has_started_all_the_
     assert link.patience_ms[1:] == [100, 100, 100, 200][: len(first) + 1]
 
 
+@pytest.mark.parametrize("answer", ["nan", "9.91E+37", "1e300", "0", "-1", "START"])
+def test_an_update_interval_that_can_be_none_is_no_answer(clocks: Clocks, answer: str) -> None:
+    link = Canned()
+    link.answers[":RATE?"] = answer
+    meter = Wt300(link, clocks)  # type: ignore[arg-type]
+    link.query = lambda message, timeout_ms=None: Canned.query(link, message) or "0"  # type: ignore[method-assign]
+    with pytest.raises(MeterError) as caught:
+        meter.status()
+    assert (caught.value.code, caught.value.facts["answer"]) == ("meter-answer", answer)
+
+
 def test_a_start_that_never_comes_true_says_why() -> None:
     now_s = iter(range(100))
     hurried = Clocks(lambda: float(next(now_s)), lambda: None, lambda _s: None)  # type: ignore[arg-type, return-value]
@@ -119,6 +130,7 @@ def test_what_does_not_go_back_is_told_after_all_else_is_back(clocks: Clocks) ->
     headers = measuring_headers(model_named("WT310"))
     link.answers |= {f"{header}?": "1" for header in headers}
     meter._former.keep(headers, link.query)
+    meter._former.is_due = True
     write = link.write
 
     def stubborn(message: str) -> None:

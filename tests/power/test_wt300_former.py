@@ -11,6 +11,7 @@ import pytest
 from power.clocks import Clocks
 from power.errors import MeterError
 from power.meter import Setup
+from power.sampler import Sampler
 from power.transport import Link
 from power.wt300 import Wt300
 from power.wt300_former import FormerSettings
@@ -123,6 +124,31 @@ def test_settings_come_back_also_after_a_failed_setup(found: Any) -> None:
     assert everything(spy) != before
     meter.restore()
     assert everything(spy) == before
+
+
+def test_so_does_how_the_meter_answers_after_a_setup_that_failed_at_it(found: Any) -> None:
+    meter, spy, before = found
+    link = meter._link
+    meter._link = Breaking(link, ":NUMERIC:NORMAL:NUMBER ")
+    with pytest.raises(MeterError, match="broken on purpose"):
+        meter.configure(SETUP)
+    meter._link = link
+    assert everything(spy) != before
+    meter.restore()
+    assert everything(spy) == before
+
+
+def test_a_meter_that_integrates_for_somebody_else_is_left_as_it_is_in_how_it_answers_too(
+    found: Any, clocks: Clocks
+) -> None:
+    _, spy, before = found
+    spy.write(":INTEGRATE:START")
+    sampler = Sampler(spy.address, SETUP, lambda _: None, clocks.monotonic, clocks.utcnow)
+    with contextlib.closing(sampler), pytest.raises(MeterError) as caught:
+        sampler.arm()
+    assert caught.value.code == "meter-busy"
+    assert everything(spy) == before
+    assert spy.query(":INTEGRATE:STATE?") == "STAR"
 
 
 class Breaking:

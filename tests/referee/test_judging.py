@@ -139,6 +139,16 @@ def test_without_an_energy_there_is_no_score_and_a_failed_check(
     assert contest.store.latest_score(run.id) == judged
 
 
+@pytest.mark.parametrize("start_stop_s", [0.05, None])
+def test_the_checks_know_what_starting_and_stopping_took_if_it_was_measured(
+    contest: Contest, judged_set: TestSet, start_stop_s: float | None
+) -> None:
+    run = closed_run(contest, guesses(judged_set, seed=3))
+    contest.store.log_event(START, run.id, "closed", start_stop_s=start_stop_s)
+    checks = {check.code: check for check in judge(contest, run.id, CLOCK).checks}
+    assert checks["integrator-trapezoid"].figures["start_stop_s"] == start_stop_s
+
+
 def test_a_run_without_detections_scores_zero(contest: Contest) -> None:
     run = closed_run(contest, np.empty((0, 7)))
     judged = judge(contest, run.id, CLOCK)

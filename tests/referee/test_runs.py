@@ -310,6 +310,42 @@ def test_the_meter_shows_the_energy_until_it_is_needed_and_then_has_its_settings
         assert panel.query(asked) == before
 
 
+@pytest.mark.parametrize(("ending", "step"), [("close", "retire"), ("void", "forget")])
+def test_a_station_that_is_free_on_record_is_armed_only_once_its_meter_is_put_aside(
+    build: Build, monkeypatch: pytest.MonkeyPatch, ending: str, step: str
+) -> None:
+    house = build()
+    run = house.control.arm(TEAM, "one").id
+    if ending == "close":
+        house.control.login(TEAM)
+    put_aside = getattr(house.control._meters, step)
+    seen = []
+
+    def watched(*arguments: Any) -> None:
+        seen.append((house.store.run(run).state, house.control._turns.of("station one").locked()))
+        put_aside(*arguments)
+
+    monkeypatch.setattr(house.control._meters, step, watched)
+    getattr(house.control, ending)(run, "operator")
+    assert seen == [(house.store.run(run).state, True)]
+    assert house.control.arm(TEAM, "one").id == run + 1
+
+
+def test_what_starting_and_stopping_took_is_on_record(build: Build, until: Until) -> None:
+    house = build(window_s=60, auto_arm=True)
+    told = []
+    for closed_by in ("logout", "deadline"):
+        live = house.control.login(TEAM)
+        if closed_by == "deadline":
+            house.clock.advance(64.0)  # the host was busy: the integrator ran 4 s longer than the window
+            until(live.done.is_set)
+        else:
+            house.control.close(live.run.id, closed_by)
+        told.append(house.store.events(live.run.id)[-1]["start_stop_s"])
+    assert 0 < told[0] < 4
+    assert told[1] > 4
+
+
 def test_settings_that_changed_in_mid_run_are_kept_with_it(build: Build, instrument: Any) -> None:
     meter = instrument()
     house = build(station(meter=meter.address, current_range_a=0.5))
@@ -462,6 +498,7 @@ def test_a_meter_that_is_gone_at_the_end_leaves_the_run_closed_without_energy(
     assert (closed.state, closed.energy_wh, closed.integrator_s) == (RunState.CLOSED, None, None)
     assert closed.elapsed_s == live.window.end_s - live.window.start_s
     assert kinds(house, 1)[-2:] == ["energy-missing", "closed"]
+    assert house.store.events(1)[-1]["start_stop_s"] is None
 
 
 def test_another_meters_energy_is_not_taken_for_the_runs(build: Build, instrument: Any, until: Until) -> None:

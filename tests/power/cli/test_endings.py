@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from power.cli.endings import ENDINGS, interrupt, on_endings
+
+BORROWED = (":NUMERIC:FORMAT?", ":NUMERIC:NORMAL:ITEM201?", ":NUMERIC:NORMAL:ITEM205?")
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    former = {number: signal.getsignal(number) for number in ENDINGS}
+    yield
+    for number, handler in former.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+def test_every_ending_interrupts_with_its_number_and_is_itself_again_afterwards(
+    number: signal.Signals,
+) -> None:
+    signal.signal(number, signal.SIG_DFL)
+    with pytest.raises(KeyboardInterrupt) as ended, on_endings(interrupt):
+        signal.raise_signal(number)
+    assert ended.value.args == (number,)
+    assert signal.getsignal(number) == signal.SIG_DFL
+
+
+def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with on_endings(interrupt):
+        signal.raise_signal(signal.SIGHUP)
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+def test_whatever_ends_a_watch_it_puts_back_what_it_took(
+    simulate: Any, started: Any, asked: Any, number: signal.Signals
+) -> None:
+    address = simulate().address
+    before = asked(address, ":NUMERIC:FORMAT FLOAT;*OPC?", *BORROWED)[1:]
+    watching = started("watch", address)
+    assert watching.stdout.readline()
+    assert asked(address, *BORROWED) != before
+    watching.send_signal(number)
+    assert (watching.wait(20), watching.stderr.read()) == (0, "")
+    assert asked(address, *BORROWED) == before
+
+
+def test_ctrl_c_while_the_program_is_being_loaded_leaves_no_trace(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import power.cli"]
+    ended = subprocess.run(command, capture_output=True, check=False)
+    assert (ended.returncode, ended.stderr) == (130, b"")

@@ -15,6 +15,7 @@ from referee.store.group_commit import GroupCommit
 from referee.store.schema import VERSION, create_tables, is_complete
 
 DATABASE_NAME = "contest.db"
+ATTEMPTS, PAUSE_S = 100, 0.05  # at what SQLite does not wait for
 LOCK_PATIENCE_S = 30.0  # how long a write waits for another process, such as the judge's, to finish its own
 
 
@@ -42,7 +43,7 @@ class Database:
                 f"{path} was made by a newer version of this program (form {version}, this one knows {VERSION}).",
             )
         if not is_complete(self._connection):
-            self._connection.execute("PRAGMA journal_mode=WAL")
+            _write_ahead(self._connection)
             # One transaction: of two processes that open a new database, the second waits for the first.
             self._connection.execute("BEGIN IMMEDIATE")
             with self._connection:
@@ -84,6 +85,19 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log. Where two do so at once, SQLite makes one fail rather than wait."""
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError:
+            if not left:
+                raise
+            threading.Event().wait(PAUSE_S)
+        else:
+            return
 
 
 @contextmanager

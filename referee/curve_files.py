@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from referee.drawing import drawn, printable
 from referee.errors import RefereeError
 from referee.scoring.curves import Curve
+from referee.whole_files import write_whole
 
 SUFFIXES = (".csv", ".png", ".svg")
 HEADER = ("category", "name", "rank", "recall", "precision", "confidence")
@@ -18,7 +21,9 @@ _STYLES = ("-", "--", ":", "-.")
 
 
 def check_curve_path(path: Path) -> None:
-    """Raise `RefereeError` `bad-curves-file` unless the name tells a form that can be written."""
+    """Raise `RefereeError` `bad-curves-file` unless the name tells a form, and the file, if there is one, is a file."""
+    if path.exists() and not path.is_file():
+        raise RefereeError("bad-curves-file", f"{path}: it is no regular file", file=str(path))
     if path.suffix.lower() not in SUFFIXES:
         sentence = f"{path}: curves are written to a file that ends in {', '.join(SUFFIXES)}"
         raise RefereeError("bad-curves-file", sentence, file=str(path))
@@ -30,45 +35,46 @@ def write_curves(path: Path, curves: Mapping[int, Curve], names: Mapping[int, st
     Raises `RefereeError` `bad-curves-file`, `curves-not-written`, `no-matplotlib`.
     """
     check_curve_path(path)
+    form = path.suffix.lower().removeprefix(".")
+    if form == "csv":
+        content = _table(curves, names).encode()
+    else:
+        content = drawn(form, lambda figure: _draw(figure, curves, names, title))
     try:
-        if path.suffix.lower() == ".csv":
-            _write_csv(path, curves, names)
-        else:
-            _draw(path, curves, names, title)
+        write_whole(path, content)
     except OSError as error:
         sentence = f"{path}: the curves cannot be written: {error.strerror or error}"
         raise RefereeError("curves-not-written", sentence, file=str(path)) from error
 
 
-def _write_csv(path: Path, curves: Mapping[int, Curve], names: Mapping[int, str]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(HEADER)
-        for category, curve in curves.items():
-            columns = (curve.rank, curve.recall, curve.precision, curve.confidence)
-            for row in zip(*(column.tolist() for column in columns), strict=True):
-                writer.writerow((category, names[category], *row))
+def _table(curves: Mapping[int, Curve], names: Mapping[int, str]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(HEADER)
+    for category, curve in curves.items():
+        columns = (curve.rank, curve.recall, curve.precision, curve.confidence)
+        for row in zip(*(column.tolist() for column in columns), strict=True):
+            writer.writerow((category, names[category], *row))
+    return text.getvalue()
 
 
-def _draw(path: Path, curves: Mapping[int, Curve], names: Mapping[int, str], title: str) -> None:
-    figure = _new_figure(path)
+def _draw(figure: Any, curves: Mapping[int, Curve], names: Mapping[int, str], title: str) -> None:
     axes = figure.add_subplot(xlim=(0, 1), ylim=(0, 1.02), xlabel="recall", ylabel="precision", title=title)
-    for place, (category, curve) in enumerate(curves.items()):
+    lines = []
+    for place, curve in enumerate(curves.values()):
         # A category without true positives keeps its place in the legend: precision 0 at recall 0.
         points = (curve.recall, curve.precision) if len(curve.rank) else ([0.0], [0.0])
         style = _STYLES[place // _COLOURS % len(_STYLES)]
-        axes.plot(*points, style, marker=".", markersize=3, linewidth=1, label=names[category])
+        lines += axes.plot(*points, style, marker=".", markersize=3, linewidth=1)
     axes.grid(alpha=0.3)
+    if not any(len(curve.rank) for curve in curves.values()):
+        at_centre = {"transform": axes.transAxes, "ha": "center"}
+        axes.text(0.5, 0.5, "no detection found an object", color="0.4", **at_centre)
     if 0 < len(curves) <= _MOST_IN_LEGEND:
-        axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.01, 1))
-    metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
-    figure.savefig(path, metadata=metadata)
-
-
-def _new_figure(path: Path) -> Any:
-    try:
-        from matplotlib.figure import Figure  # takes a second, and only drawings need it
-    except ImportError:
-        sentence = f"{path}: drawing needs matplotlib, which is not installed; write to a .csv instead"
-        raise RefereeError("no-matplotlib", sentence) from None
-    return Figure(figsize=(8, 5), dpi=150, layout="constrained")
+        legend = axes.legend(
+            lines, [" "] * len(lines), fontsize="small", loc="upper left", bbox_to_anchor=(1.01, 1)
+        )
+        for text, category in zip(legend.get_texts(), curves, strict=True):
+            # A name is text, also one that holds a dollar sign or begins as those that a legend hides.
+            text.set_parse_math(False)
+            text.set_text(printable(names[category]))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lpirc_client.errors import ClientError
-from lpirc_client.harness.failures import ModelError, facts_of, printable
+from lpirc_client.harness.failures import ModelError, facts_of, missing_extra, printable
 from lpirc_client.harness.options import PRESETS, TASKS, USUAL_PREPROCESSING, Settings
 from lpirc_client.output import result, say
 from lpirc_client.parent import ending_with
@@ -57,11 +57,7 @@ def _with_extra(act: Callable[[argparse.Namespace], None], options: argparse.Nam
             "system-failed", f"{error.filename or 'the system'}: {error.strerror or error}"
         ) from error
     except ImportError as error:
-        raise ModelError(
-            "missing-extra",
-            f'running models needs {error.name}: pip install "lpirc-client[models]"',
-            missing=error.name,
-        ) from error
+        raise missing_extra(str(error.name)) from error
 
 
 def _validate(options: argparse.Namespace) -> None:

@@ -20,9 +20,10 @@ from referee.cli.model_board import board_command
 from referee.cli.model_report import print_result, submission_document, submission_line
 from referee.cli.options import as_json, contest_folder, run_number
 from referee.clock import Clock
-from referee.contest import open_contest
+from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
-from referee.models.open_track import OpenTrack, configured_track, open_track, track_on
+from referee.models.board import build_number, judged_now
+from referee.models.open_track import OpenTrack, configured_track, open_track, rule_of, track_on
 from referee.models.result_document import LARGEST_BYTES, parse_result
 from referee.models.submitting import (
     Bench,
@@ -137,9 +138,8 @@ def submit_command(
                 raise _refused(model, told)
 
         made = submit(contest, opened, order, validate, _benched(opened, limits, metering), Clock())
-        now_used = contest.store.submissions_used(track, team, Clock().utc())
-        limit = configured_track(contest, track).submissions_per_day
-    _report(made, as_json=as_json, used=f"{now_used} of {limit} submissions of today are used")
+        notes = _notes(contest, made)
+    _report(made, as_json=as_json, notes=notes)
 
 
 @model.command("remeasure")
@@ -202,16 +202,21 @@ def withdraw_command(number: int, reason: str, folder: Path) -> None:
 @contest_folder
 @as_json
 def list_command(track: str | None, folder: Path, *, as_json: bool) -> None:
-    """List the submissions, oldest first."""
+    """List the submissions, oldest first, as they are judged by the present settings."""
     with open_contest(folder) as contest:
         if track is not None:
             configured_track(contest, track)
         broken = broken_off(contest)
-        found = contest.store.submissions(track)
+        stored = contest.store.submissions(track)
+        named = {one.track for one in stored}
+        rules = {one.name: rule_of(contest, one) for one in contest.config.tracks if one.name in named}
+        found = [judged_now(one, rules[one.track]) if one.track in rules else one for one in stored]
     if as_json:
         told = [submission_document(one) | {"broken_off": one.id in broken} for one in found]
         click.echo(json.dumps(told))
         return
+    if not found:
+        click.echo("No model is handed in yet; see: referee model submit --help", err=True)
     for one in found:
         click.echo(submission_line(one, is_broken_off=one.id in broken))
 
@@ -249,11 +254,22 @@ def _interruption_told(
             signal.signal(one, handler)
 
 
-def _report(made: Submission, *, as_json: bool, used: str = "") -> None:
+def _notes(contest: Contest, made: Submission) -> str:
+    """What a team should know beside the outcome of a submission."""
+    build = build_number(made, contest.store.submissions(made.track))
+    notes = [f"build {build} of this model"] if build > 1 else []
+    if made.counts:
+        used = contest.store.submissions_used(made.track, made.team, Clock().utc())
+        limit = configured_track(contest, made.track).submissions_per_day
+        notes.append(f"{used} of {limit} submissions of today are used")
+    return "; ".join(notes)
+
+
+def _report(made: Submission, *, as_json: bool, notes: str = "") -> None:
     """Tell what came of a submission; a model that failed is a failure of the command as well."""
     click.echo(json.dumps(submission_document(made)) if as_json else submission_line(made))
-    if used and made.counts:
-        click.echo(used, err=True)
+    if notes:
+        click.echo(notes, err=True)
     if made.measurement is not None and made.measurement.measured is None:
         raise RefereeError("model-failed", f"Submission {made.id} is not valid: {made.measurement.sentence}")
 

@@ -54,7 +54,7 @@ def board_command(
         opened = open_track(contest, track, holdout=holdout, to_run=False)
         made = board(opened.rule, candidates(contest, track, opened.split, opened.digest))
     for warning in opened.rule.warnings():
-        click.echo(f"referee: {warning}", err=True)
+        click.echo(f"referee: warning: {warning}", err=True)
     if plot is not None:
         _draw(plot, opened.rule, made, f"{_name(track, opened.rule)}, {opened.split}")
     if as_json:

@@ -57,8 +57,9 @@ def print_result(document: ResultDocument, measured: Measured, verdict: Verdict)
     table.add_row("metric", value, style="bold")
     console = Console(soft_wrap=True, highlight=False, markup=False)
     console.print(table)
-    for sentence in (verdict.sentence, *verdict.warnings):
-        console.print(sentence)
+    console.print(verdict.sentence)
+    for warning in verdict.warnings:
+        console.print(f"warning: {warning}")
 
 
 def energy_rows(energy: dict[str, Any]) -> list[tuple[str, str]]:

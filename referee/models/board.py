@@ -6,9 +6,10 @@ It is judged anew from what was measured, by the rule's present settings, so tha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from referee.leaderboard import best_of_each
+from referee.records import Submission
 from referee.tracks import Entry, Measured, Track, Verdict
 
 
@@ -74,6 +75,37 @@ def board(track: Track, candidates: Sequence[Candidate]) -> Board:
         if verdict.value is None:
             invalid[one.submission] = (one, verdict.sentence)
     return Board(tuple(lines), tuple(invalid[number] for number in sorted(invalid)))
+
+
+def judged_now(one: Submission, rule: Track) -> Submission:
+    """A submission with what its measurement is worth, by itself, by the rule's present settings, as on the board."""
+    if one.measurement is None or one.measurement.measured is None:
+        return one
+    verdict = rule.measure(Measured(**one.measurement.measured))
+    measurement = replace(
+        one.measurement,
+        valid=verdict.is_valid,
+        sentence=verdict.sentence,
+        metric=verdict.value,
+        figures=dict(verdict.figures),
+    )
+    return replace(one, measurement=measurement)
+
+
+def build_number(made: Submission, submissions: Sequence[Submission]) -> int:
+    """How often a track's submissions have measured that model of that team on that test set, up to this one."""
+    same = _measured_thing(made)
+    return sum(
+        one.id <= made.id
+        and one.withdrawn is None
+        and one.measurement is not None
+        and _measured_thing(one) == same
+        for one in submissions
+    )
+
+
+def _measured_thing(one: Submission) -> tuple[str, str, str, str]:
+    return one.team, one.model_sha256, one.split, one.testset_digest
 
 
 def _builds(one: Candidate, candidates: Sequence[Candidate]) -> int:

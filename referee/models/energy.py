@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from power.energy import above_idle_wh, mean_power_w, trapezoid_wh
-from power.meter import Identity, Reading
+from power.meter import Identity, IntegratorState, Reading
 from referee.errors import RefereeError
 
 LEAST_READINGS = 10
@@ -35,7 +35,12 @@ def inference_energy(
         )
     if any(one.over_range or one.voltage_peak_over or one.current_peak_over for one in inside):
         raise _unmeasured("a reading was over range or clipped at its peaks; use larger ranges")
-    if not all(math.isfinite(one.power_w) for one in inside):
+    without_data = [one for one in inside if not math.isfinite(one.power_w)]
+    if (
+        without_data and without_data[0].state is IntegratorState.TIMEUP
+    ):  # of a loop nothing else ends the integrator
+        raise _unmeasured("the recording ended before the loop did; take one as long as the whole bench")
+    if without_data:
         raise _unmeasured("a reading had no data")
     loop_wh = trapezoid_wh(
         [one.monotonic_s for one in readings], [one.power_w for one in readings], start_s, end_s

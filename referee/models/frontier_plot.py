@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import warnings
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from referee.drawing import drawn, printable
 from referee.errors import RefereeError
+from referee.models.plot_labels import place_labels
 from referee.tracks import Aim
 from referee.whole_files import write_whole
 
@@ -71,9 +72,18 @@ def plot(
     `frontier` gives the expected accuracy at a latency (a track's `accuracy_at`), None where there is none;
     `aim` is marked. The same points give the same bytes. Raises `RefereeError` `no-matplotlib`.
     """
-    figure, context = _new_figure()
+    return drawn(form, lambda figure: _draw(figure, points, frontier, aim, title))
+
+
+def _draw(
+    figure: Any,
+    points: Sequence[PlotPoint],
+    frontier: Callable[[float], float | None] | None,
+    aim: Aim | None,
+    title: str,
+) -> None:
     axes = figure.add_subplot(xlabel="mean latency, ms", ylabel="accuracy, %")
-    axes.set_title(_printable(title), parse_math=False)
+    axes.set_title(printable(title), parse_math=False)
     for is_valid in (True, False):
         _draw_points(axes, [point for point in points if point.is_valid is is_valid], is_valid)
     if frontier is not None:
@@ -82,13 +92,14 @@ def plot(
         label = f"{aim.what} {aim.latency_ms:g} ms"
         axes.axvline(aim.latency_ms, color="0.6", linestyle=":", linewidth=1, label=label)
     axes.grid(alpha=0.3)
+    if not points:
+        axes.set_ylim(0, 100)
+        at_centre = {"transform": axes.transAxes, "ha": "center", "backgroundcolor": "white"}
+        axes.text(0.5, 0.5, "no models yet", color="0.4", **at_centre)
+    places = [(point.latency_ms, point.accuracy_percent) for point in points]
+    place_labels(axes, places, [printable(point.label) for point in points][:_MOST_LABELS])
     if axes.get_legend_handles_labels()[1]:
         axes.legend(fontsize="small", loc="best")
-    drawing = io.BytesIO()
-    with context({"svg.hashsalt": "referee"}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
-        figure.savefig(drawing, format=form, metadata={"Date": None} if form == "svg" else None)
-    return drawing.getvalue()
 
 
 def _draw_points(axes: Any, points: Sequence[PlotPoint], is_valid: bool) -> None:
@@ -100,16 +111,6 @@ def _draw_points(axes: Any, points: Sequence[PlotPoint], is_valid: bool) -> None
     axes.scatter(
         *zip(*places, strict=True), s=25, facecolors=face, edgecolors="tab:blue", label=name, zorder=3
     )
-    for point, place in list(zip(points, places, strict=True))[:_MOST_LABELS]:
-        # A team's name is text, also where it holds a dollar sign.
-        axes.annotate(
-            _printable(point.label),
-            place,
-            (4, 3),
-            textcoords="offset points",
-            fontsize="x-small",
-            parse_math=False,
-        )
 
 
 def _draw_frontier(
@@ -125,21 +126,12 @@ def _draw_frontier(
     # Close together where a log is steep, and where a rule bends its frontier.
     steps = np.union1d(np.geomspace(*ends, _CURVE_POINTS), np.linspace(*ends, _CURVE_POINTS))
     curve = [
-        (float(latency), accuracy) for latency in steps if (accuracy := frontier(float(latency))) is not None
+        (
+            float(latency),
+            accuracy if 0 <= accuracy <= 100 else math.nan,
+        )  # the curve breaks: no accuracy lies there
+        for latency in steps
+        if (accuracy := frontier(float(latency))) is not None
     ]
-    if curve:
+    if any(not math.isnan(accuracy) for _, accuracy in curve):
         axes.plot(*zip(*curve, strict=True), color="tab:orange", linewidth=1.2, label="frontier")
-
-
-def _printable(text: str) -> str:
-    """The text without control characters, which no XML may hold."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
-
-
-def _new_figure() -> tuple[Any, Any]:
-    try:
-        from matplotlib import rc_context  # takes a second, and only drawings need it
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise RefereeError("no-matplotlib", "Drawing needs matplotlib, which is not installed.") from None
-    return Figure(figsize=(8, 5), dpi=150, layout="constrained"), rc_context

@@ -14,7 +14,7 @@ from referee.contest import Contest, require_unchanged
 from referee.errors import RefereeError
 from referee.models.result_document import ResultDocument
 from referee.tracks import Track, track_named
-from referee.tracks.accuracy import coco_ap_percent, mean_iou_percent, top1_percent
+from referee.tracks.accuracy import coco_ap_percent, mean_iou_percent, only_objects, top1_percent
 from testsets import GroundTruth, TestSet, TestSetError, load_test_set, read_ground_truth, read_labels
 
 PUBLIC, HOLDOUT = "public", "holdout"
@@ -89,7 +89,8 @@ def open_track(contest: Contest, name: str, *, holdout: bool = False, to_run: bo
 def track_on(folder: Path, name: str, rule: Track, split: str = PUBLIC, *, to_run: bool = True) -> OpenTrack:
     """A rule on the test set in `folder`. `to_run`: a model is to see its images, so each file is compared first.
 
-    Raises RefereeError `testset-empty`, `testset-changed`, `testset-unfit` (no labels, or no categories); TestSetError.
+    Raises RefereeError `testset-empty`, `testset-changed`, `testset-unfit` (no labels, or no categories),
+    `bad-ground-truth` (not the one object an image that the rule needs); TestSetError.
     """
     test_set = load_test_set(folder)
     if not test_set.images:
@@ -133,7 +134,10 @@ def _truth(rule: Track, test_set: TestSet) -> tuple[str, GroundTruth | NDArray[n
     if rule.task != "classification":
         if not test_set.categories:
             raise _unfit(rule, test_set, "no categories", "voc or coco")
-        return test_set.digest, read_ground_truth(test_set.folder)
+        truth = read_ground_truth(test_set.folder)
+        if rule.accuracy == "mean-iou":
+            only_objects(truth)  # told before a model is measured for nothing
+        return test_set.digest, truth
     if not test_set.labels_path.exists():
         raise _unfit(rule, test_set, "no labels.csv", "labels")
     labels = read_labels(test_set)

@@ -118,6 +118,12 @@ def parse_result(content: bytes) -> ResultDocument:
     return ResultDocument(values, document.rows, answers)
 
 
+def says_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two documents tell of one measurement, however they were written down; unknown keys count for nothing."""
+    names = {path.partition(".")[0] for path in (*FIELDS, *ENERGY_FIELDS)} | {"predictions"}
+    return all(one.get(name) == other.get(name) for name in names)
+
+
 def check_energy(values: Mapping[str, Any]) -> None:
     """Raise RefereeError `bad-result` unless `energy` is null or one that the referee has measured."""
     if field_of(values, "energy") is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -18,7 +19,7 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.models.open_track import PUBLIC, OpenTrack, configured_track
-from referee.models.result_document import ResultDocument, parse_result
+from referee.models.result_document import ResultDocument, parse_result, says_same
 from referee.models.result_fields import bad
 from referee.records import ModelMeasurement, Submission
 from referee.store.submissions import submission_limit
@@ -78,7 +79,7 @@ def submit(
             document = parse_result(order.result)
             check_result(contest, track, document, sha256)
             judge(track, document)
-            _require_new(contest, track, order, sha256)
+            _require_new(contest, track, order.team, document)
         made = Submission(
             id=0,
             accepted_utc="",
@@ -315,11 +316,14 @@ def _require_team(contest: Contest, team: str) -> None:
         raise RefereeError("team-unknown", f"The team {team!r} {why}.")
 
 
-def _require_new(contest: Contest, track: OpenTrack, order: Order, model_sha256: str) -> None:
+def _require_new(contest: Contest, track: OpenTrack, team: str, document: ResultDocument) -> None:
     """One measurement is no second build, and should not use up a second submission by mistake."""
+    wanted = (team, document["model.sha256"], track.split)
     for one in contest.store.submissions(track.name):
-        same = (one.team, one.model_sha256, one.split) == (order.team, model_sha256, track.split)
-        if same and one.withdrawn is None and contest.store.submission_result(one.id) == order.result:
+        if (one.team, one.model_sha256, one.split) != wanted or one.withdrawn is not None:
+            continue
+        former = contest.store.submission_result(one.id)
+        if former is not None and says_same(json.loads(former), document.values):
             raise RefereeError(
                 "result-repeated",
                 f"This result document was handed in already, as submission {one.id}; measure the model again "

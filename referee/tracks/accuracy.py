@@ -55,10 +55,10 @@ def top1_percent(labels: Sequence[int] | NDArray[np.int64], answers: Sequence[tu
 def mean_iou_percent(ground_truth: GroundTruth, rows: NDArray[np.float64]) -> float:
     """The mean overlap of each image's most confident box with the one object of the image, whatever its category.
 
-    Rows (M, 7) as `detections_of` takes them; of equal confidences the first row counts. Raises RefereeError
-    `bad-ground-truth` unless every image has one object, `bad-predictions` for an image that is not in the set.
+    Rows (M, 7) as `detections_of` takes them; of equal confidences the first row counts. Raises RefereeError as
+    `only_objects`, and `bad-predictions` for an image that is not in the set.
     """
-    objects = _only_objects(ground_truth)
+    objects = only_objects(ground_truth)
     best: dict[int, NDArray[np.float64]] = {}
     for row in _checked(rows):
         image = int(row[0])
@@ -73,7 +73,11 @@ def mean_iou_percent(ground_truth: GroundTruth, rows: NDArray[np.float64]) -> fl
     return 100 * float(shared.sum()) / len(objects)
 
 
-def _only_objects(ground_truth: GroundTruth) -> Mapping[int, NDArray[np.float64]]:
+def only_objects(ground_truth: GroundTruth) -> Mapping[int, NDArray[np.float64]]:
+    """The box of each image's one object, by image.
+
+    Raises RefereeError `bad-ground-truth` unless every image has one object, `no-images` for an empty set.
+    """
     images, counts = np.unique(ground_truth.image, return_counts=True)
     found = dict(zip(images.tolist(), counts.tolist(), strict=True))
     for image in ground_truth.image_ids.tolist():

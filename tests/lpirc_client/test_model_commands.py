@@ -329,9 +329,8 @@ def test_without_the_extra_one_sentence_says_what_to_install(missing: str, tmp_p
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     assert done.returncode == 1
-    assert (
-        done.stderr == f'lpirc-client: running models needs {missing}: pip install "lpirc-client[models]"\n'
-    )
+    install = "in the project's folder: pip install './client[models]'"
+    assert done.stderr == f"lpirc-client: running models needs {missing}; {install}\n"
 
 
 def test_the_other_commands_load_nothing_of_the_extra() -> None:

@@ -16,6 +16,12 @@ class ModelError(ClientError):
         self.facts = facts
 
 
+def missing_extra(name: str) -> ModelError:
+    """The failure of a client that was installed without what runs models; `name` is the module that is missing."""
+    sentence = f"running models needs {name}; in the project's folder: pip install './client[models]'"
+    return ModelError("missing-extra", sentence, missing=name)
+
+
 def printable(text: str) -> str:
     """The text on one line, without what would steer a terminal."""
     return "".join(letter if letter.isprintable() else " " for letter in text)

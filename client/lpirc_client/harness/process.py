@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from lpirc_client.harness import frames
-from lpirc_client.harness.failures import ModelError
+from lpirc_client.harness.failures import ModelError, missing_extra
 from lpirc_client.harness.frames import LARGEST_ANSWER, REASON_CHARACTERS, Message
 
 START_S = 60.0
@@ -169,11 +169,7 @@ class ModelProcess:
 
     def _failure(self, doing: str, kind: str, reason: str) -> ModelError:
         if kind == "ImportError":
-            return ModelError(
-                "missing-extra",
-                f'running models needs {reason}: pip install "lpirc-client[models]"',
-                missing=reason,
-            )
+            return missing_extra(reason)
         if kind == "MemoryError":
             return self._no_memory(doing)
         sentence = f"{self.name}: the runtime refused it while it was being {doing}: {reason or kind}"

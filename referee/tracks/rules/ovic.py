@@ -42,7 +42,7 @@ class OvicTrack(Track):
         if result.latency_ms > most_ms:
             return self.refuse(
                 result,
-                f"{result.latency_ms:.3f} ms is above {most_ms:g} ms, {self.high_factor:g} times the target "
+                f"{_ms(result)} is above {most_ms:g} ms, {self.high_factor:g} times the target "
                 f"{self.target_ms:g} ms.",
             )
         if late := self.over_budget(result):
@@ -50,12 +50,13 @@ class OvicTrack(Track):
         counted_ms = max(result.latency_ms, self.low_factor * self.target_ms)
         expected = self.frontier.at(counted_ms)
         value = result.accuracy_percent - expected
+        early = "" if counted_ms == result.latency_ms else f"{_ms(result)} counts as {counted_ms:g} ms: "
         return Verdict(
             track=self.name,
             value=value,
             accuracy_percent=result.accuracy_percent,
             latency_ms=result.latency_ms,
-            sentence=f"{result.accuracy_percent:.3f} % - a({counted_ms:.3f} ms) = {expected:.3f} % gives "
+            sentence=f"{early}{result.accuracy_percent:.3f} % - a({counted_ms:.3f} ms) = {expected:.3f} % gives "
             f"{value:+.3f}.",
             warnings=self.warnings(),
             figures={"counted_latency_ms": counted_ms, "frontier_percent": expected},
@@ -98,6 +99,10 @@ class OvicTrack(Track):
         if not self.low_factor * self.target_ms > 0:
             found.append(f"low_factor x target_ms = {self.low_factor:g} x {self.target_ms:g} is too small.")
         return tuple(found)
+
+
+def _ms(result: Measured) -> str:
+    return f"{result.latency_ms:.3f} ms"
 
 
 TRACKS = (

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_client.harness.failures import ModelError
+from lpirc_client.harness.failures import ModelError, missing_extra
 from lpirc_client.harness.options import Settings
 from lpirc_client.harness.process import ModelProcess
 from lpirc_client.harness.validator import examine, load
@@ -159,7 +159,8 @@ def test_without_the_runtime_one_sentence_says_what_to_install(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with ModelProcess("m.tflite") as bare:
         told = failure(bare, classifier() + bytes(4 << 20))  # more than the pipe holds
-    assert told.sentence == 'running models needs ai_edge_litert: pip install "lpirc-client[models]"'
+    assert told.sentence == str(missing_extra("ai_edge_litert"))
+    assert told.facts == {"missing": "ai_edge_litert"}
 
 
 def test_it_dies_with_the_harness_even_in_the_middle_of_a_model(tmp_path: Path) -> None:

@@ -116,7 +116,9 @@ def test_a_classifier_is_measured_ranked_and_measured_again(hall: Hall) -> None:
     # Three of the four pictures carry the label of their colour.
     assert first["measurement"]["metric"] == 75.0
     assert first["measurement"]["measured"]["processed"] == 4
-    second = hall.told(*submit, "--build", "two")
+    again = hall.call(*submit, "--build", "two", "--json")
+    second = json.loads(again.stdout)
+    assert again.stderr == "build 2 of this model; 2 of 2 submissions of today are used\n"
     assert second["model_sha256"] == first["model_sha256"]
     (place,) = hall.board()["places"]
     assert (place["rank"], place["team"], place["metric"], place["builds"]) == (1, "alpha", 75.0, 2)
@@ -144,6 +146,17 @@ def test_a_detector_finds_what_was_painted(hall: Hall, quantized: bool) -> None:
     drawing = hall.folder / "board.svg"
     assert len(hall.board("finder", "--plot", str(drawing))["places"]) == 1
     assert drawing.read_text().startswith("<?xml")
+    assert hall.call("board", "--track", "finder").stderr == ""
+    config = hall.day / "contest.toml"
+    config.write_text(config.read_text().replace("budget_ms = 1000", "budget_ms = 1000\nk = 12.5\na0 = 40"))
+    (listed,), (place,) = hall.told("list"), hall.board("finder")["places"]
+    assert listed["measurement"]["metric"] == place["metric"] == pytest.approx(60 - 12.5 * math.log(24))
+    assert listed["measurement"]["sentence"] == place["sentence"]
+    config.write_text(config.read_text().replace("a0 = 40", "a0 = 80"))
+    told = hall.call("board", "--track", "finder", "--csv").stderr
+    assert told.startswith("referee: warning: The frontier a(t) = 12.5 ln t + 80 is implausible")
+    config.write_text(config.read_text().replace('"finder"', '"former"'))
+    assert hall.told("list") == [made | {"broken_off": False}]  # as it was judged: the rule is gone
     assert "ends in .png or .svg" in hall.refusal("board", "--track", "finder", "--plot", "board.txt")
 
 
@@ -223,6 +236,8 @@ def test_a_bad_model_is_told_in_one_sentence_and_the_board_is_unharmed(
     told_empty = hall.call("board", "--track", "phones").stdout
     assert told_empty == "phones (LPIRC 2018 track 1), public test set: no valid submission stands yet.\n"
     assert not (hall.day / MODELS).exists()
+    (told_list,) = hall.call("list").stderr.splitlines()
+    assert told_list == "No model is handed in yet; see: referee model submit --help"
 
 
 @pytest.mark.parametrize(("name", "made"), [("endless", models.endless), ("greedy", models.greedy)])

@@ -254,7 +254,7 @@ def test_without_matplotlib_drawing_is_refused_in_words(
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     result = call(*files, "--curves", str(tmp_path / "curves.png"))
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "drawing needs matplotlib" in result.stderr
+    assert result.stderr == "referee: Drawing needs matplotlib, which is not installed.\n"
 
 
 def test_curves_that_cannot_be_written_are_told(files: list[str], tmp_path: Path) -> None:
@@ -262,6 +262,9 @@ def test_curves_that_cannot_be_written_are_told(files: list[str], tmp_path: Path
         result = call(*files, "--curves", str(tmp_path / name), "--json")
         assert (result.exit_code, result.stdout) == (1, "")
         assert words in result.stderr
+    pipe = tmp_path / "curves.svg"
+    os.mkfifo(pipe)
+    assert "curves.svg: it is no regular file" in call(*files, "--curves", str(pipe)).stderr
 
 
 def test_a_blacklisted_pair_that_nobody_names_has_no_effect(files: list[str], tmp_path: Path) -> None:

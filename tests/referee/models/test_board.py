@@ -1,6 +1,10 @@
 from __future__ import annotations
 
-from referee.models.board import Board, Candidate, board
+from dataclasses import asdict, replace
+from typing import Any
+
+from referee.models.board import Board, Candidate, board, build_number, judged_now
+from referee.records import ModelMeasurement, Submission
 from referee.tracks import Measured, Track, track_named
 
 
@@ -96,6 +100,43 @@ def test_a_board_follows_the_present_settings() -> None:
     changed = track_named("ovic-detection", {"target_ms": 40})
     assert board(OVIC, field).lines == ()
     assert places(board(changed, field)) == [(1, "a", 1)]
+
+
+def submission(number: int, measured: dict[str, Any] | None, **changes: Any) -> Submission:
+    outcome = ModelMeasurement("2026-05-04", valid=True, sentence="Once.", metric=1.0, measured=measured)
+    made = Submission(number, "", "phones", "a", "public", "b", "m.tflite", "m", "set", counts=True)
+    return replace(made, **{"measurement": outcome} | changes)
+
+
+def test_a_single_submission_follows_the_present_settings_as_the_board_does() -> None:
+    stored = submission(1, asdict(measured(20, 37.0)))
+    late = judged_now(stored, OVIC).measurement
+    assert late is not None
+    assert (late.valid, late.metric, late.measured_utc) == (False, None, "2026-05-04")
+    assert late.sentence == "37.000 ms is above 36 ms, 1.2 times the target 30 ms."
+    changed = track_named("ovic-detection", {"target_ms": 40})
+    now = judged_now(stored, changed).measurement
+    (line,) = board(changed, [candidate(1, "a", measured(20, 37.0))]).lines
+    assert now is not None
+    assert (now.valid, now.metric, now.sentence) == (True, line.verdict.value, line.verdict.sentence)
+    failed = submission(1, None)
+    assert judged_now(failed, OVIC) is failed
+
+
+def test_a_build_is_numbered_among_those_of_its_model_that_stand() -> None:
+    one = {"accuracy_percent": 20.0}
+    others = [
+        submission(1, one),
+        submission(2, one, withdrawn="power cut"),
+        submission(3, None, measurement=None),
+        submission(4, one, team="b"),
+        submission(5, one, model_sha256="other"),
+        submission(6, one, split="holdout"),
+        submission(7, one, testset_digest="former"),
+        submission(8, one),
+        submission(9, one),
+    ]
+    assert [build_number(others[place], others) for place in (0, 3, 7, 8)] == [1, 1, 2, 3]
 
 
 def test_an_entry_without_energy_is_not_valid_where_the_rule_needs_it() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from power.meter import Identity, Reading
+from power.meter import Identity, IntegratorState, Reading
 from referee.errors import RefereeError
 from referee.models.energy import inference_energy
 from tests.referee.factories import reading
@@ -66,6 +66,12 @@ def test_a_doubtful_reading_in_the_loop_tells_no_energy(changes: dict[str, objec
     doubtful = readings()
     doubtful[2] = replace(doubtful[2], **changes)  # type: ignore[arg-type]
     inference_energy(doubtful, 101.0, 103.0, 1000, METER, None)
+
+
+def test_a_recording_that_ends_in_the_loop_is_told_as_such() -> None:
+    ended = [replace(one, power_w=math.nan, state=IntegratorState.TIMEUP) for one in readings()[15:]]
+    told = complaint(*readings()[:15], *ended)
+    assert "the recording ended before the loop did; take one as long as the whole bench" in told
 
 
 def test_no_power_is_no_energy() -> None:

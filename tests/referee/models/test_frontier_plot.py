@@ -48,8 +48,17 @@ def test_a_track_without_a_frontier_and_a_board_without_models_can_be_drawn() ->
     track = track_named("aiotbench")
     drawing = plot("svg", POINTS, track.accuracy_at, track.aim())
     assert b"<!-- frontier -->" not in drawing
+    assert b"<!-- no models yet -->" not in drawing
     assert plot("png", []).startswith(b"\x89PNG")
+    assert b"<!-- no models yet -->" in plot("svg", [], None, track.aim())
     assert b"<!-- frontier -->" in plot("svg", [], OVIC.accuracy_at, OVIC.aim())
+
+
+def test_a_frontier_is_drawn_only_where_it_is_an_accuracy() -> None:
+    models = [PlotPoint("ant", 10.0, 50.0)]
+    cut = plot("svg", models, lambda latency: 10 * latency if latency <= 10 else None)
+    assert plot("svg", models, lambda latency: 10 * latency) == cut
+    assert plot("svg", models, lambda _: 100.1) == plot("svg", models)
 
 
 @pytest.mark.parametrize("name", ["$x$ and $", "_hidden", "日本", "<b>&amp;", "a\nb", "a\x01--\x7fb", ""])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,8 @@ import pytest
 from referee.errors import RefereeError
 from referee.models.open_track import first_images, open_track, track_on
 from referee.tracks import track_named
-from tests.referee.models.model_days import colour_set, model_contest
-from testsets import TestSet, TestSetError
+from tests.referee.models.model_days import colour_set, model_contest, spot_set
+from testsets import TestSet, TestSetError, import_coco
 
 PUBLIC = '[[tracks]]\nname = "ovic-classification"\ntestset = "../colours"\n'
 
@@ -82,6 +83,18 @@ def test_a_set_without_labels_or_with_bad_ones_is_told(tmp_path: Path, colours: 
 def test_a_set_for_classification_is_none_for_detection(colours: TestSet) -> None:
     with pytest.raises(RefereeError, match="has no categories, but ovic-detection is a track of detection"):
         track_on(colours.folder, "t", track_named("ovic-detection"))
+
+
+def test_a_rule_that_needs_one_object_an_image_is_told_before_anything_is_measured(tmp_path: Path) -> None:
+    track_on(spot_set(tmp_path).folder, "t", track_named("dac-sdc"))
+    annotations = tmp_path / "spots.json"
+    truth = json.loads(annotations.read_text())
+    truth["annotations"].append(truth["annotations"][0] | {"id": 3})
+    annotations.write_text(json.dumps(truth))
+    crowded = import_coco(annotations, tmp_path / "spot-pictures", tmp_path / "crowded").folder
+    track_on(crowded, "t", track_named("ovic-detection"))
+    with pytest.raises(RefereeError, match="needs one object in each image; image 1 has 2"):
+        track_on(crowded, "t", track_named("dac-sdc"))
 
 
 def test_labels_are_part_of_the_digest(colours: TestSet) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -99,7 +100,8 @@ def hand_in(contest: Contest, track: OpenTrack, model: Path, clock: Calendar) ->
     count = itertools.count()
 
     def hand(answers: list[int], team: str = "alpha", build: str = "b", **changes: object) -> Submission:
-        content = packed(result(track.test_set, model.read_bytes(), answers, **changes)) + b"\n" * next(count)
+        new = {"started_utc": f"measurement {next(count)}"} | changes
+        content = packed(result(track.test_set, model.read_bytes(), answers, **new))
         return submit(contest, track, Order(team, model, build, content), accepts, never, clock)
 
     return hand
@@ -139,18 +141,23 @@ def test_the_document_is_kept_as_it_was_received(
 def test_one_document_is_one_submission_until_that_is_withdrawn(
     contest: Contest, track: OpenTrack, model: Path, clock: Calendar
 ) -> None:
-    content = packed(result(track.test_set, MODEL, [7, 8, 9, 8]))
+    document = result(track.test_set, MODEL, [7, 8, 9, 8])
+    content = packed(document)
 
-    def hand(team: str) -> Submission:
+    def hand(team: str, content: bytes = content) -> Submission:
         return submit(contest, track, Order(team, model, "b", content), accepts, never, clock)
 
     made = hand("alpha")
     failure = refusal(lambda: hand("alpha"))
     assert (failure.code, f"as submission {made.id};" in failure.sentence) == ("result-repeated", True)
+    reordered = {"verdict": {"value": 75}} | dict(reversed(document.items()))
+    assert refusal(lambda: hand("alpha", json.dumps(reordered, indent=1).encode())).code == "result-repeated"
     assert contest.store.submissions_used("phones", "alpha", NOON) == 1
     assert hand("beta").team == "beta"
+    measured_again = document | {"started_utc": "2026-05-04T09:05:00+00:00"}
+    assert hand("alpha", packed(measured_again)).id == made.id + 2
     contest.store.withdraw_submission(made.id, "the fan was off")
-    assert hand("alpha").id == 3
+    assert hand("alpha").id == made.id + 3
 
 
 def test_images_that_were_not_reached_are_wrong(hand_in: Hand) -> None:
@@ -337,7 +344,7 @@ def test_the_hold_out_set_is_another_one_and_counts_towards_no_limit(
 ) -> None:
     holdout = open_track(contest, "phones", holdout=True)
     for number in range(1, 6):
-        content = packed(result(holdout.test_set, MODEL, [1000, 8])) + b"\n" * number
+        content = packed(result(holdout.test_set, MODEL, [1000, 8], started_utc=str(number)))
         order = Order("alpha", model, "b", content)
         made = submit(contest, holdout, order, accepts, never, clock)
         assert (made.id, made.split, made.counts) == (number, "holdout", False)

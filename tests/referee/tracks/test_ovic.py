@@ -46,6 +46,8 @@ def test_faster_than_four_fifths_of_the_target_counts_as_four_fifths() -> None:
     at_24, at_5 = (DETECTION.measure(measured(25.0, latency)) for latency in (24.0, 5.0))
     assert at_5.value == at_24.value == pytest.approx(25 - 19.27, abs=0.005)
     assert (at_5.latency_ms, at_5.figures["counted_latency_ms"]) == (5.0, 24.0)
+    assert at_5.sentence.startswith("5.000 ms counts as 24 ms: 25.000 % - a(24.000 ms) = 19.2")
+    assert at_24.sentence.startswith("25.000 % - a(24.000 ms) = 19.2")
 
 
 def test_the_frontier_that_is_drawn_is_the_one_that_counts() -> None:

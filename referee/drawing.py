@@ -1,0 +1,31 @@
+"""What the program's drawings have in common: text as it is, and the same bytes for the same picture."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from referee.errors import RefereeError
+
+
+def drawn(form: str, draw: Callable[[Any], None]) -> bytes:
+    """The figure that `draw` fills, as the bytes of a "png" or an "svg". Raises RefereeError `no-matplotlib`."""
+    try:
+        from matplotlib import rc_context  # takes a second, and only drawings need it
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise RefereeError("no-matplotlib", "Drawing needs matplotlib, which is not installed.") from None
+    figure = Figure(figsize=(8, 5), dpi=150, layout="constrained")
+    drawing = io.BytesIO()
+    with rc_context({"svg.hashsalt": "referee"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
+        draw(figure)
+        figure.savefig(drawing, format=form, metadata={"Date": None} if form == "svg" else None)
+    return drawing.getvalue()
+
+
+def printable(text: str) -> str:
+    """The text without control characters, which no XML may hold."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -62,6 +62,8 @@ def parse_coco(path: Path, problems: Problems, *, only_labels: bool = False) -> 
     for name, uses in Counter(names.values()).items():
         if uses > 1:
             problems.add(f"{path}: categories: the name {name!r} is used {uses} times")
+        if any("\ud800" <= letter <= "\udfff" for letter in name):  # half of a pair: nothing can write it
+            problems.add(f"{path}: categories: the name {name!r} is no text")
     rows = _rows(lists["annotations"], f"{path}: annotations", images.keys(), names.keys(), problems)
     if not problems.count and not rows and not only_labels:
         problems.add(f"{path}: annotations: no objects in it")

@@ -71,7 +71,8 @@ def _overlap(one: Standing, other: Standing) -> bool:
 def head_to_head(score_a: float | None, score_b: float | None) -> tuple[int, int]:
     """The points of two runs that met: 2 for the higher score, 1 each for a tie (LPIRC 2016).
 
-    A run without a score has lost; two of them tie at 0, since nobody has shown anything.
+    A run without a score has lost; two of them tie at 0, since nobody has shown anything. Whether one whose energy is
+    still missing has a score is not known yet: that is not for this.
     """
     if score_a is None and score_b is None:
         return 0, 0

@@ -1,6 +1,7 @@
 """The provisional score of every open run, each second, in a process of its own beside the server.
 
-It reads what the server has committed and publishes the newest figures in the store's table `provisional`. Nothing
+It reads what the server has committed and publishes the newest figures in the store's table `provisional`; those of a
+closed run once more, when nobody looked while it closed, or when its energy was read later. Nothing
 depends on it: the score of record is the judge's, computed from the stored rows, and is the same number bit for bit
 (in a voc-* contest, where equal confidences count in order of arrival, the judge takes them image by image).
 """
@@ -37,6 +38,7 @@ PARENT_LOOK_S = 0.5
 STOP_PATIENCE_S = 3.0
 YIELDING = 5  # to the server, where both want the processor
 IMAGE = 0
+NEVER_TOLD = -1.0  # no energy
 STORAGE_FAILED = "storage-failed"
 
 
@@ -73,7 +75,10 @@ def follow(contest: Contest, clock: Clock, stop: threading.Event) -> None:
 
 
 class FollowedRuns:
-    """The open runs of a contest, each with its evaluation so far. The ground truth is read once."""
+    """The open runs of a contest, each with its evaluation so far, and the closed ones until their end is told.
+
+    The ground truth is read once.
+    """
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self._contest = contest
@@ -81,6 +86,7 @@ class FollowedRuns:
         self._clock = clock
         self._ground_truth = read_ground_truth(contest.test_set.folder)
         self._runs: dict[int, _FollowedRun] = {}
+        self._told: dict[int, float | None] = {}  # closed runs whose end is told, with the energy told
         self._refused: set[int] = set()
         self._evaluation()  # or the metric would be refused only when the first run opens
 
@@ -88,10 +94,11 @@ class FollowedRuns:
         """Take up new runs, and look at all: a run that is no longer open for the last time."""
         try:
             opened = {run.id: run for run in self._store.runs(RunState.OPEN)}
+            untold = self._untold()
         except RefereeError as error:
             logger.warning("the runs cannot be followed now: %s", error.sentence)
             return
-        for number in sorted({*opened, *self._runs} - self._refused):
+        for number in (*sorted({*opened, *self._runs} - self._refused), *untold):
             try:
                 self._look(number, opened.get(number))
             except RefereeError as error:
@@ -99,6 +106,13 @@ class FollowedRuns:
                 if error.code != STORAGE_FAILED:  # that passes
                     self._refused.add(number)
                     self._runs.pop(number, None)
+
+    def _untold(self) -> list[int]:
+        """A closed run that waits for its judgement, and whose end has not been told: one a second."""
+        closed = [
+            run for run in self._store.runs(RunState.CLOSED) if run.id not in {*self._runs, *self._refused}
+        ]
+        return [run.id for run in closed if self._told.get(run.id, NEVER_TOLD) != run.energy_wh][:1]
 
     def _look(self, number: int, opened: Run | None) -> None:
         # The state was read before the posts: when it says closed, every post of the run is there.
@@ -109,7 +123,8 @@ class FollowedRuns:
             energy_wh = run.energy_wh if opened is None else self._store.newest_energy_wh(number)
             self._store.set_provisional(self._provisional(number, followed.evaluation, energy_wh))
         if opened is None:
-            self._runs.pop(number)
+            self._told[number] = run.energy_wh
+            self._runs.pop(number, None)
 
     def _take_up(self, run: Run) -> _FollowedRun:
         require_same_test_set(self._contest, run)

@@ -218,6 +218,7 @@ class StationMeters:
                 last.id, (last.state,), state=state.value, meter_changes=changes, **figures
             )
             note_event(self._store, self._clock.utc(), last.id, "energy-read", **figures)
+            logger.info("run %d of %s: its energy is read now: %.6g Wh", last.id, last.team, final.energy_wh)
         return last
 
     def close(self) -> None:

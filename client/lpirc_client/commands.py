@@ -131,6 +131,7 @@ def _document(summary: Summary) -> dict[str, object]:
         "ended": summary.ended,
         "logged_out": summary.logged_out,
         "next_image": summary.next_image,
+        "remaining_s": summary.remaining_s,
     }
     if summary.failure is not None:
         document |= {"code": summary.failure.code, "detail": summary.failure.sentence}
@@ -139,9 +140,11 @@ def _document(summary: Summary) -> dict[str, object]:
 
 def _in_words(summary: Summary) -> str:
     ends = {"finished": "finished", "window-closed": "the window closed", "failed": "failed"}
+    open_still = summary.ended == "finished" and not summary.logged_out and summary.remaining_s > 0
     return (
         f"run {summary.run}: {ends[summary.ended]} after {summary.elapsed_s:.1f} s;"
         f" {summary.images} of {summary.of} images, {summary.detections} detections posted"
+        + (f"; the run stays open, {summary.remaining_s:.0f} s left" if open_still else "")
     )
 
 

@@ -45,7 +45,8 @@ class Summary:
     """How a run ended: "finished", "window-closed" or "failed" (with `failure`).
 
     `images` were answered and what was found in them, `detections` rows, is on the referee's disk;
-    `next_image` is the first that is not; `elapsed_s` since login, by this host's clock.
+    `next_image` is the first that is not. `elapsed_s` is the run's length by the referee's clock once it is logged
+    out, else the time since this login by our own; `remaining_s` is what is left of its window.
     """
 
     run: str
@@ -56,6 +57,7 @@ class Summary:
     ended: str
     logged_out: bool
     next_image: int
+    remaining_s: float
     failure: ClientError | None = None
 
 
@@ -100,11 +102,11 @@ class ImageRun:
             self._work()
         except ClientError as error:
             failure = error
-        logged_out = False
+        logged_out, elapsed_s = False, None
         if not self._plan.stay and (failure is None or isinstance(failure, AnswerError)):
             self._linger(started)
             try:
-                self._session.logout()
+                elapsed_s = self._session.logout()
                 logged_out = True
             except ClientError as error:
                 failure = failure or error
@@ -116,10 +118,11 @@ class ImageRun:
             images=self._posted,
             of=len(self._numbers),
             detections=self._detections,
-            elapsed_s=round(time.monotonic() - started, 3),
+            elapsed_s=round(time.monotonic() - started if elapsed_s is None else elapsed_s, 3),
             ended=ended,
             logged_out=logged_out,
             next_image=self.next_image,
+            remaining_s=0.0 if logged_out or closed else round(self._session.remaining_s, 3),
             failure=None if closed else failure,
         )
 

@@ -30,7 +30,7 @@ from requests.adapters import HTTPAdapter
 from lpirc_client import failures
 from lpirc_client.batches import numbered
 from lpirc_client.errors import ClientError
-from lpirc_client.wire import Login, Receipt, Row, body_of, login_from, receipt_from
+from lpirc_client.wire import Login, Receipt, Row, body_of, elapsed_from, login_from, receipt_from
 
 CONNECT_S = 5.0
 ANSWER_S = 15.0
@@ -175,9 +175,9 @@ class Session:
             )
         return receipt
 
-    def logout(self) -> dict[str, Any]:
-        """Close the run for good and stop the meter."""
-        return _read(self._send("DELETE", "/v1/session"), 200, dict)
+    def logout(self) -> float | None:
+        """Close the run for good and stop the meter; how long the run was, in seconds, if the referee tells."""
+        return _read(self._send("DELETE", "/v1/session"), 200, elapsed_from)
 
     def _send(
         self,

@@ -61,6 +61,12 @@ def receipt_from(document: Mapping[str, Any]) -> Receipt:
     )
 
 
+def elapsed_from(document: Mapping[str, Any]) -> float | None:
+    """Read the run's length from the answer to a logout, None if it has none; TypeError or ValueError for no number."""
+    value = document.get("elapsed_s")
+    return None if value is None else float(value)
+
+
 def body_of(rows: Sequence[Row]) -> bytes:
     """Return rows as a JSON body; every float is written so that it reads back as the same float64."""
     return json.dumps(rows, separators=(",", ":"), allow_nan=False).encode("ascii")

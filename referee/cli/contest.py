@@ -104,6 +104,7 @@ def init(
     name = name or folder.resolve().name
     create_contest(folder, config_text(name, window_s, meter, place, auto_arm=auto_arm))
     if testset is None:
+        click.echo(f"Preparing {folder / 'testset'}", err=True)
         synthesize(folder / "testset", images=DEFAULT_IMAGES, categories=DEFAULT_CATEGORIES, seed=1)
     click.echo(f"Made {folder}. Next: referee team add NAME --contest {folder}; referee serve {folder}")
 

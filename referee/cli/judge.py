@@ -18,7 +18,7 @@ from referee.uncertainty import judge_interval
 
 
 @click.command()
-@click.argument("number", metavar="RUN", type=run_number, required=False)
+@click.argument("number", metavar="[RUN]", type=run_number, required=False)
 @click.option("--all", "all_runs", is_flag=True, help="Every run that is closed and not judged yet.")
 @contest_folder
 @as_json

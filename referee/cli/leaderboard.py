@@ -9,13 +9,18 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from referee.cli.options import as_json, contest_folder
+from referee.cli.whole_table import Column, print_whole
 from referee.contest import Contest, open_contest
 from referee.leaderboard import Place, Standing, rank
 from referee.records import Run, RunState, Score
+
+COLUMNS = (
+    *(Column("", is_figure=True), Column("team")),
+    *(Column(name, is_figure=True) for name in ("score", "95 % interval", "mAP", "energy Wh", "run")),
+    Column(""),
+)
 
 
 @click.command()
@@ -93,20 +98,19 @@ def _csv(rows: list[dict[str, object]]) -> str:
 
 
 def _print(places: tuple[Place, ...]) -> None:
-    table = Table(
-        *("", "team", "score", "95 % interval", "mAP", "energy Wh", "run", ""),
-        caption="! needs review   u unofficial meter",
-    )
+    if not places:
+        click.echo("No judged run has a score yet; see: referee judge --all", err=True)
+        return
+    rows = []
     for place in places:
         one = place.standing
         between = "" if one.score_low is None else f"{one.score_low:.4f} to {one.score_high:.4f}"
         marks = ("!" if one.needs_review else "") + ("" if one.official else "u")
         figures = (f"{one.score:.4f}", between, f"{one.map:.5f}", f"{one.energy_wh:.4f}", str(one.run))
-        table.add_row(str(place.rank), one.team, *figures, marks)
-    console = Console(soft_wrap=True)
-    console.print(table)
+        rows.append((str(place.rank), one.team, *figures, marks))
+    print_whole(COLUMNS, rows, "! needs review   u unofficial meter")
     for place in places:
         if place.level_with:
-            console.print(
+            click.echo(
                 f"{place.standing.team} overlaps {', '.join(place.level_with)}: chance may order them."
             )

@@ -16,6 +16,8 @@ from referee.cli.leaderboard import leaderboard
 from referee.cli.model import model
 from referee.cli.rehearse import rehearse
 from referee.cli.run import run
+from referee.cli.run_list import list_runs
+from referee.cli.run_versus import versus
 from referee.cli.score import score
 from referee.cli.suite import suite
 from referee.cli.suite_run import suite_run
@@ -54,3 +56,5 @@ def main() -> None:
 for command in (rehearse, init, serve, team, run, judge, leaderboard, score, testset, frontier, model, suite):
     main.add_command(command)
 suite.add_command(suite_run)
+for command in (list_runs, versus):
+    run.add_command(command)

@@ -10,8 +10,15 @@ from rich.console import Console
 from rich.table import Table
 
 from power.energy import above_idle_wh
+from referee.contest import Contest
 from referee.records import Run, Score
 from referee.scoring import format_score
+
+
+def current_judgement(contest: Contest, run: Run) -> Score | None:
+    """The run's judgement, None before there is one of the energy of record: that may be read after judging."""
+    judged = contest.store.latest_score(run.id)
+    return judged if judged is not None and judged.energy_wh == run.energy_wh else None
 
 
 def score_document(run: Run, score: Score) -> dict[str, Any]:

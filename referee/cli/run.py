@@ -10,15 +10,12 @@ from typing import Any
 
 import click
 import requests
-from rich.console import Console
-from rich.table import Table
 
 from referee.cli.options import as_json, contest_folder, run_number
-from referee.cli.report import print_score, score_document
-from referee.contest import Contest, open_contest
+from referee.cli.report import current_judgement, print_score, score_document
+from referee.contest import open_contest
 from referee.errors import RefereeError
-from referee.leaderboard import head_to_head
-from referee.records import Run, RunState
+from referee.records import Run
 
 TIMEOUT_S = 60.0
 INTERNAL = ("start_s", "boot_id")  # what only the server can make something of
@@ -46,7 +43,7 @@ def arm(team: str, station: str | None, heat: str | None, folder: Path) -> None:
     )
     within = f" in heat {heat}" if heat else ""
     click.echo(
-        f"Run {armed['id']} is armed for {team} at {armed['station']}, meter {armed['meter_identity']}{within}"
+        f"Run {armed['id']} is armed for {team} at {armed['station']}{within}, meter {armed['meter_identity']}"
         + ("." if armed["idle_power_w"] is None else f", idle at {armed['idle_power_w']:.3f} W.")
     )
 
@@ -89,51 +86,6 @@ def void(number: int, reason: str, folder: Path) -> None:
     click.echo(f"Run {number} is void: {reason}")
 
 
-@run.command("list")
-@contest_folder
-@as_json
-def list_runs(folder: Path, *, as_json: bool) -> None:
-    """List the runs, oldest first."""
-    with open_contest(folder) as contest:
-        runs = contest.store.runs()
-        scores = {one.id: _figures(contest, one) for one in runs}
-    if as_json:
-        click.echo(json.dumps([asdict(one) | {"official": one.official} | scores[one.id] for one in runs]))
-        return
-    heats = any(one.heat for one in runs)
-    table = Table(
-        *("run", "team", "station", *(["heat"] if heats else []), "state"),
-        *("elapsed s", "energy Wh", "mAP", "score"),
-        caption="~ so far   ! needs review   u unofficial meter",
-    )
-    for one in runs:
-        told = scores[one.id]
-        mark = "~" if one.state is RunState.OPEN else "! " if told["needs_review"] else ""
-        figures = [_figure(told[name]) for name in ("energy_wh", "map", "score")]
-        marked = [value and mark + value for value in figures]
-        if marked[0] and not one.official:
-            marked[0] += " u"
-        heat = [one.heat or ""] if heats else []
-        table.add_row(
-            *(str(one.id), one.team, one.station, *heat, one.state), *(_figure(one.elapsed_s), *marked)
-        )
-    Console().print(table)
-
-
-@run.command()
-@click.argument("first", metavar="RUN", type=run_number)
-@click.argument("second", metavar="RUN", type=run_number)
-@contest_folder
-def versus(first: int, second: int, folder: Path) -> None:
-    """Tell the points of two judged runs that met: 2 for the higher score, 1 each for a tie."""
-    with open_contest(folder) as contest:
-        runs = [contest.store.run(number) for number in (first, second)]
-        scores = [_judged_score(contest, one) for one in runs]
-    points = head_to_head(*scores)
-    for one, score, won in zip(runs, scores, points, strict=True):
-        click.echo(f"{won}  run {one.id} of {one.team}: {_figure(score) or 'no score'}")
-
-
 @run.command()
 @click.argument("number", metavar="RUN", type=run_number)
 @contest_folder
@@ -142,7 +94,7 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
     """Show one run with its score, checks and events."""
     with open_contest(folder) as contest:
         one = contest.store.run(number)
-        score = contest.store.latest_score(number)
+        score = current_judgement(contest, one)
         events = contest.store.events(number)
     if as_json:
         judged = None if score is None else score_document(one, score)
@@ -154,7 +106,9 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
         _print_run(one)
     for event in events:
         details = ", ".join(
-            f"{key} {_told(value)}" for key, value in event.items() if key not in ("utc", "kind")
+            f"{key} {_told(value)}"
+            for key, value in event.items()
+            if key not in ("utc", "kind") and value is not None
         )
         click.echo(f"{event['utc']}  {event['kind']}  {details}")
 
@@ -174,31 +128,6 @@ def _print_run(one: Run) -> None:
 
 def _told(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _judged_score(contest: Contest, run: Run) -> float | None:
-    judged = contest.store.latest_score(run.id)
-    if judged is None or run.state is not RunState.JUDGED:
-        raise RefereeError(
-            "run-state", f"Run {run.id} is {run.state}, not judged; see: referee judge {run.id}"
-        )
-    return judged.score
-
-
-def _figures(contest: Contest, run: Run) -> dict[str, Any]:
-    """Energy, mAP and score: as judged, else as they stand so far."""
-    judged = contest.store.latest_score(run.id)
-    found = judged or contest.store.provisional(run.id)
-    return {
-        "energy_wh": run.energy_wh if found is None else found.energy_wh,
-        "map": None if found is None else found.map,
-        "score": None if found is None else found.score,
-        "needs_review": None if judged is None else judged.needs_review,
-    }
-
-
-def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
 
 
 def _ask(folder: Path, path: str, body: dict[str, str]) -> Any:

@@ -46,6 +46,8 @@ def list_teams(folder: Path, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([{"team": name, "disabled": disabled} for name, disabled in teams.items()]))
         return
+    if not teams:
+        click.echo("No team is registered yet; see: referee team add --help", err=True)
     for name, disabled in teams.items():
         click.echo(f"{name} (disabled)" if disabled else name)
 

@@ -6,11 +6,14 @@ from dataclasses import asdict
 
 from flask import Blueprint, Response, jsonify, request
 
+from power.errors import MeterError
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.records import RunState
 from referee.web.admission import OPERATOR_PATH, is_operator
+from referee.web.answers import through_flask
 from referee.web.bodies import read_texts
+from referee.web.problems import meter_problem
 from referee.web.state import web_state
 
 LARGEST_NUMBER = 2**63 - 1  # what the database can look for
@@ -32,7 +35,10 @@ def arm() -> tuple[Response, int]:
     """Arm a run for a team at a station: the only station, when none is named. With `heat` it waits for its signal."""
     state = web_state()
     team, station, heat = read_texts("team", station=NOT_GIVEN, heat=NOT_GIVEN)
-    run = state.control.arm(team, station or _only_station(state.contest), heat or None)
+    try:
+        run = state.control.arm(team, station or _only_station(state.contest), heat or None)
+    except MeterError as error:
+        return through_flask(meter_problem(error, "nothing is armed")), 503
     return jsonify(asdict(run)), 201
 
 

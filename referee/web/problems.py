@@ -97,12 +97,17 @@ def answer_to(error: Exception) -> Answer:
     if isinstance(error, RefereeError):
         return _referee_error(error)
     if isinstance(error, MeterError):
-        sentence = f"The meter is not ready, so the window has not opened: {error.sentence}"
-        return problem(503, error.code, sentence, {"retry_after_s": RETRY_AFTER_S})
+        return meter_problem(error, "the window has not opened")
     if isinstance(error, HTTPException):
         return _http_error(error)
     logger.error("a request failed", exc_info=error)
     return problem(500, CODE_OF_STATUS[500], SENTENCE_OF_STATUS[500])
+
+
+def meter_problem(error: MeterError, outcome: str) -> Answer:
+    """What is told of a meter that does not answer, and what has not happened therefore."""
+    sentence = f"The meter is not ready, so {outcome}: {error.sentence}"
+    return problem(503, error.code, sentence, {"retry_after_s": RETRY_AFTER_S})
 
 
 def facts_of(error: RefereeError) -> dict[str, object]:

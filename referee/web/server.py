@@ -40,6 +40,7 @@ from referee.web.app import create_app
 from referee.web.connections import guard_listener, most_connections
 from referee.web.laggards import watch
 from referee.web.memory import give_back_large_blocks
+from referee.web.server_log import LOGGING
 from referee.web.state import state_of
 from referee.web.transfers import AT_ONCE
 
@@ -55,14 +56,6 @@ BUFFER_BYTES = 2**17
 RESPAWN_S = 0.1
 READY_PATIENCE_S = 30.0
 BACKLOG = 4096
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"level": "WARNING", "handlers": ["stderr"]},
-    "loggers": {},
-}
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ class Referee:
     lies_about_hash: bool = False
     has_batches: bool = True
     cut_bytes: int | None = None  # of each answer with bytes, so many are sent, then the connection breaks
+    elapsed_s: float | None = None  # what the answer to a logout tells
     port: int = 0
 
     @property
@@ -73,7 +74,7 @@ class Referee:
             return self.problem(409, "window-closed")
         if path == "/v1/session":
             self.phase = "closed"
-            return 200, {"run": "r1", "phase": "closed"}
+            return 200, {"run": "r1", "phase": "closed", "elapsed_s": self.elapsed_s}
         if path == "/v1/detections":
             return self._take(headers, body)
         if path.startswith("/v1/images?"):

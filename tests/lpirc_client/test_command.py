@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -52,6 +53,22 @@ def test_a_run_ends_with_one_line_and_a_logout(referee: Referee, client: Client)
 
 
 @pytest.mark.usefixtures("mine")
+def test_the_length_of_a_run_is_the_referees(referee: Referee, client: Client) -> None:
+    referee.elapsed_s = 34567.891
+    assert client("run", referee.url, *OWN).stderr.startswith("run r1: finished after 34567.9 s;")
+
+
+@pytest.mark.usefixtures("mine")
+def test_a_run_that_stays_open_says_so_with_what_is_left(referee: Referee, client: Client) -> None:
+    referee.window_s = 86_400.0
+    told = client("run", referee.url, *OWN, "--stay").stderr
+    left = re.search(r"5 detections posted; the run stays open, (\d+) s left\n$", told)
+    assert left, told
+    assert 86_300 < int(left[1]) <= 86_400
+    assert referee.phase == "open"
+
+
+@pytest.mark.usefixtures("mine")
 def test_in_a_heat_it_waits_for_the_start_signal_and_says_so_once(referee: Referee, client: Client) -> None:
     referee.faults["POST /v1/session"] = [(409, "not-started")] * 3
     done = client("run", referee.url, *OWN)
@@ -67,6 +84,7 @@ def test_json_gives_one_document_and_json_lines(referee: Referee, client: Client
     )
     document = json.loads(done.stdout)
     assert document.pop("elapsed_s") < 10
+    assert 0 < document.pop("remaining_s") <= referee.window_s
     assert document == {
         "run": "r1",
         "images": 3,

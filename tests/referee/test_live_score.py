@@ -151,6 +151,36 @@ def test_a_run_without_energy_ends_without_a_score(contest: Contest, followed: F
     assert (shown(contest, run).energy_wh, shown(contest, run).score) == (None, None)
 
 
+def test_a_run_that_closed_while_nobody_looked_is_told_once(contest: Contest, followed: FollowedRuns) -> None:
+    run = open_run(contest)
+    posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
+    posted(contest, run, posts[0])
+    contest.store.append_readings(run.id, 0.0, [reading(1.0, energy_wh=0.5)])
+    followed.tick()
+    posted(contest, run, posts[1])
+    close(contest, run)
+    later = FollowedRuns(contest, Clock())
+    later.tick()
+    last, judged = shown(contest, run), judge(contest, run.id, Clock())
+    assert (last.energy_wh, last.map, last.score) == (2.0, judged.map, judged.score)
+    later.tick()
+    assert shown(contest, run) == last
+    assert not later._runs
+
+
+def test_an_energy_that_is_read_after_the_end_is_told(contest: Contest, followed: FollowedRuns) -> None:
+    runs = [open_run(contest, team=team, station=team) for team in ("otters", "badgers")]
+    followed.tick()
+    for run in runs:
+        close(contest, run, energy_wh=None)
+    followed.tick()
+    for run in runs:
+        contest.store.change_run(run.id, (RunState.CLOSED,), energy_wh=3.0)
+    for _ in runs:  # one a second
+        followed.tick()
+    assert [shown(contest, run).energy_wh for run in runs] == [3.0, 3.0]
+
+
 def test_runs_come_and_go_and_do_not_mix(contest: Contest, followed: FollowedRuns) -> None:
     followed.tick()
     runs = [open_run(contest, team=team, station=team) for team in ("otters", "badgers")]

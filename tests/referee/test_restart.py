@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import signal
 import subprocess
 import sys
@@ -89,15 +91,35 @@ def test_an_open_run_goes_on_as_if_nothing_had_happened(hall: House, until: Unti
     assert kinds(hall, 1) == ["armed", "meter-start", "open", "resumed", "closed"]
 
 
-def test_a_run_whose_deadline_passed_meanwhile_is_closed_with_its_whole_window(
-    hall: House, until: Until
+def test_the_operator_is_told_of_a_window_that_opens_goes_on_and_ends(
+    hall: House, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "referee")
+    hall.control.login(TEAM)
+    hall.clock.advance(100)
+    hall.restart()
+    closed = hall.control.close(1, "logout")
+    told = [message for message in caplog.messages if message.startswith(f"run 1 of {TEAM} ")]
+    assert [one.removeprefix(f"run 1 of {TEAM} ").split()[0] for one in told] == ["is", "goes", "was"]
+    assert told[0].endswith("is open at one for 600 s")
+    assert re.search(r" goes on at one: (4\d\d|500) s left$", told[1]), told
+    assert told[2].endswith(f"was closed by logout after {closed.elapsed_s:.3f} s: {closed.energy_wh:.6g} Wh")
+
+
+def test_a_run_whose_deadline_passed_meanwhile_is_closed_with_its_whole_window(
+    hall: House, until: Until, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "referee")
     live = hall.control.login(TEAM)
     live.take_post(body(3), None, parse_rows)
     hall.abandon()
     hall.clock.advance(5000)
     hall.restart()
     until(lambda: hall.store.run(1).state is RunState.CLOSED)
+    (found,) = [event for event in hall.store.events(1) if event["kind"] == "found-over"]
+    assert 4400 <= found["ended_s_ago"] < 4500
+    assert f"run 1 of {TEAM} was found over: it ended {found['ended_s_ago']:.0f} s ago" in caplog.messages
+    assert "resumed" not in kinds(hall, 1)
     closed = hall.store.run(1)
     assert (closed.closed_by, closed.elapsed_s) == ("deadline", 600.0)
     assert (closed.energy_wh or 0) > 0

@@ -97,7 +97,8 @@ def test_init_makes_a_contest_that_can_be_served(tmp_path: Path, small_set: Path
 
 
 def test_init_makes_a_test_set_when_none_is_given(tmp_path: Path) -> None:
-    assert refers("init", "contest", cwd=tmp_path).returncode == 0
+    made = refers("init", "contest", cwd=tmp_path)
+    assert (made.returncode, made.stderr) == (0, "Preparing contest/testset\n")
     assert len(load_test_set(tmp_path / "contest" / "testset").images) == 200
 
 
@@ -124,6 +125,17 @@ def test_teams_are_added_listed_and_disabled(day: Day, tmp_path: Path) -> None:
     listed = {one["team"]: one["disabled"] for one in json.loads(day.refers("team", "list", "--json").stdout)}
     assert (listed["fox"], listed["gnu"]) == (False, True)
     assert "gnu (disabled)\n" in day.refers("team", "list").stdout
+
+
+def test_a_contest_without_teams_says_so(tmp_path: Path, small_set: Path) -> None:
+    called("init", str(tmp_path / "day"), "--testset", str(small_set))
+    listed = called("team", "list", "--contest", str(tmp_path / "day"))
+    assert (listed.returncode, listed.stdout) == (0, "")
+    assert listed.stderr == "No team is registered yet; see: referee team add --help\n"
+
+
+def test_judging_needs_no_number_with_all() -> None:
+    assert "Usage: referee judge [OPTIONS] [RUN]\n" in called("judge", "--help").stdout
 
 
 def test_the_contest_may_come_from_the_environment_or_the_present_folder(day: Day, tmp_path: Path) -> None:

@@ -94,7 +94,21 @@ def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
     )
 
     assert made.server.end() == 0
+    log = (made.folder / "server.log").read_text().splitlines()
+    assert [line.split("referee.runs: ")[1].partition(" after")[0] for line in log] == [
+        "run 1 of ant is open at station-1 for 600 s",
+        "run 1 of ant was closed by operator",
+    ]
     assert one_line(made.refers("run", "arm", TEAM)).endswith(f"start: referee serve {made.folder}\n")
+
+
+def test_arming_at_a_dead_meter_says_that_nothing_is_armed(day: Callable[..., Day]) -> None:
+    made = day(auto_arm=False)
+    made.meter.kill()
+    told = one_line(made.refers("run", "arm", TEAM))
+    assert told.startswith("referee: The meter is not ready, so nothing is armed: "), told
+    with made.store() as store:
+        assert store.runs() == []
 
 
 def one_line(result: object) -> str:

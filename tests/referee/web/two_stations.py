@@ -28,7 +28,7 @@ def two_stations(day: Callable[..., Day], *, clients: tuple[str, str] | None = N
 def arm_both(day: Day, heat: str) -> None:
     for team, place in ((TEAM, "station-1"), (OTHER_TEAM, "station-2")):
         armed = day.refers("run", "arm", team, "--station", place, "--heat", heat)
-        assert armed.stdout.endswith(f"in heat {heat}.\n"), armed.stderr
+        assert f" at {place} in heat {heat}, meter YOKOGAWA " in armed.stdout, armed.stderr
 
 
 def asked_from(

@@ -1,0 +1,34 @@
+"""Tables for the terminal in which no figure, name or state is ever shortened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+
+UNBOUNDED = 10_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column; figures stand at its right edge."""
+
+    name: str
+    is_figure: bool = False
+
+
+def print_whole(columns: Sequence[Column], rows: Sequence[Sequence[str]], caption: str) -> None:
+    """Print a table on stdout, without frame, each row on a line of its own however narrow the terminal."""
+    table = Table(box=None, pad_edge=False, caption=caption, caption_justify="left")
+    for column in columns:
+        table.add_column(column.name, justify="right" if column.is_figure else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    plain = partial(Console, highlight=False, markup=False, emoji=False)
+    console = plain()
+    needed = Measurement.get(console, console.options.update(max_width=UNBOUNDED), table).maximum
+    plain(width=max(console.width, needed)).print(table)

@@ -1,0 +1,136 @@
+"""`referee run list`: what is of record, what is only so far, and a table that shortens nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from power.energy import Check
+from referee.clock import Clock
+from referee.judging import judge
+from referee.records import Provisional, Run, RunState
+from tests.contest_day import called
+from tests.referee.factories import START, House, house, stored_run
+from testsets import TestSet
+
+SIMULATED = "YOKOGAWA WT310 SIMULATED F1.03"
+SO_FAR = Provisional(0, START.isoformat(), map=0.5, energy_wh=0.25, score=2.0, detections=7)
+
+
+@pytest.fixture
+def hall(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
+    with house(tmp_path / "contest", small_set) as made:
+        yield made
+
+
+def run_in(hall: House, state: RunState, energy_wh: float | None = None, **more: object) -> Run:
+    """A run in that state, that was last looked at while it was open."""
+    values = {"testset_digest": hall.contest.test_set.digest} | more
+    run = stored_run(hall.store, **values)
+    figures = {} if state is RunState.OPEN else {"elapsed_s": 60.0, "energy_wh": energy_wh}
+    hall.store.set_provisional(replace(SO_FAR, run=run.id))
+    return hall.store.change_run(run.id, (RunState.ARMED,), state=state.value, **figures)
+
+
+def told(hall: House) -> list[dict[str, object]]:
+    documents: list[dict[str, object]] = json.loads(
+        called("run", "list", "--json", "--contest", str(hall.folder)).stdout
+    )
+    return documents
+
+
+def row(hall: House, **environment: str) -> list[str]:
+    """The cells of the last run."""
+    printed = called("run", "list", "--contest", str(hall.folder), **environment).stdout
+    return printed.splitlines()[-2].split()
+
+
+def test_an_open_run_is_told_so_far(hall: House) -> None:
+    run_in(hall, RunState.OPEN)
+    (one,) = told(hall)
+    assert (one["energy_wh"], one["map"], one["score"], one["judged"]) == (0.25, 0.5, 2.0, False)
+    assert row(hall) == ["1", "otters", "one", "open", "~0.25", "~0.5", "~2"]
+
+
+@pytest.mark.parametrize("state", [RunState.CLOSED, RunState.VOID])
+def test_a_run_that_is_over_has_its_energy_of_record_whatever_was_published_before(
+    hall: House, state: RunState
+) -> None:
+    run_in(hall, state, energy_wh=1.25)
+    (one,) = told(hall)
+    assert (one["energy_wh"], one["score"], one["needs_review"]) == (1.25, 0.4, None)
+    assert row(hall) == ["1", "otters", "one", state, "60", "1.25", "~0.5", "~0.4"]
+
+
+def test_a_run_without_energy_shows_none_and_no_score(hall: House) -> None:
+    run_in(hall, RunState.CLOSED)
+    (one,) = told(hall)
+    assert (one["energy_wh"], one["map"], one["score"]) == (None, 0.5, None)
+    assert row(hall) == ["1", "otters", "one", "closed", "60", "~0.5"]
+
+
+def test_a_judgement_without_the_energy_that_was_read_later_counts_no_more(hall: House) -> None:
+    run = run_in(hall, RunState.CLOSED)
+    assert judge(hall.contest, run.id, Clock()).score is None
+    assert told(hall)[0]["judged"]
+    hall.store.change_run(run.id, (RunState.JUDGED,), state=RunState.CLOSED.value, energy_wh=1.25)
+    (one,) = told(hall)
+    assert (one["energy_wh"], one["judged"], one["needs_review"]) == (1.25, False, None)
+    shown = json.loads(called("run", "show", "1", "--json", "--contest", str(hall.folder)).stdout)
+    assert (shown["judged"], shown["energy_wh"]) == (None, 1.25)
+    assert "1.25" in called("run", "show", "1", "--contest", str(hall.folder)).stdout
+    judge(hall.contest, run.id, Clock())
+    assert (told(hall)[0]["judged"], told(hall)[0]["energy_wh"]) == (True, 1.25)
+
+
+def test_a_judged_run_has_its_marks_in_a_column_of_their_own(hall: House) -> None:
+    run = run_in(hall, RunState.CLOSED, energy_wh=1.25, meter_identity=SIMULATED)
+    judged = judge(hall.contest, run.id, Clock())
+    failed = Check("peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={})
+    hall.store.add_score(replace(judged, checks=(failed,)))
+    assert row(hall) == ["1", "otters", "one", "judged", "60", "1.25", "0", "0", "!u"]
+
+
+def test_at_80_columns_nothing_is_shortened_and_each_run_has_one_line(hall: House) -> None:
+    for team, heat in (("alpha", "final"), ("beta", None)):
+        station = f"station-{len(told(hall)) + 1}"
+        run = run_in(hall, RunState.OPEN, team=team, station=station, heat=heat, meter_identity=SIMULATED)
+        hall.store.set_provisional(replace(SO_FAR, run=run.id, energy_wh=0.019561234, map=0.00123456))
+    printed = called("run", "list", "--contest", str(hall.folder), COLUMNS="80").stdout
+    header, *rows, caption = printed.splitlines()
+    assert header.split() == [
+        *("run", "team", "station", "heat", "state"),
+        *("time", "s", "Wh", "mAP", "score"),
+    ]
+    figures = ["~0.01956", "~0.001235", "~0.06311", "u"]
+    assert [line.split() for line in rows] == [
+        ["1", "alpha", "station-1", "final", "open", *figures],
+        ["2", "beta", "station-2", "open", *figures],
+    ]
+    assert max(map(len, printed.splitlines())) <= 80
+    assert caption.strip() == "~ so far   ! needs review   u unofficial meter"
+
+
+def test_a_long_name_makes_the_table_wider_than_the_terminal(hall: House) -> None:
+    run_in(hall, RunState.OPEN, team="the [bold] otters :smile: of " + "x" * 60)
+    printed = called("run", "list", "--contest", str(hall.folder), COLUMNS="40").stdout
+    assert "the [bold] otters :smile: of " + "x" * 60 + "  one" in printed
+    assert len(printed.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("run list", "No run has been armed yet"),
+        ("leaderboard", "No judged run has a score yet"),
+    ],
+)
+def test_an_empty_list_says_so(hall: House, line: str, words: str) -> None:
+    result = called(*line.split(), "--contest", str(hall.folder))
+    assert (result.returncode, result.stdout) == (0, "")
+    assert result.stderr.startswith(words)
+    assert json.loads(called(*line.split(), "--json", "--contest", str(hall.folder)).stdout) == []

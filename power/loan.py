@@ -124,6 +124,20 @@ class Loan:
         self._place.close()
 
 
+def require_no_energy(meter: Meter) -> None:
+    """Raise MeterError `meter-busy` for a meter whose integrator has ended: nobody may have read its energy yet.
+
+    Setting it up would reset that. One that still integrates is not set up anyhow.
+    """
+    state = meter.state()
+    if state not in (IntegratorState.RESET, IntegratorState.START):
+        raise MeterError(
+            "meter-busy",
+            f"The meter {meter.identity} still holds the energy of a run (state {state.value}); read it with `meter "
+            "probe`, then press RESET on its panel.",
+        )
+
+
 def _energy(reading: Reading) -> str:
     # As text, since NaN does not equal itself.
     return repr((reading.energy_wh, reading.integrator_s))

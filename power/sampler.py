@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from power.clocks import Clocks
 from power.errors import MeterError
 from power.idle import Idle, baseline, idle_readings
-from power.loan import PASSING, Loan
+from power.loan import PASSING, Loan, require_no_energy
 from power.meter import Identity, IntegratorState, Meter, Reading, Setup
 from power.sampling import LinkEvent, Sampling, Takers
 from power.updates import RETRY_S
@@ -91,10 +91,11 @@ class Sampler:
         """What `on_reading` or `on_link` raised first in this run."""
         return self._sampling.consumer_error if self._sampling is not None else None
 
-    def arm(self, *, take_over: bool = False) -> Identity:
+    def arm(self, *, take_over: bool = False, spare_energy: bool = False) -> Identity:
         """Open, identify, set up, and reset the integrator.
 
-        A meter that integrates is left alone (`meter-busy`), unless `take_over` says to stop it first.
+        A meter that integrates is left alone (`meter-busy`), unless `take_over` says to stop it first; with
+        `spare_energy` also one that has ended, and still holds an energy.
         """
         with self._link_lock:
             self._require_idle()
@@ -104,6 +105,8 @@ class Sampler:
             meter = self._loan.untouched()
             if take_over:
                 meter.stop()
+            elif spare_energy:
+                require_no_energy(meter)
             self._loan.configure(self._setup)
             return meter.identity
 

@@ -11,6 +11,7 @@ from power.meter import Identity, Reading
 from referee.records import Run
 
 NOT_ASKED = "its settings were not read back"
+INTEGRATOR_TIME = "integrator-time"
 
 
 def run_checks(
@@ -46,6 +47,11 @@ def run_checks(
 def is_scorable(energy_wh: float | None) -> TypeGuard[float]:
     """Whether a score can be computed with it: the meter gave one, and it is a number above 0."""
     return energy_wh is not None and math.isfinite(energy_wh) and energy_wh > 0
+
+
+def is_of_the_window(checks: Sequence[Check]) -> bool:
+    """Whether the energy is that of the window's time and of no other: only then it tells a mean power."""
+    return all(check.ok for check in checks if check.code == INTEGRATOR_TIME)
 
 
 def _energy_measured(run: Run, missing: str | None) -> Check:

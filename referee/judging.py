@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from power.energy import Check, mean_power_w
-from referee.checks import is_scorable, run_checks
+from referee.checks import is_of_the_window, is_scorable, run_checks
 from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError
@@ -73,17 +75,23 @@ def _checks(contest: Contest, run: Run) -> tuple[Check, ...]:
 
 def _score(contest: Contest, run: Run, evaluation: Evaluation, clock: Clock) -> Score:
     energy_wh = run.energy_wh if is_scorable(run.energy_wh) else None
-    power_w = mean_power_w(energy_wh, run.elapsed_s) if energy_wh is not None and run.elapsed_s else None
+    checks = _checks(contest, run)
     return Score(
         run=run.id,
         judged_utc=clock.utc().isoformat(),
         map=evaluation.map,
         energy_wh=run.energy_wh,
         score=None if energy_wh is None else score(evaluation.map, energy_wh),
-        mean_power_w=power_w,
+        mean_power_w=_mean_power_w(run, checks),
         images=run.images,
         detections=evaluation.detections,
         ap=evaluation.ap,
         signature=f"{evaluation.signature}|window:{run.window_s:g}s|meter:{run.meter_identity}",
-        checks=_checks(contest, run),
+        checks=checks,
     )
+
+
+def _mean_power_w(run: Run, checks: Sequence[Check]) -> float | None:
+    if not (is_scorable(run.energy_wh) and run.elapsed_s and is_of_the_window(checks)):
+        return None
+    return mean_power_w(run.energy_wh, run.elapsed_s)

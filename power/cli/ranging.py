@@ -78,12 +78,13 @@ def range_command(
 
 
 def _ranged(address: str, setup: Setup, headroom: float, run: Course) -> Ranged:
-    from power.loan import Loan
+    from power.loan import Loan, require_no_energy
     from power.ranged import Ranged
     from power.ranging import drawn
 
     with contextlib.closing(Loan(address, setup.element, real_clocks())) as loan, warnings_told():
         try:
+            require_no_energy(loan.untouched())
             loan.configure(setup)
             identity, choices = loan.meter().identity, loan.meter().choices()
             if not choices.voltage_ranges_v or not choices.current_ranges_a:

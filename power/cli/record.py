@@ -44,7 +44,7 @@ def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
 @click.option("--idle", type=DURATION, help="First measure the idle power for so many seconds.")
 @click.option("--zero", is_flag=True, help="First compensate the meter's zero level.")
 @click.option(
-    "--take-over", is_flag=True, help="Stop a meter that integrates for somebody else; its energy is lost."
+    "--take-over", is_flag=True, help="Use a meter that integrates or holds an energy; that energy is lost."
 )
 @setup_options
 @click.option(

@@ -17,6 +17,7 @@ from power.cli.logbook import Logbook
 from power.cli.program import Course
 from power.energy import Measurement
 from power.errors import MeterError
+from power.loan import require_no_energy
 from power.meter import Identity, Reading, Setup
 from power.recorded import Recorded
 from power.recording import convert_2015
@@ -99,7 +100,7 @@ class _Run:
             with self._told_to_take_over():
                 if self._order.zero:
                     self._zero()
-                identity = self._sampler.arm(take_over=self._order.take_over)
+                identity = self._sampler.arm(take_over=self._order.take_over, spare_energy=True)
             idle = self._idle()
             self._course.require_going_on()
             with self._logbook.opened():
@@ -119,6 +120,8 @@ class _Run:
         with open_meter(self._order.address, self._clocks) as meter:
             if self._order.take_over:
                 meter.stop()
+            else:
+                require_no_energy(meter)
             try:
                 meter.configure(self._setup)  # a meter that still holds an energy does not compensate
                 meter.zero()
@@ -133,7 +136,7 @@ class _Run:
             if error.code != "meter-busy" or self._order.take_over:
                 raise
             raise MeterError(
-                error.code, f"{error.sentence} Or add --take-over: the energy it has so far is then lost."
+                error.code, f"{error.sentence} Or add --take-over: the energy it has is then lost."
             ) from error
 
     def _idle(self) -> Idle | None:
@@ -160,6 +163,9 @@ class _Run:
         finally:
             end_s = self._clocks.monotonic()
             final = self._stopped()
+        if self._setup.integrator_timer_s:
+            # Its timer ends the integral, however late this program comes to see that the time is over.
+            end_s = min(end_s, start_s + self._setup.integrator_timer_s)
         elapsed_s, ran_s = end_s - start_s, self._sampler.ran_s
         self._logbook.take(final)
         return Measurement(

@@ -19,17 +19,16 @@ SPARED_S: Final = 0.5
 """What no window need have: updates at its edges, and those while the meter hears nothing after its start."""
 
 
-def gaps_s(inside: Sequence[Reading], measured: Measurement) -> list[float]:
-    """Return the lengths of the pauses that are gaps, the edges of the window included."""
+def pauses_s(inside: Sequence[Reading], measured: Measurement, longer_than_s: float) -> list[float]:
+    """Return the lengths of the pauses between readings that are longer, the edges of the window included."""
     times = [measured.start_s, *sorted(reading.monotonic_s for reading in inside), measured.end_s]
-    limit_s = _longest_pause_s(measured)
-    return [later - earlier for earlier, later in pairwise(times) if later - earlier > limit_s]
+    return [later - earlier for earlier, later in pairwise(times) if later - earlier > longer_than_s]
 
 
 def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`reading-gaps`: no pause longer than three updates and two seconds, and outside of them few updates missed."""
     limit_s = _longest_pause_s(measured)
-    found_s = gaps_s(inside, measured)
+    found_s = pauses_s(inside, measured, limit_s)
     longest_s = max(found_s, default=0.0)
     expected = max(measured.elapsed_s - sum(found_s), 0.0) / measured.setup.update_interval_s
     spared = SPARED_UPDATES + SPARED_S / measured.setup.update_interval_s
@@ -64,11 +63,11 @@ def no_data(inside: Sequence[Reading], measured: Measurement) -> Check:
     empty = [r for r in inside if math.isnan(r.power_w) and r.monotonic_s > settled_s]
     finite = sum(math.isfinite(reading.power_w) for reading in inside)
     if not finite:
-        sentence = f"None of {len(inside)} readings carries a power; the energy cannot be cross-checked."
+        sentence = f"No reading carries a power, of {len(inside)} in all; the energy cannot be cross-checked."
     elif empty:
-        sentence = f"{len(empty)} of {len(inside)} readings carry no data."
+        sentence = f"Readings without data: {len(empty)} of {len(inside)}."
     else:
-        sentence = f"All of {len(inside)} readings carry data, once the meter had measured."
+        sentence = f"Every reading carries data once the meter had measured, of {len(inside)} in all."
     return Check(
         "no-data",
         bool(finite) and not empty,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from power.energy.arithmetic import trapezoid_wh
-from power.energy.gaps import gaps_s
+from power.energy.gaps import pauses_s
 from power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, json_ready
 from power.meter import Reading
 
@@ -18,6 +18,8 @@ WH_RESOLUTION: Final = 1e-5
 START_STOP_S: Final = 1.0
 """What the commands to start and to stop may add between the window and the integrator, if nobody measured it."""
 EDGE_UPDATES: Final = 2.0
+UNSEEN_UPDATES: Final = 1.5
+"""In a longer pause, so many updates long, an update was missed: nobody saw the power of then."""
 
 
 def integrator_trapezoid(
@@ -27,14 +29,16 @@ def integrator_trapezoid(
     integrator_wh = measured.integrator_wh
     times, powers_w = [r.monotonic_s for r in readings], [r.power_w for r in readings]
     sum_wh = trapezoid_wh(times, powers_w, measured.start_s, measured.end_s)
-    tolerance_wh = _tolerance_wh(readings, sum_wh, sum(gaps_s(inside, measured)), measured)
+    unseen_s = sum(pauses_s(inside, measured, UNSEEN_UPDATES * measured.setup.update_interval_s))
+    tolerance_wh = _tolerance_wh(readings, sum_wh, unseen_s, measured)
     difference_wh = integrator_wh - sum_wh
     ok = abs(difference_wh) <= tolerance_wh  # false for NaN: nothing to compare is no agreement
     if math.isnan(sum_wh):
         sentence = f"The integrator has {integrator_wh:.6g} Wh, but no reading of the run carries a power to compare."
     else:
-        sentence = f"The integrator has {integrator_wh:.6g} Wh, the readings make {sum_wh:.6g} Wh; " + (
-            "they agree." if ok else f"more than {tolerance_wh:.3g} Wh apart."
+        sentence = (
+            f"The integrator has {integrator_wh:.6g} Wh, the readings make {sum_wh:.6g} Wh: "
+            f"{abs(difference_wh):.3g} Wh apart, {'of' if ok else 'more than'} {tolerance_wh:.3g} Wh allowed."
         )
     figures: dict[str, float | int | None] = {
         "integrator_wh": json_ready(integrator_wh),
@@ -49,9 +53,9 @@ def integrator_trapezoid(
 def _tolerance_wh(
     readings: Sequence[Reading], sum_wh: float, unseen_s: float, measured: Measurement
 ) -> float:
-    """How far the two may be apart: their accuracy, the edges of the window, start and stop, what happened in gaps.
+    """How far the two may be apart: their accuracy, the edges of the window, start and stop, what nobody saw.
 
-    In a gap the power may have been anything between the least and the largest that was read.
+    While nobody saw it the power may have been anything between the least and the largest that was read.
     """
     if not math.isfinite(sum_wh + measured.integrator_wh):
         return math.nan
@@ -78,13 +82,24 @@ def _edge_power_w(readings: Sequence[Reading], measured: Measurement) -> float:
 def integrator_time(measured: Measurement) -> Check:
     """`integrator-time`: the integrator ran as long as the window lasted."""
     tolerance_s = TIME_RESOLUTION_S + START_STOP_S
-    ok = abs(measured.integrator_s - measured.elapsed_s) <= tolerance_s
+    more_s = measured.integrator_s - measured.elapsed_s
+    ok = abs(more_s) <= tolerance_s
+    sentence = (
+        f"The integrator ran {measured.integrator_s:.0f} s, the window lasted {measured.elapsed_s:.3f} s; "
+    )
+    if ok:
+        sentence += f"at most {tolerance_s:.0f} s apart."
+    elif more_s > 0:
+        sentence += f"the energy is also that of {more_s:.0f} s outside the window."
+    elif more_s < 0:
+        sentence += f"the energy of {-more_s:.0f} s of the window is missing."
+    else:
+        sentence += "what the energy covers is not known."
     return Check(
         "integrator-time",
         ok,
         "error",
-        f"The integrator ran {measured.integrator_s:.0f} s, the window lasted {measured.elapsed_s:.3f} s; "
-        + ("they agree." if ok else f"more than {tolerance_s:.0f} s apart."),
+        sentence,
         {
             "integrator_s": json_ready(measured.integrator_s),
             "window_s": json_ready(measured.elapsed_s),

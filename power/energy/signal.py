@@ -19,20 +19,22 @@ UNKNOWN_NOISE: Final = 0.01
 
 def over_range(inside: Sequence[Reading]) -> Check:
     """`over-range`: no reading is over range."""
-    return _flagged("over-range", "over range", [r for r in inside if r.over_range], len(inside))
+    return _flagged("over-range", "over range", "", [r for r in inside if r.over_range], len(inside))
 
 
 def peak_clipping(inside: Sequence[Reading]) -> Check:
     """`peak-clipping`: no reading has one of the peak flags."""
     clipped = [r for r in inside if r.voltage_peak_over or r.current_peak_over]
-    what = "clipped at the peaks, so that the energy reads too low"
-    return _flagged("peak-clipping", what, clipped, len(inside))
+    return _flagged(
+        "peak-clipping", "clipped at the peaks", ", so that the energy reads too low", clipped, len(inside)
+    )
 
 
-def _flagged(code: str, what: str, flagged: Sequence[Reading], total: int) -> Check:
-    counted = f"{len(flagged)} of {total} readings"
+def _flagged(code: str, what: str, so_that: str, flagged: Sequence[Reading], total: int) -> Check:
     sentence = (
-        f"{counted} were {what}; use a larger range." if flagged else f"None of {total} readings was {what}."
+        f"Readings {what}{so_that}: {len(flagged)} of {total}; use a larger range."
+        if flagged
+        else f"No reading was {what}, of {total} in all."
     )
     first_s = flagged[0].monotonic_s if flagged else None
     figures: dict[str, float | int | None] = {
@@ -57,10 +59,10 @@ def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
     negative = [reading for reading in finite if reading.power_w < -noise_w(reading)]
     least_w = min((reading.power_w for reading in finite), default=math.nan)
     sentence = (
-        f"{len(negative)} of {len(inside)} readings are negative, down to {least_w:.4g} W; a current clamp or the "
-        "wires of one input are the wrong way round."
+        f"Negative readings: {len(negative)} of {len(inside)}, down to {least_w:.4g} W; a current clamp or the wires "
+        "of one input are the wrong way round."
         if negative
-        else f"None of {len(inside)} readings is negative beyond the meter's own error."
+        else f"No reading was negative beyond the meter's own error, of {len(inside)} in all."
     )
     figures: dict[str, float | int | None] = {
         "negative": len(negative),
@@ -89,10 +91,12 @@ def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
         )
     elif zeros:
         sentence = (
-            f"{len(zeros)} of {len(inside)} readings show 0: what they draw is below 0.5 % of the range."
+            f"Readings that show 0: {len(zeros)} of {len(inside)}; that load is below 0.5 % of the range."
         )
     else:
-        sentence = "The load is large enough for its range." if finite else "No reading tells of a load."
+        sentence = (
+            "The load is large enough for its range." if finite else "Not told: no reading carries a power."
+        )
     figures: dict[str, float | int | None] = {
         "mean_power_w": json_ready(mean_w),
         "least_w": least_w,

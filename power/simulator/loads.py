@@ -12,11 +12,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from power.errors import MeterError
 from power.simulator.cpu_load import cpu_power
 
+if TYPE_CHECKING:
+    from power.meter import Reading
+
+RECORDING: Final = "monotonic_s"
+"""How a file of `meter record` begins."""
 NO_DATA: Final = 9.9e36
 """Recordings write 9.91E+37 for no data; nothing real is as large."""
 
@@ -106,8 +111,8 @@ LOADS: Final = {
     "constant:36W": "36 W for ever; `constant:-5W` feeds back.",
     "steps:2W@5s,9W@10s": "2 W until 5 s, 9 W until 10 s, and again.",
     "noise:36W,sd=0.5W,seed=1": "36 W with normal noise, a new power every 0.1 s, the same for every seed.",
-    "csv:FILE": "rows of V, A, W, Wh, s, one a second, rows without data left out; or a table headed "
-    "`seconds,power_w`, each power until the next row's time.",
+    "csv:FILE": "rows of V, A, W, Wh, s, one a second, rows without data left out; a recording of `meter record`; or a "
+    "table headed `seconds,power_w`, each power until the next row's time.",
     "cpu:PID,idle=2W,busy=9W": "a device of one core which the process keeps busy, all threads counted.",
 }
 """The forms of a load's specification, with a line of help each."""
@@ -220,11 +225,35 @@ def _recording(path: Path) -> Load:
         rows = [row for row in csv.reader(lines) if row]
     if rows and rows[0][0].strip() == "seconds":
         return _powers([(float(row[0]), float(row[1])) for row in rows[1:]])
+    if rows and rows[0][0].strip() == RECORDING:
+        from power.recording import read_recording  # not every simulator needs it, and all start fast
+
+        return _readings(read_recording(path))
     measured = [(float(row[0]), float(row[1]), float(row[2])) for row in rows]
     kept = [row for row in measured if max(abs(value) for value in row) < NO_DATA]
     if not kept:
         raise ValueError("the file holds no reading")
     return Replay([float(second) for second in range(len(kept) + 1)], kept)
+
+
+def _readings(readings: Sequence[Reading]) -> Load:
+    # Each reading is the mean since the one before it; in place of one without data the next one holds longer.
+    edges_s, rows = [readings[0].monotonic_s], []
+    for reading in readings[1:]:
+        if math.isfinite(reading.power_w) and reading.monotonic_s > edges_s[-1]:
+            edges_s.append(reading.monotonic_s)
+            rows.append(_electrical(reading))
+    if not rows:
+        raise ValueError("the recording holds no power after its first reading")
+    return Replay([edge_s - edges_s[0] for edge_s in edges_s], rows)
+
+
+def _electrical(reading: Reading) -> tuple[float, float, float]:
+    # Meters for rehearsing at home may know nothing but the power.
+    if math.isfinite(reading.voltage_v) and math.isfinite(reading.current_a):
+        return reading.voltage_v, reading.current_a, reading.power_w
+    volts = Wave().voltage_v
+    return volts, abs(reading.power_w) / volts, reading.power_w
 
 
 def _powers(points: Sequence[tuple[float, float]]) -> Load:

@@ -40,7 +40,7 @@ def metered(metering: Metering, bench: Callable[[], bytes], clock: Clock) -> byt
     setup = Setup(None, None, UPDATE_INTERVAL_S, integrator_timer_s=0)
     sampler = Sampler(metering.address, setup, readings.append, clock.monotonic_s, clock.utc, wait=_wait)
     try:
-        identity = sampler.arm()
+        identity = sampler.arm(spare_energy=True)
         idle = None if metering.idle_s is None else sampler.measure_idle(metering.idle_s)
         sampler.start()
         try:

@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from power.addresses import MeterAddress
 from power.clocks import Clocks
+from power.recording import read_recording, update_interval_s
 from referee.cli.contest import config_text
 from referee.cli.judge import judge_with_interval
 from referee.cli.options import as_json
@@ -41,6 +42,7 @@ CLOSE_PATIENCE_S = 30.0
 # A fast client would be done before the meter has measured anything.
 LEAST_RUN_S = 2.0
 CLIENT_LOAD = "cpu:{pid},idle=2W,busy=9W"
+REPLAY = "replay:"
 CLIENT_RANGES = (150.0, 0.1)  # volts and amperes that hold it
 
 
@@ -65,6 +67,13 @@ class Plan:
     def ranges(self) -> tuple[float, float] | None:
         """Fixed ranges in volts and amperes where the load is known; else the meter ranges by itself."""
         return CLIENT_RANGES if self.meter is None and self.load == CLIENT_LOAD else None
+
+    @property
+    def update_interval_s(self) -> float:
+        """How often the meter measures anew; a recording has an interval of its own."""
+        if self.meter is None or not self.meter.startswith(REPLAY):
+            return UPDATE_INTERVAL_S
+        return update_interval_s(read_recording(Path(self.meter.removeprefix(REPLAY))))
 
 
 @click.command()
@@ -95,6 +104,8 @@ def rehearse(
         raise click.UsageError("--load is for the simulated meter; leave it out with --meter.")
     if meter is not None:
         _try_meter(meter)
+    if load is not None:
+        _try_meter(f"sim:{_load_of(load, os.getpid())}")
     if images is not None and testset is not None:
         raise click.UsageError("--images is the size of the synthetic set; leave it out with --testset.")
     if replay is not None and not replay.is_file():
@@ -121,7 +132,7 @@ def rehearse(
 
 
 def _try_meter(address: str) -> None:
-    """Raise MeterError before anything is made, if no meter answers there."""
+    """Raise MeterError before anything is made, if no meter answers there, or none can be simulated so."""
     clock, nobody = Clock(), threading.Event()
     clocks = Clocks(clock.monotonic_s, clock.utc, lambda s: clock.wait(nobody, clock.monotonic_s() + s))
     place = MeterAddress(address)
@@ -175,7 +186,7 @@ def _make_contest(plan: Plan, meter: str) -> str:
         meter,
         str(plan.testset_folder),
         auto_arm=True,
-        update_interval_s=UPDATE_INTERVAL_S,
+        update_interval_s=plan.update_interval_s,
         ranges=plan.ranges,
     )
     create_contest(plan.folder, text)
@@ -186,8 +197,12 @@ def _make_contest(plan: Plan, meter: str) -> str:
 
 
 def _meter(plan: Plan, client_pid: int) -> Child:
-    arguments = [program("meter"), "simulate", "--load", plan.load.replace("{pid}", str(client_pid))]
+    arguments = [program("meter"), "simulate", "--load", _load_of(plan.load, client_pid)]
     return Child("meter", [*arguments, "--parent", str(os.getpid())], plan.folder / "meter.log")
+
+
+def _load_of(load: str, client_pid: int) -> str:
+    return load.replace("{pid}", str(client_pid))
 
 
 def _server(plan: Plan) -> Child:

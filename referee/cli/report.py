@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from power.energy import above_idle_wh
+from referee.checks import is_of_the_window
 from referee.contest import Contest
 from referee.records import Run, Score
 from referee.scoring import format_score
@@ -85,6 +86,8 @@ def print_score(run: Run, score: Score) -> None:
 
 def _above_idle_wh(run: Run, score: Score) -> float | None:
     if score.energy_wh is None or run.idle_power_w is None or run.elapsed_s is None:
+        return None
+    if not is_of_the_window(score.checks):
         return None
     return above_idle_wh(score.energy_wh, run.idle_power_w, run.elapsed_s)
 

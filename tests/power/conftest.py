@@ -104,6 +104,7 @@ class Relay:
         self._pairs: list[socket.socket] = []
         self._guard = threading.Lock()
         self._whole = True
+        self.accepted = 0  # connections since it was mended
         self._threads = [threading.Thread(target=self._accept)]
         self._threads[0].start()
 
@@ -120,7 +121,7 @@ class Relay:
 
     def mend(self) -> None:
         with self._guard:
-            self._whole = True
+            self._whole, self.accepted = True, 0
 
     def close(self) -> None:
         self.cut()
@@ -139,6 +140,7 @@ class Relay:
                 return
             with self._guard:
                 self._pairs.append(near)
+                self.accepted += 1
                 if not self._whole:
                     near.shutdown(socket.SHUT_RDWR)
                     continue

@@ -149,6 +149,14 @@ def test_the_checks_know_what_starting_and_stopping_took_if_it_was_measured(
     assert checks["integrator-trapezoid"].figures["start_stop_s"] == start_stop_s
 
 
+def test_an_energy_that_covers_more_than_the_window_tells_no_mean_power(
+    contest: Contest, judged_set: TestSet
+) -> None:
+    run = closed_run(contest, guesses(judged_set, seed=3), energy_wh=0.4, integrator_s=40.0)
+    judged = judge(contest, run.id, CLOCK)
+    assert (judged.energy_wh, judged.mean_power_w, judged.needs_review) == (0.4, None, True)
+
+
 def test_a_run_without_detections_scores_zero(contest: Contest) -> None:
     run = closed_run(contest, np.empty((0, 7)))
     judged = judge(contest, run.id, CLOCK)

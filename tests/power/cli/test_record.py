@@ -14,7 +14,7 @@ import pytest
 from power.meter import IntegratorState
 from power.recording import read_recording
 from power.transport import Link
-from tests.power.cli.conftest import one_line
+from tests.power.cli.conftest import one_line, start_stop_j, went_well
 
 FIXED = ("--voltage-range", "150", "--current-range", "0.5", "--update", "0.1")
 
@@ -30,20 +30,39 @@ def test_energy_is_load_times_time_and_every_reading_is_in_the_file(
     ended = meter("record", address, "-o", "run.csv", "--duration", "2", *FIXED, "--json")
     assert (ended.returncode, ended.stderr) == (0, "")
     facts = json.loads(ended.stdout)
+    assert {check["code"] for check in facts["checks"] if not check["ok"]} <= {"reading-gaps"}
     # Ended by the meter's own timer: six digits of 36 W x 2 s.
     assert facts["energy_wh"] == pytest.approx(0.02, rel=1e-5)
     assert facts["energy_j"] == pytest.approx(72.0, rel=1e-5)
     assert facts["integrator_s"] == 2.0
-    assert facts["duration_s"] == pytest.approx(2.0, abs=0.5)
+    # However late this program came to see that the time was over, the timer had ended it.
+    assert facts["duration_s"] == pytest.approx(2.0, abs=1e-3)
     assert facts["accuracy"]["percent"] == pytest.approx(100 * (0.036 + 0.075 + 0.036) / 36, rel=0.01)
-    assert [check["code"] for check in facts["checks"] if not check["ok"]] == []
     readings = read_recording(tmp_path / "run.csv")
     assert len(readings) == facts["readings"]
-    assert 15 <= len(readings) <= 25
+    assert 3 <= len(readings) <= 25
     assert readings[-1].energy_wh == facts["energy_wh"]
     assert readings[-1].state is IntegratorState.TIMEUP
     assert {reading.power_w for reading in readings[2:]} == {36.0}
     assert "voltage_v,current_a," in (tmp_path / "run.csv").read_text().splitlines()[0]
+
+
+def test_a_recorder_that_is_held_up_past_its_time_counts_what_the_timer_did(
+    simulate: Any, started: Any, asked: Any, tmp_path: Path, until: Any
+) -> None:
+    address = simulate("--load", "constant:36W").address
+    recording = started("record", address, "-o", "run.csv", "--duration", "1", *FIXED, "--json")
+    until(lambda: lines_in(tmp_path / "run.csv") > 3)
+    recording.send_signal(signal.SIGSTOP)
+    until(lambda: "TIM" in asked(address, ":INTEGRATE:STATE?")[0])
+    held_s = time.monotonic()
+    until(lambda: time.monotonic() > held_s + 2.5)
+    recording.send_signal(signal.SIGCONT)
+    told, complaint = recording.communicate(timeout=40)
+    assert (recording.returncode, complaint) == (0, "")
+    facts = json.loads(told)
+    assert (facts["duration_s"], facts["integrator_s"]) == (pytest.approx(1.0, abs=1e-3), 1.0)
+    assert facts["mean_power_w"] == pytest.approx(36.0, rel=1e-4)
 
 
 def test_a_program_keeps_its_output_and_its_exit_code(simulate: Any, meter: Any) -> None:
@@ -51,13 +70,13 @@ def test_a_program_keeps_its_output_and_its_exit_code(simulate: Any, meter: Any)
     program = (sys.executable, "-c", "import time; time.sleep(1); print('found'); raise SystemExit(7)")
     ended = meter("record", address, "-o", "run.csv", *FIXED, "--", *program)
     assert (ended.returncode, ended.stdout) == (7, "found\n")
-    energy_wh = float(re.search(r"energy +(\S+) Wh", ended.stderr)[1])  # type: ignore[index]
-    elapsed_s = float(re.search(r"over (\S+) s", ended.stderr)[1])  # type: ignore[index]
-    assert elapsed_s > 1.0
-    assert energy_wh * 3600 == pytest.approx(36 * elapsed_s, abs=36 * 0.15)
+    assert float(re.search(r"energy +(\S+) Wh", ended.stderr)[1]) > 36 / 3600  # type: ignore[index]
+    assert float(re.search(r"over (\S+) s", ended.stderr)[1]) > 1.0  # type: ignore[index]
     again = meter("record", address, "-o", "run.csv", "--force", "--json", *FIXED, "--", *program)
     assert again.returncode == 7
-    assert json.loads(again.stdout.splitlines()[-1])["energy_wh"] > 0
+    facts = json.loads(again.stdout.splitlines()[-1])
+    assert facts["duration_s"] > 1.0
+    assert facts["energy_j"] == pytest.approx(36 * facts["duration_s"], abs=start_stop_j(facts))
 
 
 def test_a_program_that_is_killed_gives_the_exit_code_of_a_shell(simulate: Any, meter: Any) -> None:
@@ -77,7 +96,7 @@ def test_the_former_settings_are_back_afterwards(simulate: Any, meter: Any, knob
             knob.write(setting)
     before = knobs(address)
     ended = meter("record", address, "-o", "run.csv", "--duration", "0.5", *FIXED)
-    assert ended.returncode == 0, ended.stderr
+    assert went_well(ended), ended.stderr
     assert knobs(address) == before
     refused = meter("record", address, "-o", "other.csv", "--duration", "1", "--voltage-range", "77")
     assert refused.returncode == 1
@@ -100,7 +119,7 @@ def test_ctrl_c_leaves_a_whole_file_and_tells_the_energy(
     readings = read_recording(tmp_path / "run.csv")
     assert len(readings) == facts["readings"]
     assert readings[-1].energy_wh == facts["energy_wh"]
-    assert facts["energy_j"] == pytest.approx(36 * facts["duration_s"], abs=36 * 0.15)
+    assert facts["energy_j"] == pytest.approx(36 * facts["duration_s"], abs=start_stop_j(facts))
     assert knobs(address)[4:] == before
 
 
@@ -109,10 +128,8 @@ def test_ctrl_c_ends_the_program_too(simulate: Any, started: Any, tmp_path: Path
     program = (sys.executable, "-c", "import time; time.sleep(60)")
     recording = started("record", simulate().address, "-o", "run.csv", *FIXED, "--", *program)
     until(lambda: lines_in(tmp_path / "run.csv") > 3)
-    start_s = time.monotonic()
     recording.send_signal(signal.SIGINT)
     assert recording.wait(20) == 143
-    assert time.monotonic() - start_s < 15
 
 
 def test_a_killed_recorder_has_lost_no_reading(
@@ -142,7 +159,7 @@ def test_a_cut_cable_is_told_and_costs_no_energy(
     assert (recording.returncode, complaint) == (0, "")
     facts = json.loads(told)
     assert facts["link_losses"] == 1
-    assert facts["energy_j"] == pytest.approx(36 * facts["duration_s"], abs=36 * 0.15)
+    assert facts["energy_j"] == pytest.approx(36 * facts["duration_s"], abs=start_stop_j(facts))
 
 
 def test_a_meter_that_is_gone_at_the_end_is_a_failure_with_the_readings_kept(
@@ -173,7 +190,33 @@ def test_a_meter_in_use_is_only_taken_over_when_told(simulate: Any, meter: Any, 
         other.write(":COMMUNICATE:HEADER OFF;VERBOSE ON")
         assert other.query(":INTEGRATE:STATE?") == "START"
     taken = meter("record", address, "-o", "run.csv", "--duration", "1", "--zero", "--take-over")
-    assert taken.returncode == 0, taken.stderr
+    assert went_well(taken), taken.stderr
+
+
+@pytest.mark.parametrize("command", ["record", "record --zero", "range"])
+def test_an_energy_that_nobody_may_have_read_is_only_given_up_when_told(
+    simulate: Any, meter: Any, tmp_path: Path, until: Any, command: str
+) -> None:
+    address = simulate("--load", "constant:36W").address
+    word, *options = command.split()
+    file = ("-o", "run.csv") if word == "record" else ()
+    with contextlib.closing(Link(address)) as other:
+        other.write(":COMMUNICATE:HEADER OFF;VERBOSE ON;:INTEGRATE:TIMER 0,0,1;START")
+        until(lambda: other.query(":INTEGRATE:STATE?") == "TIMEUP")
+        held = ended_energy(other)
+        refused = meter(word, address, *file, "--duration", "1", *options)
+        assert refused.returncode == 1
+        assert one_line(refused.stderr)
+        assert "still holds the energy of a run (state TIMEUP); read it with `meter probe`" in refused.stderr
+        assert ("--take-over" in refused.stderr) is (word == "record")
+        assert ended_energy(other) == held
+    assert list(tmp_path.iterdir()) == []
+    if word == "record":
+        assert went_well(meter(word, address, *file, "--duration", "1", *options, "--take-over"))
+
+
+def ended_energy(panel: Link) -> list[str]:
+    return [panel.query(":INTEGRATE:STATE?"), panel.query(":NUMERIC:NORMAL:VALUE? 6")]
 
 
 def test_the_idle_power_comes_first_and_off(simulate: Any, meter: Any) -> None:
@@ -198,7 +241,7 @@ def test_a_file_is_not_overwritten_unless_told(simulate: Any, meter: Any, tmp_pa
     failed = meter("record", gone.address, "-o", "run.csv", "--duration", "0.3", "--force")
     assert failed.returncode == 1
     assert (tmp_path / "run.csv").read_text() == "precious"
-    assert meter("record", address, "-o", "run.csv", "--duration", "0.3", "--force").returncode == 0
+    assert went_well(meter("record", address, "-o", "run.csv", "--duration", "0.3", "--force"))
     assert read_recording(tmp_path / "run.csv")
 
 

@@ -17,7 +17,7 @@ def test_watch_prints_one_object_for_each_update(simulate: Any, meter: Any) -> N
     readings = [json.loads(line) for line in ended.stdout.splitlines()]
     assert len(readings) == 2
     assert readings[1]["power_w"] == 36.0
-    assert 0.1 < readings[1]["monotonic_s"] - readings[0]["monotonic_s"] < 2.0
+    assert readings[1]["monotonic_s"] > readings[0]["monotonic_s"]
 
 
 def test_watch_ends_cleanly_with_ctrl_c(simulate: Any, started: Any) -> None:

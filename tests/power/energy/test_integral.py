@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from power.energy import Measurement, energy_checks
@@ -162,3 +162,47 @@ def test_one_percent_too_much_or_too_little_in_ten_minutes_is_found(
         {"update_interval_s": interval_s}, end_s=600.0, integrator_wh=power_w / 6 * (1.0 + wrong)
     )
     assert not compared(readings, measured).ok
+
+
+@pytest.mark.parametrize("off", [0.0, 0.004, 0.02])
+def test_the_sentence_names_difference_and_tolerance(reading: Any, measurement: Any, off: float) -> None:
+    readings = [reading(float(t)) for t in range(601)]
+    found = compared(readings, measurement(end_s=600.0, integrator_wh=SOUND_WH * (1 + off), start_stop_s=0.0))
+    apart, allowed = (f"{abs(found.figures[name]):.3g} Wh" for name in ("difference_wh", "tolerance_wh"))
+    assert found.sentence.endswith(f": {apart} apart, {'of' if found.ok else 'more than'} {allowed} allowed.")
+    assert found.ok is (off < 0.01)
+
+
+@pytest.mark.parametrize(
+    ("integrator_s", "words"),
+    [
+        (35.0, "the energy is also that of 29 s outside the window."),
+        (2.0, "the energy of 4 s of the window is missing."),
+        (math.nan, "what the energy covers is not known."),
+        (6.0, "at most 2 s apart."),
+    ],
+)
+def test_an_integrator_that_ran_on_or_too_short_is_told_with_what_its_energy_covers(
+    measurement: Any, checks: Any, integrator_s: float, words: str
+) -> None:
+    found = checks([], measurement(integrator_s=integrator_s, end_s=5.756))["integrator-time"]
+    assert found.sentence.endswith(f"the window lasted 5.756 s; {words}")
+
+
+@given(st.lists(st.tuples(st.floats(2.0, 9.0), st.booleans()), min_size=20, max_size=40))
+def test_updates_that_were_missed_spoil_no_honest_run(
+    reading: Any, measurement: Any, updates: list[tuple[float, bool]]
+) -> None:
+    # The least and the largest power were read; a pause of two updates is far too short to be called a gap.
+    powers_w = [2.0, 9.0, *(power_w for power_w, _ in updates)]
+    readings = [reading(0.1 * number, power_w=power_w) for number, power_w in enumerate(powers_w, 1)]
+    read = [*readings[:2], *(one for one, (_, is_read) in zip(readings[2:], updates, strict=True) if is_read)]
+    measured = measurement(
+        {"update_interval_s": 0.1},
+        end_s=0.1 * len(powers_w),
+        integrator_wh=math.fsum(powers_w) * 0.1 / 3600,
+        start_stop_s=0.0,
+    )
+    whole = compared(readings, measured).figures
+    assume(abs(whole["difference_wh"]) < 0.9 * whole["tolerance_wh"])
+    assert compared(read, measured).ok

@@ -32,6 +32,23 @@ def test_one_flagged_reading_fails_its_check(
     assert found[code].figures["first_monotonic_s"] == 5.0
 
 
+@pytest.mark.parametrize("length", [1, 11])
+def test_what_holds_is_not_told_in_the_words_of_a_failure(
+    reading: Any, measurement: Any, checks: Any, length: int
+) -> None:
+    found = checks(flat(reading, 6.0)[:length], measurement())
+    told = [found[code].sentence for code in ("over-range", "peak-clipping")]
+    assert told == [
+        f"No reading was over range, of {length} in all.",
+        f"No reading was clipped at the peaks, of {length} in all.",
+    ]
+    clipped = checks([reading(5.0, current_peak_over=True)], measurement())["peak-clipping"].sentence
+    assert (
+        clipped
+        == "Readings clipped at the peaks, so that the energy reads too low: 1 of 1; use a larger range."
+    )
+
+
 def test_a_flag_outside_the_window_does_not_count(reading: Any, measurement: Any, checks: Any) -> None:
     readings = [*flat(reading, 6.0), reading(11.0, over_range=True)]
     assert checks(readings, measurement())["over-range"].ok
@@ -120,5 +137,6 @@ def test_readings_that_all_show_nothing_are_an_error_in_automatic_ranges_too(
 def test_without_any_reading_there_is_no_word_of_the_load(measurement: Any, checks: Any) -> None:
     found = checks([], measurement())
     assert found["low-load"].ok
+    assert found["low-load"].sentence == "Not told: no reading carries a power."
     assert found["negative-power"].ok
     assert not found["no-data"].ok

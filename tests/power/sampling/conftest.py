@@ -6,6 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +14,9 @@ import pytest
 
 from power.meter import Reading, Setup
 from power.sampler import LinkEvent, Sampler
+from power.simulator.instrument import Instrument
+from power.simulator.loads import parse_load
+from power.simulator.vxi11 import Vxi11Server
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)
 
@@ -45,6 +49,87 @@ def setup() -> Setup:
 @pytest.fixture
 def recorder() -> Recorder:
     return Recorder()
+
+
+@dataclass
+class Pauses:
+    """How long a sampler has asked to pause between one reading and the next: no host, however busy, changes that."""
+
+    last: Callable[[], Reading | None] = lambda: None
+    lengths_s: list[float] = field(default_factory=list)
+    _before: Reading | None = None
+    _asked_s: float = 0.0
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        self.note(seconds)
+        return event.wait(seconds)
+
+    def note(self, seconds: float) -> None:
+        if threading.current_thread().name != "sampler":
+            return
+        last = self.last()
+        if last is not self._before:
+            if self._before is not None:
+                self.lengths_s.append(self._asked_s)
+            self._before, self._asked_s = last, 0.0
+        self._asked_s += seconds
+
+
+class Paced:
+    """A real sampler and a simulated meter of 36 W, whose one clock only the sampler's pauses put forward.
+
+    It stands still at `end_s` after the start of the sampling. Each question costs `question_s`.
+    """
+
+    def __init__(self, *, question_s: float = 0.0) -> None:
+        self.now_s = 1000.0
+        self.end_s = float("inf")
+        self.questions = 0
+        self._question_s = question_s
+        self._stood_still = threading.Event()
+        self.instrument = Instrument(parse_load("constant:36W", self.monotonic), self.monotonic)
+        self.server = Vxi11Server(self.instrument, "127.0.0.1", 0)
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        sampling = threading.current_thread().name == "sampler"
+        if sampling and self.now_s + seconds > self.end_s:
+            self._stood_still.set()
+            return event.wait()
+        self.questions += sampling
+        self.now_s += seconds + self._question_s * sampling
+        return event.is_set()
+
+    def until_s(self, end_s: float) -> None:
+        """Wait until so much time of the meter has passed."""
+        self.end_s = end_s
+        assert self._stood_still.wait(60)
+
+    @property
+    def updates(self) -> int:
+        with self.instrument.state.changed:
+            self.instrument.state.measuring.catch_up()
+            return self.instrument.state.measuring.updates
+
+
+@pytest.fixture
+def pauses() -> Pauses:
+    return Pauses()
+
+
+@pytest.fixture
+def paced() -> Iterator[Callable[..., Paced]]:
+    """Make meters whose clock is their sampler's."""
+    with contextlib.ExitStack() as stack:
+
+        def make(**options: float) -> Paced:
+            made = Paced(**options)
+            stack.callback(made.server.close)
+            return made
+
+        yield make
 
 
 @pytest.fixture

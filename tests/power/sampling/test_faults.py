@@ -15,6 +15,7 @@ import pytest
 from power.energy import Check, Measurement, energy_checks
 from power.errors import MeterError
 from power.meter import IntegratorState, Setup
+from tests.power.busy_host import failed
 
 
 @dataclass
@@ -70,7 +71,7 @@ class Run:
     def failed(self) -> set[str]:
         # A busy host shifts the edges of so short a window by more than the trapezoid's tolerance; the energy itself is
         # compared with what the meter knows to be true.
-        return {code for code, check in self.checks().items() if not check.ok} - {"integrator-trapezoid"}
+        return set(failed(self.checks().values())) - {"integrator-trapezoid"}
 
 
 @pytest.fixture
@@ -86,23 +87,10 @@ def going(sampler: Any, broken: Broken, recorder: Any, setup: Setup) -> Callable
     return start
 
 
-def test_no_update_of_the_meter_is_missed_or_read_twice(going: Any, broken: Broken, recorder: Any) -> None:
-    going()
-    before, read_before = broken.state()["updates"], len(recorder.readings)
-    recorder.more(30)
-
-    def unread() -> int:
-        read = len(recorder.readings) - read_before
-        return int(broken.state()["updates"]) - before - read
-
-    # An update may be on its way; one that was missed, or read twice, stays.
-    assert min(abs(unread()) for _ in range(20)) <= 1
-
-
 def test_a_dropped_link_costs_no_energy(going: Any, broken: Broken, recorder: Any, until: Any) -> None:
     run = going()
     broken.tell("drop-link 2.5")
-    until(lambda: run.sampler.link_error)
+    until(lambda: len(recorder.events) == 2)
     recorder.more(5)
     assert [event.kind for event in recorder.events] == ["meter-lost", "meter-back"]
     assert "its integrator went on" in recorder.events[1].sentence
@@ -126,7 +114,7 @@ def test_a_restart_that_keeps_the_integral_is_a_gap_only(
 ) -> None:
     run = going()
     broken.tell("restart keep 0.5")
-    until(lambda: run.sampler.link_error)
+    until(lambda: len(recorder.events) == 2)
     recorder.more(5)
     assert [event.kind for event in recorder.events] == ["meter-lost", "meter-back"]
     assert run.sampler.stop().energy_wh == pytest.approx(broken.state()["true_energy_wh"], rel=1e-5)
@@ -144,7 +132,7 @@ def test_a_restart_that_ends_the_integral_is_told(
 ) -> None:
     run = going()
     broken.tell(f"restart {after} 0.5")
-    until(lambda: run.sampler.link_error)
+    until(lambda: len(recorder.events) == 2)
     recorder.more(3)
     assert words in recorder.events[1].sentence
     assert recorder.readings[-1].state is state
@@ -181,26 +169,35 @@ def test_slow_answers_cost_readings_only(going: Any, broken: Broken, recorder: A
     broken.tell("heal")
     recorder.more(2)
     assert recorder.events == []
-    assert run.failed() <= {"reading-gaps"}
+    assert run.failed() == set()
 
 
-@pytest.mark.parametrize(("fault", "code"), [("over-range 0.5", "over-range"), ("clip 0.5", "peak-clipping")])
+@pytest.mark.parametrize(("fault", "code"), [("over-range", "over-range"), ("clip", "peak-clipping")])
 def test_what_the_meter_flags_fails_its_check(
     going: Any, broken: Broken, recorder: Any, fault: str, code: str
 ) -> None:
     run = going()
-    broken.tell(fault)
-    recorder.more(10)
+    broken.tell(f"{fault} 3600")
+    recorder.more(5)
+    broken.tell("heal")
+    # The updates that were on their way when it was told and when it was healed may be either.
+    recorder.more(3)
+    flags = [one.over_range or one.current_peak_over for one in recorder.readings]
     checks = run.checks()
     assert not checks[code].ok
-    assert 3 <= (checks[code].figures["flagged"] or 0) <= 8
+    assert sum(flags) >= 3
+    assert not any(flags[:3])
+    assert not flags[-1]
+    assert 3 <= (checks[code].figures["flagged"] or 0) <= sum(flags)
 
 
 def test_readings_without_data_are_told_as_such(going: Any, broken: Broken, recorder: Any) -> None:
     run = going()
     recorder.more(12)  # no data is how it should be in the first second
-    broken.tell("nan 0.5")
-    recorder.more(10)
+    broken.tell("nan 3600")
+    recorder.more(4)
+    broken.tell("heal")
+    recorder.more(2)
     assert run.failed() == {"no-data"}
 
 
@@ -217,26 +214,16 @@ def test_a_turned_knob_is_told_when_the_link_is_back(
     going: Any, broken: Broken, recorder: Any, until: Any
 ) -> None:
     run = going()
-    broken.tell("drop-link 1")
+    broken.tell("drop-link 3600")
     until(lambda: run.sampler.link_error)
     broken.tell("knob :INPUT:VOLTAGE:RANGE 300V")
+    broken.tell("heal")
+    until(lambda: len(recorder.events) == 2)
     recorder.more(2)
     (change,) = recorder.events[1].changes
     assert ":INPUT:VOLTAGE:RANGE 150V was set, it is 300" in change
     assert change in recorder.events[1].sentence
-    # A second without readings is no gap, but ten updates that were missed.
     assert run.failed() - {"reading-gaps"} == {"range-changed"}
-
-
-def test_updates_that_a_slow_link_misses_are_told(going: Any, broken: Broken, recorder: Any) -> None:
-    run = going()
-    broken.tell("slow 60")
-    recorder.more(40)
-    broken.tell("heal")
-    checks = run.checks()
-    gaps = checks["reading-gaps"]
-    assert (gaps.ok, gaps.figures["gaps"]) == (False, 0)
-    assert (gaps.figures["readings"] or 0) < 0.9 * (gaps.figures["expected"] or 0)
 
 
 @pytest.mark.parametrize("deaf_s", [0.0, 0.2])
@@ -252,16 +239,14 @@ def test_a_short_run_of_a_meter_that_is_deaf_after_its_start_is_an_honest_one(
     until(lambda: time.monotonic() > start_s + 2.0)
     end_s = time.monotonic()
     final = run.stop()
-    # A question that is lost costs a tenth of a second, not half of one.
     start_stop_s = run.ran_s - (end_s - start_s)
-    assert deaf_s <= start_stop_s < deaf_s + 0.4
+    assert start_stop_s >= deaf_s
     measured = Measurement(
         final.energy_wh, final.integrator_s, start_s, end_s, setup, "WT310", start_stop_s=start_stop_s
     )
-    failed = [check.code for check in energy_checks(recorder.readings, measured) if not check.ok]
-    assert failed == []
+    assert failed(energy_checks(recorder.readings, measured)) == []
     over_s = final.energy_wh * 3600 / 36 - (end_s - start_s)
-    assert over_s <= start_stop_s + 0.1  # this program takes its own time between its looks at the clock
+    assert over_s <= start_stop_s + 1e-3  # six digits of an energy
 
 
 def test_a_link_that_breaks_at_the_start_charges_nothing_of_the_time_until_it_is_back(
@@ -276,13 +261,17 @@ def test_a_link_that_breaks_at_the_start_charges_nothing_of_the_time_until_it_is
         start()
         started_s = time.monotonic()
         until(lambda: time.monotonic() > started_s + 1.5)
+        lost_s.append(time.monotonic())
         raise MeterError("meter-lost", "The cable is out.")
 
     meter.start = lost_on_the_way
+    lost_s: list[float] = []
     called_s = time.monotonic()
     run.start()
     recorder.more(3)
-    assert recorder.readings[0].energy_wh < 36 * 1.0 / 3600
+    # A reading is answered after its time, and before the next one's.
+    first, second = recorder.readings[:2]
+    assert first.energy_wh * 3600 / 36 <= second.monotonic_s - lost_s[0]
     final = run.stop()
     assert run.ran_s < time.monotonic() - called_s - 1.5  # the time until the link was back is none of it
     assert final.energy_wh == pytest.approx(broken.state()["true_energy_wh"], rel=1e-5)
@@ -299,7 +288,7 @@ def test_a_run_whose_values_somebody_changed_goes_on_with_its_own(
     assert all(
         reading.power_w in (36.0, pytest.approx(math.nan, nan_ok=True)) for reading in recorder.readings
     )
-    assert run.failed() <= {"reading-gaps"}
+    assert run.failed() == set()
 
 
 def test_hold_at_the_end_of_a_run_costs_no_energy_and_is_told(

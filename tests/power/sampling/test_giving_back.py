@@ -149,7 +149,7 @@ def test_a_dead_meter_delays_the_end_by_no_more_than_one_question(
     sampler: Any, simulate: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     killed, hung = simulate(), simulate()
-    for box, fail, longest_s in ((killed, killed.kill, 1.0), (hung, hung.hang, 12.0)):
+    for box, fail, longest_s in ((killed, killed.kill, 9.0), (hung, hung.hang, 12.0)):
         run = sampler(box.address)
         run.arm()
         fail()

@@ -17,18 +17,19 @@ from power.transport import Link
 Make = Callable[..., Reading]
 
 
-def test_the_idle_power_is_measured_before_the_start(sampler: Any, recorder: Any) -> None:
-    run = sampler("sim:constant:7W")
+def test_the_idle_power_is_measured_before_the_start(sampler: Any, paced: Any, recorder: Any) -> None:
+    clock = paced()
+    run = sampler(clock.server.address, monotonic=clock.monotonic, wait=clock.wait)
     run.arm()
     idle = run.measure_idle(0.8)
-    assert idle.power_w == pytest.approx(7.0, rel=1e-3)
-    assert idle.duration_s >= 0.8
-    assert idle.readings in (7, 8, 9)
+    assert idle.power_w == pytest.approx(36.0, rel=1e-3)
+    assert 0.8 <= idle.duration_s < 1.0
+    assert idle.readings in (8, 9)
     run.start()
-    recorder.more(1)
-    # The readings of the run are of the run only.
-    assert recorder.readings[0].integrator_s < 1
-    assert run.stop().energy_wh < 7 * 2 / 3600
+    clock.until_s(clock.now_s + 0.5)
+    # The readings and the energy of the run are of the run only.
+    assert recorder.readings[0].monotonic_s > 1000.0 + idle.duration_s
+    assert run.stop().energy_wh * 3600 / 36 < clock.now_s - 1000.0 - idle.duration_s
 
 
 def test_two_updates_are_the_least(sampler: Any) -> None:
@@ -112,7 +113,7 @@ def test_closing_ends_the_measuring_of_idle_power(sampler: Any) -> None:
     measuring = threading.Thread(target=measure)
     measuring.start()
     run.close()
-    measuring.join(5)
+    measuring.join(20)
     assert [error.code for error in caught] == ["meter-closed"]
 
 

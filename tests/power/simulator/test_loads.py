@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import re
 import statistics
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from power.errors import MeterError
+from power.recording import RecordingWriter
 from power.simulator.loads import Drawn, Wave, parse_load
 from power.simulator.noise import Noise
 
@@ -146,3 +148,47 @@ def test_a_callable_is_a_load() -> None:
     load = Drawn(lambda start_s, end_s: 5.0 + (start_s + end_s) / 2, Wave(voltage_v=230.0))
     assert load.mean(2.0, 4.0).power_w == 8.0
     assert load.mean(2.0, 4.0).current_a == pytest.approx(8 / 230)
+
+
+def test_a_file_of_meter_record_is_a_load_with_the_energy_that_it_tells(tmp_path: Path, reading: Any) -> None:
+    # Each reading is the mean since the one before it, whose power the third one does not know.
+    powers_w = [50.0, 2.0, math.nan, 9.0, 4.0, 4.0]
+    times_s = [10.0, 10.25, 10.5, 10.75, 11.0, 11.0]
+    path = tmp_path / "rec.csv"
+    with path.open("w") as stream:
+        writer = RecordingWriter(stream)
+        for at_s, power_w in zip(times_s, powers_w, strict=True):
+            writer.write(reading(at_s, power_w=power_w, voltage_v=230.0, current_a=power_w / 230.0))
+    load = parse_load(f"csv:{path}", time.monotonic)
+    assert [load.mean(at_s, at_s + 0.25).power_w for at_s in (0.0, 0.25, 0.5, 0.75, 1.0)] == pytest.approx(
+        [2.0, 9.0, 9.0, 4.0, 2.0]
+    )
+    assert load.mean(0.0, 0.25).voltage_v == pytest.approx(230.0)
+
+
+def test_a_recording_at_home_that_knows_only_the_power_is_drawn_at_mains_voltage(
+    tmp_path: Path, reading: Any
+) -> None:
+    path = tmp_path / "rec.csv"
+    with path.open("w") as stream:
+        writer = RecordingWriter(stream)
+        for at_s in (0.0, 1.0):
+            writer.write(reading(at_s, power_w=12.0, voltage_v=math.nan, current_a=math.nan))
+    seen = parse_load(f"csv:{path}", time.monotonic).mean(0.0, 1.0)
+    assert (seen.voltage_v, seen.current_a, seen.power_w) == pytest.approx((120.0, 0.1, 12.0))
+
+
+@pytest.mark.parametrize(
+    ("powers_w", "told"), [([6.0], "no power after"), ([6.0, math.nan], "no power after")]
+)
+def test_a_file_of_meter_record_without_any_power_is_no_load(
+    tmp_path: Path, reading: Any, powers_w: list[float], told: str
+) -> None:
+    path = tmp_path / "rec.csv"
+    with path.open("w") as stream:
+        writer = RecordingWriter(stream)
+        for at_s, power_w in enumerate(powers_w):
+            writer.write(reading(float(at_s), power_w=power_w))
+    with pytest.raises(MeterError, match=told) as caught:
+        parse_load(f"csv:{path}", time.monotonic)
+    assert caught.value.code == "simulator-load"

@@ -27,7 +27,19 @@ def judge(contest: Contest, number: int, clock: Clock) -> Score:
 
     Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`; TestSetError.
     """
-    run = contest.store.run(number)
+    while True:
+        run = contest.store.run(number)
+        judged = _judged(contest, run, clock)
+        contest.store.add_score(judged)
+        states = (RunState.CLOSED, RunState.JUDGED)
+        # Its energy may have been read meanwhile: then this was not the judgement of that run.
+        if contest.store.change_run(run.id, states, state=RunState.JUDGED.value).energy_wh == run.energy_wh:
+            break
+    contest.store.log_event(clock.utc(), run.id, "judged", map=judged.map, score=judged.score)
+    return judged
+
+
+def _judged(contest: Contest, run: Run, clock: Clock) -> Score:
     if run.state not in (RunState.CLOSED, RunState.JUDGED):
         raise RefereeError(
             "run-state", f"Run {run.id} is {run.state}; only a closed run can be judged.", run=run.id
@@ -36,11 +48,7 @@ def judge(contest: Contest, number: int, clock: Clock) -> Score:
     evaluation = evaluate(
         *scored_columns(contest, run), contest.config.metric, ground_truth_digest=contest.test_set.digest
     )
-    judged = _score(contest, run, evaluation, clock)
-    contest.store.add_score(judged)
-    contest.store.change_run(run.id, (RunState.CLOSED, RunState.JUDGED), state=RunState.JUDGED.value)
-    contest.store.log_event(clock.utc(), run.id, "judged", map=judged.map, score=judged.score)
-    return judged
+    return _score(contest, run, evaluation, clock)
 
 
 def testset_rows(store: Store, run: int) -> NDArray[np.float64]:

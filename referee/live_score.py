@@ -109,10 +109,20 @@ class FollowedRuns:
 
     def _untold(self) -> list[int]:
         """A closed run that waits for its judgement, and whose end has not been told: one a second."""
-        closed = [
-            run for run in self._store.runs(RunState.CLOSED) if run.id not in {*self._runs, *self._refused}
-        ]
-        return [run.id for run in closed if self._told.get(run.id, NEVER_TOLD) != run.energy_wh][:1]
+        for run in self._store.runs(RunState.CLOSED):
+            if run.id in self._runs or run.id in self._refused:
+                continue
+            if run.id not in self._told:
+                self._told[run.id] = self._published(run)
+            if self._told[run.id] != run.energy_wh:
+                return [run.id]
+        return []
+
+    def _published(self, run: Run) -> float | None:
+        """The energy that an earlier process told with all of the run's detections."""
+        known = self._store.provisional(run.id)
+        is_whole = known is not None and known.detections == self._store.count_detections(run.id)
+        return known.energy_wh if known is not None and is_whole else NEVER_TOLD
 
     def _look(self, number: int, opened: Run | None) -> None:
         # The state was read before the posts: when it says closed, every post of the run is there.

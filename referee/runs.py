@@ -6,7 +6,7 @@ import hashlib
 import logging
 import threading
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 
 from power.errors import MeterError
 from power.meter import Reading
@@ -247,7 +247,9 @@ class RunControl:
         live.meter.log.flush()
         # Closed, the station is free: nobody may arm it before its meter is where arming looks for it.
         with self._turns.of(f"station {live.run.station}"):
-            self._record_close(live, elapsed_s(window, window.end_s), final)
+            # It is on record already where what came after that failed, and is done again.
+            if self._store.run(live.run.id).state is RunState.OPEN:
+                self._record_close(live, elapsed_s(window, window.end_s), final)
             self._meters.retire(live.run, live.meter)
         with self._lock:
             self._live.pop(live.run.id, None)
@@ -276,7 +278,8 @@ class RunControl:
                 self.close(run, "operator")
             # An open run that no server could take up has no other way out.
             voidable = (RunState.ARMED, RunState.OPEN, RunState.CLOSED, RunState.JUDGED)
-            with self._turns.of(f"station {found.station}"):
+            holds_station = found.state in (RunState.ARMED, RunState.OPEN)
+            with self._turns.of(f"station {found.station}") if holds_station else nullcontext():
                 voided = self._store.change_run(run, voidable, state=RunState.VOID.value, void_reason=reason)
                 self._meters.forget(run)
         self.board.signal()
@@ -324,7 +327,6 @@ class RunControl:
         station. An open run that cannot go on, its station gone or its test set exchanged, is left for the operator to
         void, with the event `not-resumed`.
         """
-        self._store.forget_unfinished()
         # One moment for all: the windows of a heat stay equal after a reboot, too.
         now_s, now_utc, boot_id = self._clock.monotonic_s(), self._clock.utc(), self._clock.boot_id()
         for run in self._store.runs(RunState.OPEN):
@@ -336,6 +338,10 @@ class RunControl:
         for station in self._contest.config.stations:
             with self._turns.of(f"station {station.name}"):
                 self._meters.read_left_over(station)
+        try:
+            self._store.forget_unfinished()
+        except RefereeError as error:
+            logger.warning("what is left of bodies that were being stored stays: %s", error.sentence)
 
     def _take_up(self, run: Run, window: Window) -> None:
         if run.closed_by is None and phase_at(window, self._clock.monotonic_s()) is Phase.OPEN:

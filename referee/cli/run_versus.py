@@ -58,7 +58,7 @@ def _decided(contest: Contest, run: Run) -> Score:
         )
     if run.state is not RunState.JUDGED or judged is None:
         raise RefereeError(
-            "run-state", f"Run {run.id} is {run.state}, not judged; see: referee judge {run.id}"
+            "run-state", f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
         )
     if judged.energy_wh is None:
         raise RefereeError(

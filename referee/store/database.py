@@ -92,8 +92,8 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
     for left in reversed(range(ATTEMPTS)):
         try:
             connection.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError:
-            if not left:
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or not left:
                 raise
             threading.Event().wait(PAUSE_S)
         else:

@@ -59,6 +59,7 @@ class _NewPost:
     count: int = 0
     packed: bytes = b""
     upload: str | None = None
+    is_new: bool = True
 
     def pack(self, rows: NDArray[np.float64]) -> None:
         """Keep the rows as they are stored."""
@@ -71,7 +72,8 @@ class _NewPost:
 
     def __call__(self, connection: sqlite3.Connection) -> Post | None:
         """Insert it; gives the receipt of the earlier body with its key, None when there is none."""
-        if connection.execute(_INSERT_ONE, (*self.values(self.count), self.run)).rowcount:
+        self.is_new = bool(connection.execute(_INSERT_ONE, (*self.values(self.count), self.run)).rowcount)
+        if self.is_new:
             return None
         return _post(connection.execute(_FIND, (self.run, self.idempotency_key)).fetchone())
 
@@ -132,19 +134,22 @@ class PostTables(Database):
         return self._group.write(post, tell, size_bytes, make, post.run, as_one)
 
     def _append_large(self, post: _NewPost) -> Post:
-        """Store the rows in parts, then their post; away with the parts if that fails."""
+        """Store the rows in parts, then their post; away with the parts if that fails or its key was used meanwhile."""
         packed, post.packed = memoryview(post.packed), b""
         post.upload = uuid.uuid4().hex
         self._require_room(post.run, len(packed))
+        is_stored = False
         try:
             for at in range(0, len(packed), PART_BYTES):
                 part = (post.upload, packed[at : at + PART_BYTES])
                 self._write(_INSERT_PART, part, post.run, PART_BYTES)
-            return self._append(post)
-        except BaseException:
-            with suppress(RefereeError):
-                self._write(_DELETE_PARTS, (post.upload,), post.run)
-            raise
+            receipt = self._append(post)
+            is_stored = post.is_new
+            return receipt
+        finally:
+            if not is_stored:
+                with suppress(RefereeError):
+                    self._write(_DELETE_PARTS, (post.upload,), post.run)
 
     def forget_unfinished(self) -> None:
         """Delete the parts of bodies that were being stored when the only writer, the server, was killed."""
@@ -172,7 +177,7 @@ class PostTables(Database):
 
     def count_detections(self, run: int) -> int:
         """How many detections of a run are on disk."""
-        return int(self._rows("SELECT total(row_count) AS n FROM posts WHERE run = ?", run)[0]["n"])
+        return int(self._rows(f"SELECT {_LAST_TOTAL} AS n", run)[0]["n"])
 
     def detections(self, run: int) -> NDArray[np.float64]:
         """All detections of a run in order of arrival, shape (n, 7), image numbers as the team knows them."""

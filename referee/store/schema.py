@@ -15,6 +15,8 @@ _POSTS_BY_KEY = (
     "CREATE UNIQUE INDEX IF NOT EXISTS posts_by_key ON posts (run, idempotency_key)"
     " WHERE idempotency_key IS NOT NULL"
 )
+# Hardly any post is that of an upload: whoever looks for those need not read the others.
+_POSTS_BY_UPLOAD = "CREATE INDEX IF NOT EXISTS posts_by_upload ON posts (upload) WHERE upload IS NOT NULL"
 
 
 def create_tables(database: sqlite_utils.Database) -> None:
@@ -28,6 +30,7 @@ def create_tables(database: sqlite_utils.Database) -> None:
     database.table("posts").create_index(["run"], if_not_exists=True)
     database.execute("DROP INDEX IF EXISTS idx_posts_run_idempotency_key")  # of every post, up to form 5
     database.execute(_POSTS_BY_KEY)
+    database.execute(_POSTS_BY_UPLOAD)
     database.table("parts").create_index(["upload"], if_not_exists=True)
     database.table("submissions").create_index(["track", "team"], if_not_exists=True)
     for table in ("readings", "served", "checks", "scores", "events"):

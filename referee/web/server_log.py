@@ -1,30 +1,68 @@
-"""What `serve` says on stderr while it serves: warnings, and what happens to runs."""
+"""What `serve` says on stderr while it serves: warnings, and what happens to runs.
+
+A terminal that was stopped by Ctrl-S takes nothing for as long as it likes: a run must not wait for it, nor a commit
+that several runs share. So a thread of its own writes.
+"""
 
 from __future__ import annotations
 
+import atexit
 import logging
-import select
+import queue
 import sys
+import threading
+from contextlib import suppress
 from typing import Any
 
+MOST_WAITING = 1000
+PATIENCE_S = 1.0  # for the last lines, when the process ends
 
-def never_waits(record: logging.LogRecord) -> bool:
-    """Drop news that stderr cannot take at once: a terminal stopped by Ctrl-S must not hold up a run."""
-    if record.levelno >= logging.WARNING:
-        return True
-    try:
-        return bool(select.select([], [sys.stderr], [], 0)[1])
-    except (OSError, ValueError):
-        return False
+
+class UnhurriedHandler(logging.Handler):
+    """Writes to stderr when that takes something; what comes when MOST_WAITING lines wait is dropped."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: queue.Queue[str] = queue.Queue(MOST_WAITING)
+        self._writer: threading.Thread | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take one line, without waiting."""
+        try:
+            line = self.format(record)
+        except Exception:  # noqa: BLE001 - what cannot be told must not undo what it tells of
+            self.handleError(record)
+            return
+        if self._writer is None or not self._writer.is_alive():  # it does not come along with a fork
+            self._begin()
+        with suppress(queue.Full):
+            self._lines.put_nowait(line)
+
+    def _begin(self) -> None:
+        self._lines = queue.Queue(MOST_WAITING)
+        self._writer = threading.Thread(target=self._write, name="server-log", daemon=True)
+        self._writer.start()
+        atexit.register(self._finish)
+
+    def _write(self) -> None:
+        while True:
+            line = self._lines.get()
+            with suppress(OSError, ValueError, AttributeError):  # closed, or there was none from the start
+                sys.stderr.write(f"{line}\n")
+                sys.stderr.flush()
+            self._lines.task_done()
+
+    def _finish(self) -> None:
+        written = threading.Thread(target=self._lines.join, daemon=True)
+        written.start()
+        written.join(PATIENCE_S)
 
 
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {
-        "stderr": {"class": "logging.StreamHandler", "formatter": "plain", "filters": [never_waits]}
-    },
+    "handlers": {"stderr": {"class": "referee.web.server_log.UnhurriedHandler", "formatter": "plain"}},
     "root": {"level": "WARNING", "handlers": ["stderr"]},
     "loggers": {"referee": {"level": "INFO"}},
 }

@@ -125,6 +125,23 @@ def test_judging_again_appends_and_changes_nothing_else(contest: Contest, judged
     assert contest.store.latest_score(run) == second
 
 
+def test_a_run_whose_energy_is_read_while_it_is_judged_is_judged_with_it(
+    contest: Contest, judged_set: TestSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = closed_run(contest, guesses(judged_set, 1), energy_wh=None).id
+    add_score = contest.store.add_score
+
+    def late(score: Any) -> None:
+        add_score(score)
+        contest.store.change_run(run, (RunState.CLOSED, RunState.JUDGED), energy_wh=0.1)
+
+    monkeypatch.setattr(contest.store, "add_score", late)
+    judged = judge(contest, run, CLOCK)
+    assert judged.energy_wh == 0.1
+    assert judged.score is not None
+    assert contest.store.latest_score(run) == judged
+
+
 @pytest.mark.parametrize("energy_wh", [None, 0.0, -0.001, float("inf")])
 def test_without_an_energy_there_is_no_score_and_a_failed_check(
     contest: Contest, judged_set: TestSet, energy_wh: float | None

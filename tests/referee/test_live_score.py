@@ -161,11 +161,13 @@ def test_a_run_that_closed_while_nobody_looked_is_told_once(contest: Contest, fo
     close(contest, run)
     later = FollowedRuns(contest, Clock())
     later.tick()
-    last, judged = shown(contest, run), judge(contest, run.id, Clock())
+    last = shown(contest, run)
+    for process in (later, FollowedRuns(contest, Clock())):  # nor again by the next process
+        process.tick()
+        assert shown(contest, run) == last
+        assert not process._runs
+    judged = judge(contest, run.id, Clock())
     assert (last.energy_wh, last.map, last.score) == (2.0, judged.map, judged.score)
-    later.tick()
-    assert shown(contest, run) == last
-    assert not later._runs
 
 
 def test_an_energy_that_is_read_after_the_end_is_told(contest: Contest, followed: FollowedRuns) -> None:

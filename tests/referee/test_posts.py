@@ -229,13 +229,15 @@ def test_the_parts_of_a_large_body_are_committed_one_by_one(store: Store, small_
     assert len(sizes) == -(-560 // small_parts) + 1
 
 
-@pytest.mark.usefixtures("small_parts")
-def test_a_large_body_with_a_key_counts_once(store: Store, threads: ThreadPoolExecutor) -> None:
+def test_a_large_body_with_a_key_counts_once(
+    store: Store, threads: ThreadPoolExecutor, small_parts: int
+) -> None:
     run = stored_run(store).id
     sent = [threads.submit(append, store, run, rows(30), "k") for _ in range(4)]
     assert {one.result(20) for one in sent} == {Post(30, "s", 30)}
     assert append(store, run, rows(50), "k", "other") == Post(30, "s", 30)
     assert np.array_equal(store.detections(run), rows(30))
+    assert parts(store) == -(-30 * 56 // small_parts)
 
 
 @pytest.mark.usefixtures("small_parts")

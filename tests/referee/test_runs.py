@@ -450,6 +450,27 @@ def test_a_close_that_cannot_be_stored_is_tried_again_and_keeps_its_end(
     assert house.control.login(TEAM).run.id == 2
 
 
+def test_a_close_that_fails_after_it_was_stored_is_still_carried_through(
+    build: Build, until: Until, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs_module, "CLOSE_RETRY_S", 0.01)
+    house, failures = build(auto_arm=True), [OSError("once"), OSError("twice")]
+    live = house.control.login(TEAM)
+    retire = house.control._meters.retire
+
+    def fail(*given: Any) -> None:
+        if failures:
+            raise failures.pop()
+        retire(*given)
+
+    monkeypatch.setattr(house.control._meters, "retire", fail)
+    with pytest.raises(OSError, match="twice"):
+        house.control.close(1, "logout")
+    until(live.done.is_set)
+    assert [event["kind"] for event in house.store.events(1)].count("closed") == 1
+    assert house.control.login(TEAM).run.id == 2
+
+
 def test_an_energy_that_was_read_but_not_stored_is_still_in_the_meter_after_the_servers_end(
     build: Build, instrument: Any
 ) -> None:

@@ -87,7 +87,7 @@ def test_an_energy_of_nothing_gives_no_score_and_loses(hall: House) -> None:
     [
         (RunState.VOID, "Run 2 is void: loose cable; name another run."),
         (RunState.OPEN, "Run 2 is open; it can be told once it is over and judged."),
-        (RunState.CLOSED, "Run 2 is closed, not judged; see: referee judge 2"),
+        (RunState.CLOSED, "Run 2 is not judged as it stands; see: referee judge 2"),
     ],
 )
 def test_what_has_no_points_yet_says_what_to_do(hall: House, state: RunState, words: str) -> None:

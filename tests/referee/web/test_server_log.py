@@ -5,33 +5,68 @@ from __future__ import annotations
 import logging
 import os
 import pty
+import subprocess
 import sys
 import termios
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from referee.web.server_log import LOGGING, never_waits
+from referee.web import server_log
+from referee.web.server_log import LOGGING, MOST_WAITING, UnhurriedHandler
 
-NEWS, WARNING = (logging.makeLogRecord({"levelno": level}) for level in (logging.INFO, logging.WARNING))
+Until = Callable[[Callable[[], object]], None]
 
 
-def test_a_terminal_that_is_stopped_gets_no_news_until_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def handler() -> Iterator[UnhurriedHandler]:
+    made = UnhurriedHandler()
+    yield made
+    made.close()
+
+
+def tell(handler: UnhurriedHandler, text: str, level: int = logging.INFO) -> None:
+    handler.handle(logging.makeLogRecord({"levelno": level, "msg": text}))
+
+
+def test_a_terminal_that_is_stopped_holds_nobody_up_and_gets_it_all_when_it_goes_on(
+    handler: UnhurriedHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours, theirs = pty.openpty()
-    with os.fdopen(ours, "rb"), os.fdopen(theirs, "w") as terminal, monkeypatch.context() as patch:
+    with os.fdopen(ours, "r") as seen, os.fdopen(theirs, "w") as terminal, monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", terminal)
-        assert [never_waits] == LOGGING["handlers"]["stderr"]["filters"]
-        assert never_waits(NEWS)
         termios.tcflow(theirs, termios.TCOOFF)  # as Ctrl-S does
-        assert not never_waits(NEWS)
-        assert never_waits(WARNING)
+        for number in range(MOST_WAITING + 10):
+            tell(handler, f"line {number}", logging.WARNING)
         termios.tcflow(theirs, termios.TCOON)
-        assert never_waits(NEWS)
+        assert [seen.readline().strip() for _ in range(MOST_WAITING)][-1] == f"line {MOST_WAITING - 1}"
+        handler._lines.join()
 
 
-def test_a_file_takes_all_and_what_is_closed_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_come_in_order_and_one_that_cannot_be_made_costs_no_other(
+    handler: UnhurriedHandler, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with (tmp_path / "log").open("w") as log, monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", log)
-        assert never_waits(NEWS)
+        patch.setattr(logging, "raiseExceptions", False)
+        tell(handler, "first")
+        handler.handle(logging.makeLogRecord({"msg": "%d", "args": ("no number",)}))
+        tell(handler, "second")
+        handler._lines.join()
+        assert (tmp_path / "log").read_text() == "first\nsecond\n"
         log.close()
-        assert not never_waits(NEWS)
+        tell(handler, "lost")
+        patch.setattr(sys, "stderr", None)  # as in a service that was started without one
+        tell(handler, "lost, too")
+        handler._lines.join()
+
+
+def test_what_was_said_last_is_written_before_the_process_ends() -> None:
+    program = (
+        "import logging, logging.config; from referee.web.server_log import LOGGING;"
+        "logging.config.dictConfig(LOGGING); logging.getLogger('referee').info('the end')"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stderr.endswith("INFO referee: the end\n")
+    assert LOGGING["handlers"]["stderr"]["class"] == f"{server_log.__name__}.UnhurriedHandler"

@@ -11,7 +11,7 @@ from typing import Any
 from referee.drawing import drawn, printable
 from referee.errors import RefereeError
 from referee.scoring.curves import Curve
-from referee.whole_files import write_whole
+from referee.whole_files import require_place, write_whole
 
 SUFFIXES = (".csv", ".png", ".svg")
 HEADER = ("category", "name", "rank", "recall", "precision", "confidence")
@@ -21,12 +21,15 @@ _STYLES = ("-", "--", ":", "-.")
 
 
 def check_curve_path(path: Path) -> None:
-    """Raise `RefereeError` `bad-curves-file` unless the name tells a form, and the file, if there is one, is a file."""
-    if path.exists() and not path.is_file():
-        raise RefereeError("bad-curves-file", f"{path}: it is no regular file", file=str(path))
+    """Raise `RefereeError` `bad-curves-file` unless the name tells a form and a file can be written there."""
     if path.suffix.lower() not in SUFFIXES:
         sentence = f"{path}: curves are written to a file that ends in {', '.join(SUFFIXES)}"
         raise RefereeError("bad-curves-file", sentence, file=str(path))
+    try:
+        require_place(path)
+    except OSError as error:
+        sentence = f"{path}: the curves cannot be written: {error.strerror or error}"
+        raise RefereeError("bad-curves-file", sentence, file=str(path)) from error
 
 
 def write_curves(path: Path, curves: Mapping[int, Curve], names: Mapping[int, str], title: str) -> None:

@@ -17,6 +17,7 @@ from lpirc_client.harness.failures import ModelError, facts_of, missing_extra, p
 from lpirc_client.harness.options import PRESETS, TASKS, USUAL_PREPROCESSING, Settings
 from lpirc_client.output import result, say
 from lpirc_client.parent import ending_with
+from lpirc_client.result_file import require_place, write_result
 
 if TYPE_CHECKING:
     from lpirc_client.harness.model import Signature
@@ -97,7 +98,7 @@ def _bench(options: argparse.Namespace) -> None:
     text = json.dumps(document)
     if options.out is not None:
         try:
-            options.out.write_text(text + "\n", encoding="utf-8")
+            write_result(options.out, text)
         except OSError as error:
             result(text)  # it may have taken hours
             sentence = f"{options.out}: cannot be written: {error.strerror}; the result document is on stdout"
@@ -148,18 +149,12 @@ def _check_place(out: Path | None) -> None:
     """Say before the bench, not after it, that its result cannot be written."""
     if out is None:
         return
-    reason: str | None = "it is no regular file"  # a pipe without a reader would be waited for
-    is_new = not out.exists()
     try:
-        if is_new or out.is_file() or out.is_char_device():
-            with out.open("ab"):
-                pass
-            if is_new:
-                out.unlink()
-            return
+        require_place(out)
     except OSError as error:
-        reason = error.strerror
-    raise ModelError("unwritable", f"{out}: cannot be written: {reason}", file=str(out))
+        raise ModelError(
+            "unwritable", f"{out}: cannot be written: {error.strerror}", file=str(out)
+        ) from error
 
 
 def _silence(_: str) -> None:

@@ -82,7 +82,7 @@ def _sample() -> Detector:
     except ImportError as error:
         raise ClientError(
             "missing-extra",
-            f"the sample detector needs {error.name}: pip install './client[detector]', or name your own"
+            f'the sample detector needs {error.name}: pip install "./client[detector]", or name your own'
             " with --detector module:function",
         ) from error
     return detect

@@ -244,7 +244,7 @@ def _read(response: requests.Response, status: int, reader: Callable[[dict[str, 
         raise failures.from_response(response.url, response)
     try:
         return reader(failures.json_object(response))
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ClientError(
             "not-a-referee", f"{response.url}: the answer misses or misstates {error}; is this a referee?"
         ) from error

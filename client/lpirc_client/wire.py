@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,8 +47,8 @@ def login_from(document: Mapping[str, Any]) -> Login:
         token=str(document["token"]),
         run=str(document["run"]),
         images=int(document["images"]),
-        window_s=float(document["window_s"]),
-        remaining_s=float(document["remaining_s"]),
+        window_s=_seconds(document["window_s"]),
+        remaining_s=_seconds(document["remaining_s"]),
         categories=tuple(Category(int(c["id"]), str(c["name"])) for c in document["categories"]),
     )
 
@@ -62,11 +63,19 @@ def receipt_from(document: Mapping[str, Any]) -> Receipt:
 
 
 def elapsed_from(document: Mapping[str, Any]) -> float | None:
-    """Read the run's length from the answer to a logout, None if it has none; TypeError or ValueError for no number."""
-    value = document.get("elapsed_s")
-    return None if value is None else float(value)
+    """Read the run's length from the answer to a logout; None where it tells none: the run is closed all the same."""
+    try:
+        return _seconds(document.get("elapsed_s"))
+    except ValueError:
+        return None
 
 
 def body_of(rows: Sequence[Row]) -> bytes:
     """Return rows as a JSON body; every float is written so that it reads back as the same float64."""
     return json.dumps(rows, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def _seconds(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
+        raise ValueError(f"a number of seconds: {value!r:.40}")
+    return float(value)

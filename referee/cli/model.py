@@ -28,15 +28,15 @@ from referee.models.result_document import LARGEST_BYTES, parse_result
 from referee.models.submitting import (
     Bench,
     Order,
-    broken_off,
     handed_in_bytes,
     judge,
     measure_again,
     submit,
     to_measure_again,
 )
+from referee.models.turns import broken_off
 from referee.records import Submission
-from referee.tracks import track_named
+from referee.tracks import Track, track_named
 
 file_path = click.Path(path_type=Path)
 model_file = click.argument("model", type=file_path)
@@ -129,6 +129,8 @@ def submit_command(
         raise click.UsageError("--meter is for a model that is measured here; leave it out with --result.")
     with _interruption_told(), open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout, to_run=result is None)
+        if result is None:
+            _require_meter(opened, metering)
         document = None if result is None else handed_in_bytes(result, LARGEST_BYTES + 1, "result")
         order = Order(team, model, build or _own_build(), document)
 
@@ -163,6 +165,7 @@ def remeasure_command(
     """Measure every kept model of a track again in another build, or on the hold-out set; the best build counts."""
     with _interruption_told(), open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout)
+        _require_meter(opened, metering)
         wanted = to_measure_again(contest.store.submissions(track), opened.split, build)
         if not wanted and not as_json:
             click.echo("Nothing is left to measure.")
@@ -172,12 +175,18 @@ def remeasure_command(
             try:
                 _report(measure_again(contest, opened, earlier, build, bench, Clock()), as_json=as_json)
             except RefereeError as failure:
-                if failure.code not in ("model-failed", "model-missing"):
+                if not _is_of_one_model(failure.code):
                     raise
                 failed += 1  # the others are measured all the same
                 click.echo(failure.sentence, err=True)
     if failed:
         raise RefereeError("model-failed", f"{failed} of {len(wanted)} models could not be measured.")
+
+
+def _is_of_one_model(code: str) -> bool:
+    """Whether a failure says nothing about the measurements of other models."""
+    told = code in ("model-failed", "model-missing", "bad-result", "bad-measurement")
+    return told or (harness.is_model_fault(code) and code != "wrong-device")
 
 
 def _line(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -208,8 +217,7 @@ def list_command(track: str | None, folder: Path, *, as_json: bool) -> None:
             configured_track(contest, track)
         broken = broken_off(contest)
         stored = contest.store.submissions(track)
-        named = {one.track for one in stored}
-        rules = {one.name: rule_of(contest, one) for one in contest.config.tracks if one.name in named}
+        rules = _present_rules(contest, {one.track for one in stored})
         found = [judged_now(one, rules[one.track]) if one.track in rules else one for one in stored]
     if as_json:
         told = [submission_document(one) | {"broken_off": one.id in broken} for one in found]
@@ -219,6 +227,26 @@ def list_command(track: str | None, folder: Path, *, as_json: bool) -> None:
         click.echo("No model is handed in yet; see: referee model submit --help", err=True)
     for one in found:
         click.echo(submission_line(one, is_broken_off=one.id in broken))
+
+
+def _present_rules(contest: Contest, tracks: set[str]) -> dict[str, Track]:
+    """The rules of those tracks; one whose settings make none is told and left out."""
+    found = {}
+    for one in contest.config.tracks:
+        if one.name in tracks:
+            try:
+                found[one.name] = rule_of(contest, one)
+            except RefereeError as failure:
+                told = f"{failure.sentence.rstrip('.')}; its submissions are listed as they were judged."
+                click.echo(f"referee: warning: {told}", err=True)
+    return found
+
+
+def _require_meter(track: OpenTrack, metering: Metering | None) -> None:
+    if track.rule.needs_energy and metering is None:
+        raise RefereeError(
+            "no-meter", f"The track {track.name} counts no run without its energy; measure it with --meter."
+        )
 
 
 def _benched(track: OpenTrack, limits: Limits, metering: Metering | None) -> Bench:

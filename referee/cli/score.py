@@ -76,8 +76,8 @@ def score(
 ) -> None:
     """Score the file DETECTIONS against GROUND_TRUTH: a test-set folder, a COCO JSON or a CSV."""
     _check_options(metric, engine, iou, curves)
-    for file in (ground_truth, images):
-        require_regular(file or ground_truth)  # the digest is of what is read again
+    for file in filter(None, (ground_truth, images)):
+        require_regular(file)  # the digest is of what is read again
     tolerance = _tolerance(metric, ground_truth, images)
     submission = read_submission(detections, read_ground_truth(ground_truth, images), tolerance)
     truth = submission.ground_truth

@@ -25,6 +25,7 @@ from referee.suites.log import SuiteRow, read_log, row_of, turn, write_flops, wr
 from referee.suites.plan import PlannedTest, SuitePlan, read_plan
 from referee.tracks import track_named
 from referee.tracks.rules.aiotbench import SuiteScore, scores
+from referee.whole_files import real_path
 
 RULE = "aiotbench"
 DEFAULT_OUT = "suite.csv"
@@ -49,7 +50,7 @@ def suite_run(file: Path, images: Path, out: Path, flops: Path | None, *, as_jso
     Each test is in the table as soon as it is done: the same command goes on after an interruption.
     """
     is_file = flops is None or not flops.exists() or flops.is_file()
-    if flops is not None and (flops.resolve() in (out.resolve(), file.resolve()) or not is_file):
+    if flops is not None and (real_path(flops) in (real_path(out), real_path(file)) or not is_file):
         raise click.UsageError(f"--flops {flops} must be a file of its own, neither the table nor the plan.")
     plan = read_plan(file)
     run = SuiteRun(plan, first_images(track_on(images, RULE, track_named(RULE)), plan.limit), out, Clock())

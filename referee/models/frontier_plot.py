@@ -14,7 +14,7 @@ from referee.drawing import drawn, printable
 from referee.errors import RefereeError
 from referee.models.plot_labels import place_labels
 from referee.tracks import Aim
-from referee.whole_files import write_whole
+from referee.whole_files import require_place, write_whole
 
 SUFFIXES = (".png", ".svg")
 _CURVE_POINTS = 200
@@ -32,12 +32,15 @@ class PlotPoint:
 
 
 def check_plot_path(path: Path) -> None:
-    """Raise `RefereeError` `bad-plot-file` unless the name tells a form, and the file, if there is one, is a file."""
-    if path.exists() and not path.is_file():
-        raise RefereeError("bad-plot-file", f"{path}: it is no regular file", file=str(path))
+    """Raise `RefereeError` `bad-plot-file` unless the name tells a form and a file can be written there."""
     if path.suffix.lower() not in SUFFIXES:
         sentence = f"{path}: a plot is written to a file that ends in {' or '.join(SUFFIXES)}"
         raise RefereeError("bad-plot-file", sentence, file=str(path))
+    try:
+        require_place(path)
+    except OSError as error:
+        sentence = f"{path}: the plot cannot be written: {error.strerror or error}"
+        raise RefereeError("bad-plot-file", sentence, file=str(path)) from error
 
 
 def write_plot(

@@ -7,11 +7,11 @@ that cannot be taken, and a measurement that the house broke off cost nothing.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
+import platform
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -21,13 +21,13 @@ from referee.errors import RefereeError
 from referee.models.open_track import PUBLIC, OpenTrack, configured_track
 from referee.models.result_document import ResultDocument, parse_result, says_same
 from referee.models.result_fields import bad
+from referee.models.turns import Tell, handing_in_turn, measuring_turn
 from referee.records import ModelMeasurement, Submission
 from referee.store.submissions import submission_limit
 from referee.tracks import Measured, Verdict
 from referee.whole_files import write_whole
 
 MODELS = "models"
-LOCK = "measuring"
 LARGEST_MODEL_BYTES = 500 << 20
 # What a model does to itself; any other failure of a bench is the house's.
 MODEL_FAULTS = frozenset(
@@ -73,32 +73,38 @@ def submit(
     data = _model_bytes(order.model)
     sha256 = hashlib.sha256(data).hexdigest()
     _require_room(contest, track, order, limit, clock)
-    with _turn(contest) if order.result is None else nullcontext():
-        validate(order.model)
-        if order.result is not None:
-            document = parse_result(order.result)
-            check_result(contest, track, document, sha256)
-            judge(track, document)
-            _require_new(contest, track, order.team, document)
-        made = Submission(
-            id=0,
-            accepted_utc="",
-            track=track.name,
-            team=order.team,
-            split=track.split,
-            build=order.build,
-            model_file=order.model.name,
-            model_sha256=sha256,
-            testset_digest=track.digest,
-            counts=track.split == PUBLIC,
-        )
+    made = Submission(
+        id=0,
+        accepted_utc="",
+        track=track.name,
+        team=order.team,
+        split=track.split,
+        build=order.build,
+        model_file=order.model.name,
+        model_sha256=sha256,
+        testset_digest=track.digest,
+        counts=track.split == PUBLIC,
+    )
+
+    def accept(bench: Bench, tell: Tell) -> Submission:
         accepted = contest.store.accept_submission(made, clock.utc(), limit)
         with _withdrawn_on_failure(contest, accepted):
-            kept = keep_model(contest.folder, data, sha256)
-            _measure(
-                contest, track, accepted, bench if order.result is None else order.handed_in, kept, clock
-            )
-    return contest.store.submission(accepted.id)
+            tell(accepted.id)
+            _measure(contest, track, accepted, bench, keep_model(contest.folder, data, sha256), clock)
+        return contest.store.submission(accepted.id)
+
+    if order.result is None:
+        _require_device(contest, track, platform.node(), "A model is measured here")
+        with measuring_turn(contest, clock) as tell:
+            validate(order.model)
+            return accept(bench, tell)
+    validate(order.model)
+    document = parse_result(order.result)
+    check_result(contest, track, document, sha256)
+    judge(track, document)
+    with handing_in_turn(contest) as tell:
+        _require_new(contest, track, order.team, document)
+        return accept(order.handed_in, tell)
 
 
 def measure_again(
@@ -106,18 +112,21 @@ def measure_again(
 ) -> Submission:
     """Measure a kept model again, in another build or on the other test set; that counts towards no limit.
 
-    Raises RefereeError `bad-build`, `model-missing` and whatever kept the house from measuring.
+    Raises RefereeError `bad-build`, `wrong-device`, `bench-busy`, `model-missing` and whatever kept the house from
+    measuring.
     """
     _require_build(build)
+    _require_device(contest, track, platform.node(), "A model is measured here")
     kept = contest.folder / MODELS / f"{earlier.model_sha256}.tflite"
-    if not kept.is_file():
+    if not _is_whole(kept, earlier.model_sha256):
         raise RefereeError(
-            "model-missing", f"The model of submission {earlier.id}, {kept}, is gone; restore it."
+            "model-missing", f"The model of submission {earlier.id}, {kept}, is gone or damaged; restore it."
         )
     made = replace(earlier, split=track.split, build=build, testset_digest=track.digest, counts=False)
-    with _turn(contest):
+    with measuring_turn(contest, clock) as tell:
         accepted = contest.store.accept_submission(made, clock.utc(), limit=0)
         with _withdrawn_on_failure(contest, accepted):
+            tell(accepted.id)
             _measure(contest, track, accepted, bench, kept, clock)
     return contest.store.submission(accepted.id)
 
@@ -136,44 +145,6 @@ def to_measure_again(submissions: Sequence[Submission], split: str, build: str) 
         if key not in done and one.measurement is not None and one.measurement.measured is not None:
             wanted.setdefault(key, one)
     return list(wanted.values())
-
-
-def broken_off(contest: Contest) -> frozenset[int]:
-    """The submissions whose measurement ended without a word, as when the referee was killed, and which still count."""
-    unmeasured = _unmeasured(contest)
-    if unmeasured and _is_measuring(contest):
-        unmeasured.pop()  # one at a time: it is the newest
-    return frozenset(unmeasured).intersection(_unmeasured(contest))  # one may just have ended well
-
-
-def _unmeasured(contest: Contest) -> list[int]:
-    found = contest.store.submissions()
-    return [one.id for one in found if one.measurement is None and one.withdrawn is None]
-
-
-def _is_measuring(contest: Contest) -> bool:
-    try:
-        with (contest.folder / LOCK).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
-    return False
-
-
-@contextmanager
-def _turn(contest: Contest) -> Iterator[None]:
-    """Measure one model at a time: two would slow each other down. The system lets go of the lock if we die."""
-    path = contest.folder / LOCK
-    with path.open("ab") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise RefereeError(
-                "bench-busy", "Another model of this contest is being measured; submit this one after it."
-            ) from None
-        yield
 
 
 @contextmanager
@@ -223,14 +194,9 @@ def check_result(contest: Contest, track: OpenTrack, document: ResultDocument, m
     budget_s, used_s = track.rule.budget_s(images), document["settings.budget_s"]
     if budget_s is not None and (used_s is None or used_s > budget_s):
         raise bad(f"settings.budget_s is {used_s}, the budget for {images} images is {budget_s:g}")
-    expected = device_of(contest, track.name)
-    if expected and document["device.host"] != expected:
-        raise RefereeError(
-            "wrong-device",
-            f"This was measured on {document['device.host']!r}, but the board of the track {track.name} is that of "
-            f"{expected!r}; measure the model there.",
-            device=document["device.host"],
-        )
+    if track.rule.needs_energy and document.values.get("energy") is None:
+        raise bad(f"energy is null, the track {track.name} needs it; bench the model with --meter")
+    _require_device(contest, track, document["device.host"], "This was measured")
 
 
 def device_of(contest: Contest, track: str) -> str | None:
@@ -242,15 +208,32 @@ def device_of(contest: Contest, track: str) -> str | None:
     return next((one.device for one in standing if one is not None and one.device), None)
 
 
+def _require_device(contest: Contest, track: OpenTrack, host: str, what: str) -> None:
+    expected = device_of(contest, track.name)
+    if expected and host != expected:
+        raise RefereeError(
+            "wrong-device",
+            f"{what} on {host!r}, but the board of the track {track.name} is that of {expected!r}; measure the "
+            "model there.",
+            device=host,
+        )
+
+
 def keep_model(folder: Path, data: bytes, sha256: str) -> Path:
     """Keep a model in the contest folder under its SHA-256; the same model once."""
     models = folder / MODELS
     models.mkdir(mode=0o700, exist_ok=True)
     path = models / f"{sha256}.tflite"
-    if path.is_file() and path.stat().st_size == len(data):
-        return path
-    write_whole(path, data)
+    if not _is_whole(path, sha256):
+        write_whole(path, data)
     return path
+
+
+def _is_whole(kept: Path, sha256: str) -> bool:
+    try:
+        return kept.is_file() and hashlib.sha256(kept.read_bytes()).hexdigest() == sha256
+    except OSError:  # damaged
+        return False
 
 
 def handed_in_bytes(path: Path, most: int, what: str) -> bytes:

@@ -76,7 +76,8 @@ class Track(ABC):
     """A rule. The fields that a subclass adds are its settings: numbers that a contest may change.
 
     `title` is what people call it, `metric` names the value and its unit; `is_suite` says that a value is a share of a
-    sum over many models, so that a single model has no place on a board.
+    sum over many models, so that a single model has no place on a board; `needs_energy`, that a run without its energy
+    is never valid.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Track(ABC):
     ties: Ties = "shared"
     threads: int = 1
     is_suite: bool = False
+    needs_energy: bool = False
 
     @abstractmethod
     def budget_s(self, images: int) -> float | None:

@@ -329,7 +329,7 @@ def test_without_the_extra_one_sentence_says_what_to_install(missing: str, tmp_p
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     assert done.returncode == 1
-    install = "in the project's folder: pip install './client[models]'"
+    install = 'in the project\'s folder: pip install "./client[models]"'
     assert done.stderr == f"lpirc-client: running models needs {missing}; {install}\n"
 
 
@@ -387,7 +387,11 @@ def test_a_place_where_no_result_can_be_written_is_told_before_the_bench_and_lef
 ) -> None:
     folder = images([even(*RED), even(*GREEN)])
     os.mkfifo(tmp_path / "pipe")
-    for out, told in (("pipe", "no regular file"), ("images", "no regular file"), ("none/x", "No such file")):
+    (tmp_path / "loop").symlink_to("loop")
+    for out, told in (
+        *(("pipe", "no regular file"), ("images", "no regular file"), ("none/x", "No such file")),
+        *(("n" * 256, "File name too long"), ("loop", "Too many levels"), ("m.tflite/x", "Not a directory")),
+    ):
         words = ("--task", "classification", "--out", tmp_path / out)
         error = bench(b"no model", folder, *words, refused=True)
         assert (error["code"], told in error["sentence"]) == ("unwritable", True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -184,6 +186,28 @@ def test_a_login_answer_without_token_is_no_referees(
         failure = failure_of(lambda: session.login("alpha", PASSWORD))
     assert failure.code == "not-a-referee"
     assert "'token'" in failure.sentence
+
+
+@pytest.mark.parametrize("told", [math.nan, math.inf, True, pytest.param(10**400, id="huge"), "12", [1]])
+def test_a_length_that_is_none_is_left_out_and_the_run_is_logged_out_all_the_same(
+    referee: Referee, session: Session, told: Any
+) -> None:
+    referee.elapsed_s = told
+    assert session.logout() is None
+    assert referee.phase == "closed"
+
+
+@pytest.mark.parametrize("changes", [{"remaining_s": math.inf}, {"window_s": 10**400}, {"images": math.inf}])
+def test_a_login_answer_with_a_number_that_is_none_is_no_referees(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    status, answer = referee.answer(
+        "POST", "/v1/session", {}, b'{"team": "alpha", "password": "%s"}' % PASSWORD.encode()
+    )
+    assert isinstance(answer, dict)
+    monkeypatch.setattr(Referee, "_log_in", lambda *_: (status, answer | changes))
+    with Session(referee.url) as session:
+        assert failure_of(lambda: session.login("alpha", PASSWORD)).code == "not-a-referee"
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8080", "ftp://host", "http://", "http://host:port", ""])

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import errno
 import os
+import re
+import stat
 from pathlib import Path
 
 import pytest
@@ -37,3 +40,22 @@ def test_a_place_is_tried_without_a_trace_and_told_by_its_name(tmp_path: Path) -
             require_place(tmp_path / place)
         assert failure.value.filename == str((tmp_path / place).resolve())
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "plot"
+    path.touch(mode=0o600)
+    path.chmod(0o640)
+    write_whole(path, b"one")
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"one", 0o640)
+
+
+def test_a_place_that_cannot_be_is_told_by_the_name_that_was_given(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "file").touch()
+    for act in (require_place, lambda path: write_whole(path, b"one")):
+        for name, number in (("loop", errno.ELOOP), ("file/x", errno.ENOTDIR), ("loop/x", errno.ELOOP)):
+            with pytest.raises(OSError, match=re.escape(os.strerror(number))) as failure:
+                act(tmp_path / name)
+            assert failure.value.filename == str(tmp_path / name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "loop"]

@@ -19,11 +19,13 @@ def test_a_pipe_with_a_writer_is_read_to_its_end() -> None:
         with os.fdopen(theirs, "wb") as pipe:
             pipe.write(content)
 
-    writer = threading.Thread(target=write)
+    writer = threading.Thread(target=write, daemon=True)
     writer.start()
-    assert file_bytes(Path(f"/dev/fd/{mine}")) == content
+    try:
+        assert file_bytes(Path(f"/dev/fd/{mine}")) == content
+    finally:
+        os.close(mine)  # the writer is told so, if anything is left to write
     writer.join()
-    os.close(mine)
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
@@ -36,10 +38,12 @@ def test_what_would_be_waited_for_or_never_ends_is_refused_by_its_name(tmp_path:
 
 
 def test_a_folder_or_no_file_is_told_in_the_systems_words(tmp_path: Path) -> None:
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(IsADirectoryError) as failure:
         file_bytes(tmp_path)
-    with pytest.raises(FileNotFoundError):
+    assert failure.value.filename == str(tmp_path)
+    with pytest.raises(FileNotFoundError) as failure:
         file_bytes(tmp_path / "none")
+    assert failure.value.filename == str(tmp_path / "none")
 
 
 def test_labels_that_nobody_writes_are_not_waited_for(tmp_path: Path) -> None:

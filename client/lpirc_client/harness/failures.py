@@ -18,7 +18,7 @@ class ModelError(ClientError):
 
 def missing_extra(name: str) -> ModelError:
     """The failure of a client that was installed without what runs models; `name` is the module that is missing."""
-    sentence = f"running models needs {name}; in the project's folder: pip install './client[models]'"
+    sentence = f'running models needs {name}; in the project\'s folder: pip install "./client[models]"'
     return ModelError("missing-extra", sentence, missing=name)
 
 

@@ -83,5 +83,6 @@ TRACKS = (
         task="detection",
         preprocessing="resize",
         accuracy="mean-iou",
+        needs_energy=True,
     ),
 )

@@ -155,6 +155,11 @@ def test_a_detector_finds_what_was_painted(hall: Hall, quantized: bool) -> None:
     config.write_text(config.read_text().replace("a0 = 40", "a0 = 80"))
     told = hall.call("board", "--track", "finder", "--csv").stderr
     assert told.startswith("referee: warning: The frontier a(t) = 12.5 ln t + 80 is implausible")
+    config.write_text(config.read_text().replace("budget_ms = 1000", "budget_ms = -1"))
+    told = hall.call("list", "--json")
+    assert json.loads(told.stdout) == [made | {"broken_off": False}]  # as it was judged
+    assert told.stderr.startswith("referee: warning: ")
+    assert "budget_ms = -1" in told.stderr
     config.write_text(config.read_text().replace('"finder"', '"former"'))
     assert hall.told("list") == [made | {"broken_off": False}]  # as it was judged: the rule is gone
     assert "ends in .png or .svg" in hall.refusal("board", "--track", "finder", "--plot", "board.txt")
@@ -202,13 +207,33 @@ def test_a_meter_beside_the_bench_gives_the_energy_of_an_inference(hall: Hall) -
     assert place["metric"] == pytest.approx(2.0)
 
 
-def test_without_a_meter_a_track_that_needs_energy_has_no_valid_entry(hall: Hall) -> None:
+def test_a_track_that_needs_energy_takes_nothing_without_it_and_says_so_before_anything_is_measured(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = hall.model("cells", models.detector())
-    made = hall.told("submit", model, "--track", "spots", "--team", "alpha", *ONCE)
-    assert made["measurement"]["valid"] is False
-    board = hall.board("spots")
-    assert board["places"] == []
-    assert "has no energy" in board["invalid"][0]["sentence"]
+    document = hall.told("bench", model, "--track", "dac-sdc", "--images", hall.folder / "spots", *ONCE)
+    assert "has no energy" in document["verdict"]["sentence"]
+    result = hall.folder / "result.json"
+    result.write_text(json.dumps(document))
+    submit = ("submit", model, "--track", "spots", "--team", "alpha")
+    assert "energy is null, the track spots needs it" in hall.refusal(*submit, "--result", result)
+    monkeypatch.setattr(harness, "_run", None)
+    for words in (submit, ("remeasure", "--track", "spots", "--build", "b")):
+        told = hall.refusal(*words)
+        assert told == "The track spots counts no run without its energy; measure it with --meter."
+    assert hall.told("list") == []
+
+
+def test_a_model_that_would_be_measured_on_another_device_than_the_boards_is_refused_at_once(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = hall.day / "contest.toml"
+    config.write_text(config.read_text().replace('"phones"\n', '"phones"\ndevice = "pi"\n'))
+    monkeypatch.setattr(harness, "_run", None)
+    model = hall.model("mean", models.classifier())
+    told = hall.refusal("submit", model, "--track", "phones", "--team", "alpha")
+    assert "but the board of the track phones is that of 'pi'; measure the model there." in told
+    assert hall.told("list") == []
 
 
 Bad = Callable[[], bytes]
@@ -439,3 +464,39 @@ def test_a_model_that_is_gone_or_fails_keeps_no_other_from_being_measured_again(
     assert "of submission 1," in told.stderr
     later = [one["measurement"]["valid"] for one in hall.told("list") if one["build"] == "later"]
     assert later == [False, True]
+
+
+def test_a_model_that_is_damaged_or_refused_keeps_no_other_from_being_measured_again(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [("alpha", models.classifier()), ("beta", models.classifier(quantized=True))]
+    first, _ = (
+        hall.told("submit", hall.model(team, data), "--track", "phones", "--team", team, *ONCE)
+        for team, data in made
+    )
+    bench, failures = harness.bench, [RefereeError(code, "No.") for code in ("bad-result", "wrong-outputs")]
+
+    def failing_first(model: Path, *arguments: Any) -> bytes:
+        if model.name.startswith(first["model_sha256"]):
+            raise failures.pop()
+        return bench(model, *arguments)
+
+    monkeypatch.setattr(harness, "bench", failing_first)
+    for build in ("two", "three"):
+        assert "1 of 2 models could not be" in hall.refusal(
+            "remeasure", "--track", "phones", "--build", build, *ONCE
+        )
+    (hall.day / MODELS / f"{first['model_sha256']}.tflite").write_bytes(bytes(len(made[0][1])))
+    again = ("remeasure", "--track", "phones", "--build", "four", *ONCE)
+    for told in (hall.call(*again), hall.call(*again)):
+        assert "The model of submission 1, " in told.stderr
+        assert "is gone or damaged; restore it." in told.stderr
+    listed = [(one["team"], one["build"], one["withdrawn"]) for one in hall.told("list")[2:]]
+    assert listed == [
+        *(("alpha", "two", "No."), ("beta", "two", None), ("alpha", "three", "No."), ("beta", "three", None)),
+        ("beta", "four", None),
+    ]
+    config = hall.day / "contest.toml"
+    config.write_text(config.read_text().replace('"phones"\n', '"phones"\ndevice = "pi"\n'))
+    assert "is that of 'pi'" in hall.refusal("remeasure", "--track", "phones", "--build", "five")
+    assert len(hall.told("list")) == 7

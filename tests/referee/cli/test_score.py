@@ -257,6 +257,14 @@ def test_without_matplotlib_drawing_is_refused_in_words(
     assert result.stderr == "referee: Drawing needs matplotlib, which is not installed.\n"
 
 
+def test_curves_that_cannot_be_written_are_told_before_anything_is_read(tmp_path: Path) -> None:
+    (tmp_path / "loop.png").symlink_to("loop.png")
+    for name in ("none/curves.png", "loop.png"):
+        told = call("no-truth", "no-detections", "--curves", str(tmp_path / name))
+        assert (told.exit_code, told.stdout) == (1, "")
+        assert f"{name}: the curves cannot be written: " in told.stderr
+
+
 def test_curves_that_cannot_be_written_are_told(files: list[str], tmp_path: Path) -> None:
     for name, words in (("curves.txt", "ends in .csv, .png, .svg"), ("none/curves.csv", "No such file")):
         result = call(*files, "--curves", str(tmp_path / name), "--json")
@@ -264,7 +272,10 @@ def test_curves_that_cannot_be_written_are_told(files: list[str], tmp_path: Path
         assert words in result.stderr
     pipe = tmp_path / "curves.svg"
     os.mkfifo(pipe)
-    assert "curves.svg: it is no regular file" in call(*files, "--curves", str(pipe)).stderr
+    assert (
+        "curves.svg: the curves cannot be written: it is no regular file"
+        in call(*files, "--curves", str(pipe)).stderr
+    )
 
 
 def test_a_blacklisted_pair_that_nobody_names_has_no_effect(files: list[str], tmp_path: Path) -> None:

@@ -102,6 +102,18 @@ def test_the_flops_go_into_a_file_of_their_own(plan: Callable[..., Path], tmp_pa
     assert "must be a file of its own" in told.stderr
 
 
+def test_a_link_that_leads_to_itself_is_no_place_for_the_flops(
+    plan: Callable[..., Path], tmp_path: Path
+) -> None:
+    loop = tmp_path / "loop.csv"
+    loop.symlink_to(loop)
+    told = called("suite", "run", str(plan()), "--images", "x", "--out", "t.csv", "--flops", str(loop))
+    assert (told.returncode, told.stderr) == (
+        1,
+        f"referee: {loop}: Too many levels of symbolic links\n",
+    )
+
+
 def test_only_the_first_images_count(place: Path, plan: Callable[..., Path], tmp_path: Path) -> None:
     document = run(place, plan("quantized", limit=4), tmp_path / "table.csv")
     assert (document["tests"][0]["accuracy_percent"], document["tests"][0]["images"]) == (100.0, "4")

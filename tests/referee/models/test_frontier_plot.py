@@ -79,7 +79,7 @@ def test_a_drawing_is_written_by_the_name_of_its_file(tmp_path: Path) -> None:
     with pytest.raises(RefereeError, match=r"ends in \.png or \.svg"):
         check_plot_path(tmp_path / "p.pdf")
     with pytest.raises(RefereeError, match="cannot be written: No such file"):
-        write_plot(tmp_path / "nowhere" / "p.png", POINTS)
+        check_plot_path(tmp_path / "nowhere" / "p.png")
 
 
 def test_a_pipe_is_no_place_for_a_drawing(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from referee.errors import RefereeError
-from referee.models.result_document import parse_result
+from referee.models.result_document import parse_result, says_same
 from tests.referee.models.model_days import colour_set, packed, result
 from testsets import TestSet
 
@@ -188,3 +188,34 @@ def test_a_key_that_is_given_twice_is_found_among_many_at_once() -> None:
 @pytest.mark.parametrize("content", [b'{"result_version": "%s"}', b'{"%s": 1, "%s": 2}'])
 def test_a_complaint_does_not_repeat_what_is_long(content: bytes) -> None:
     assert len(complaint(content.replace(b"%s", b"x" * 10_000))) < 200
+
+
+@pytest.mark.parametrize("energy", [None, ENERGY])
+def test_a_document_says_the_same_whatever_unknown_keys_it_holds(
+    colours: TestSet, energy: dict[str, Any] | None
+) -> None:
+    one, other = (result(colours, MODEL, [7, 8, 9], energy=energy) for _ in range(2))
+    for name in ("device", "model", "latency", "predictions", "energy"):
+        if other[name] is not None:
+            other[name] = other[name] | {"note": "by hand"}
+    other["predictions"]["rows"] = []
+    assert says_same(one, other)
+    assert says_same(other, one)
+
+
+@pytest.mark.parametrize(
+    ("place", "key", "value"),
+    [
+        ("timed", "start_monotonic_s", 99.0),
+        ("predictions", "labels", [[1, 7, 0.9], [2, 8, 0.9], [3, 7, 0.9]]),
+        ("energy", "mean_power_w", 1.0),
+    ],
+)
+def test_a_document_that_tells_something_else_does_not_say_the_same(
+    colours: TestSet, place: str, key: str, value: object
+) -> None:
+    one, other = (result(colours, MODEL, [7, 8, 9], energy=dict(ENERGY)) for _ in range(2))
+    assert says_same(one, other)
+    other[place][key] = value
+    assert not says_same(one, other)
+    assert not says_same(one, one | {"energy": None})

@@ -66,6 +66,11 @@ def contest(tmp_path: Path, sets: tuple[TestSet, TestSet]) -> Iterator[Contest]:
         yield opened
 
 
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.node", lambda: "board-7")
+
+
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     path = tmp_path / "model.tflite"
@@ -375,6 +380,36 @@ def test_every_kept_model_is_measured_again_once_a_build(
     assert made.measurement is not None
     assert made.measurement.metric == 100.0
     assert to_measure_again(contest.store.submissions(), "public", "two") == []
+
+
+def test_a_kept_model_that_was_damaged_is_mended_when_it_is_handed_in_again(
+    contest: Contest, hand_in: Hand
+) -> None:
+    kept = contest.folder / MODELS / f"{hand_in([7, 8, 9, 8]).model_sha256}.tflite"
+    kept.write_bytes(bytes(len(MODEL)))
+    hand_in([7, 8, 9, 8])
+    assert kept.read_bytes() == MODEL
+
+
+def test_on_another_device_than_the_boards_nothing_is_begun(
+    contest: Contest,
+    track: OpenTrack,
+    model: Path,
+    hand_in: Hand,
+    clock: Calendar,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = hand_in([7, 8, 9, 8])
+    monkeypatch.setattr("platform.node", lambda: "laptop")
+    order = Order("beta", model, "b")
+    for begin in (
+        lambda: submit(contest, track, order, lambda _: pytest.fail("validated"), never, clock),
+        lambda: measure_again(contest, track, made, "two", never, clock),
+    ):
+        failure = refusal(begin)
+        assert failure.code == "wrong-device"
+        assert "A model is measured here on 'laptop', but the board" in failure.sentence
+    assert contest.store.submissions() == [made]
 
 
 def test_a_kept_model_that_is_gone_is_told(

@@ -69,15 +69,15 @@ class Loan:
         self.drop()
         self.identity, self._configured = None, False
 
-    def configure(self, setup: Setup) -> None:
-        """Set the meter up; from now on there is something to give back."""
+    def configure(self, setup: Setup, *, take_over: bool = False) -> None:
+        """Set the meter up as `set_up` does; from now on there is something to give back."""
         meter = self.untouched()
         before, self._configured = self._configured, True
         try:
-            meter.configure(setup)
+            set_up(meter, setup, take_over=take_over)
             self._attached = True
         except MeterError as error:
-            if error.code == "meter-busy":  # nothing was touched
+            if error.code in ("meter-busy", "meter-range"):  # nothing was set
                 self._configured = before
             raise
 
@@ -122,6 +122,17 @@ class Loan:
         """Close the link, and end the simulator of `sim:`."""
         self.drop()
         self._place.close()
+
+
+def set_up(meter: Meter, setup: Setup, *, take_over: bool) -> None:
+    """Set a meter up. With `take_over` one that integrates is stopped first, but not for a setup it cannot have."""
+    try:
+        meter.configure(setup)
+    except MeterError as error:
+        if not (take_over and error.code == "meter-busy"):
+            raise
+        meter.stop()
+        meter.configure(setup)
 
 
 def require_no_energy(meter: Meter) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections.abc import Callable
 from datetime import datetime
@@ -36,8 +37,9 @@ class Sampler:
     since `stop` waits until all is delivered, for ten seconds at most.
 
     `changes` is what differed from the setup when `stop` read the meter. `ran_s` is the longest that the integrator
-    may have run: from before it was told to start until it had said that it stopped; None if this sampler did not
-    start it, or has not stopped it. Every pause is `wait(event, seconds)`.
+    may have run: from before it was told to start until it had said that it stopped, or its timer's time since it had
+    said that it runs; None if this sampler did not start it, or has not stopped it.
+    Every pause is `wait(event, seconds)`.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Sampler:
         self._sampling: Sampling | None = None
         self._started = False
         self._begun_s: float | None = None
+        self._longest_s = math.inf
         self._final: Reading | None = None
 
     @property
@@ -103,11 +106,9 @@ class Sampler:
             self._forget_run()
             self._loan.forget()
             meter = self._loan.untouched()
-            if take_over:
-                meter.stop()
-            elif spare_energy:
+            if spare_energy and not take_over:
                 require_no_energy(meter)
-            self._loan.configure(self._setup)
+            self._loan.configure(self._setup, take_over=take_over)
             return meter.identity
 
     def measure_idle(self, duration_s: float) -> Idle:
@@ -136,6 +137,14 @@ class Sampler:
             self._require_idle()
             self._start_integrator()
             self._begin()
+
+    def glance(self) -> Reading:
+        """Read the meter as it is, before anything is done to it: its integrator may be somebody else's."""
+        with self._link_lock:
+            self._require_idle()
+            meter = self._loan.untouched()
+            meter.look(self._setup.element)
+            return meter.read()
 
     def resume(self) -> Identity:
         """Go on after a restart of the host: sample a meter that was started earlier, without touching it.
@@ -208,6 +217,9 @@ class Sampler:
     def _start(self, meter: Meter) -> None:
         self._started, self._begun_s = True, self._clocks.monotonic()
         meter.start()
+        if self._setup.integrator_timer_s:
+            start_s = self._clocks.monotonic() - self._begun_s
+            self._longest_s = start_s + self._setup.integrator_timer_s
 
     def _require_setup(self, meter: Meter) -> None:
         """Somebody may have turned a knob since the meter was armed, or pressed START."""
@@ -229,7 +241,8 @@ class Sampler:
         if self._sampling is not None:
             self._sampling.close()
         self._sampling = self._final = None
-        self._started, self._begun_s, self.changes, self.ran_s = False, None, (), None
+        self._started, self._begun_s, self._longest_s = False, None, math.inf
+        self.changes, self.ran_s = (), None
 
     def _begin(self) -> None:
         if self._sampling is not None:
@@ -242,8 +255,9 @@ class Sampler:
     def _finish(self) -> Reading:
         deadline_s = self._clocks.monotonic() + FINAL_S
         self._insist(lambda meter: meter.stop(), deadline_s)
-        if self._begun_s is not None:
-            self.ran_s = self._clocks.monotonic() - self._begun_s
+        # Once: it does not run during a second try.
+        if self._begun_s is not None and self.ran_s is None:
+            self.ran_s = min(self._clocks.monotonic() - self._begun_s, self._longest_s)
         # Before the energy, since whatever stands in its way is then put right.
         self.changes = self._changes(deadline_s)
         final = self._insist(lambda meter: meter.read_final(), deadline_s)

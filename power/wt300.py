@@ -46,7 +46,6 @@ ZERO_TIMEOUT_MS: Final = 60_000
 """The manuals name no time for the compensation of the zero level; it takes seconds."""
 SAMPLE: Final = SampleForm.of_run("1").question
 MOST_ERRORS: Final = 100
-UNUSED: Final = "NONE"
 
 
 class Wt300:
@@ -91,7 +90,7 @@ class Wt300:
         self._element = element
 
     def look(self, element: str = "1") -> None:
-        """Prepare to read an element without disturbing anybody: `close` puts back what that takes.
+        """Prepare to read an element without disturbing anybody: `close` puts back what that changed.
 
         The values come from places of their own, and no reading is told to be new. MeterError `meter-range` if there
         is no such element, `meter-busy` if another program has a meter that integrates answer in binary.
@@ -103,9 +102,10 @@ class Wt300:
             wanted.append(FORMAT)
         for setting in wanted:
             found = self._ask(setting.query)
-            # What is there already is another onlooker's, or of one that was killed: nobody else uses these places.
-            self._borrowed.append(plain(setting.header, UNUSED if setting.holds(found) else found))
-            self._apply(setting)
+            # What is there already is another onlooker's, who still needs it, or of one that was killed.
+            if not setting.holds(found):
+                self._borrowed.append(plain(setting.header, found))
+                self._apply(setting)
         self._has_peak_items = True
 
     def configure(self, setup: Setup) -> None:

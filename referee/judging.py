@@ -14,11 +14,12 @@ from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError
 from referee.records import Run, RunState, Score
 from referee.scoring import Detections, Evaluation, evaluate, lists_ties_by_image, score
+from referee.station_meters import ENERGY_MISSING
 from referee.store import Store
 from testsets import GroundTruth, read_ground_truth
 
 IMAGE = 0
-ENERGY_MISSING, CLOSED = "energy-missing", "closed"  # kinds of events
+CLOSED = "closed"  # the kind of an event
 START_S = 0.0  # a closed run's host times are told from its start
 
 

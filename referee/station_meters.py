@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from power.errors import MeterError
 from power.meter import IntegratorState, Reading, Setup
+from power.own_integral import began_anew, sums
 from power.sampler import Sampler
 from referee.clock import Clock
 from referee.config import Station
@@ -18,6 +19,7 @@ from referee.records import OVER, Run, RunState
 logger = logging.getLogger(__name__)
 
 METER_START = "meter-start"
+ENERGY_MISSING = "energy-missing"
 READ_LATER = (
     "The meter keeps it until its reset; it is read at the server's next start or the station's next arming."
 )
@@ -62,7 +64,7 @@ class StationMeters:
     def set_up(self, station: Station) -> RunMeter:
         """A free station's meter, ready for a new run. Arming resets it: what it still holds is read before.
 
-        Raises MeterError; a meter that integrates is stopped only if the station's last run left it so.
+        Raises MeterError; a meter that integrates is stopped only if it can be the station's last run that left it so.
         """
         self._let_go(station.name)
         left_over = self.read_left_over(station)
@@ -170,25 +172,34 @@ class StationMeters:
         meter.log.begin(run.id, start_s)
         return meter
 
-    def final_reading(self, run: Run, meter: RunMeter) -> Reading | None:
-        """Stop the integrator and read the energy of record; None, with an event that says why, if there is none."""
+    def final_reading(self, run: Run, meter: RunMeter, before: Reading | None = None) -> Reading | None:
+        """Stop the integrator and read the energy of record; None, with an event that says why, if there is none.
+
+        `before` is a reading of the run, where the integrator may have begun anew since.
+        """
         try:
             reading = meter.sampler.stop()
         except MeterError as error:
-            reason: str | None = f"{error.sentence} {READ_LATER}"
+            reason = f"{error.sentence} {READ_LATER}"
         else:
-            reason = _no_energy(run, meter, reading)
-            if reason is None:
+            found = _not_the_runs(run, meter, reading, before) or _not_finite(reading)
+            if found is None:
                 return reading
-        logger.error("run %d: no energy of record: %s", run.id, reason)
-        note_event(self._store, self._clock.utc(), run.id, "energy-missing", reason=reason)
+            reason = found
+        self._note_missing(run, reason)
         return None
+
+    def _note_missing(self, run: Run, reason: str) -> None:
+        logger.error("run %d: no energy of record: %s", run.id, reason)
+        note_event(self._store, self._clock.utc(), run.id, ENERGY_MISSING, reason=reason)
 
     def read_left_over(self, station: Station) -> Run | None:
         """Read the energy of the station's last run if it is missing, since the meter keeps it until its reset.
 
-        Returns that last run if its meter was started and its energy had not been read. The integrator's own time
-        goes on record with it, so that the check `integrator-time` tells when it covers more than the run.
+        Returns that last run if its meter was started, its energy had not been read, and nobody else uses it now. A
+        meter that was reset since is left alone: what it holds, and what integrates in it, is somebody else's. The
+        integrator's own time goes on record with the energy, so that the check `integrator-time` tells when it covers
+        more than the run.
         """
         last = next(reversed(self._store.runs(station=station.name)), None)
         if (
@@ -196,17 +207,23 @@ class StationMeters:
             or last.state not in OVER
             or last.energy_wh is not None
             or not self._was_started(last)
+            or self._is_lost(last)
         ):
             return None
         if last.start_s is None:
             return last
         meter = self._of(last)
         try:
+            before = next(reversed(self._store.readings(last.id, 0.0)), None)
+            reason = _not_the_runs(last, meter, meter.sampler.glance(), before)
+            if reason is not None:
+                self._note_missing(last, reason)
+                return None
             meter.sampler.resume()
-            final = self.final_reading(last, meter)
+            final = self.final_reading(last, meter, before)
         except MeterError as error:
             logger.warning("run %d: its energy is still missing: %s", last.id, error.sentence)
-            return last
+            return None  # nobody knows whose it is now
         finally:
             meter.close()
         if final is not None:
@@ -231,6 +248,10 @@ class StationMeters:
     def _was_started(self, run: Run) -> bool:
         return any(event["kind"] == METER_START for event in self._store.events(run.id))
 
+    def _is_lost(self, run: Run) -> bool:
+        reasons = [one["reason"] for one in self._store.events(run.id) if one["kind"] == ENERGY_MISSING]
+        return bool(reasons) and not reasons[-1].endswith(READ_LATER)
+
     def _of(self, run: Run) -> RunMeter:
         """A run's meter, set up as the run was armed: the configuration may have changed since."""
         return self._new(self._contest.station(run.station), run.setup)
@@ -243,11 +264,18 @@ class StationMeters:
         return RunMeter(sampler, log, setup)
 
 
-def _no_energy(run: Run, meter: RunMeter, reading: Reading) -> str | None:
+def _not_the_runs(run: Run, meter: RunMeter, reading: Reading, before: Reading | None = None) -> str | None:
+    """Why what a meter holds is not the run's energy; `before` is a reading of the run."""
     if meter.identity != run.meter_identity:
-        return f"Another meter answers: {meter.identity}, not {run.meter_identity}."
+        return f"Another meter answers: {meter.identity}, not {run.meter_identity}. {READ_LATER}"
     if reading.state is IntegratorState.RESET:
         return "The meter's integrator was reset or the meter switched off after the run had started."
+    if before is not None and (before.state is IntegratorState.RESET or began_anew(before, reading)):
+        return f"The meter's integrator began anew after the run ({sums(before)}, then {sums(reading)})."
+    return None
+
+
+def _not_finite(reading: Reading) -> str | None:
     if not (math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s)):
-        return f"The meter gives {reading.energy_wh} Wh in {reading.integrator_s} s."
+        return f"The meter gives {reading.energy_wh} Wh in {reading.integrator_s} s. {READ_LATER}"
     return None

@@ -17,7 +17,7 @@ from power.cli.logbook import Logbook
 from power.cli.program import Course
 from power.energy import Measurement
 from power.errors import MeterError
-from power.loan import require_no_energy
+from power.loan import require_no_energy, set_up
 from power.meter import Identity, Reading, Setup
 from power.recorded import Recorded
 from power.recording import convert_2015
@@ -118,12 +118,11 @@ class _Run:
 
     def _zero(self) -> None:
         with open_meter(self._order.address, self._clocks) as meter:
-            if self._order.take_over:
-                meter.stop()
-            else:
+            if not self._order.take_over:
                 require_no_energy(meter)
             try:
-                meter.configure(self._setup)  # a meter that still holds an energy does not compensate
+                # A meter that still holds an energy does not compensate.
+                set_up(meter, self._setup, take_over=self._order.take_over)
                 meter.zero()
             finally:
                 meter.restore()

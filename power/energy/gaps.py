@@ -19,16 +19,15 @@ SPARED_S: Final = 0.5
 """What no window need have: updates at its edges, and those while the meter hears nothing after its start."""
 
 
-def pauses_s(inside: Sequence[Reading], measured: Measurement, longer_than_s: float) -> list[float]:
-    """Return the lengths of the pauses between readings that are longer, the edges of the window included."""
+def _pauses_s(inside: Sequence[Reading], measured: Measurement, longer_than_s: float) -> list[float]:
     times = [measured.start_s, *sorted(reading.monotonic_s for reading in inside), measured.end_s]
     return [later - earlier for earlier, later in pairwise(times) if later - earlier > longer_than_s]
 
 
 def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`reading-gaps`: no pause longer than three updates and two seconds, and outside of them few updates missed."""
-    limit_s = _longest_pause_s(measured)
-    found_s = pauses_s(inside, measured, limit_s)
+    limit_s = longest_pause_s(measured)
+    found_s = _pauses_s(inside, measured, limit_s)
     longest_s = max(found_s, default=0.0)
     expected = max(measured.elapsed_s - sum(found_s), 0.0) / measured.setup.update_interval_s
     spared = SPARED_UPDATES + SPARED_S / measured.setup.update_interval_s
@@ -77,5 +76,6 @@ def no_data(inside: Sequence[Reading], measured: Measurement) -> Check:
     )
 
 
-def _longest_pause_s(measured: Measurement) -> float:
+def longest_pause_s(measured: Measurement) -> float:
+    """Return the longest pause between two readings that is not called a gap."""
     return max(3.0 * measured.setup.update_interval_s, SHORTEST_GAP_S)

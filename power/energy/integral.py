@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from power.energy.arithmetic import trapezoid_wh
-from power.energy.gaps import pauses_s
+from power.energy.gaps import longest_pause_s
 from power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, json_ready
 from power.meter import Reading
 
@@ -19,7 +20,7 @@ START_STOP_S: Final = 1.0
 """What the commands to start and to stop may add between the window and the integrator, if nobody measured it."""
 EDGE_UPDATES: Final = 2.0
 UNSEEN_UPDATES: Final = 1.5
-"""In a longer pause, so many updates long, an update was missed: nobody saw the power of then."""
+"""In a longer pause, so many updates long, an update was missed: nobody saw its power."""
 
 
 def integrator_trapezoid(
@@ -29,8 +30,7 @@ def integrator_trapezoid(
     integrator_wh = measured.integrator_wh
     times, powers_w = [r.monotonic_s for r in readings], [r.power_w for r in readings]
     sum_wh = trapezoid_wh(times, powers_w, measured.start_s, measured.end_s)
-    unseen_s = sum(pauses_s(inside, measured, UNSEEN_UPDATES * measured.setup.update_interval_s))
-    tolerance_wh = _tolerance_wh(readings, sum_wh, unseen_s, measured)
+    tolerance_wh = _tolerance_wh(readings, inside, sum_wh, measured)
     difference_wh = integrator_wh - sum_wh
     ok = abs(difference_wh) <= tolerance_wh  # false for NaN: nothing to compare is no agreement
     if math.isnan(sum_wh):
@@ -51,12 +51,9 @@ def integrator_trapezoid(
 
 
 def _tolerance_wh(
-    readings: Sequence[Reading], sum_wh: float, unseen_s: float, measured: Measurement
+    readings: Sequence[Reading], inside: Sequence[Reading], sum_wh: float, measured: Measurement
 ) -> float:
-    """How far the two may be apart: their accuracy, the edges of the window, start and stop, what nobody saw.
-
-    While nobody saw it the power may have been anything between the least and the largest that was read.
-    """
+    """How far the two may be apart: their accuracy, the edges of the window, start and stop, what nobody saw."""
     if not math.isfinite(sum_wh + measured.integrator_wh):
         return math.nan
     finite_w = [reading.power_w for reading in readings if math.isfinite(reading.power_w)]
@@ -64,7 +61,26 @@ def _tolerance_wh(
     edges_wh = measured.setup.update_interval_s * max(map(abs, finite_w)) / 3600.0
     span_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
     edges_wh += span_s * _edge_power_w(readings, measured) / 3600.0
-    return relative_wh + edges_wh + unseen_s * (max(finite_w) - min(finite_w)) / 3600.0
+    return relative_wh + edges_wh + _unseen_wh(inside, max(finite_w) - min(finite_w), measured)
+
+
+def _unseen_wh(inside: Sequence[Reading], spread_w: float, measured: Measurement) -> float:
+    """How much of the energy was drawn unseen, at most: in updates that were missed, or carry no data.
+
+    In a gap the power may have been anything that was read in the run, and so at the edges of the window; in a shorter
+    pause it was between those of the readings at its ends, of which the later one stands for an update of its own.
+    """
+    interval_s = measured.setup.update_interval_s
+    seen = sorted((one.monotonic_s, one.power_w) for one in inside if math.isfinite(one.power_w))
+    ends = [(measured.start_s, math.nan), *seen, (measured.end_s, math.nan)]
+    unseen_j = 0.0
+    for (earlier_s, before_w), (later_s, after_w) in pairwise(ends):
+        pause_s, between_w = later_s - earlier_s, abs(after_w - before_w)
+        if pause_s > longest_pause_s(measured):
+            unseen_j += pause_s * spread_w
+        elif pause_s > UNSEEN_UPDATES * interval_s:
+            unseen_j += (pause_s - interval_s) * (spread_w if math.isnan(between_w) else between_w)
+    return unseen_j / 3600.0
 
 
 def _edge_power_w(readings: Sequence[Reading], measured: Measurement) -> float:

@@ -67,13 +67,13 @@ class HomeMeter:
     def configure(self, setup: Setup) -> None:
         """Take update interval and timer, and reset the integrator; `meter-busy` while it integrates."""
         self.attach(setup.element)
+        _require_possible(setup)
         if self.state() is IntegratorState.START:
             raise MeterError(
                 "meter-busy",
                 f"The meter {self.identity.model} {self.identity.serial} is integrating; stop it before a new run.",
                 serial=self.identity.serial,
             )
-        _require_possible(setup)
         self._box.update_interval_s = setup.update_interval_s
         self._box.integrator.reset(setup.integrator_timer_s)
         self._box.reading, self._box.due_s = None, -math.inf

@@ -385,6 +385,20 @@ def test_of_two_onlookers_the_second_leaves_nothing_of_the_first(three: Any, clo
     assert everything(spy) == before
 
 
+def test_an_onlooker_that_comes_and_goes_leaves_another_one_its_values(three: Any, clocks: Clocks) -> None:
+    _, spy = three
+    before = everything(spy)
+    first, second = Wt300(Link(spy.address), clocks), Wt300(Link(spy.address), clocks)
+    first.look("1")
+    taken = everything(spy)
+    second.look("1")
+    second.close()
+    assert everything(spy) == taken
+    first.read()
+    first.close()
+    assert everything(spy) == before
+
+
 def test_looking_does_not_turn_a_meter_that_integrates_from_binary_to_text(three: Any) -> None:
     meter, spy = three
     spy.write(":NUMERIC:FORMAT FLOAT;:INTEGRATE:START")

@@ -337,13 +337,12 @@ def test_what_starting_and_stopping_took_is_on_record(build: Build, until: Until
     for closed_by in ("logout", "deadline"):
         live = house.control.login(TEAM)
         if closed_by == "deadline":
-            house.clock.advance(64.0)  # the host was busy: the integrator ran 4 s longer than the window
+            house.clock.advance(64.0)  # the host was busy, but the meter's timer ended the integral
             until(live.done.is_set)
         else:
             house.control.close(live.run.id, closed_by)
         told.append(house.store.events(live.run.id)[-1]["start_stop_s"])
-    assert 0 < told[0] < 4
-    assert told[1] > 4
+    assert all(0 < start_stop_s < 4 for start_stop_s in told)
 
 
 def test_settings_that_changed_in_mid_run_are_kept_with_it(build: Build, instrument: Any) -> None:

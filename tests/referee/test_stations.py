@@ -1,18 +1,24 @@
-"""Several stations: which of them a log-in gets, and from where."""
+"""Several stations: which of them a log-in gets, and from where; and what their meters still hold of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from math import isfinite
 from typing import Any
 
 import pytest
 
+from power.transport import Link
 from referee.errors import RefereeError
+from referee.live_run import LiveRun
+from tests.power.conftest import Relay
 from tests.referee.factories import TEAM, House, body, parse_rows, station
 from tests.referee.test_runs import code_of, kinds
 
 Build = Callable[..., House]
+Until = Callable[[Callable[[], object]], None]
 LEFT, RIGHT = "192.168.1.20", "192.168.2.20"
 
 
@@ -87,3 +93,94 @@ def test_each_open_run_has_its_own_meter_and_deadline(build: Build, instrument: 
     for number, power_w in ((1, 36.0), (2, 3.6)):
         readings = house.store.readings(number, 0.0)
         assert {round(one.power_w, 1) for one in readings if isfinite(one.power_w)} == {power_w}
+
+
+# An energy that was not read at the end of its run
+
+
+@pytest.fixture
+def cable() -> Iterator[Callable[[str], Relay]]:
+    """The way to the meter at a port."""
+    with contextlib.ExitStack() as stack:
+
+        def lay(port: str) -> Relay:
+            laid = Relay(int(port))
+            stack.callback(laid.close)
+            return laid
+
+        yield lay
+
+
+def sampled(live: LiveRun, until: Until) -> None:
+    until(lambda: live.meter.sampler.last is not None and live.meter.sampler.last.energy_wh > 0.005)
+
+
+def missing(house: House) -> str:
+    reasons = [event["reason"] for event in house.store.events(1) if event["kind"] == "energy-missing"]
+    return str(reasons[-1])
+
+
+def still_integrates(house: House, panel: Link) -> bool:
+    """Neither the server's start nor the arming of its station has stopped the meter or taken its energy."""
+    house.restart()
+    assert code_of(house.control.arm, "badgers", "one") == "meter-busy"
+    assert house.store.run(1).energy_wh is None
+    return panel.query(":INTEGRATE:STATE?").endswith("STAR")
+
+
+def test_what_others_measure_with_a_meter_that_was_reset_in_a_run_is_left_alone(
+    build: Build, instrument: Any, until: Until
+) -> None:
+    meter = instrument()
+    house = build(station(meter=meter.address), auto_arm=True)
+    live = house.control.login(TEAM)
+    sampled(live, until)
+    with contextlib.closing(Link(meter.address)) as panel:
+        panel.write(":COMMUNICATE:VERBOSE OFF;:INTEGRATE:STOP;:INTEGRATE:RESET")
+        assert panel.query("*OPC?") == "1"
+        assert house.control.close(1, "operator").energy_wh is None
+        assert "reset" in missing(house)
+        house.restart()
+        panel.write(":COMMUNICATE:VERBOSE OFF;:INTEGRATE:START")
+        assert still_integrates(house, panel)
+
+
+def test_what_others_measure_with_a_meter_that_was_switched_off_while_it_was_lost_is_left_alone(
+    build: Build, instrument: Any, cable: Any, threads: ThreadPoolExecutor, until: Until
+) -> None:
+    meter = instrument("--load", "constant:36W")
+    way = cable(meter.port)
+    house = build(station(meter=way.address), auto_arm=True)
+    live = house.control.login(TEAM)
+    sampled(live, until)
+    way.cut()
+    closing = threads.submit(house.control.close, 1, "logout")
+    assert live.ending.wait(20)
+    until(lambda: house.clock.advance(1.0) or closing.done())
+    assert closing.result().energy_wh is None
+    meter.die()
+    instrument("--port", meter.port, "--load", "constant:0.01W")
+    way.mend()
+    with contextlib.closing(Link(meter.address)) as panel:
+        panel.write(":COMMUNICATE:VERBOSE OFF;:INTEGRATE:START")
+        assert still_integrates(house, panel)
+        assert "began anew" in missing(house)
+
+
+def test_the_energy_is_read_once_the_meter_of_the_run_is_back_in_the_place_of_another(
+    build: Build, instrument: Any, cable: Any, until: Until
+) -> None:
+    own, other = instrument("--serial", "OWN"), instrument("--serial", "OTHER")
+    way = cable(own.port)
+    house = build(station(meter=way.address), auto_arm=True)
+    sampled(house.control.login(TEAM), until)
+    house.control.shutdown()
+    way._target = int(other.port)
+    house.restart()
+    assert house.control.close(1, "operator").energy_wh is None
+    assert "Another meter answers" in missing(house)
+    house.control.shutdown()
+    way._target = int(own.port)
+    house.restart()
+    assert (house.store.run(1).energy_wh or 0.0) > 0.005
+    assert kinds(house, 1)[-1] == "energy-read"

@@ -33,6 +33,34 @@ def test_every_ending_interrupts_with_its_number_and_is_itself_again_afterwards(
     assert signal.getsignal(number) == signal.SIG_DFL
 
 
+@pytest.mark.parametrize("second", ENDINGS)
+@pytest.mark.parametrize("first", ENDINGS)
+def test_a_second_ending_does_not_cut_the_cleaning_up_after_the_first(
+    first: signal.Signals, second: signal.Signals
+) -> None:
+    cleaned_up = []
+
+    def ended() -> None:
+        try:
+            signal.raise_signal(first)
+        finally:
+            signal.raise_signal(second)
+            cleaned_up.append(True)
+
+    for number in ENDINGS:
+        signal.signal(number, signal.SIG_DFL)
+    with pytest.raises(KeyboardInterrupt) as caught, on_endings(interrupt):
+        ended()
+    assert (caught.value.args, cleaned_up) == ((first,), [True])
+    assert {signal.getsignal(number) for number in ENDINGS} == {signal.SIG_DFL}
+
+
+def test_ctrl_c_is_heeded_though_a_script_has_started_the_command_in_the_background() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with pytest.raises(KeyboardInterrupt), on_endings(interrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
 def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with on_endings(interrupt):
@@ -51,6 +79,19 @@ def test_whatever_ends_a_watch_it_puts_back_what_it_took(
     assert asked(address, *BORROWED) != before
     watching.send_signal(number)
     assert (watching.wait(20), watching.stderr.read()) == (0, "")
+    assert asked(address, *BORROWED) == before
+
+
+def test_a_watch_that_is_signalled_twice_puts_back_what_it_took(
+    simulate: Any, started: Any, asked: Any
+) -> None:
+    address = simulate().address
+    before = asked(address, ":NUMERIC:FORMAT FLOAT;*OPC?", *BORROWED)[1:]
+    watching = started("watch", address)
+    assert watching.stdout.readline()
+    watching.send_signal(signal.SIGTERM)  # as timeout(1): the child, then its group
+    watching.send_signal(signal.SIGHUP)
+    watching.wait(20)
     assert asked(address, *BORROWED) == before
 
 

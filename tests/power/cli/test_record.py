@@ -332,3 +332,18 @@ def test_two_elements_and_their_sum_are_recorded(simulate: Any, meter: Any) -> N
         )
         joules[element] = json.loads(ended.stdout)["energy_j"]
     assert joules == {"2": pytest.approx(12.0, rel=1e-4), "sum": pytest.approx(36.0, rel=1e-4)}
+
+
+@pytest.mark.parametrize("zero", [(), ("--zero",)])
+def test_a_meter_in_use_is_not_taken_over_for_a_range_that_it_does_not_have(
+    simulate: Any, meter: Any, asked: Any, zero: tuple[str, ...]
+) -> None:
+    address = simulate().address
+    asked(address, ":INTEGRATE:START;*OPC?")
+    ended = meter(
+        "record", address, "-o", "run.csv", "--duration", "1", "--take-over", "--voltage-range", "77", *zero
+    )
+    assert ended.returncode == 1
+    assert "no voltage range 77 V" in ended.stderr
+    assert one_line(ended.stderr)
+    assert "STAR" in asked(address, ":INTEGRATE:STATE?")[0]

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from power.energy import Measurement, energy_checks
@@ -189,20 +191,55 @@ def test_an_integrator_that_ran_on_or_too_short_is_told_with_what_its_energy_cov
     assert found.sentence.endswith(f"the window lasted 5.756 s; {words}")
 
 
-@given(st.lists(st.tuples(st.floats(2.0, 9.0), st.booleans()), min_size=20, max_size=40))
-def test_updates_that_were_missed_spoil_no_honest_run(
-    reading: Any, measurement: Any, updates: list[tuple[float, bool]]
+@given(st.lists(st.tuples(st.floats(2.0, 9.0), st.lists(st.floats(0.0, 1.0), max_size=4)), min_size=2))
+def test_updates_that_were_missed_spoil_no_honest_run_if_their_power_was_between_those_around_them(
+    reading: Any, measurement: Any, updates: list[tuple[float, list[float]]]
 ) -> None:
-    # The least and the largest power were read; a pause of two updates is far too short to be called a gap.
-    powers_w = [2.0, 9.0, *(power_w for power_w, _ in updates)]
-    readings = [reading(0.1 * number, power_w=power_w) for number, power_w in enumerate(powers_w, 1)]
-    read = [*readings[:2], *(one for one, (_, is_read) in zip(readings[2:], updates, strict=True) if is_read)]
+    powers_w, read = [], []
+    for (before_w, missed), (after_w, _) in pairwise([*updates, updates[-1]]):
+        powers_w.append(before_w)
+        read.append(reading(0.1 * len(powers_w), power_w=before_w))
+        powers_w += [before_w + share * (after_w - before_w) for share in missed]
+    powers_w.append(updates[-1][0])
+    read.append(reading(0.1 * len(powers_w), power_w=powers_w[-1]))
     measured = measurement(
         {"update_interval_s": 0.1},
         end_s=0.1 * len(powers_w),
         integrator_wh=math.fsum(powers_w) * 0.1 / 3600,
         start_stop_s=0.0,
     )
-    whole = compared(readings, measured).figures
-    assume(abs(whole["difference_wh"]) < 0.9 * whole["tolerance_wh"])
     assert compared(read, measured).ok
+
+
+def stepped(reading: Any, seconds: float = 600.0) -> list[Reading]:
+    """2 W and 9 W in turn, five seconds each, ten updates a second."""
+    numbers = range(1, round(10 * seconds) + 1)
+    return [reading(0.1 * one, power_w=2.0 if (one - 1) // 50 % 2 == 0 else 9.0) for one in numbers]
+
+
+@pytest.mark.parametrize("every", [2, 10])
+@pytest.mark.parametrize("wrong", [-0.15, -0.05, 0.0, 0.05])
+def test_missed_updates_hide_no_energy_that_is_five_percent_off(
+    reading: Any, measurement: Any, every: int, wrong: float
+) -> None:
+    read = [one for number, one in enumerate(stepped(reading), 1) if number % every]
+    measured = measurement(
+        {"update_interval_s": 0.1}, end_s=600.0, integrator_wh=5.5 / 6 * (1 + wrong), start_stop_s=0.0
+    )
+    assert compared(read, measured).ok is (wrong == 0.0)
+
+
+@pytest.mark.parametrize("shown", ["nothing", "no data"])
+@pytest.mark.parametrize(("wrong", "ok"), [(0.0, True), (0.2, False)])
+def test_a_burst_that_no_reading_shows_spoils_no_honest_run(
+    reading: Any, measurement: Any, shown: str, wrong: float, ok: bool
+) -> None:
+    # 9 W in the first ten seconds, and in thirty seconds more of which no power was read.
+    readings = [reading(float(t), power_w=9.0 if t <= 10 else 2.0) for t in range(1, 601)]
+    if shown == "no data":
+        read = [replace(one, power_w=math.nan) if 100 < one.monotonic_s <= 130 else one for one in readings]
+    else:
+        read = [one for one in readings if not 100 < one.monotonic_s <= 130]
+    true_wh = (9.0 * 40 + 2.0 * 560) / 3600
+    found = compared(read, measurement(end_s=600.0, integrator_wh=true_wh * (1 + wrong), start_stop_s=0.0))
+    assert found.ok is ok

@@ -87,6 +87,7 @@ class Paced:
         self.questions = 0
         self._question_s = question_s
         self._stood_still = threading.Event()
+        self._pace = threading.Lock()
         self.instrument = Instrument(parse_load("constant:36W", self.monotonic), self.monotonic)
         self.server = Vxi11Server(self.instrument, "127.0.0.1", 0)
 
@@ -95,16 +96,25 @@ class Paced:
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
         sampling = threading.current_thread().name == "sampler"
-        if sampling and self.now_s + seconds > self.end_s:
-            self._stood_still.set()
-            return event.wait()
+        while sampling and self._stands_still(seconds):
+            if event.wait(0.005):
+                return True
         self.questions += sampling
         self.now_s += seconds + self._question_s * sampling
         return event.is_set()
 
+    def _stands_still(self, seconds: float) -> bool:
+        with self._pace:
+            if self.now_s + seconds <= self.end_s:
+                return False
+            self._stood_still.set()
+            return True
+
     def until_s(self, end_s: float) -> None:
         """Wait until so much time of the meter has passed."""
-        self.end_s = end_s
+        with self._pace:
+            self.end_s = end_s
+            self._stood_still.clear()
         assert self._stood_still.wait(60)
 
     @property

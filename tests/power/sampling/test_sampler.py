@@ -97,6 +97,49 @@ def test_the_timer_of_the_meter_ends_the_integral(sampler: Any, until: Any, setu
     assert run.changes == ()
 
 
+def test_however_late_it_is_stopped_the_integrator_ran_no_longer_than_its_timer_and_the_start(
+    sampler: Any, paced: Any, setup: Setup
+) -> None:
+    meter = paced()
+    run = sampler(
+        meter.server.address,
+        replace(setup, integrator_timer_s=1),
+        monotonic=meter.monotonic,
+        wait=meter.wait,
+    )
+    run.arm()
+    meter.end_s = start_s = meter.now_s
+    run.start()
+    start_s, took_s = meter.now_s, meter.now_s - start_s
+    meter.until_s(start_s + 2.5)
+    meter.until_s(start_s + 5.0)
+    run.stop()
+    assert run.ran_s == 1.0 + took_s
+
+
+def test_a_second_try_to_stop_does_not_count_the_time_since_the_first(
+    sampler: Any, simulate: Any, setup: Setup
+) -> None:
+    now_s = [100.0]
+    run = sampler(simulate().address, replace(setup, integrator_timer_s=0), monotonic=lambda: now_s[0])
+    run.arm()
+    run.start()
+    meter = run._loan.meter()
+    read_final = meter.read_final
+
+    def broken() -> None:
+        meter.read_final = read_final
+        raise MeterError("meter-refused", "Not now.")
+
+    meter.read_final = broken
+    with pytest.raises(MeterError, match="Not now"):
+        run.stop()
+    ran_s = run.ran_s
+    now_s[0] += 50.0
+    run.stop()
+    assert run.ran_s == ran_s < 1.0
+
+
 def test_a_new_process_resumes_a_running_meter(sampler: Any, simulate: Any, recorder: Any) -> None:
     address = simulate("--load", "constant:36W").address
     before = sampler(address)

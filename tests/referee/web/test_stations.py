@@ -172,7 +172,7 @@ def test_the_points_of_a_heat_are_told_once_both_are_judged(day: Callable[..., D
     for token in tokens:
         made.server.ask("DELETE", "/v1/session", token)
     early = made.refers("run", "versus", "1", "2")
-    assert early.stderr == "referee: Run 1 is closed, not judged; see: referee judge 1\n"
+    assert early.stderr == "referee: Run 1 is not judged as it stands; see: referee judge 1\n"
     assert made.refers("judge", "--all").returncode == 0
     told = made.refers("run", "versus", "1", "2").stdout.splitlines()
     assert ["run 1 of ant" in told[0], "run 2 of bee" in told[1], len(told)] == [True, True, 2], told

@@ -146,6 +146,10 @@ class Sampler:
             meter.look(self._setup.element)
             return meter.read()
 
+    def expect(self, identity: str) -> None:
+        """Let only this meter answer, as `str` writes an identity: another one is neither read nor stopped."""
+        self._loan.identity = Identity.parse(identity)
+
     def resume(self) -> Identity:
         """Go on after a restart of the host: sample a meter that was started earlier, without touching it.
 

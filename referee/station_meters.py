@@ -169,6 +169,8 @@ class StationMeters:
     def taken_up(self, run: Run, start_s: float) -> RunMeter:
         """The meter of a run that an earlier process opened; nothing is asked of it yet."""
         meter = self._of(run)
+        if run.meter_identity:
+            meter.sampler.expect(run.meter_identity)
         meter.log.begin(run.id, start_s)
         return meter
 

@@ -176,8 +176,13 @@ def test_the_energy_is_read_once_the_meter_of_the_run_is_back_in_the_place_of_an
     sampled(house.control.login(TEAM), until)
     house.control.shutdown()
     way._target = int(other.port)
-    house.restart()
-    assert house.control.close(1, "operator").energy_wh is None
+    readings = house.store.readings(1, 0.0)
+    with contextlib.closing(Link(other.address)) as theirs:
+        theirs.write(":INTEGRATE:START")
+        house.restart()
+        assert house.control.close(1, "operator").energy_wh is None
+        assert "STAR" in theirs.query(":INTEGRATE:STATE?")  # it measures something else
+    assert house.store.readings(1, 0.0) == readings
     assert "Another meter answers" in missing(house)
     house.control.shutdown()
     way._target = int(own.port)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from referee.drawing import drawn, printable
+from referee.drawing import drawn, printable, require_drawing_place
 from referee.errors import RefereeError
 from referee.scoring.curves import Curve
-from referee.whole_files import require_place, write_whole
+from referee.whole_files import write_whole
 
 SUFFIXES = (".csv", ".png", ".svg")
 HEADER = ("category", "name", "rank", "recall", "precision", "confidence")
@@ -22,14 +22,7 @@ _STYLES = ("-", "--", ":", "-.")
 
 def check_curve_path(path: Path) -> None:
     """Raise `RefereeError` `bad-curves-file` unless the name tells a form and a file can be written there."""
-    if path.suffix.lower() not in SUFFIXES:
-        sentence = f"{path}: curves are written to a file that ends in {', '.join(SUFFIXES)}"
-        raise RefereeError("bad-curves-file", sentence, file=str(path))
-    try:
-        require_place(path)
-    except OSError as error:
-        sentence = f"{path}: the curves cannot be written: {error.strerror or error}"
-        raise RefereeError("bad-curves-file", sentence, file=str(path)) from error
+    require_drawing_place(path, SUFFIXES, "bad-curves-file")
 
 
 def write_curves(path: Path, curves: Mapping[int, Curve], names: Mapping[int, str], title: str) -> None:

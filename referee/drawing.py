@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from referee.errors import RefereeError
+from referee.whole_files import require_place
+
+
+def require_drawing_place(path: Path, suffixes: Sequence[str], code: str) -> None:
+    """Raise RefereeError `code` unless the name ends in a form that can be drawn and a file can be made there."""
+    if path.suffix.lower() not in suffixes:
+        *most, last = suffixes
+        sentence = f"{path}: this is written to a file that ends in {', '.join(most)} or {last}"
+        raise RefereeError(code, sentence, file=str(path))
+    try:
+        require_place(path)
+    except OSError as error:
+        sentence = f"{path}: it cannot be written: {error.strerror or error}"
+        raise RefereeError(code, sentence, file=str(path)) from error
 
 
 def drawn(form: str, draw: Callable[[Any], None]) -> bytes:

@@ -62,7 +62,7 @@ def build_test_set(
         made = _copy_all(sources, partial / IMAGES, problems)
         _refuse_outside(sources, made, objects, problems)
         problems.raise_if_any("import-invalid")
-        write_records(partial, out.resolve().name, list(made.values()), categories, objects)
+        write_records(partial, out.absolute().name, list(made.values()), categories, objects)
         if labels is not None:
             (partial / LABELS).write_bytes(labels)
     return load_test_set(out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +45,7 @@ def new_folder(out: Path) -> Iterator[Path]:
     When the block fails nothing is left behind. Raises TestSetError `testset-exists` when `out` exists and is
     not an empty folder, `testset-not-written` when the system refuses.
     """
-    out = out.resolve()
+    out = Path(os.path.realpath(out))  # which, unlike Path.resolve, fails at no links in a circle
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise TestSetError("testset-exists", f"{out}: exists already and is not an empty folder")
     partial = out.with_name(f".{out.name}.{secrets.token_hex(4)}.partial")
@@ -53,7 +54,10 @@ def new_folder(out: Path) -> Iterator[Path]:
         yield partial
         partial.replace(out)
     except OSError as error:
-        raise TestSetError("testset-not-written", f"{error.filename or out}: {error.strerror}") from error
+        place = (
+            error.filename2 or error.filename or out
+        )  # where a file was to go, rather than where it was made
+        raise TestSetError("testset-not-written", f"{place}: {error.strerror}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import click
@@ -100,8 +101,8 @@ def init(
     if testset is not None:
         load_test_set(testset)
     MeterAddress(meter)
-    place = "testset" if testset is None else str(testset.resolve())
-    name = name or folder.resolve().name
+    place = "testset" if testset is None else os.path.realpath(testset)
+    name = name or Path(os.path.realpath(folder)).name
     create_contest(folder, config_text(name, window_s, meter, place, auto_arm=auto_arm))
     if testset is None:
         click.echo(f"Preparing {folder / 'testset'}", err=True)

@@ -61,7 +61,7 @@ class Plan:
     @property
     def testset_folder(self) -> Path:
         """The test set of the rehearsal: the given one, or one synthesized in its folder."""
-        return self.testset.resolve() if self.testset else self.folder.resolve() / "testset"
+        return Path(os.path.realpath(self.testset or self.folder / "testset"))
 
     @property
     def ranges(self) -> tuple[float, float] | None:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from referee.drawing import drawn, printable
+from referee.drawing import drawn, printable, require_drawing_place
 from referee.errors import RefereeError
 from referee.models.plot_labels import place_labels
 from referee.tracks import Aim
-from referee.whole_files import require_place, write_whole
+from referee.whole_files import write_whole
 
 SUFFIXES = (".png", ".svg")
 _CURVE_POINTS = 200
@@ -33,14 +33,7 @@ class PlotPoint:
 
 def check_plot_path(path: Path) -> None:
     """Raise `RefereeError` `bad-plot-file` unless the name tells a form and a file can be written there."""
-    if path.suffix.lower() not in SUFFIXES:
-        sentence = f"{path}: a plot is written to a file that ends in {' or '.join(SUFFIXES)}"
-        raise RefereeError("bad-plot-file", sentence, file=str(path))
-    try:
-        require_place(path)
-    except OSError as error:
-        sentence = f"{path}: the plot cannot be written: {error.strerror or error}"
-        raise RefereeError("bad-plot-file", sentence, file=str(path)) from error
+    require_drawing_place(path, SUFFIXES, "bad-plot-file")
 
 
 def write_plot(

@@ -111,13 +111,13 @@ def test_who_never_configured_has_nothing_to_put_back(box: Any) -> None:
     assert spy.query(":INPUT:VOLTAGE:RANGE?") == "60.0E+00"
 
 
-def test_settings_come_back_also_after_a_failed_setup(found: Any) -> None:
+@pytest.mark.parametrize(
+    "at", [":RATE ", ":NUMERIC:NORMAL:NUMBER "]
+)  # while measuring is set up, and talking
+def test_settings_come_back_also_after_a_failed_setup(found: Any, at: str) -> None:
     meter, spy, before = found
-    with pytest.raises(MeterError):
-        meter.configure(Setup(60.0, 3.0, 0.1, 60))
-    meter.attach()
     link = meter._link
-    meter._link = Breaking(link, ":RATE ")
+    meter._link = Breaking(link, at)
     with pytest.raises(MeterError, match="broken on purpose"):
         meter.configure(SETUP)
     meter._link = link
@@ -126,14 +126,10 @@ def test_settings_come_back_also_after_a_failed_setup(found: Any) -> None:
     assert everything(spy) == before
 
 
-def test_so_does_how_the_meter_answers_after_a_setup_that_failed_at_it(found: Any) -> None:
+def test_settings_come_back_after_a_setup_that_the_meter_cannot_have(found: Any) -> None:
     meter, spy, before = found
-    link = meter._link
-    meter._link = Breaking(link, ":NUMERIC:NORMAL:NUMBER ")
-    with pytest.raises(MeterError, match="broken on purpose"):
-        meter.configure(SETUP)
-    meter._link = link
-    assert everything(spy) != before
+    with pytest.raises(MeterError):
+        meter.configure(Setup(60.0, 3.0, 0.1, 60))
     meter.restore()
     assert everything(spy) == before
 

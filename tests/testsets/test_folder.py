@@ -195,3 +195,12 @@ def test_the_manifest_of_twenty_thousand_images_loads_at_once(tmp_path: Path) ->
     start = time.perf_counter()
     assert len(load_test_set(tmp_path / "big").images) == 20_000
     assert time.perf_counter() - start < 2.0
+
+
+def test_links_in_a_circle_are_no_place_for_a_test_set(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to("loop")
+    with pytest.raises(TestSetError, match=r"loop: ") as caught, new_folder(loop):
+        pass
+    assert caught.value.code == "testset-not-written"
+    assert [one.name for one in tmp_path.iterdir()] == ["loop"]

@@ -68,7 +68,7 @@ def test_points_and_curve_are_drawn(tmp_path: Path, points: Path, name: str, sta
 def test_a_plot_of_another_form_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     told = called("frontier", "fit", str(tmp_path / "nothing.csv"), "--plot", "p.gif")
     assert (told.returncode, told.stdout) == (1, "")
-    assert told.stderr == "referee: p.gif: a plot is written to a file that ends in .png or .svg\n"
+    assert told.stderr == "referee: p.gif: this is written to a file that ends in .png or .svg\n"
 
 
 @pytest.mark.parametrize(

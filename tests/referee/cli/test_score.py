@@ -262,18 +262,18 @@ def test_curves_that_cannot_be_written_are_told_before_anything_is_read(tmp_path
     for name in ("none/curves.png", "loop.png"):
         told = call("no-truth", "no-detections", "--curves", str(tmp_path / name))
         assert (told.exit_code, told.stdout) == (1, "")
-        assert f"{name}: the curves cannot be written: " in told.stderr
+        assert f"{name}: it cannot be written: " in told.stderr
 
 
 def test_curves_that_cannot_be_written_are_told(files: list[str], tmp_path: Path) -> None:
-    for name, words in (("curves.txt", "ends in .csv, .png, .svg"), ("none/curves.csv", "No such file")):
+    for name, words in (("curves.txt", "ends in .csv, .png or .svg"), ("none/curves.csv", "No such file")):
         result = call(*files, "--curves", str(tmp_path / name), "--json")
         assert (result.exit_code, result.stdout) == (1, "")
         assert words in result.stderr
     pipe = tmp_path / "curves.svg"
     os.mkfifo(pipe)
     assert (
-        "curves.svg: the curves cannot be written: it is no regular file"
+        "curves.svg: it cannot be written: it is no regular file"
         in call(*files, "--curves", str(pipe)).stderr
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 import subprocess
 import sys
@@ -15,9 +14,8 @@ from typing import Any
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter
 from PIL import Image
-from rich.console import Console
-from rich.table import Table
 
+from bench.figures import keep, row
 from lpirc_client.harness.failures import ModelError
 from lpirc_client.harness.inference import LoadedModel
 from lpirc_client.harness.model import ModelFile
@@ -40,11 +38,7 @@ def measure() -> None:
     """Measure all of it, one after the other; print the table and keep it as JSON."""
     rows = _loops("classifier, 1 output", classifier(), 8) + _loops("detector, 4 outputs", detector(), 20)
     rows += [*_preparing(), *_whole_bench(), *_damaged()]
-    RESULT.write_text(json.dumps(rows, indent=2) + "\n")
-    table = Table("models", "measured", "target")
-    for row in rows:
-        table.add_row(row["what"], _shown(row["measured"]), _shown(row["target"]))
-    Console().print(table)
+    keep("models", rows, RESULT)
 
 
 def _loops(what: str, data: bytes, side: int) -> list[dict[str, Any]]:
@@ -59,10 +53,10 @@ def _loops(what: str, data: bytes, side: int) -> list[dict[str, Any]]:
         loop_us.append(_each_us(lambda: told_us.append(_told_us(model, pixels))))
     added_us = [loop - alone for loop, alone in zip(loop_us, bare_us, strict=True)]
     return [
-        _row(f"{what}: bare loop of invoke() (µs each)", statistics.median(bare_us)),
-        _row(f"{what}: the harness's loop (µs each)", statistics.median(loop_us)),
-        _row(f"{what}: added by the loop (µs each)", statistics.median(added_us), MOST_ADDED_US),
-        _row(f"{what}: latency that it reports (µs)", statistics.median(told_us)),
+        row(f"{what}: bare loop of invoke() (µs each)", statistics.median(bare_us)),
+        row(f"{what}: the harness's loop (µs each)", statistics.median(loop_us)),
+        row(f"{what}: added by the loop (µs each)", statistics.median(added_us), MOST_ADDED_US),
+        row(f"{what}: latency that it reports (µs)", statistics.median(told_us)),
     ]
 
 
@@ -88,7 +82,7 @@ def _preparing() -> list[dict[str, Any]]:
         before_s = time.perf_counter()
         prepared(noise, "resize", INPUT_PX, INPUT_PX)
         taken_s.append(time.perf_counter() - before_s)
-    return [_row("640 x 480 pixels resized to 300 x 300 (ms)", statistics.median(taken_s) * 1e3)]
+    return [row("640 x 480 pixels resized to 300 x 300 (ms)", statistics.median(taken_s) * 1e3)]
 
 
 def _whole_bench() -> list[dict[str, Any]]:
@@ -103,7 +97,7 @@ def _whole_bench() -> list[dict[str, Any]]:
         subprocess.run(  # noqa: S603 - our own program
             [sys.executable, "-m", "lpirc_client.cli", *arguments], check=True, stdout=subprocess.DEVNULL
         )
-    return [_row("`lpirc-client bench` of two images (s)", time.perf_counter() - before_s)]
+    return [row("`lpirc-client bench` of two images (s)", time.perf_counter() - before_s)]
 
 
 def _damaged() -> list[dict[str, Any]]:
@@ -124,16 +118,8 @@ def _damaged() -> list[dict[str, Any]]:
     process.end()
     told = ", ".join(f"{code} {codes.count(code)}" for code in sorted(set(codes)))
     return [
-        _row(f"{CORRUPTED} damaged models: reported", len(codes), CORRUPTED),
-        _row("so many processes", processes),
-        _row("as", told),
-        _row("in so long (s)", time.perf_counter() - before_s),
+        row(f"{CORRUPTED} damaged models: reported", len(codes), CORRUPTED),
+        row("so many processes", processes),
+        row("as", told),
+        row("in so long (s)", time.perf_counter() - before_s),
     ]
-
-
-def _row(what: str, measured: float | str, target: float | str | None = None) -> dict[str, Any]:
-    return {"what": what, "measured": measured, "target": target}
-
-
-def _shown(value: object) -> str:
-    return "" if value is None else f"{value:.4g}" if isinstance(value, int | float) else str(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import socket
 import statistics
@@ -20,9 +19,8 @@ from typing import Any
 
 import numpy as np
 import vxi11
-from rich.console import Console
-from rich.table import Table
 
+from bench.figures import keep, row
 from power.clocks import Clocks
 from power.energy import Measurement, energy_checks, trapezoid_wh
 from power.meter import Reading, Setup
@@ -77,11 +75,7 @@ def measure() -> None:
         rows += _long_run(address)
     with simulator("--load", LOAD, "--control", "0") as (address, control):
         rows += _loss(address, control)
-    RESULT.write_text(json.dumps(rows, indent=2) + "\n")
-    table = Table("power", "measured", "target")
-    for row in rows:
-        table.add_row(row["what"], _shown(row["measured"]), _shown(row["target"]))
-    Console().print(table)
+    keep("power", rows, RESULT)
 
 
 @contextlib.contextmanager
@@ -108,10 +102,10 @@ def _queries(address: str) -> list[dict[str, Any]]:
     other_s = _median_s(lambda: other.ask(":INTEGRATE:STATE?"))
     other.close()
     return [
-        _row("median state query (ms)", state_s * 1e3, 0.2),
-        _row("median query of a whole sample (ms)", sample_s * 1e3, 0.2),
-        _row("reference: the state query by python-vxi11 (ms)", other_s * 1e3),
-        _row("reference: two bare echoes over loopback TCP (ms)", 2 * _echo_s() * 1e3),
+        row("median state query (ms)", state_s * 1e3, 0.2),
+        row("median query of a whole sample (ms)", sample_s * 1e3, 0.2),
+        row("reference: the state query by python-vxi11 (ms)", other_s * 1e3),
+        row("reference: two bare echoes over loopback TCP (ms)", 2 * _echo_s() * 1e3),
     ]
 
 
@@ -122,17 +116,17 @@ def _long_run(address: str) -> list[dict[str, Any]]:
     intervals_s = np.diff([one for one in times if one <= run.end_s])
     expected_wh = MEAN_W * LONG_S / 3600
     return [
-        _row(f"readings in {LONG_S} s", len(intervals_s) + 1, LONG_S / UPDATE_S),
-        _row("longest pause between readings (s)", float(intervals_s.max()), 3 * UPDATE_S),
-        _row("jitter: standard deviation of the pause (ms)", float(np.std(intervals_s - UPDATE_S)) * 1e3),
-        _row(
+        row(f"readings in {LONG_S} s", len(intervals_s) + 1, LONG_S / UPDATE_S),
+        row("longest pause between readings (s)", float(intervals_s.max()), 3 * UPDATE_S),
+        row("jitter: standard deviation of the pause (ms)", float(np.std(intervals_s - UPDATE_S)) * 1e3),
+        row(
             "jitter: 99th percentile off 100 ms (ms)",
             float(np.quantile(abs(intervals_s - UPDATE_S), 0.99)) * 1e3,
         ),
-        _row("CPU of the sampler (% of a core)", 100 * run.cpu_s / LONG_S, 2.0),
-        _row("integrator off the load's energy (%)", 100 * abs(run.energy_wh() / expected_wh - 1), 0.05),
-        _row("trapezoid off the load's energy (%)", 100 * abs(run.trapezoid_wh() / expected_wh - 1), 0.05),
-        _row("checks that failed", run.failed_checks(setup) or "none", "none"),
+        row("CPU of the sampler (% of a core)", 100 * run.cpu_s / LONG_S, 2.0),
+        row("integrator off the load's energy (%)", 100 * abs(run.energy_wh() / expected_wh - 1), 0.05),
+        row("trapezoid off the load's energy (%)", 100 * abs(run.trapezoid_wh() / expected_wh - 1), 0.05),
+        row("checks that failed", run.failed_checks(setup) or "none", "none"),
     ]
 
 
@@ -143,10 +137,10 @@ def _loss(address: str, control: str) -> list[dict[str, Any]]:
     pauses_s = [later.monotonic_s - earlier.monotonic_s for earlier, later in pairwise(run.readings)]
     expected_wh = MEAN_W * LOSS_RUN_S / 3600
     return [
-        _row(f"link lost for {LOSS_S:g} s: longest pause (s)", max(pauses_s), LOSS_S + 2),
-        _row("its integrator off the load's energy (%)", 100 * abs(run.energy_wh() / expected_wh - 1), 0.05),
-        _row("its events", ", ".join(event.kind for event in run.events), "meter-lost, meter-back"),
-        _row("its failed checks", run.failed_checks(setup) or "none", "reading-gaps"),
+        row(f"link lost for {LOSS_S:g} s: longest pause (s)", max(pauses_s), LOSS_S + 2),
+        row("its integrator off the load's energy (%)", 100 * abs(run.energy_wh() / expected_wh - 1), 0.05),
+        row("its events", ", ".join(event.kind for event in run.events), "meter-lost, meter-back"),
+        row("its failed checks", run.failed_checks(setup) or "none", "reading-gaps"),
     ]
 
 
@@ -213,11 +207,3 @@ def _echo_s() -> float:
             connection.recv(256)
 
         return _median_s(call)
-
-
-def _row(what: str, measured: float | str, target: float | str | None = None) -> dict[str, Any]:
-    return {"what": what, "measured": measured, "target": target}
-
-
-def _shown(value: object) -> str:
-    return "" if value is None else f"{value:.4g}" if isinstance(value, int | float) else str(value)

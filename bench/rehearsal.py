@@ -11,9 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
+from bench.figures import keep
 from testsets import load_test_set, read_ground_truth, synthesize
 
 IMAGES = 5000
@@ -41,11 +39,7 @@ def measure() -> None:
         {"what": "its run alone (s)", "measured": usual["elapsed_s"], "target": None},
         {"what": f"{IMAGES} images replayed (images/s)", "measured": rate, "target": TARGET_IMAGES_PER_S},
     ]
-    RESULT.write_text(json.dumps(rows, indent=2) + "\n")
-    table = Table("rehearsal", "measured", "target")
-    for row in rows:
-        table.add_row(str(row["what"]), f"{row['measured']:.2f}", str(row["target"] or ""))
-    Console().print(table)
+    keep("rehearsal", rows, RESULT)
 
 
 def _replayed(folder: Path) -> dict[str, Any]:

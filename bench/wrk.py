@@ -33,10 +33,10 @@ if rate > 0 then
 end
 done = function(summary, latency, all)
   io.write(string.format(
-    '\\nJSON{"requests":%d,"bytes":%d,"duration_s":%.6f,"p50_ms":%.4f,"p99_ms":%.4f,"max_ms":%.4f,' ..
+    '\\nJSON{"requests":%d,"bytes":%d,"duration_s":%.6f,"p50_ms":%.4f,"p99_ms":%.4f,' ..
     '"refused":%d,"broken":%d}\\n',
     summary.requests, summary.bytes, summary.duration / 1e6, latency:percentile(50) / 1e3,
-    latency:percentile(99) / 1e3, latency.max / 1e3, summary.errors.status,
+    latency:percentile(99) / 1e3, summary.errors.status,
     summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.timeout))
 end
 """
@@ -51,7 +51,6 @@ class Load:
     duration_s: float
     p50_ms: float
     p99_ms: float
-    max_ms: float
 
     @property
     def rate_per_s(self) -> float:
@@ -84,32 +83,43 @@ def post(path: str, body: bytes, content_type: str, token: str) -> bytes:
     return head.encode() + body
 
 
+@dataclass(frozen=True)
+class Running:
+    """A wrk at work, and the folder with what it is to send."""
+
+    process: subprocess.Popen[str]
+    folder: tempfile.TemporaryDirectory[str]
+
+
 def start(
     url: str, requests: Sequence[bytes], connections: int, seconds: float, rate_per_s: float = 0.0
-) -> subprocess.Popen[str]:
+) -> Running:
     """Start wrk with these requests, one after the other on every connection; so many a second, or as fast as it goes.
 
     The rate is kept as long as the answers take less than `connections` / `rate_per_s`.
     """
-    folder = Path(tempfile.mkdtemp(prefix="wrk-"))
+    temporary = tempfile.TemporaryDirectory(prefix="wrk-")
+    folder = Path(temporary.name)
     (folder / "plan").write_bytes(b"\1".join(requests))
     (folder / "script.lua").write_text(SCRIPT)
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--timeout", "30s"]
     environment = os.environ | {"WRK_PLAN": str(folder / "plan"), "WRK_RATE": f"{rate_per_s:g}"}
-    return subprocess.Popen(  # noqa: S603  the tool is asked for by name
+    process = subprocess.Popen(  # noqa: S603  the tool is asked for by name
         [*command, "-s", str(folder / "script.lua"), url],
         env=environment,
         stdout=subprocess.PIPE,
         text=True,
     )
+    return Running(process, temporary)
 
 
-def result(process: subprocess.Popen[str]) -> Load:
+def result(running: Running) -> Load:
     """Wait for wrk to end; RuntimeError if an answer was refused or a connection broke: such a figure says nothing."""
-    output, _ = process.communicate()
+    with running.folder:
+        output, _ = running.process.communicate()
     figures: dict[str, Any] = json.loads(output.rpartition("JSON")[2])
     refused, broken = figures.pop("refused"), figures.pop("broken")
-    if refused or broken or process.returncode:
+    if refused or broken or running.process.returncode:
         raise RuntimeError(f"wrk: {refused} answers were refused, {broken} connections broke: {output}")
     return Load(**figures)
 

@@ -10,6 +10,7 @@ second, 9.91e+037 for no data (as in the FLOAT answers of IM WT310-17EN).
 from __future__ import annotations
 
 import csv
+import errno
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
@@ -98,6 +99,9 @@ def convert_2015(path: Path) -> list[Reading]:
 
 def _lines(path: Path) -> list[tuple[int, list[str]]]:
     try:
+        if path.exists() and not path.is_file():
+            # A pipe may be waited for, or never end.
+            raise OSError(errno.EINVAL, "it is no regular file")  # noqa: TRY301 - told with the others below
         with path.open(newline="", encoding="utf-8-sig") as stream:
             rows = csv.reader(stream)
             lines = [(rows.line_num, [cell.strip() for cell in cells]) for cells in rows if cells]

@@ -68,6 +68,7 @@ class Arming:
             self._meters.keep(run, meter)
         identity = meter.identity
         note_event(self._store, self._clock.utc(), run.id, "armed", meter=identity, station=station.name)
+        logger.info("run %d of %s is armed at %s", run.id, team, station.name)
         return run
 
     def armed_run(self, team: str, address: str | None) -> Run:

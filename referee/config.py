@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -12,6 +11,7 @@ from typing import Any
 from power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
 from referee.errors import RefereeError
 from referee.places import network
+from referee.toml_tables import toml_table
 
 CONFIG_NAME = "contest.toml"
 LONGEST_WINDOW_S = 24 * 3600
@@ -119,7 +119,7 @@ def read_config(folder: Path) -> ContestConfig:
     """
     path = folder / CONFIG_NAME
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = toml_table(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RefereeError(
             "contest-missing",

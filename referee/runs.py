@@ -284,6 +284,7 @@ class RunControl:
                 self._meters.forget(run)
         self.board.signal()
         self._note(run, "void", reason=reason)
+        logger.info("run %d of %s is void: %s", run, found.team, reason)
         return voided
 
     def _see_to_the_end(self, live: LiveRun, samples: bool) -> None:

@@ -48,10 +48,14 @@ def _asked(address: str, line: str) -> str:
             stream.write(" ".join(line.split("\n")) + "\n")
             stream.flush()
             answer = stream.readline()
-    except OSError as error:
+    except (
+        OSError,
+        UnicodeError,
+    ) as error:  # UnicodeError: no host can have that name; an answer in no UTF-8
+        why = (isinstance(error, OSError) and error.strerror) or error
         raise MeterError(
             "simulator-control",
-            f"No control socket answers at {address} ({error.strerror or error}); "
+            f"No control socket answers at {address} ({why}); "
             "start the meter with `meter simulate --control 0`.",
             address=address,
         ) from error

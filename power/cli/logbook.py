@@ -37,6 +37,8 @@ class Logbook:
             raise MeterError(
                 "recording-file", f"{path} is a folder; give the name of a file.", file=str(path)
             )
+        if path.is_fifo():  # it would be waited for, with the meter set up
+            raise MeterError("recording-file", f"{path} is a pipe; give the name of a file.", file=str(path))
         if path.exists() and not force:
             raise _exists(path)
         if not path.parent.is_dir():

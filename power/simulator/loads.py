@@ -142,7 +142,7 @@ def parse_load(spec: str, clock: Callable[[], float]) -> Load:
             return _cpu(rest, clock)
         if kind == "csv":
             return _recording(Path(rest))
-    except (ValueError, IndexError, OSError) as error:
+    except (ValueError, IndexError, OSError, csv.Error) as error:
         raise MeterError("simulator-load", f"The load {spec!r} cannot be used: {error}. {_FORMS}") from error
     raise MeterError("simulator-load", f"There is no load {spec!r}. {_FORMS}")
 
@@ -221,7 +221,7 @@ def _cpu(rest: str, clock: Callable[[], float]) -> Load:
 def _recording(path: Path) -> Load:
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is no file")  # a pipe may never end
-    with path.open(newline="") as lines:
+    with path.open(newline="", encoding="utf-8-sig") as lines:
         rows = [row for row in csv.reader(lines) if row]
     if rows and rows[0][0].strip() == "seconds":
         return _powers([(float(row[0]), float(row[1])) for row in rows[1:]])

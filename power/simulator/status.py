@@ -15,7 +15,6 @@ INTEGRATING: Final = 1 << 1
 TIMER: Final = 1 << 2
 SUM_OVERFLOW: Final = 1 << 3
 FREQUENCY: Final = 1 << 4
-STORING: Final = 1 << 5
 
 CONDITIONS: Final = (
     "UPD: an update is under way; when it falls, there is new data",

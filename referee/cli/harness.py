@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from referee.cli.options import above_0_s
-from referee.cli.processes import children_end_on_sigterm, program
+from referee.cli.processes import endings_interrupt, program
 from referee.errors import RefereeError
 from referee.models.submitting import MODEL_FAULTS
 from referee.tracks import Track
@@ -99,7 +99,7 @@ def _run(arguments: Sequence[str]) -> _Done:
     """Run the harness to its end; whatever ends us, ends it."""
     name, *rest = arguments
     command = [program("lpirc-client"), name, "--parent", str(os.getpid()), *rest]
-    with children_end_on_sigterm():
+    with endings_interrupt():
         process = subprocess.Popen(  # noqa: S603 - our own program
             command,
             stdin=subprocess.DEVNULL,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from referee.cli.metering import Metering, meter_options, metered
 from referee.cli.model_board import board_command
 from referee.cli.model_report import print_result, submission_document, submission_line
 from referee.cli.options import as_json, contest_folder, run_number
+from referee.cli.processes import endings_interrupt
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
@@ -265,21 +265,12 @@ def _interruption_told(
     told: str = "; a submission that was being measured is withdrawn.",
 ) -> Iterator[None]:
     """End with 130 and one line when a person, the system or a closed terminal breaks a measurement off."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    is_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    ends = (signal.SIGTERM,) if is_nohup else (signal.SIGTERM, signal.SIGHUP)
-    before = [(one, signal.signal(one, interrupt)) for one in ends]
     try:
-        yield
+        with endings_interrupt():
+            yield
     except KeyboardInterrupt:
         click.echo(f"referee: interrupted{told}", err=True)
         sys.exit(130)
-    finally:
-        for one, handler in before:
-            signal.signal(one, handler)
 
 
 def _notes(contest: Contest, made: Submission) -> str:

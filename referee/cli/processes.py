@@ -110,17 +110,20 @@ class Child:
 
 
 @contextmanager
-def children_end_on_sigterm() -> Iterator[None]:
-    """Make SIGTERM unwind like Ctrl-C, so that it too ends the children."""
+def endings_interrupt() -> Iterator[None]:
+    """Make SIGTERM and a closed terminal unwind like Ctrl-C, so that they too end the children; not under nohup."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    is_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    ends = (signal.SIGTERM,) if is_nohup else (signal.SIGTERM, signal.SIGHUP)
+    before = [(one, signal.signal(one, interrupt)) for one in ends]
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one, handler in before:
+            signal.signal(one, handler)
 
 
 def program(name: str) -> str:

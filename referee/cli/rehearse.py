@@ -22,7 +22,7 @@ from power.recording import read_recording, update_interval_s
 from referee.cli.contest import config_text
 from referee.cli.judge import judge_with_interval
 from referee.cli.options import as_json
-from referee.cli.processes import HELD, Child, children_end_on_sigterm, program
+from referee.cli.processes import HELD, Child, endings_interrupt, program
 from referee.cli.report import print_score, score_document
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
@@ -114,7 +114,7 @@ def rehearse(
     folder = out or Path("rehearsals") / f"{stamp}-{secrets.token_hex(2)}"
     plan = Plan(folder, images or DEFAULT_IMAGES, window_s, load or CLIENT_LOAD, meter, testset, replay)
     try:
-        with children_end_on_sigterm():
+        with endings_interrupt():
             run, score = carry_out(plan)
     except KeyboardInterrupt:
         click.echo(

@@ -33,6 +33,9 @@ def run() -> None:
 @contest_folder
 def arm(team: str, station: str | None, heat: str | None, folder: Path) -> None:
     """Prepare a run for TEAM: set up its meter; its first log-in then opens the window."""
+    for option, given_text in (("--station", station), ("--heat", heat)):
+        if given_text is not None and not given_text.strip():
+            raise click.UsageError(f"{option} is blank; name one, or leave it out.")
     with open_contest(folder) as contest:
         idle_s = contest.config.idle_baseline_s
     if idle_s is not None:

@@ -17,6 +17,7 @@ from rich.table import Table
 from referee.cli import harness
 from referee.cli.harness import Limits
 from referee.cli.options import as_json
+from referee.cli.processes import endings_interrupt
 from referee.clock import Clock
 from referee.errors import RefereeError
 from referee.models.open_track import OpenTrack, first_images, track_on
@@ -55,7 +56,7 @@ def suite_run(file: Path, images: Path, out: Path, flops: Path | None, *, as_jso
     plan = read_plan(file)
     run = SuiteRun(plan, first_images(track_on(images, RULE, track_named(RULE)), plan.limit), out, Clock())
     try:
-        with turn(out):
+        with endings_interrupt(), turn(out):
             if flops is not None:
                 write_flops(flops, plan.mflops)
             rows = run.measure()

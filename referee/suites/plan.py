@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from referee.errors import RefereeError
+from referee.toml_tables import toml_table
 from referee.tracks.measured import LEAST, MOST
 from referee.tracks.rules.aiotbench import COOLDOWN_S
 from testsets.file_bytes import file_bytes
@@ -58,7 +58,7 @@ def read_plan(path: Path) -> SuitePlan:
     Raises RefereeError `bad-suite`, naming file, test and value.
     """
     try:
-        table = tomllib.loads(file_bytes(path).decode())
+        table = toml_table(file_bytes(path).decode())
     except (OSError, ValueError, RecursionError) as error:
         why = (error.strerror or error) if isinstance(error, OSError) else error
         raise RefereeError("bad-suite", f"{path} cannot be read: {why}.") from error

@@ -190,7 +190,7 @@ def result() -> Response:
     session = _session(form)
     key = f"result {hashlib.sha256(form.body).hexdigest()}"
     try:
-        live, state = _live_run(form), web_state()
+        live, state = _live_run(session), web_state()
         live.take_post(form.body, key, lambda body: _rows(state, live, body))
     except RefereeError as error:
         # Too late for a new body, but not to be told again that this one was in time.
@@ -222,8 +222,8 @@ def _session(form: Form) -> Session:
     return web_state().tokens.session(f"Bearer {token}", web_state().clock.utc().timestamp())
 
 
-def _live_run(form: Form) -> LiveRun:
-    live = _run_of(form)
+def _live_run(session: Session) -> LiveRun:
+    live = _run_of(session)
     follow(request.environ, live)
     transfer = request.environ.get(TRANSFER)
     if transfer is not None:
@@ -231,8 +231,7 @@ def _live_run(form: Form) -> LiveRun:
     return live
 
 
-def _run_of(form: Form) -> LiveRun:
-    session = _session(form)
+def _run_of(session: Session) -> LiveRun:
     live = web_state().control.live(session.run)
     require_own(web_state(), request.environ, session, live.run)
     return live
@@ -241,13 +240,13 @@ def _run_of(form: Form) -> LiveRun:
 def _run_in(first: bytes) -> int | None:
     """The open run whose token a large form begins with, so that it need not be taken on a stranger's account."""
     try:
-        return _run_of(Form(first)).run.id
+        return _run_of(_session(Form(first))).run.id
     except RefereeError:
         return None  # or the token comes later
 
 
 def _admitted(form: Form) -> LiveRun:
-    live = _live_run(form)
+    live = _live_run(_session(form))
     live.serve(())
     return live
 

@@ -172,7 +172,7 @@ def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
         (TRACK.replace("public", ""), "track 'ovic': testset is blank"),
         (TRACK.replace("ovic", " "), "a track needs a name that is not blank"),
         (TRACK + TRACK.removeprefix(GOOD), "the track name 'ovic' is given twice"),
-        (GOOD + f"voltage_range_v = 1{'0' * 400}\n", "must be a number above 0"),
+        (GOOD + f"voltage_range_v = 1{'0' * 400}\n", "whole number beyond 64 bits"),
         (f"window_s = 1{'0' * 5000}\n" + GOOD, "cannot be read"),
         ("name = Hall\n", "cannot be read"),
         ("name = \"Hall\"\nname = \"Hall\"\n", "cannot be read"),

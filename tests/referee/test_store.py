@@ -10,6 +10,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -337,17 +338,40 @@ def test_the_file_is_safe_against_a_loss_of_power(store: Store) -> None:
     assert store._rows("PRAGMA foreign_keys")[0][0] == 1
 
 
-def test_processes_that_open_a_new_file_at_once_all_get_it(tmp_path: Path) -> None:
+class BusyAtFirst(sqlite3.Connection):
+    """A connection whose first statements fail, as where another process switches to the write-ahead log, too."""
+
+    failures = 2
+    code = sqlite3.SQLITE_BUSY
+
+    def execute(self, *statement: Any) -> sqlite3.Cursor:
+        if self.failures:
+            self.failures -= 1
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = self.code
+            raise error
+        return super().execute(*statement)
+
+
+def test_the_switch_to_the_write_ahead_log_is_asked_for_again_only_where_that_helps(tmp_path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "new.db", factory=BusyAtFirst)) as connection:
+        database._write_ahead(connection)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        connection.failures, connection.code = 2, sqlite3.SQLITE_READONLY
+        with pytest.raises(sqlite3.OperationalError):
+            database._write_ahead(connection)
+        assert connection.failures == 1
+
+
+def test_threads_that_open_a_new_file_at_once_all_get_it(tmp_path: Path) -> None:
     together = threading.Barrier(8)
 
-    def open_it(_: int) -> int:
+    def open_it(_: int) -> None:
         together.wait()
-        made = Store(tmp_path / "new.db")
-        made.close()
-        return int(made is not None)
+        Store(tmp_path / "new.db").close()
 
     with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(open_it, range(8))) == 8
+        list(pool.map(open_it, range(8)))
     made = Store(tmp_path / "new.db")
     assert stored_run(made).id == 1
     made.close()

@@ -425,7 +425,9 @@ def test_a_submission_whose_referee_was_killed_is_told_from_one_that_is_being_me
         hall.call("submit", model, "--track", "phones", "--team", "alpha")
     assert seen == [False, True, False]
     lines = hall.call("list").stdout.splitlines()
-    assert [f"it counts; take it back with: referee model withdraw {one}" in lines[one - 1] for one in (1, 2)]
+    assert all(
+        f"it counts; take it back with: referee model withdraw {one}" in lines[one - 1] for one in (1, 2)
+    )
     monkeypatch.undo()
     hall.call("withdraw", 1, "--reason", "power cut")
     assert [one["broken_off"] for one in hall.told("list")] == [False, True]

@@ -100,10 +100,11 @@ def test_the_operator_is_told_of_a_window_that_opens_goes_on_and_ends(
     hall.restart()
     closed = hall.control.close(1, "logout")
     told = [message for message in caplog.messages if message.startswith(f"run 1 of {TEAM} ")]
-    assert [one.removeprefix(f"run 1 of {TEAM} ").split()[0] for one in told] == ["is", "goes", "was"]
-    assert told[0].endswith("is open at one for 600 s")
-    assert re.search(r" goes on at one: (4\d\d|500) s left$", told[1]), told
-    assert told[2].endswith(f"was closed by logout after {closed.elapsed_s:.3f} s: {closed.energy_wh:.6g} Wh")
+    assert [one.removeprefix(f"run 1 of {TEAM} ").split()[0] for one in told] == ["is", "is", "goes", "was"]
+    assert told[0].endswith("is armed at one")
+    assert told[1].endswith("is open at one for 600 s")
+    assert re.search(r" goes on at one: (4\d\d|500) s left$", told[2]), told
+    assert told[3].endswith(f"was closed by logout after {closed.elapsed_s:.3f} s: {closed.energy_wh:.6g} Wh")
 
 
 def test_a_run_whose_deadline_passed_meanwhile_is_closed_with_its_whole_window(

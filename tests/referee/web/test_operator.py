@@ -95,9 +95,13 @@ def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
 
     assert made.server.end() == 0
     log = (made.folder / "server.log").read_text().splitlines()
-    assert [line.split("referee.runs: ")[1].partition(" after")[0] for line in log] == [
+    assert [line.partition(": ")[2].partition(" after")[0] for line in log] == [
+        "run 1 of ant is armed at station-1",
         "run 1 of ant is open at station-1 for 600 s",
         "run 1 of ant was closed by operator",
+        "run 1 of ant is void: false start",
+        "run 2 of bee is armed at station-1",
+        "run 2 of bee is void: no board",
     ]
     assert one_line(made.refers("run", "arm", TEAM)).endswith(f"start: referee serve {made.folder}\n")
 

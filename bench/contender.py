@@ -24,12 +24,12 @@ import numpy as np
 from bench.workload import IMAGES, Workload
 from power.meter import Setup
 from referee.clock import Clock
-from referee.image_order import image_order
-from referee.judging import testset_rows
-from referee.records import Run as StoredRun
-from referee.records import RunState
+from referee.judging.judge import testset_rows
+from referee.runs.image_order import image_order
 from referee.scoring import Detections, evaluate
 from referee.store import Store
+from referee.store.records import Run as StoredRun
+from referee.store.records import RunState
 from testsets import read_ground_truth
 
 ROWS_A_POST = 500

@@ -15,18 +15,18 @@ from typing import Any
 
 import requests
 
+from referee.auth.passwords import hash_password
 from referee.cli.contest import config_text
 from referee.cli.processes import Child, program
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
-from referee.passwords import hash_password
 from testsets import import_coco, load_test_set, synthesize
 
 TEAM, PASSWORD = "bench", "measured"
 WINDOW_S = 3600
 CATEGORIES = 10
 SIZE_PX = (800, 600)
-LIVE_SCORE = b"referee.live_score"
+LIVE_SCORE = b"referee.judging.live"
 DIFFERENT = 300
 """So many different scenes; a larger set repeats them in files of their own bytes."""
 

@@ -24,9 +24,9 @@ from bench.figures import keep, row
 from power.clocks import Clocks
 from power.energy import Measurement, energy_checks, trapezoid_wh
 from power.meter import Reading, Setup
-from power.sampler import LinkEvent, Sampler
-from power.transport import Link
-from power.wt300 import SAMPLE, Wt300
+from power.sampling.sampler import LinkEvent, Sampler
+from power.visa.link import Link
+from power.wt300.driver import SAMPLE, Wt300
 
 QUERIES = 5000
 UPDATE_S = 0.1

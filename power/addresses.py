@@ -20,8 +20,8 @@ from power.home.rapl import Rapl
 from power.home.replay import Replay
 from power.home.sensor import Sensor
 from power.meter import Meter
-from power.wt300 import Wt300
-from power.wt300_former import FormerSettings
+from power.wt300.driver import Wt300
+from power.wt300.saved_settings import FormerSettings
 
 SIMULATOR: Final = "sim"
 DEFAULT_LOAD: Final = "constant:36W"
@@ -76,7 +76,7 @@ class MeterAddress:
                 self._box = Box(_HOME[self._kind](self._rest, self._sysfs))
             return HomeMeter(self._box, clocks)
         # VISA takes a fifth of a second to import: only who opens a link waits for it.
-        from power.transport import Link
+        from power.visa.link import Link
 
         link = Link(self._visa_resource(), self._backend)
         try:

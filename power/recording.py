@@ -19,10 +19,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, TextIO
 
-from power import answers
 from power.errors import MeterError
 from power.meter import IntegratorState, Reading
-from power.models import E_RATES_S
+from power.wt300 import answers
+from power.wt300.models import E_RATES_S
 
 COLUMNS: Final = tuple(field.name for field in fields(Reading))
 """The heading of a recording, in order."""

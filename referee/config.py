@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 
 from power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
 from referee.errors import RefereeError
-from referee.places import network
-from referee.toml_tables import toml_table
 
 CONFIG_NAME = "contest.toml"
 LONGEST_WINDOW_S = 24 * 3600
+LARGEST_INTEGER = 2**63
+MAPPED_BITS = 96  # of an IPv6 address that carries an IPv4 one (::ffff:192.168.1.20), those before it
 LARGEST_FIGURE = 1e6  # volts, amperes, seconds
 LONGEST_IDLE_S = 30.0  # an operator's arming waits for it
 MOST_SUBMISSIONS = 10_000  # of a team in a day
@@ -271,3 +273,42 @@ def _track_problems(track: ModelTrack) -> list[str]:
             f"{MOST_SUBMISSIONS}."
         )
     return problems
+
+
+def toml_table(text: str) -> dict[str, Any]:
+    """The table that a text is.
+
+    Raises ValueError for what is none, also for a whole number beyond 64 bits: written in hexadecimal it may have more
+    digits than Python will show. RecursionError for what is nested too deeply.
+    """
+    table = tomllib.loads(text)
+    _require_range(table)
+    return table
+
+
+def _require_range(value: object) -> None:
+    if isinstance(value, int) and not -LARGEST_INTEGER <= value < LARGEST_INTEGER:
+        raise ValueError("it has a whole number beyond 64 bits")
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _require_range(one)
+
+
+def network(text: str) -> IPv4Network | IPv6Network:
+    """Read a network, or a single address. Raises ValueError that says why it is none."""
+    try:
+        read = ip_network(text)
+    except ValueError as error:
+        raise ValueError(_explained(text, error)) from None
+    if isinstance(read, IPv6Network) and read.prefixlen >= MAPPED_BITS:
+        within = read.network_address.ipv4_mapped
+        if within is not None:
+            return IPv4Network((within, read.prefixlen - MAPPED_BITS))
+    return read
+
+
+def _explained(text: str, error: ValueError) -> str:
+    try:
+        meant = ip_network(text, strict=False)
+    except ValueError:
+        return str(error)
+    return f"its network is {meant}"

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from referee.auth.client_addresses import admits
 from referee.config import CONFIG_NAME, ContestConfig, Station, read_config
-from referee.errors import RefereeError
-from referee.places import admits
-from referee.records import Run
+from referee.errors import RefereeError, TestSetChanged, WrongAddress
 from referee.scoring import METRICS
 from referee.store import DATABASE_NAME, Store
+from referee.store.records import Run
 from testsets import TestSet, load_test_set, verify
 
 SECRET_NAME = "secret"  # noqa: S105 - a file's name
@@ -77,8 +77,7 @@ def require_unchanged(test_set: TestSet) -> None:
     """Raise RefereeError `testset-changed` unless every file is the one the manifest was made for."""
     problems = verify(test_set)
     if problems:
-        raise RefereeError(
-            "testset-changed",
+        raise TestSetChanged(
             f"The test set in {test_set.folder} changed since its manifest was made: {problems[0]}"
             + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""),
             problems=list(problems),
@@ -88,8 +87,7 @@ def require_unchanged(test_set: TestSet) -> None:
 def require_same_test_set(contest: Contest, run: Run) -> None:
     """Raise RefereeError `testset-changed` unless the contest still holds the test set the run was armed with."""
     if run.testset_digest != contest.test_set.digest:
-        raise RefereeError(
-            "testset-changed",
+        raise TestSetChanged(
             f"Run {run.id} was on test set {run.testset_digest[:12]}, but {contest.test_set.folder} holds "
             f"{contest.test_set.digest[:12]}; put the run's test set back.",
         )
@@ -98,8 +96,7 @@ def require_same_test_set(contest: Contest, run: Run) -> None:
 def require_place(station: Station, address: str | None) -> None:
     """Raise RefereeError `wrong-address` unless the station's board may ask from `address`."""
     if not admits(station.clients, address):
-        raise RefereeError(
-            "wrong-address",
+        raise WrongAddress(
             f"Station {station.name} does not take requests from {address}; use the board that stands there.",
             address=address,
         )

@@ -1,4 +1,7 @@
-"""The referee's failures: one base class, a stable code, one clear sentence, the facts beside it."""
+"""The referee's failures: one base class, a stable code, one clear sentence, the facts beside it.
+
+A failure that some caller handles has a class of its own: code never branches on `code` or on the sentence.
+"""
 
 from __future__ import annotations
 
@@ -15,3 +18,59 @@ class RefereeError(Exception):
         self.code = code
         self.sentence = sentence
         self.facts = facts
+
+
+class LoginRefused(RefereeError):
+    """A log-in that is not allowed: `bad-credentials`, `too-many-failures`, `wrong-address`."""
+
+
+class SessionRefused(RefereeError):
+    """A request that belongs to no open run: a missing or bad token, another team's run, or one that is over."""
+
+
+class WrongAddress(LoginRefused, SessionRefused):
+    """The request comes from a client address that its station does not accept."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__("wrong-address", sentence, **facts)
+
+
+class WindowClosed(SessionRefused):
+    """The run is over: nothing more is served or counted."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__("window-closed", sentence, **facts)
+
+
+class NotStarted(RefereeError):
+    """The run waits for the start signal of its heat."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__("not-started", sentence, **facts)
+
+
+class StationBusy(RefereeError):
+    """The station has another run."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__("station-busy", sentence, **facts)
+
+
+class BadRows(RefereeError):
+    """Detections with rows that break a rule: `bad-rows`, or lists of different lengths, `length-mismatch`."""
+
+
+class TestSetChanged(RefereeError):
+    """The test set is not the one that the run, or the manifest, was made for."""
+
+    __test__ = False  # pytest would collect the name as a class of tests
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__("testset-changed", sentence, **facts)
+
+
+class StorageFailed(RefereeError):
+    """The contest database cannot be opened, read or written; the same call may succeed later."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__("storage-failed", sentence, **facts)

@@ -25,8 +25,8 @@ from referee.cli import main
 from referee.cli.contest import config_text
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
-from referee.records import Run, RunState
 from referee.store import Store
+from referee.store.records import Run, RunState
 from tests import warm_programs
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -30,10 +30,10 @@ from typing import IO, Any, Self
 ENTRIES = {"referee": "referee.cli", "meter": "power.cli", "lpirc-client": "lpirc_client.cli"}
 # What the commands import late.
 IMPORTED = (
-    *ENTRIES.values(), "power.addresses", "power.cli.live", "power.cli.recording_run", "power.probing", "power.ranged",
-    "power.report", "power.simulator.control", "power.simulator.noise", "power.simulator.portmapper",
-    "power.simulator.process", "power.transport", "power.updates", "referee.coco_reference", "referee.web.server",
-    "lpirc_client.detector",
+    *ENTRIES.values(), "power.addresses", "power.cli.live", "power.cli.recording_run", "power.report.probe",
+    "power.report.ranges", "power.report.readings", "power.simulator.control", "power.simulator.noise",
+    "power.simulator.portmapper", "power.simulator.process", "power.visa.link", "power.sampling.polling",
+    "referee.scoring.coco_reference", "referee.web.server", "lpirc_client.sample_detector.detector",
 )  # fmt: skip
 LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE)
 LONGEST_REQUEST = 2**20

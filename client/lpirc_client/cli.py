@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from lpirc_client import model_commands, model_options, progress
+from lpirc_client import progress
 from lpirc_client.arguments import count, seconds
 from lpirc_client.commands import execute
 from lpirc_client.errors import ClientError
+from lpirc_client.harness import arguments as model_options
+from lpirc_client.harness import commands as model_commands
 from lpirc_client.output import say, settle
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130

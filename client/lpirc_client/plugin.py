@@ -78,7 +78,7 @@ def _module(name: str, here: str) -> object:
 
 def _sample() -> Detector:
     try:
-        from lpirc_client.detector import detect
+        from lpirc_client.sample_detector.detector import detect
     except ImportError as error:
         raise ClientError(
             "missing-extra",

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from power.meter import Reading
-from power.report import figure, flag_words
-from power.sparkline import sparkline
+from power.report.readings import figure, flag_words
+from power.report.sparkline import sparkline
 
 SPAN_S: Final = 60.0
 WIDTH: Final = 60

@@ -31,7 +31,7 @@ def probe(address: str, element: str, as_json: bool) -> None:
     """
     # Imported here: `meter simulate` must start fast.
     from power.addresses import open_meter
-    from power.probing import Probe, probe_facts, probe_lines
+    from power.report.probe import Probe, probe_facts, probe_lines
 
     clocks = real_clocks()
     with open_meter(address, clocks) as meter:

@@ -18,11 +18,11 @@ from power.errors import MeterError
 from power.meter import ALL_ELEMENTS, Setup
 
 if TYPE_CHECKING:
-    from power.loan import Loan
     from power.meter import Meter, Peaks, Reading
-    from power.ranged import Ranged
-    from power.ranging import Drawn
-    from power.updates import Sample
+    from power.report.ranges import Ranged
+    from power.sampling.connection import Loan
+    from power.sampling.polling import Sample
+    from power.wt300.range_fit import Drawn
 
 Answer = TypeVar("Answer")
 
@@ -63,7 +63,7 @@ def range_command(
     COMMAND's output stays its own: the result then goes to stderr, with --json to the last line of stdout. The exit
     code is COMMAND's, or 1 if the meter failed.
     """  # noqa: D301  click wants the character itself
-    from power.ranged import ranged_facts, ranged_lines
+    from power.report.ranges import ranged_facts, ranged_lines
 
     if setup.element == ALL_ELEMENTS:
         raise click.UsageError("Ranges are found for one element: name the one with the largest load.")
@@ -78,9 +78,9 @@ def range_command(
 
 
 def _ranged(address: str, setup: Setup, headroom: float, run: Course) -> Ranged:
-    from power.loan import Loan, require_no_energy
-    from power.ranged import Ranged
-    from power.ranging import drawn
+    from power.report.ranges import Ranged
+    from power.sampling.connection import Loan, require_no_energy
+    from power.wt300.range_fit import drawn
 
     with contextlib.closing(Loan(address, setup.element, real_clocks())) as loan, warnings_told():
         try:
@@ -122,7 +122,7 @@ class _Watch:
 
     def taken(self) -> tuple[list[Reading], list[Peaks]]:
         """Return every update, and the peaks in it."""
-        from power.updates import updates
+        from power.sampling.polling import updates
 
         readings: list[Reading] = []
         peaks: list[Peaks] = []
@@ -137,7 +137,7 @@ class _Watch:
         return self._asked(lambda meter: meter.read_update())
 
     def _asked(self, ask: Callable[[Meter], Answer]) -> Answer | None:
-        from power.loan import PASSING
+        from power.sampling.connection import PASSING
 
         try:
             return ask(self._meter())

@@ -17,12 +17,12 @@ from power.cli.logbook import Logbook
 from power.cli.program import Course
 from power.energy import Measurement
 from power.errors import MeterError
-from power.loan import require_no_energy, set_up
 from power.meter import Identity, Reading, Setup
-from power.recorded import Recorded
 from power.recording import convert_2015
-from power.report import figure
-from power.sampler import Idle, LinkEvent, Sampler
+from power.report.readings import figure
+from power.report.recorded import Recorded
+from power.sampling.connection import require_no_energy, set_up
+from power.sampling.sampler import Idle, LinkEvent, Sampler
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def watch(address: str, count: int | None, element: str, as_json: bool) -> None:
 
 @contextlib.contextmanager
 def _shown(address: str, as_json: bool) -> Iterator[Show]:
-    from power.report import reading_facts, reading_line
+    from power.report.readings import reading_facts, reading_line
 
     if as_json:
         yield lambda reading: click.echo(json.dumps(reading_facts(reading)))
@@ -64,7 +64,7 @@ def _shown(address: str, as_json: bool) -> Iterator[Show]:
 
 def _readings(place: MeterAddress, element: str) -> Iterator[Reading]:
     """Give a reading for each update, for ever; only a meter that is not there at first, or another one, ends it."""
-    from power.updates import updates
+    from power.sampling.polling import updates
 
     identity: Identity | None = None
     while True:

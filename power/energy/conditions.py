@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from power.accuracy import has_limits, power_range_w, relative_uncertainty
+from power.energy.accuracy import has_limits, power_range_w, relative_uncertainty
 from power.energy.measurement import Check, Measurement, json_ready
 from power.meter import Reading
 

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Final
 
-from power.accuracy import limit_w, power_range_w
+from power.energy.accuracy import limit_w, power_range_w
 from power.energy.measurement import Check, Measurement, json_ready
 from power.meter import Reading
 

@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 from referee.cli.options import as_json
-from referee.models.frontier_plot import PlotPoint, check_plot_path, write_plot
-from referee.number_tables import read_table
+from referee.files.tables import read_table
 from referee.tracks import Aim
 from referee.tracks.frontier import BASES, Fit, fit
 from referee.tracks.measured import LEAST, MOST
+from referee.tracks.submissions.frontier_plot import PlotPoint, check_plot_path, write_plot
 
 COLUMNS = ("latency_ms", "accuracy")
 ALIASES = {"T": "latency_ms", "A": "accuracy", "time_ms": "latency_ms", "accuracy_percent": "accuracy"}

@@ -18,8 +18,8 @@ import click
 from referee.cli.options import above_0_s
 from referee.cli.processes import endings_interrupt, program
 from referee.errors import RefereeError
-from referee.models.submitting import MODEL_FAULTS
 from referee.tracks import Track
+from referee.tracks.submissions.submitting import MODEL_FAULTS
 
 SAYS = "lpirc-client: "
 LAST_WORDS = 300

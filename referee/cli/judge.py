@@ -12,9 +12,9 @@ from referee.cli.options import as_json, contest_folder, run_number
 from referee.cli.report import print_score, score_document
 from referee.clock import Clock
 from referee.contest import Contest, open_contest, require_unchanged
-from referee.judging import judge as judge_run
-from referee.records import RunState, Score
-from referee.uncertainty import judge_interval
+from referee.judging.judge import judge as judge_run
+from referee.judging.uncertainty import judge_interval
+from referee.store.records import RunState, Score
 
 
 @click.command()

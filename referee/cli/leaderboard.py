@@ -13,8 +13,8 @@ import click
 from referee.cli.options import as_json, contest_folder
 from referee.cli.whole_table import Column, print_whole
 from referee.contest import Contest, open_contest
-from referee.leaderboard import Place, Standing, rank
-from referee.records import Run, RunState, Score
+from referee.judging.leaderboard import Place, Standing, rank
+from referee.store.records import Run, RunState, Score
 
 COLUMNS = (
     *(Column("", is_figure=True), Column("team")),

@@ -12,11 +12,11 @@ from typing import Any
 import click
 
 from power.meter import Reading, Setup
-from power.sampler import Sampler
+from power.sampling.sampler import Sampler
 from referee.cli.options import above_0_s
 from referee.clock import Clock
-from referee.models.energy import inference_energy
-from referee.models.result_fields import field_of, number, whole
+from referee.tracks.submissions.energy import inference_energy
+from referee.tracks.submissions.result_fields import field_of, number, whole
 
 UPDATE_INTERVAL_S = 0.1
 DEFAULT_LOOP_S = 10.0

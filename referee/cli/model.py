@@ -22,10 +22,12 @@ from referee.cli.processes import endings_interrupt
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
-from referee.models.board import build_number, judged_now
-from referee.models.open_track import OpenTrack, configured_track, open_track, rule_of, track_on
-from referee.models.result_document import LARGEST_BYTES, parse_result
-from referee.models.submitting import (
+from referee.store.records import Submission
+from referee.tracks import Track, track_named
+from referee.tracks.submissions.board import build_number, judged_now
+from referee.tracks.submissions.open_track import OpenTrack, configured_track, open_track, rule_of, track_on
+from referee.tracks.submissions.result_document import LARGEST_BYTES, parse_result
+from referee.tracks.submissions.submitting import (
     Bench,
     Order,
     handed_in_bytes,
@@ -34,9 +36,7 @@ from referee.models.submitting import (
     submit,
     to_measure_again,
 )
-from referee.models.turns import broken_off
-from referee.records import Submission
-from referee.tracks import Track, track_named
+from referee.tracks.submissions.turns import broken_off
 
 file_path = click.Path(path_type=Path)
 model_file = click.argument("model", type=file_path)

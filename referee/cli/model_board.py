@@ -14,10 +14,10 @@ from rich.table import Table
 
 from referee.cli.options import as_json, contest_folder
 from referee.contest import Contest, open_contest
-from referee.models.board import Board, Candidate, board
-from referee.models.frontier_plot import PlotPoint, check_plot_path, write_plot
-from referee.models.open_track import open_track
 from referee.tracks import Measured, Track
+from referee.tracks.submissions.board import Board, Candidate, board
+from referee.tracks.submissions.frontier_plot import PlotPoint, check_plot_path, write_plot
+from referee.tracks.submissions.open_track import open_track
 
 COLUMNS = (
     *(

@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from referee.models.result_document import ResultDocument
-from referee.records import Submission
+from referee.store.records import Submission
 from referee.tracks import Measured, Verdict
+from referee.tracks.submissions.result_document import ResultDocument
 
 
 def submission_document(one: Submission) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from power.addresses import MeterAddress
 from power.clocks import Clocks
 from power.recording import read_recording, update_interval_s
+from referee.auth.passwords import hash_password
 from referee.cli.contest import config_text
 from referee.cli.judge import judge_with_interval
 from referee.cli.options import as_json
@@ -27,9 +28,8 @@ from referee.cli.report import print_score, score_document
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
-from referee.passwords import hash_password
-from referee.records import Run, RunState, Score
 from referee.store import Store
+from referee.store.records import Run, RunState, Score
 from testsets import load_test_set, synthesize
 
 TEAM = "rehearsal"

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from power.energy import above_idle_wh
-from referee.checks import is_of_the_window
 from referee.contest import Contest
-from referee.records import Run, Score
+from referee.judging.checks import is_of_the_window
 from referee.scoring import format_score
+from referee.store.records import Run, Score
 
 
 def current_judgement(contest: Contest, run: Run) -> Score | None:

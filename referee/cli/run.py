@@ -15,7 +15,7 @@ from referee.cli.options import as_json, contest_folder, run_number
 from referee.cli.report import current_judgement, print_score, score_document
 from referee.contest import open_contest
 from referee.errors import RefereeError
-from referee.records import Run
+from referee.store.records import Run
 
 TIMEOUT_S = 60.0
 INTERNAL = ("start_s", "boot_id")  # what only the server can make something of

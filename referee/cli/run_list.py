@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from referee.checks import is_scorable
 from referee.cli.options import as_json, contest_folder
 from referee.cli.report import current_judgement
 from referee.cli.whole_table import Column, print_whole
 from referee.contest import Contest, open_contest
-from referee.records import Run, RunState
+from referee.judging.checks import is_scorable
 from referee.scoring import score
+from referee.store.records import Run, RunState
 
 FIGURES = frozenset({"run", "time s", "Wh", "mAP", "score"})
 CAPTION = "~ so far   ! needs review   u unofficial meter"

@@ -10,8 +10,8 @@ from referee.cli.options import contest_folder, run_number
 from referee.cli.report import current_judgement
 from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
-from referee.leaderboard import head_to_head
-from referee.records import Run, RunState, Score
+from referee.judging.leaderboard import head_to_head
+from referee.store.records import Run, RunState, Score
 
 
 @click.command()

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from referee.cli.options import as_json
-from referee.curve_files import check_curve_path, write_curves
-from referee.detection_files import read_blacklist, read_submission
+from referee.detections.files import read_blacklist, read_submission
+from referee.files.curves import check_curve_path, write_curves
 from referee.scoring import (
     COCO,
     METRICS,
@@ -134,7 +134,9 @@ def _check_options(metric: str, engine: str, iou: float | None, curves: Path | N
 def _pycocotools(
     truth: GroundTruth, detections: Detections, banned: frozenset[tuple[int, int]], digest: str
 ) -> Evaluation:
-    from referee.coco_reference import evaluate_with_pycocotools  # only who asks for it waits for its import
+    from referee.scoring.coco_reference import (
+        evaluate_with_pycocotools,  # only who asks for it waits for its import
+    )
 
     return evaluate_with_pycocotools(truth, detections, banned, digest)
 

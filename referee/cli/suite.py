@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from referee.cli.options import as_json
-from referee.suites.files import read_flops, read_tests
 from referee.tracks.rules.aiotbench import SuiteScore, scores
+from referee.tracks.suites.files import read_flops, read_tests
 
 file_path = click.Path(path_type=Path)
 

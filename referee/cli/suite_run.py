@@ -20,13 +20,13 @@ from referee.cli.options import as_json
 from referee.cli.processes import endings_interrupt
 from referee.clock import Clock
 from referee.errors import RefereeError
-from referee.models.open_track import OpenTrack, first_images, track_on
-from referee.models.result_document import parse_result
-from referee.suites.log import SuiteRow, read_log, row_of, turn, write_flops, write_log
-from referee.suites.plan import PlannedTest, SuitePlan, read_plan
+from referee.files.atomic_write import real_path
 from referee.tracks import track_named
 from referee.tracks.rules.aiotbench import SuiteScore, scores
-from referee.whole_files import real_path
+from referee.tracks.submissions.open_track import OpenTrack, first_images, track_on
+from referee.tracks.submissions.result_document import parse_result
+from referee.tracks.suites.log import SuiteRow, read_log, row_of, turn, write_flops, write_log
+from referee.tracks.suites.plan import PlannedTest, SuitePlan, read_plan
 
 RULE = "aiotbench"
 DEFAULT_OUT = "suite.csv"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
+from referee.auth.passwords import hash_password
 from referee.cli.options import as_json, contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
-from referee.passwords import hash_password
 
 PASSWORD_VARIABLE = "LPIRC_PASSWORD"  # noqa: S105 - a variable's name
 

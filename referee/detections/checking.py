@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from referee.detections.rows import MAX_PROBLEMS, NAMES, ProblemList, Rows, inverted_box, plain
-from referee.errors import RefereeError
+from referee.errors import BadRows, RefereeError
 
 
 def check_rows(
@@ -53,7 +53,7 @@ def bad_rows(problems: ProblemList) -> RefereeError:
     """The refusal of a body with at least one problem."""
     line, problem = min(problems.first)
     more = f" (and {problems.total - 1} more problems)" if problems.total > 1 else ""
-    return RefereeError(
+    return BadRows(
         "bad-rows",
         f"Nothing was taken: line {line}: {problem}{more}.",
         problems=problems.as_facts(),

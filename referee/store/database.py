@@ -10,7 +10,7 @@ from pathlib import Path
 
 import sqlite_utils
 
-from referee.errors import RefereeError
+from referee.errors import RefereeError, StorageFailed
 from referee.store.group_commit import GroupCommit
 from referee.store.schema import VERSION, create_tables, is_complete
 
@@ -107,8 +107,7 @@ def _failures_told(what: str) -> Iterator[None]:
     except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
         raise  # a rule of the tables, told by the caller; a defect of this program
     except sqlite3.Error as error:
-        raise RefereeError(
-            "storage-failed",
+        raise StorageFailed(
             f"The contest database cannot be {what} ({error}); see to its disk space, rights and file, then try again.",
         ) from error
 

@@ -22,8 +22,6 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from referee.errors import RefereeError
-
 T = TypeVar("T")
 R = TypeVar("R")
 Statement = Callable[[sqlite3.Connection], T]
@@ -99,8 +97,6 @@ class _Write:
         self._turn.acquire()
 
     def outcome(self) -> Any:
-        if isinstance(self.error, RefereeError):  # one of its own for each thread of the group
-            raise RefereeError(self.error.code, self.error.sentence, **self.error.facts) from self.error
         if self.error is not None:
             raise self.error
         return self.result

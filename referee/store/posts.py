@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from referee.errors import RefereeError
-from referee.records import Post
 from referee.store.database import Database
 from referee.store.group_commit import NOBODY, PREPARING
+from referee.store.records import Post
 from referee.store.room import Room
 
 ROW = np.dtype("<f8")

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from power.meter import Setup
-from referee.errors import RefereeError
-from referee.records import Run, RunState
+from referee.errors import RefereeError, SessionRefused
 from referee.store.database import Database
+from referee.store.records import Run, RunState
 
 LARGEST_NUMBER = 2**63 - 1
 _RUN_COLUMNS = ", ".join(field.name for field in fields(Run))
@@ -114,7 +114,7 @@ class RunTables(Database):
         """One run. Raises RefereeError `run-unknown`."""
         found = self.runs(id=number) if number <= LARGEST_NUMBER else []
         if not found:
-            raise RefereeError("run-unknown", f"There is no run {number}; see: referee run list")
+            raise SessionRefused("run-unknown", f"There is no run {number}; see: referee run list")
         return found[0]
 
     def complete_setups(self, setup: Callable[[str, int], Setup]) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, astuple, fields
 
 from power.energy import Check
-from referee.records import Provisional, Score, ScoreInterval
 from referee.store.database import Database
+from referee.store.records import Provisional, Score, ScoreInterval
 
 
 class ScoreTables(Database):

@@ -9,8 +9,8 @@ from dataclasses import asdict, replace
 from datetime import date, datetime
 
 from referee.errors import RefereeError
-from referee.records import ModelMeasurement, Submission
 from referee.store.database import Database
+from referee.store.records import ModelMeasurement, Submission
 
 _COLUMNS = (
     *(

@@ -8,17 +8,18 @@ from flask import Flask, Response, request
 
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.runs import RunControl
-from referee.web import contest as contest_routes
-from referee.web import detections, problems
-from referee.web import legacy as legacy_routes
-from referee.web import operator as operator_routes
+from referee.runs.control import RunControl
+from referee.web import problems
 from referee.web.answers import NOT_TO_BE_KEPT
 from referee.web.auth import nobodys_hash
-from referee.web.detections import DETECTIONS_PATH
+from referee.web.contestant import detections
+from referee.web.contestant import session as contest_routes
+from referee.web.contestant.detections import DETECTIONS_PATH
 from referee.web.gateway import Gateway
-from referee.web.images import ImageFiles
+from referee.web.image_files import ImageFiles
 from referee.web.known_tokens import KnownTokens
+from referee.web.legacy import routes as legacy_routes
+from referee.web.operator import routes as operator_routes
 from referee.web.sessions import REMAINING, remaining_ms
 from referee.web.state import EXTENSION, WebState, web_state
 from referee.web.transfers import Transfers

@@ -7,11 +7,11 @@ from functools import cache
 
 from flask import request
 
-from referee import tokens
-from referee.errors import RefereeError
-from referee.passwords import hash_password, matches
-from referee.records import Run
-from referee.tokens import Session
+from referee.auth import tokens
+from referee.auth.passwords import hash_password, matches
+from referee.auth.tokens import Session
+from referee.errors import LoginRefused
+from referee.store.records import Run
 from referee.web.sessions import session_of
 from referee.web.state import WebState, web_state
 from referee.web.transfers import Kind
@@ -45,7 +45,7 @@ def _require_match(team: str, password: str, known: str | None, address: str, no
     state = web_state()
     if not matches(known or nobodys_hash(), password) or known is None:
         state.failures.count(address, team, now_s)
-        raise RefereeError("bad-credentials", "Team or password is wrong.")
+        raise LoginRefused("bad-credentials", "Team or password is wrong.")
     state.passwords.remember(team, known, password, now_s)
     state.transfers.remember(team, address)
 

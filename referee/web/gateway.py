@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from referee.errors import RefereeError
-from referee.web import image_answers
 from referee.web.admission import account_of, require_sound
 from referee.web.answers import Answer, Environ, StartResponse, Stream
 from referee.web.bodies import TRANSFER
+from referee.web.contestant import images as image_answers
 from referee.web.problems import answer_to
 from referee.web.sessions import REMAINING, remaining_ms
 from referee.web.state import WebState

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from referee import tokens
-from referee.errors import RefereeError
-from referee.tokens import Session
+from referee.auth import tokens
+from referee.auth.tokens import Session
+from referee.errors import SessionRefused
 
 SCHEME = "Bearer "
 LONGEST = 500  # characters of a header that is remembered; those with what we issue are shorter
@@ -47,5 +47,7 @@ def _usual(header: str) -> str:
     scheme, _, token = header.partition(" ")
     token = token.strip()
     if scheme.lower() != "bearer" or not token:
-        raise RefereeError("token-missing", "The request bears no token; send Authorization: Bearer <token>.")
+        raise SessionRefused(
+            "token-missing", "The request bears no token; send Authorization: Bearer <token>."
+        )
     return SCHEME + token

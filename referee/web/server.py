@@ -33,8 +33,8 @@ from granian.server.mp import MPServer
 from referee.clock import Clock
 from referee.contest import SERVER_NAME, Contest, open_contest, require_unchanged
 from referee.errors import RefereeError
-from referee.live_score import live_scores
-from referee.runs import RunControl
+from referee.judging.live import live_scores
+from referee.runs.control import RunControl
 from referee.scoring.running import RUNNING_METRICS
 from referee.web.app import create_app
 from referee.web.connections import guard_listener, most_connections

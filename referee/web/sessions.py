@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from referee.auth.tokens import Session
 from referee.contest import require_place
-from referee.errors import RefereeError
-from referee.live_run import LiveRun
-from referee.records import Run
-from referee.tokens import Session
+from referee.errors import RefereeError, SessionRefused
+from referee.runs.open_run import LiveRun
+from referee.runs.window import remaining_s
+from referee.store.records import Run
 from referee.web.answers import Environ
 from referee.web.state import WebState
-from referee.window import remaining_s
 
 REMAINING = "X-Window-Remaining-Ms"
 _LIVE = "referee.live"
@@ -48,7 +48,9 @@ def require_own(state: WebState, environ: Environ, session: Session, run: Run) -
     in a header is not believed.
     """
     if run.team != session.team:
-        raise RefereeError("not-your-run", f"Run {run.id} is not {session.team}'s; log in again.", run=run.id)
+        raise SessionRefused(
+            "not-your-run", f"Run {run.id} is not {session.team}'s; log in again.", run=run.id
+        )
     for station in state.contest.config.stations:
         if station.clients and station.name == run.station:
             require_place(station, environ.get("REMOTE_ADDR"))

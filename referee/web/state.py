@@ -11,13 +11,13 @@ import numpy as np
 from flask import Flask, current_app
 from numpy.typing import NDArray
 
+from referee.auth.passwords import FailureLimit
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.passwords import FailureLimit
-from referee.records import OVER, Run
-from referee.runs import RunControl
-from referee.web.archives import Layouts
-from referee.web.images import ImageFiles
+from referee.runs.control import RunControl
+from referee.store.records import OVER, Run
+from referee.web.contestant.archives import Layouts
+from referee.web.image_files import ImageFiles
 from referee.web.known_passwords import KnownPasswords
 from referee.web.known_tokens import KnownTokens
 from referee.web.large_bodies import TakingTurns

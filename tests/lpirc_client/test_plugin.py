@@ -61,7 +61,7 @@ def test_a_detector_that_cannot_be_had_is_named(folder: Path, name: str, words: 
 
 
 def test_the_sample_detector_says_which_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "lpirc_client.detector", raising=False)
+    monkeypatch.delitem(sys.modules, "lpirc_client.sample_detector.detector", raising=False)
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ClientError, match=r'pip install "\./client\[detector\]"'):
         plugin.load("sample")

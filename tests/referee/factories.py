@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from power.meter import IntegratorState, Reading, Setup
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
-from referee.records import Run, RunState
-from referee.runs import RunControl
+from referee.runs.control import RunControl
 from referee.store import Store
+from referee.store.records import Run, RunState
 from testsets import TestSet
 
 START = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from power.transport import Link
+from power.visa.link import Link
 from tests import warm_programs
 
 METER = [sys.executable, "-m", "power"]

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from power.cli import main
-from power.transport import Link
+from power.visa.link import Link
 from tests.power.cli.conftest import one_line
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from power.transport import Link
+from power.visa.link import Link
 from tests.power.cli.conftest import one_line
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from power.meter import IntegratorState
 from power.recording import read_recording
-from power.transport import Link
+from power.visa.link import Link
 from tests.power.cli.conftest import one_line, start_stop_j, went_well
 
 FIXED = ("--voltage-range", "150", "--current-range", "0.5", "--update", "0.1")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from power.transport import Link
+from power.visa.link import Link
 from tests.power.cli.conftest import one_line, went_well
 
 FIXED = ("--voltage-range", "150", "--current-range", "0.5", "--update", "0.1")

@@ -15,7 +15,7 @@ from power.energy import Check, Measurement, energy_checks
 from power.errors import MeterError
 from power.meter import IntegratorState, Reading, Setup
 from power.recording import read_recording
-from power.sampler import Sampler
+from power.sampling.sampler import Sampler
 from tests.power.busy_host import failed
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from power.meter import Reading, Setup
-from power.sampler import LinkEvent, Sampler
+from power.sampling.sampler import LinkEvent, Sampler
 from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
 from power.simulator.vxi11 import Vxi11Server

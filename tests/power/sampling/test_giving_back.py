@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from power.transport import Link
+from power.visa.link import Link
 
 KNOBS = (
     ":INPUT:VOLTAGE:RANGE?",

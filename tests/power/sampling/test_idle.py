@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from power.errors import MeterError
-from power.idle import Idle, baseline, idle_readings
 from power.meter import Reading, Setup
-from power.transport import Link
+from power.sampling.idle import Idle, baseline, idle_readings
+from power.visa.link import Link
 
 Make = Callable[..., Reading]
 

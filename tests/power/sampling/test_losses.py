@@ -72,7 +72,7 @@ def test_stop_waits_for_a_cut_cable_to_be_mended(
 def test_stop_gives_up_on_a_meter_that_stays_lost_and_may_be_called_again(
     sampler: Any, simulate: Any, relay: Any, recorder: Any, until: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("power.sampler.FINAL_S", 0.5)
+    monkeypatch.setattr("power.sampling.sampler.FINAL_S", 0.5)
     cable = relay(simulate().port)
     run = sampler(cable.address)
     run.arm()

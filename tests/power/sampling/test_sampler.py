@@ -14,7 +14,7 @@ import pytest
 from power.energy import Measurement, energy_checks
 from power.errors import MeterError
 from power.meter import IntegratorState, Reading, Setup
-from power.transport import Link
+from power.visa.link import Link
 from tests.power.busy_host import failed
 
 
@@ -309,7 +309,9 @@ def test_settings_that_cannot_be_read_back_cost_no_energy_but_look_changed(
 def test_a_meter_that_is_deaf_just_after_its_start_has_not_lost_its_link(
     sampler: Any, simulate: Any, recorder: Any, flawed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("power.sampling.STARTING_S", 20.0)  # a busy host may ask first after the real 0.3 s
+    monkeypatch.setattr(
+        "power.sampling.thread.STARTING_S", 20.0
+    )  # a busy host may ask first after the real 0.3 s
     deaf = iter([True])
 
     def read_update() -> tuple[Reading, bool]:

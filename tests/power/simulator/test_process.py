@@ -18,7 +18,7 @@ from power.cli.simulate import MODELS
 from power.cli.simulate import simulate as simulate_command
 from power.errors import MeterError
 from power.simulator import models
-from power.transport import Link
+from power.visa.link import Link
 
 
 @contextlib.contextmanager

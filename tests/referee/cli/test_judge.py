@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from referee.records import RunState
 from referee.scoring import format_score
+from referee.store.records import RunState
 from tests.contest_day import KEYS, TEAM, contest_day, until
 from testsets import read_ground_truth, synthesize
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from referee.records import RunState, Score, ScoreInterval
+from referee.store.records import RunState, Score, ScoreInterval
 from tests.contest_day import called
 from tests.referee.factories import START, House, config_text, house, stored_run
 from testsets import TestSet

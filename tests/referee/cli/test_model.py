@@ -21,10 +21,10 @@ from referee.cli import harness, main
 from referee.cli.harness import Limits
 from referee.contest import open_contest
 from referee.errors import RefereeError
-from referee.models.submitting import MODELS
 from referee.store import Store
+from referee.tracks.submissions.submitting import MODELS
 from tests import tflite_models as models
-from tests.referee.models.model_days import colour_set, model_contest, spot_set
+from tests.referee.tracks.submissions.model_days import colour_set, model_contest, spot_set
 
 TRACKS = """\
 [[tracks]]

@@ -11,8 +11,8 @@ import pytest
 
 from power.energy import Check
 from referee.clock import Clock
-from referee.judging import judge
-from referee.records import Provisional, Run, RunState
+from referee.judging.judge import judge
+from referee.store.records import Provisional, Run, RunState
 from tests.contest_day import called
 from tests.referee.factories import START, House, house, stored_run
 from testsets import TestSet

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from power.energy import Check
-from referee.records import RunState, Score
+from referee.store.records import RunState, Score
 from tests.contest_day import called
 from tests.referee.factories import START, House, house, stored_run
 from testsets import TestSet

@@ -12,13 +12,13 @@ from referee.cli import harness
 from referee.cli.suite_run import SuiteRun
 from referee.clock import Clock
 from referee.errors import RefereeError
-from referee.models.open_track import first_images, track_on
-from referee.suites.log import read_log
-from referee.suites.plan import read_plan
 from referee.tracks import track_named
+from referee.tracks.submissions.open_track import first_images, track_on
+from referee.tracks.suites.log import read_log
+from referee.tracks.suites.plan import read_plan
 from tests import tflite_models as models
 from tests.contest_day import called
-from tests.referee.models.model_days import colour_set
+from tests.referee.tracks.submissions.model_days import colour_set
 
 
 def planned(model: str, implementation: str, file: str, mflops: int, *more: str) -> str:

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from referee.coco_reference import evaluate_with_pycocotools
 from referee.errors import RefereeError
 from referee.scoring import Counts, Detections, Evaluation, evaluate
 from referee.scoring import matching as matching_module
+from referee.scoring.coco_reference import evaluate_with_pycocotools
 from testsets import GroundTruth
 from testsets.boxes import coco_from_corners, corners_from_coco
 

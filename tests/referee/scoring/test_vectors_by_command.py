@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from referee.cli import main
-from referee.detection_files import read_detections
+from referee.detections.files import read_detections
 from referee.scoring import Counts, evaluate
 from testsets import read_ground_truth
 

@@ -100,7 +100,7 @@ def test_strangers_are_told_the_same_either_way(both: Any, bearer: str | None) -
 def test_an_error_nobody_foresaw_is_one_problem_document_and_is_logged(
     both: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("referee.web.image_answers.select", lambda *_: 1 / 0)
+    monkeypatch.setattr("referee.web.contestant.images.select", lambda *_: 1 / 0)
     for ask in both:
         status, headers, content = ask("GET", "/v1/images/1", {})
         assert (status, headers["content-type"]) == ("500", "application/problem+json")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from referee.passwords import hash_password
+from referee.auth.passwords import hash_password
 from referee.web import auth, create_app, known_passwords
 from referee.web.known_passwords import REMEMBERED_S, KnownPasswords
 from tests.referee.factories import House

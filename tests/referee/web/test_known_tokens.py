@@ -6,8 +6,8 @@ import secrets
 
 import pytest
 
+from referee.auth.tokens import Session, issue
 from referee.errors import RefereeError
-from referee.tokens import Session, issue
 from referee.web import known_tokens
 from referee.web.known_tokens import KnownTokens
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from referee.live_run import SMALL_BODY_BYTES
-from referee.web.detections import turn_of
+from referee.runs.open_run import SMALL_BODY_BYTES
+from referee.web.contestant.detections import turn_of
 from referee.web.large_bodies import LARGE_BODY_BYTES, TakingTurns
 from tests.contest_day import until
 

@@ -9,8 +9,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from power.errors import MeterError
+from referee.auth.passwords import hash_password
 from referee.errors import RefereeError
-from referee.passwords import hash_password
 from referee.web import create_app
 from referee.web.problems import STATUS_OF_CODE, answer_to
 from tests.contest_day import PASSWORD

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import requests
 
+from referee.auth.tokens import Session, issue
 from referee.contest import open_contest
-from referee.tokens import Session, issue
 from tests.contest_day import PASSWORD, ROWS, TEAM, Day, Server, problem
 
 Ask = Callable[..., requests.Response]

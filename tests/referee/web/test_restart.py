@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from referee.records import RunState
+from referee.store.records import RunState
 from tests.contest_day import ROWS, Day, Server, children_of, is_running, problem, until
 
 POSTS = 5

@@ -12,7 +12,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from referee.records import RunState
+from referee.store.records import RunState
 from referee.web import create_app
 from referee.web.auth import issue_token
 from referee.web.state import state_of

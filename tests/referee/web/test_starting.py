@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from referee import live_score
+from referee.judging import live as live_score
 from tests.contest_day import TEAM, Day, Program, problem, program, refers
 from testsets import import_labels, load_test_set, synthesize
 

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from referee.records import RunState
+from referee.store.records import RunState
 from tests.contest_day import PASSWORD, ROWS, TEAM, Day, problem, until
 from tests.referee.web.two_stations import OTHER_TEAM, arm_both, asked_from, login_from, two_stations
 

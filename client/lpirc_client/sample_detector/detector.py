@@ -1,0 +1,109 @@
+"""The sample detector: finds the coloured shapes of the synthetic test set in the pixels alone.
+
+It looks for strong colours, sorts their pixels by hue, takes what hangs together as an object, and
+compares its outline with drawings of the shapes. A category's name says what to look for: "red-disc",
+"striped-cyan-bar". Names of any other form are left aside, so in real photographs it finds nothing.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageFilter
+
+from lpirc_client.sample_detector.fills import FILLS, fill_of
+from lpirc_client.sample_detector.outlines import BOTTOM, LEFT, RIGHT, SHAPES, TOP, scores
+from lpirc_client.sample_detector.regions import Region, regions
+from lpirc_client.wire import Category
+
+HUES = {
+    "red": 0,
+    "orange": 28,
+    "yellow": 56,
+    "green": 120,
+    "cyan": 182,
+    "blue": 225,
+    "purple": 268,
+    "magenta": 310,
+}
+"""Degrees on the HSV circle."""
+
+FAR_HUE = 26  # degrees from the nearest named hue: no longer that colour
+SATURATED = 115  # of 255: between the subdued background and the objects
+SMALLEST_PIXELS = 40
+SMALLEST_SIDE = 6
+WORST_FIT = 0.55
+
+Found = tuple[int, float, float, float, float, float]
+Names = tuple[tuple[int, str], ...]
+
+
+def detect(jpeg: bytes, categories: Sequence[Category]) -> Iterator[Found]:
+    """Yield (category id, confidence, xmin, ymin, xmax, ymax) of what is seen; inclusive pixels from 0."""
+    wanted = _wanted(tuple((category.id, category.name) for category in categories))
+    if not wanted:
+        return
+    with Image.open(io.BytesIO(jpeg)) as opened:
+        image = opened.convert("RGB")
+    smooth = np.asarray(image.filter(ImageFilter.BoxBlur(1)).convert("HSV"))
+    for region in regions(_hue_classes(smooth), SMALLEST_PIXELS):
+        if min(region.mask.shape) >= SMALLEST_SIDE:
+            yield from _judged(region, smooth[..., 2], wanted)
+
+
+def _judged(
+    region: Region, brightness: NDArray[np.uint8], wanted: dict[tuple[str, str, str], int]
+) -> Iterator[Found]:
+    """Yield the region when it looks like a wanted category; the surer, the worse the next shape fits."""
+    fits = scores(region.mask, _edges(region, brightness.shape))
+    second, best = np.sort(fits)[-2:]
+    shape = SHAPES[int(np.argmax(fits))]
+    inside = brightness[region.ymin : region.ymax + 1, region.xmin : region.xmax + 1]
+    category = wanted.get((fill_of(inside, region.mask), list(HUES)[region.value - 1], shape))
+    if category is not None and best >= WORST_FIT:
+        confidence = float(best * (0.5 + 0.5 * (best - second) / best))
+        yield category, confidence, region.xmin, region.ymin, region.xmax, region.ymax
+
+
+def _edges(region: Region, size: tuple[int, ...]) -> int:
+    height, width = size
+    return (
+        LEFT * (region.xmin <= 1)
+        + TOP * (region.ymin <= 1)
+        + RIGHT * (region.xmax >= width - 2)
+        + BOTTOM * (region.ymax >= height - 2)
+    )
+
+
+def _hue_classes(hsv: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return for each pixel 1 + the index of its hue in HUES, or 0 when it is grey or of no such hue."""
+    classes = _class_of_hue()[hsv[..., 0]]
+    classes[hsv[..., 1] < SATURATED] = 0
+    return classes
+
+
+@cache
+def _class_of_hue() -> NDArray[np.uint8]:
+    """Return the class for each of Pillow's 256 hues."""
+    degrees = np.arange(256) * (360 / 256)
+    away = np.abs(degrees[:, None] - np.array(list(HUES.values())))
+    away = np.minimum(away, 360 - away)
+    return np.where(away.min(axis=1) <= FAR_HUE, away.argmin(axis=1) + 1, 0).astype(np.uint8)
+
+
+@cache
+def _wanted(names: Names) -> dict[tuple[str, str, str], int]:
+    """Return the id for (fill, hue, shape) of each category whose name has that form."""
+    wanted = {}
+    for number, name in names:
+        words = name.split("-")
+        fill, hue, shape = (
+            words if len(words) == 3 else ("plain", *words) if len(words) == 2 else ("", "", "")
+        )
+        if fill in FILLS and hue in HUES and shape in SHAPES:
+            wanted[fill, hue, shape] = number
+    return wanted

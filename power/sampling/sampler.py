@@ -1,0 +1,312 @@
+"""A meter through a run: armed, started, sampled, stopped for its energy of record, given back."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final, TypeVar
+
+from power.clocks import Clocks
+from power.errors import MeterError
+from power.meter import Identity, IntegratorState, Meter, Reading, Setup
+from power.sampling.connection import PASSING, Loan, require_no_energy
+from power.sampling.idle import Idle, baseline, idle_readings
+from power.sampling.polling import RETRY_S
+from power.sampling.thread import LinkEvent, Sampling, Takers
+
+__all__ = ["Idle", "LinkEvent", "Sampler"]
+
+_log: Final = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+FINAL_S: Final = 10.0
+"""How long `stop` goes on trying to reach the meter for its energy."""
+
+
+class Sampler:
+    """Owns the link to one meter from arming to the energy of record.
+
+    One lock lets one thread at a time talk to the meter, and one thread samples it, once per update.
+    `on_reading` and `on_link` are called in order from another thread, so that a slow one never costs a
+    reading: what it has not taken yet waits in memory. If one raises, that is logged and kept in
+    `consumer_error`, and the next one is called. Neither may wait for a lock that the caller of `stop` holds,
+    since `stop` waits until all is delivered, for ten seconds at most.
+
+    `changes` is what differed from the setup when `stop` read the meter. `ran_s` is the longest that the integrator
+    may have run: from before it was told to start until it had said that it stopped, or its timer's time since it had
+    said that it runs; None if this sampler did not start it, or has not stopped it.
+    Every pause is `wait(event, seconds)`.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        setup: Setup,
+        on_reading: Callable[[Reading], None],
+        monotonic: Callable[[], float],
+        utcnow: Callable[[], datetime],
+        *,
+        on_link: Callable[[LinkEvent], None] | None = None,
+        wait: Callable[[threading.Event, float], object] = threading.Event.wait,
+    ) -> None:
+        """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it can be none."""
+        self.changes: tuple[str, ...] = ()
+        self.ran_s: float | None = None
+        self._setup = setup
+        self._takers = Takers(on_reading, on_link)
+        self._wait = wait
+        self._closing = threading.Event()
+        self._clocks = Clocks(monotonic, utcnow, self._pause)
+        self._loan = Loan(address, setup.element, self._clocks)
+        self._link_lock = threading.RLock()
+        self._sampling: Sampling | None = None
+        self._started = False
+        self._begun_s: float | None = None
+        self._longest_s = math.inf
+        self._final: Reading | None = None
+
+    @property
+    def identity(self) -> Identity | None:
+        """The meter that is armed, or was resumed."""
+        return self._loan.identity
+
+    @property
+    def last(self) -> Reading | None:
+        """The newest reading of this run; after `stop` the one of record."""
+        return self._final or (self._sampling.last if self._sampling is not None else None)
+
+    @property
+    def link_error(self) -> MeterError | None:
+        """What stands between the sampling thread and the meter now."""
+        return self._sampling.link_error if self._sampling is not None else None
+
+    @property
+    def losses(self) -> int:
+        """How often the link was lost in this run."""
+        return self._sampling.losses if self._sampling is not None else 0
+
+    @property
+    def consumer_error(self) -> Exception | None:
+        """What `on_reading` or `on_link` raised first in this run."""
+        return self._sampling.consumer_error if self._sampling is not None else None
+
+    def arm(self, *, take_over: bool = False, spare_energy: bool = False) -> Identity:
+        """Open, identify, set up, and reset the integrator.
+
+        A meter that integrates is left alone (`meter-busy`), unless `take_over` says to stop it first; with
+        `spare_energy` also one that has ended, and still holds an energy.
+        """
+        with self._link_lock:
+            self._require_idle()
+            self._give_back()
+            self._forget_run()
+            self._loan.forget()
+            meter = self._loan.untouched()
+            if spare_energy and not take_over:
+                require_no_energy(meter)
+            self._loan.configure(self._setup, take_over=take_over)
+            return meter.identity
+
+    def measure_idle(self, duration_s: float) -> Idle:
+        """Measure the mean power over at least `duration_s` seconds, after `arm` and before `start`.
+
+        Raises MeterError `meter-no-idle` if the readings tell none, `meter-busy` if the integrator runs,
+        `meter-setup-changed` if somebody has changed the settings.
+        """
+        with self._link_lock:
+            self._require_idle()
+            try:
+                meter = self._loan.meter()
+                if meter.state() is IntegratorState.START:
+                    raise _integrating(meter)
+                interval_s = self._setup.update_interval_s
+                found = baseline(idle_readings(meter, duration_s, interval_s, self._pause_while_open))
+                self._require_setup(meter)
+            except MeterError as error:
+                self._drop_if_passing(error)
+                raise
+            return found
+
+    def start(self) -> None:
+        """Start the integrator, and sampling once the meter has said that it integrates."""
+        with self._link_lock:
+            self._require_idle()
+            self._start_integrator()
+            self._begin()
+
+    def glance(self) -> Reading:
+        """Read the meter as it is, before anything is done to it: its integrator may be somebody else's."""
+        with self._link_lock:
+            self._require_idle()
+            meter = self._loan.untouched()
+            meter.look(self._setup.element)
+            return meter.read()
+
+    def expect(self, identity: str) -> None:
+        """Let only this meter answer, as `str` writes an identity: another one is neither read nor stopped."""
+        self._loan.identity = Identity.parse(identity)
+
+    def resume(self) -> Identity:
+        """Go on after a restart of the host: sample a meter that was started earlier, without touching it.
+
+        The integrator's state is in the readings: RESET means that the meter was switched off in between.
+        """
+        with self._link_lock:
+            self._require_idle()
+            identity = self._loan.meter().identity
+            self._started = True
+            self._begin()
+            return identity
+
+    def stop(self) -> Reading:
+        """End sampling, stop the integrator if it still runs, and return the reading of record.
+
+        Goes on trying for ten seconds if the link is lost; then raises what stood in the way, and may be
+        called again. Once it has succeeded it returns the same reading.
+        """
+        if self._sampling is not None:
+            self._sampling.end()
+        try:
+            with self._link_lock:
+                if self._final is None:
+                    self._final = self._finish()
+                return self._final
+        finally:
+            if self._sampling is not None:
+                self._sampling.drain()
+
+    def close(self, *, give_back: bool = True) -> None:
+        """End sampling and close the link, and the simulator of `sim:`.
+
+        A meter that this sampler armed gets its former settings back if it was not started, or if its energy of
+        record has been read; else it is left as it is, and its integrator too. Without `give_back` it is left in any
+        case: giving back resets the integrator, and the energy of record may not have been stored yet.
+        """
+        self._closing.set()
+        if self._sampling is not None:
+            self._sampling.close()
+        with self._link_lock:
+            if give_back:
+                self._give_back()
+            self._loan.close()
+
+    def _require_open(self) -> None:
+        if self._closing.is_set():
+            raise MeterError("meter-closed", "This sampler is closed; make a new one.")
+
+    def _require_idle(self) -> None:
+        self._require_open()
+        if self._sampling is not None and self._sampling.is_running():
+            raise MeterError("meter-busy", "This sampler is sampling already; stop it first.")
+
+    def _start_integrator(self) -> None:
+        try:
+            meter = self._loan.meter()
+            self._require_setup(meter)
+            self._start(meter)
+        except MeterError as error:
+            self._drop_if_passing(error)
+            if error.code not in PASSING:
+                raise
+            # The command may have arrived before the link broke, and the integrator have run since: begin anew.
+            meter = self._loan.meter()
+            meter.stop()
+            self._loan.configure(self._setup)
+            self._start(meter)
+
+    def _start(self, meter: Meter) -> None:
+        self._started, self._begun_s = True, self._clocks.monotonic()
+        meter.start()
+        if self._setup.integrator_timer_s:
+            start_s = self._clocks.monotonic() - self._begun_s
+            self._longest_s = start_s + self._setup.integrator_timer_s
+
+    def _require_setup(self, meter: Meter) -> None:
+        """Somebody may have turned a knob since the meter was armed, or pressed START."""
+        state = meter.state()
+        if state is not IntegratorState.RESET:
+            raise MeterError(
+                "meter-busy",
+                f"The meter {meter.identity} was armed, but its integrator is in state {state.value}: another program "
+                "or a hand has used it. Arm it again.",
+            )
+        changes = meter.changes(self._setup)
+        if changes:
+            raise MeterError(
+                "meter-setup-changed",
+                f"The meter {meter.identity} is not set up as it was armed: {'; '.join(changes)}. Arm it again.",
+            )
+
+    def _forget_run(self) -> None:
+        if self._sampling is not None:
+            self._sampling.close()
+        self._sampling = self._final = None
+        self._started, self._begun_s, self._longest_s = False, None, math.inf
+        self.changes, self.ran_s = (), None
+
+    def _begin(self) -> None:
+        if self._sampling is not None:
+            self._sampling.close()
+        self._final = None
+        self._sampling = Sampling(
+            self._loan, self._link_lock, self._setup, self._takers, self._clocks, self._wait
+        )
+
+    def _finish(self) -> Reading:
+        deadline_s = self._clocks.monotonic() + FINAL_S
+        self._insist(lambda meter: meter.stop(), deadline_s)
+        # Once: it does not run during a second try.
+        if self._begun_s is not None and self.ran_s is None:
+            self.ran_s = min(self._clocks.monotonic() - self._begun_s, self._longest_s)
+        # Before the energy, since whatever stands in its way is then put right.
+        self.changes = self._changes(deadline_s)
+        final = self._insist(lambda meter: meter.read_final(), deadline_s)
+        if self._sampling is not None:
+            self._sampling.note_return(final, self.changes)
+        return final
+
+    def _changes(self, deadline_s: float) -> tuple[str, ...]:
+        try:
+            return self._insist(lambda meter: meter.changes(self._setup), deadline_s)
+        except MeterError as error:
+            # That nobody knows how it was measured costs no energy, but must not look as if all were well.
+            _log.warning("The meter's settings could not be read back: %s", error.sentence)
+            return (f"the settings could not be read back ({error.sentence})",)
+
+    def _insist(self, ask: Callable[[Meter], Answer], deadline_s: float) -> Answer:
+        while True:
+            self._require_open()
+            try:
+                return ask(self._loan.meter())
+            except MeterError as error:
+                self._loan.drop()
+                if error.code not in PASSING or self._clocks.monotonic() >= deadline_s:
+                    raise
+                self._pause(RETRY_S)
+
+    def _give_back(self) -> None:
+        if self._final is not None or not self._started:
+            self._loan.give_back(self._final)
+
+    def _drop_if_passing(self, error: MeterError) -> None:
+        if error.code in PASSING:
+            self._loan.drop()
+
+    def _pause(self, seconds: float) -> object:
+        return self._wait(self._closing, seconds)
+
+    def _pause_while_open(self, seconds: float) -> None:
+        self._pause(seconds)
+        self._require_open()
+
+
+def _integrating(meter: Meter) -> MeterError:
+    return MeterError(
+        "meter-busy",
+        f"The meter {meter.identity.serial} is integrating; the idle power is measured before the start.",
+        serial=meter.identity.serial,
+    )

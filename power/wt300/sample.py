@@ -1,0 +1,128 @@
+"""How a sample is asked of a meter of the WT300 family, and how its answer reads (IM WT310-17EN, numeric data)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from power.errors import MeterError
+from power.meter import IntegratorState, Reading
+from power.wt300 import answers
+from power.wt300.answers import Flags
+from power.wt300.settings import Setting, item, sample_items, sample_number
+
+ITEMS: Final = ("U", "I", "S", "P", "LAMBDA", "WH", "TIME")
+"""The numeric items of a sample, in the order in which they are asked for."""
+TOLD: Final = (ITEMS.index("P"), ITEMS.index("WH"))
+"""Places of the items that a result rests on: with each sample the meter says what they are."""
+PEAKS: Final = ("UPPEAK", "UMPEAK", "IPPEAK", "IMPEAK")
+EVENTS: Final = ":STATUS:EESR?"
+_VALUE: Final = ":NUMERIC:NORMAL:VALUE?"
+_STATE: Final = ":STATUS:CONDITION?;:INTEGRATE:STATE?"
+ASIDE: Final = {"1": 201, "2": 212, "3": 223, "sum": 234}
+"""Places of the items of one who only looks on: behind all that a run or the factory uses, of 255."""
+Stamp = Callable[[Sequence[float], int, IntegratorState], Reading]
+
+
+@dataclass(frozen=True)
+class SampleForm:
+    """Where in a meter the items of a sample are, and the question that asks for them.
+
+    The items belong to the meter, not to a link: a run has the first ones, and hears of updates by the extended event
+    register, which reading clears. Who only looks on has places of its own and leaves that register alone.
+    """
+
+    element: str
+    aside: bool
+    first: int
+    question: str
+    settings: tuple[Setting, ...]
+
+    @classmethod
+    def of_run(cls, element: str) -> SampleForm:
+        """Return the form of the sample that a run's readings and its energy come from."""
+        items = sample_items(ITEMS, element, 1)
+        question = ";".join((EVENTS, _VALUE, *_told(items), _STATE))
+        return cls(element, False, 1, question, (sample_number(len(items)), *items))
+
+    @classmethod
+    def of_onlooker(cls, element: str) -> SampleForm:
+        """Return the form of a sample that disturbs no other client."""
+        first = ASIDE[element]
+        items = sample_items(ITEMS, element, first)
+        values = (f"{_VALUE} {place}" for place in range(first, first + len(items)))
+        return cls(element, True, first, ";".join((*values, *_told(items), _STATE)), items)
+
+    def taken(self, answer: str, stamp: Stamp) -> tuple[Reading, bool]:
+        """Return the reading in an answer to the question, and whether the meter says that it is a new one.
+
+        Raises MeterError `meter-answer` if it makes no sense, or if the items are no longer those that were set.
+        """
+        parts = answer.split(";")
+        values = len(ITEMS) if self.aside else 2
+        if len(parts) != values + len(TOLD) + 2:
+            raise answers.strange(answer, f"{values + len(TOLD) + 2} answers")
+        *found, power, energy, condition, state = parts
+        events, found = ("0", found) if self.aside else (found[0], found[1].split(","))
+        numbers = [answers.value(part) for part in found]
+        if len(numbers) != len(ITEMS):
+            raise answers.strange(parts[1], f"{len(ITEMS)} values")
+        self._require_items((power, energy))
+        reading = stamp(numbers, answers.register(condition), IntegratorState.parse(state))
+        return reading, bool(answers.register(events) & answers.NEW_DATA)
+
+    def peak_settings(self, elements: tuple[str, ...]) -> tuple[Setting, ...]:
+        """Return the items of the peaks, behind those of a sample, so that no sample carries them."""
+        items = [f"{peak},{element}" for element in elements for peak in PEAKS]
+        return tuple(item(place, text) for place, text in enumerate(items, start=self.first + len(ITEMS)))
+
+    def peak_question(self, elements: tuple[str, ...]) -> str:
+        """Return the question for every item of `peak_settings`, in one message."""
+        first = self.first + len(ITEMS)
+        return ";".join(f"{_VALUE} {place}" for place in range(first, first + len(PEAKS) * len(elements)))
+
+    def _require_items(self, found: Sequence[str]) -> None:
+        items = self.settings[-len(ITEMS) :]
+        for place, answer in zip(TOLD, found, strict=True):
+            if not items[place].holds(answer):
+                raise MeterError(
+                    "meter-answer",
+                    f"The meter gives {answers.data(answer)} where {items[place].expected} was set: another program "
+                    "has changed which values it gives.",
+                    answer=answer,
+                )
+
+
+def _told(items: Sequence[Setting]) -> tuple[str, ...]:
+    return tuple(items[place].query for place in TOLD)
+
+
+def reading(
+    monotonic_s: float,
+    utc: datetime,
+    flags: Flags,
+    numbers: Sequence[float],
+    condition: int,
+    state: IntegratorState,
+) -> Reading:
+    """Return a sample's values, in the order of ITEMS, as a reading taken at the given moment."""
+    voltage_v, current_a, apparent_va, power_w, power_factor, energy_wh, integrator_s = numbers
+    over_range = any(math.isinf(number) for number in (voltage_v, current_a, apparent_va, power_w))
+    return Reading(
+        monotonic_s=monotonic_s,
+        utc=utc,
+        voltage_v=voltage_v,
+        current_a=current_a,
+        apparent_va=apparent_va,
+        power_w=power_w,
+        power_factor=power_factor,
+        energy_wh=energy_wh,
+        integrator_s=integrator_s,
+        state=state,
+        over_range=over_range or bool(condition & flags.over_range),
+        voltage_peak_over=bool(condition & flags.voltage_peak),
+        current_peak_over=bool(condition & flags.current_peak),
+    )

@@ -1,0 +1,53 @@
+"""Reading a submission in whichever of its forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from referee.detections.files.coco_results import read_coco_results
+from referee.detections.files.findings import Findings
+from referee.detections.files.names import Finders
+from referee.detections.files.rows import read_rows
+from referee.detections.files.text import head_of
+from referee.scoring.columns import Detections
+from referee.scoring.tolerance import STRICT, Tolerance
+from testsets.ground_truth import GroundTruth
+
+
+@dataclass(frozen=True, eq=False)
+class Submission:
+    """Detections, the ground truth with the images and categories that only they name, and the warnings."""
+
+    detections: Detections
+    ground_truth: GroundTruth
+    warnings: tuple[str, ...]
+
+
+def read_detections(path: Path, ground_truth: GroundTruth) -> Detections:
+    """Read a file of detections and take nothing that looks wrong; raises as `read_submission` tells."""
+    return read_submission(path, ground_truth).detections
+
+
+def read_submission(path: Path, ground_truth: GroundTruth, tolerance: Tolerance = STRICT) -> Submission:
+    """Read a file of detections, whichever of the three forms it has.
+
+    CSV has the header `image,class,confidence,xmin,ymin,xmax,ymax` (or `category`); without a header every
+    line is seven values separated by blanks or commas; COCO results are a JSON array of {image_id,
+    category_id, bbox, score}, whose boxes x, y, w, h become inclusive corners (xmax = x + w - 1). A header
+    alone, or `[]`, is no detections; an empty file is an error.
+
+    Raises `RefereeError` `bad-detections` for numbers that are not finite and, as far as `tolerance` does not
+    take them, unknown images or categories and inverted boxes, with the facts `file`, `problems` (at most 20
+    of {"line", "problem"}; in JSON the entry's number) and `total`; `unreadable-file` when there is nothing
+    to read.
+    """
+    findings = Findings(path)
+    finders = Finders.of(ground_truth, tolerance, findings)
+    head = head_of(path)
+    if path.suffix.lower() == ".json" or head.lstrip()[:1] in ("[", "{"):
+        detections = read_coco_results(path, finders, tolerance.inverted_boxes)
+    else:
+        detections = read_rows(path, head, ground_truth, finders, tolerance.inverted_boxes)
+    findings.raise_if_any("bad-detections")
+    return Submission(detections, finders.completed(ground_truth), findings.warnings())

@@ -1,0 +1,117 @@
+"""Small CSV tables with named columns, read whole and checked cell by cell."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from referee.detections import shown
+from referee.detections.files.text import numbers, text_of
+from referee.errors import RefereeError
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A line of a table: its cells by column name, stripped."""
+
+    path: Path
+    line: int
+    cells: dict[str, str]
+
+    def bad(self, problem: str) -> RefereeError:
+        """The error that names file, line and problem."""
+        return RefereeError("bad-table", f"{self.path}: line {self.line}: {problem}", line=self.line)
+
+    def text(self, column: str) -> str:
+        """A cell that is not blank. Raises RefereeError `bad-table`."""
+        if not self.cells[column]:
+            raise self.bad(f"{column} is blank; every line needs one")
+        return self.cells[column]
+
+    def number(self, column: str, least: float, most: float) -> float:
+        """A number between two bounds. Raises RefereeError `bad-table`."""
+        cell = self.cells[column]
+        try:
+            value = numbers([cell])[0]
+        except ValueError as error:
+            raise self.bad(f"{column}: {error}") from None
+        if value <= 0 < least:
+            raise self.bad(f"{column} = {shown(cell)} must be above 0")
+        if not least <= value <= most:
+            raise self.bad(f"{column} = {shown(cell)} must lie between {least:g} and {most:g}")
+        return value
+
+
+def read_table(
+    path: Path, columns: Sequence[str], aliases: Mapping[str, str] | None = None
+) -> list[TableRow]:
+    """The rows of a CSV whose header names the columns, in any order and among others; blank lines are passed over.
+
+    With `aliases`, from other names to those of `columns`, the header may use them; a file that begins with as many
+    numbers as there are columns may have none.
+
+    Raises RefereeError `unreadable-file` (no file, empty, not UTF-8), `bad-table` (a missing or doubled column, a line
+    of another length, no line below the header).
+    """
+    reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
+    try:
+        lines = ((reader.line_num, [cell.strip() for cell in cells]) for cells in reader)
+        filled = (line for line in lines if any(line[1]))
+        rows = list(_rows(path, filled if aliases is None else _named(filled, columns, aliases), columns))
+    except csv.Error as error:
+        raise RefereeError("bad-table", f"{path}: line {reader.line_num}: {error}") from None
+    if not rows:
+        raise RefereeError("bad-table", f"{path}: the file has no line below its header {','.join(columns)}")
+    return rows
+
+
+def _rows(path: Path, lines: Iterable[tuple[int, list[str]]], columns: Sequence[str]) -> Iterator[TableRow]:
+    header: list[str] | None = None
+    for number, cells in lines:
+        if header is None:
+            header = _checked_header(path, cells, columns)
+        elif len(cells) != len(header):
+            row = TableRow(path, number, {})
+            raise row.bad(
+                f"the header has {len(header)} columns, this line {len(cells)}: {shown(','.join(cells))}"
+            )
+        else:
+            yield TableRow(path, number, dict(zip(header, cells, strict=True)))
+
+
+def _named(
+    lines: Iterator[tuple[int, list[str]]], columns: Sequence[str], aliases: Mapping[str, str]
+) -> Iterator[tuple[int, list[str]]]:
+    """The same lines under a header of proper names, made where there is none."""
+    for number, cells in lines:
+        if len(cells) == len(columns) and all(_is_number(cell) for cell in cells):
+            yield 0, list(columns)
+            yield number, cells
+        else:
+            yield number, [aliases.get(cell, cell) for cell in cells]
+        break
+    yield from lines
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        numbers([cell])
+    except ValueError:
+        return False
+    return True
+
+
+def _checked_header(path: Path, header: list[str], columns: Sequence[str]) -> list[str]:
+    for column in columns:
+        if column not in header:
+            raise RefereeError(
+                "bad-table",
+                f"{path}: the column {column} is missing; the header is {shown(','.join(header))}, needed are "
+                f"{','.join(columns)}",
+            )
+        if header.count(column) > 1:
+            raise RefereeError("bad-table", f"{path}: the header names the column {column} twice")
+    return header

@@ -1,0 +1,67 @@
+"""The checks of a run: a run that fails one is shown as in need of review, never silently scored or dropped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeGuard
+
+from power.energy import Check, Measurement, energy_checks
+from power.meter import Identity, Reading
+from referee.store.records import Run
+
+NOT_ASKED = "its settings were not read back"
+INTEGRATOR_TIME = "integrator-time"
+
+
+def run_checks(
+    run: Run,
+    readings: Sequence[Reading],
+    start_s: float,
+    *,
+    missing: str | None = None,
+    start_stop_s: float | None = None,
+) -> tuple[Check, ...]:
+    """Every check of a closed run. `readings` carry host time in which the window starts at `start_s`.
+
+    `missing` is why the run has no energy, `start_stop_s` how much longer than the window the integrator may have run,
+    both where they are known.
+    """
+    measured = _energy_measured(run, missing)
+    if run.energy_wh is None or run.integrator_s is None or run.elapsed_s is None:
+        return (measured,)
+    measurement = Measurement(
+        integrator_wh=run.energy_wh,
+        integrator_s=run.integrator_s,
+        start_s=start_s,
+        end_s=start_s + run.elapsed_s,
+        setup=run.setup,
+        model=Identity.parse(run.meter_identity or "").model,
+        official=run.official,
+        changes=(NOT_ASKED,) if run.meter_changes is None else run.meter_changes,
+        start_stop_s=start_stop_s,
+    )
+    return (measured, *energy_checks(readings, measurement))
+
+
+def is_scorable(energy_wh: float | None) -> TypeGuard[float]:
+    """Whether a score can be computed with it: the meter gave one, and it is a number above 0."""
+    return energy_wh is not None and math.isfinite(energy_wh) and energy_wh > 0
+
+
+def is_of_the_window(checks: Sequence[Check]) -> bool:
+    """Whether the energy is that of the window's time and of no other: only then it tells a mean power."""
+    return all(check.ok for check in checks if check.code == INTEGRATOR_TIME)
+
+
+def _energy_measured(run: Run, missing: str | None) -> Check:
+    ok = is_scorable(run.energy_wh)
+    if run.energy_wh is None:
+        sentence = (
+            f"There is no energy, so that there is no score: {missing or 'the meter gave none at the end.'}"
+        )
+    else:
+        sentence = f"The meter measured {run.energy_wh:.6g} Wh" + (
+            "." if ok else "; a score needs more than 0 Wh."
+        )
+    return Check("energy-measured", ok, "error", sentence, {"energy_wh": run.energy_wh})

@@ -1,0 +1,104 @@
+"""From stored rows to a stored score: reads the run, undoes its image order, scores, checks, records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from power.energy import Check, mean_power_w
+from referee.clock import Clock
+from referee.contest import Contest, require_same_test_set
+from referee.errors import RefereeError
+from referee.judging.checks import is_of_the_window, is_scorable, run_checks
+from referee.scoring import Detections, Evaluation, evaluate, lists_ties_by_image, score
+from referee.store import Store
+from referee.store.records import ENERGY_MISSING, RUN_CLOSED, Run, RunState, Score
+from testsets import GroundTruth, read_ground_truth
+
+IMAGE = 0
+START_S = 0.0  # a closed run's host times are told from its start
+
+
+def judge(contest: Contest, number: int, clock: Clock) -> Score:
+    """Judge a closed run, or judge it again; the new score is appended and counts from now on.
+
+    Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`; TestSetError.
+    """
+    while True:
+        run = contest.store.run(number)
+        judged = _judged(contest, run, clock)
+        contest.store.add_score(judged)
+        states = (RunState.CLOSED, RunState.JUDGED)
+        # Its energy may have been read meanwhile: then this was not the judgement of that run.
+        if contest.store.change_run(run.id, states, state=RunState.JUDGED.value).energy_wh == run.energy_wh:
+            break
+    contest.store.log_event(clock.utc(), run.id, "judged", map=judged.map, score=judged.score)
+    return judged
+
+
+def _judged(contest: Contest, run: Run, clock: Clock) -> Score:
+    if run.state not in (RunState.CLOSED, RunState.JUDGED):
+        raise RefereeError(
+            "run-state", f"Run {run.id} is {run.state}; only a closed run can be judged.", run=run.id
+        )
+    require_same_test_set(contest, run)
+    evaluation = evaluate(
+        *scored_columns(contest, run), contest.config.metric, ground_truth_digest=contest.test_set.digest
+    )
+    return _score(contest, run, evaluation, clock)
+
+
+def testset_rows(store: Store, run: int) -> NDArray[np.float64]:
+    """The run's detections in order of arrival, shape (n, 7), with the test set's own image numbers."""
+    rows = store.detections(run)
+    rows[:, IMAGE] = store.image_order(run)[rows[:, IMAGE].astype(np.int64) - 1]
+    return rows
+
+
+def scored_columns(contest: Contest, run: Run) -> tuple[GroundTruth, Detections]:
+    """What a run is scored on: the whole ground truth, and its detections with the test set's numbers.
+
+    A metric that lists equal confidences in order of arrival gets them image by image: the network has no say.
+    """
+    rows = testset_rows(contest.store, run.id)
+    if not lists_ties_by_image(contest.config.metric):
+        rows = rows[np.argsort(rows[:, IMAGE], kind="stable")]
+    return read_ground_truth(contest.test_set.folder), Detections.from_rows(rows)
+
+
+def _checks(contest: Contest, run: Run) -> tuple[Check, ...]:
+    """The run's checks, with what was noted when it was closed; of several notes of a kind the last one counts."""
+    noted = {event["kind"]: event for event in contest.store.events(run.id)}
+    return run_checks(
+        run,
+        contest.store.readings(run.id, START_S),
+        START_S,
+        missing=noted.get(ENERGY_MISSING, {}).get("reason"),
+        start_stop_s=noted.get(RUN_CLOSED, {}).get("start_stop_s"),
+    )
+
+
+def _score(contest: Contest, run: Run, evaluation: Evaluation, clock: Clock) -> Score:
+    energy_wh = run.energy_wh if is_scorable(run.energy_wh) else None
+    checks = _checks(contest, run)
+    return Score(
+        run=run.id,
+        judged_utc=clock.utc().isoformat(),
+        map=evaluation.map,
+        energy_wh=run.energy_wh,
+        score=None if energy_wh is None else score(evaluation.map, energy_wh),
+        mean_power_w=_mean_power_w(run, checks),
+        images=run.images,
+        detections=evaluation.detections,
+        ap=evaluation.ap,
+        signature=f"{evaluation.signature}|window:{run.window_s:g}s|meter:{run.meter_identity}",
+        checks=checks,
+    )
+
+
+def _mean_power_w(run: Run, checks: Sequence[Check]) -> float | None:
+    if not (is_scorable(run.energy_wh) and run.elapsed_s and is_of_the_window(checks)):
+        return None
+    return mean_power_w(run.energy_wh, run.elapsed_s)

@@ -1,0 +1,52 @@
+"""How sure the score of a judged run is: a bootstrap over images, and the meter's stated accuracy."""
+
+from __future__ import annotations
+
+from referee.contest import Contest
+from referee.judging.checks import is_scorable
+from referee.judging.judge import scored_columns
+from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap
+from referee.scoring.interval import score_interval
+from referee.store.records import Score, ScoreInterval
+
+LEVEL = 0.95
+RESAMPLES = 1000
+SEED = 0
+
+
+def judge_interval(contest: Contest, number: int) -> ScoreInterval | None:
+    """How sure the latest score of a judged run is, stored with it; None for a metric without a bootstrap.
+
+    Apart from `judge`, since it takes a thousand times as much computing and no prize depends on it.
+    """
+    run, judged = contest.store.run(number), contest.store.latest_score(number)
+    if judged is None or contest.config.metric not in BOOTSTRAP_METRICS:
+        return None
+    if judged.interval is not None:
+        return judged.interval
+    of_map = bootstrap(*scored_columns(contest, run), contest.config.metric, RESAMPLES, SEED, LEVEL)
+    uncertainty = energy_uncertainty(judged)
+    of_score = None
+    if uncertainty is not None and is_scorable(judged.energy_wh):
+        of_score = score_interval(of_map, judged.energy_wh, uncertainty, SEED)
+    interval = ScoreInterval(
+        level=LEVEL,
+        resamples=RESAMPLES,
+        seed=SEED,
+        map_low=of_map.low,
+        map_high=of_map.high,
+        score_low=of_score.low if of_score else None,
+        score_high=of_score.high if of_score else None,
+        energy_uncertainty=uncertainty,
+    )
+    contest.store.add_interval(number, interval)
+    return interval
+
+
+def energy_uncertainty(judged: Score) -> float | None:
+    """The meter's limit of error for a judged run's energy, relative to it, as its check `accuracy` found it.
+
+    None where its readings, or the kind of meter, do not tell, and where it would be no limit.
+    """
+    found = next((check.figures["uncertainty"] for check in judged.checks if check.code == "accuracy"), None)
+    return found if found is not None and found < 1 else None

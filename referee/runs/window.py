@@ -1,0 +1,74 @@
+"""The window of a run: a pure function of its start, its length, its end and the moment asked about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import cached_property
+
+from referee.store.records import Run
+
+
+class Phase(StrEnum):
+    """Where a moment lies in a window."""
+
+    BEFORE = "before"
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True)
+class Window:
+    """[start_s, end_s) on the monotonic clock; `closed_s` ends it early (logout, operator)."""
+
+    start_s: float
+    length_s: float
+    closed_s: float | None = None
+
+    @cached_property  # asked for several times by each request
+    def deadline_s(self) -> float:
+        """The first moment that is too late when nobody closes the run earlier."""
+        return self.start_s + self.length_s
+
+    @cached_property
+    def end_s(self) -> float:
+        """The first moment that is too late."""
+        return self.deadline_s if self.closed_s is None else min(self.closed_s, self.deadline_s)
+
+
+def phase_at(window: Window, now_s: float) -> Phase:
+    """The phase at `now_s`; the start belongs to the window, the deadline does not."""
+    if now_s < window.start_s:
+        return Phase.BEFORE
+    return Phase.OPEN if now_s < window.end_s else Phase.CLOSED
+
+
+def remaining_s(window: Window, now_s: float) -> float:
+    """Seconds left at `now_s`, never negative and never more than the window."""
+    return min(max(window.end_s - now_s, 0.0), window.length_s)
+
+
+def elapsed_s(window: Window, now_s: float) -> float:
+    """Seconds of the window that have passed at `now_s`; exactly its length at the deadline."""
+    if now_s >= window.end_s:
+        if window.end_s == window.deadline_s:
+            return window.length_s
+        now_s = window.end_s
+    passed_s = now_s - window.start_s
+    return min(passed_s, window.length_s) if passed_s > 0 else 0.0
+
+
+def window_of(run: Run, now_s: float, now_utc: datetime, boot_id: str | None) -> Window:
+    """The stored run's window on the monotonic clock of boot `boot_id`, which shows `now_s` at `now_utc`.
+
+    After a reboot only the wall clock links the two. A run whose end is on record has ended there.
+    """
+    if run.start_s is not None and run.boot_id is not None and run.boot_id == boot_id:
+        start_s = run.start_s
+    else:
+        opened = datetime.fromisoformat(run.opened_utc or run.armed_utc)
+        # A wall clock that was set back must not put the start into the future.
+        start_s = now_s - max((now_utc - opened).total_seconds(), 0.0)
+    ended_s = None if run.closed_by is None or run.elapsed_s is None else start_s + run.elapsed_s
+    return Window(start_s, run.window_s, ended_s)

@@ -1,0 +1,178 @@
+"""What the store hands out: runs, posts, scores, as frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from power.energy import Check
+from power.meter import Identity, Setup
+
+METER_START = "meter-start"
+ENERGY_MISSING = "energy-missing"
+RUN_CLOSED = "closed"
+"""Kinds of events that the program itself looks for."""
+
+
+class RunState(StrEnum):
+    """The life of a run; `void` can follow any of the others."""
+
+    ARMED = "armed"
+    OPEN = "open"
+    CLOSED = "closed"
+    JUDGED = "judged"
+    VOID = "void"
+
+
+OVER = (RunState.CLOSED, RunState.JUDGED, RunState.VOID)
+"""The states in which nothing is served or taken any more."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One timed, metered attempt, as stored. Times in seconds; `start_s` is monotonic, of boot `boot_id`.
+
+    `setup` is how the meter was set up for it, `meter_changes` what differed from that at the end, one phrase each;
+    None: not asked. `idle_power_w` is the mean power of the idle board when it was armed. The runs of one `heat` are
+    opened together, by the operator's start signal.
+    """
+
+    id: int
+    team: str
+    station: str
+    state: RunState
+    armed_utc: str
+    testset_digest: str
+    images: int
+    window_s: float
+    setup: Setup
+    meter_identity: str | None = None
+    opened_utc: str | None = None
+    start_s: float | None = None
+    boot_id: str | None = None
+    closed_utc: str | None = None
+    closed_by: str | None = None
+    elapsed_s: float | None = None
+    energy_wh: float | None = None
+    integrator_s: float | None = None
+    void_reason: str | None = None
+    meter_changes: tuple[str, ...] | None = None
+    idle_power_w: float | None = None
+    heat: str | None = None
+
+    @property
+    def official(self) -> bool:
+        """Whether a contest may count with its energy: not if the meter is simulated or one for rehearsing at home."""
+        return Identity.parse(self.meter_identity or "").official
+
+
+@dataclass(frozen=True)
+class Post:
+    """The receipt of one accepted body: its rows, its SHA-256, and the run's total after it."""
+
+    row_count: int
+    sha256: str
+    received_total: int
+
+
+@dataclass(frozen=True)
+class Provisional:
+    """Where a run stood at `utc`: the mAP of the detections so far over the energy of the newest reading.
+
+    `score` is None as long as no energy above 0 has been read.
+    """
+
+    run: int
+    utc: str
+    map: float
+    energy_wh: float | None
+    score: float | None
+    detections: int
+
+
+@dataclass(frozen=True)
+class ScoreInterval:
+    """How sure a score is: intervals at `level`, from `resamples` of the images, drawn with `seed`.
+
+    The score's takes in `energy_uncertainty`, the meter's stated accuracy relative to the energy; it is None where
+    there is no score, or nothing is known of the meter's accuracy.
+    """
+
+    level: float
+    resamples: int
+    seed: int
+    map_low: float
+    map_high: float
+    score_low: float | None
+    score_high: float | None
+    energy_uncertainty: float | None
+
+
+@dataclass(frozen=True)
+class Score:
+    """The judgement of a run. `score` = `map` / `energy_wh`, None when there is no energy of record."""
+
+    run: int
+    judged_utc: str
+    map: float
+    energy_wh: float | None
+    score: float | None
+    mean_power_w: float | None
+    images: int
+    detections: int
+    ap: dict[int, float | None]
+    signature: str
+    checks: tuple[Check, ...]
+    interval: ScoreInterval | None = None
+
+    @property
+    def needs_review(self) -> bool:
+        """Whether a check failed that a published score must not have failed."""
+        return any(not check.ok and check.severity == "error" for check in self.checks)
+
+
+@dataclass(frozen=True)
+class ModelMeasurement:
+    """What came of a submission: `valid`, or the sentence why not.
+
+    `measured` are the fields of `referee.tracks.Measured`, None where the model failed; `metric` is the track's value
+    and `figures` its further numbers, as its rule stood then. `meter` is who measured the energy, if that was measured.
+    """
+
+    measured_utc: str
+    valid: bool
+    sentence: str
+    device: str | None = None
+    meter: str | None = None
+    metric: float | None = None
+    measured: dict[str, Any] | None = None
+    figures: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def official(self) -> bool:
+        """Whether a contest may count with its energy, as that of a run; true where none was measured."""
+        return self.meter is None or Identity.parse(self.meter).official
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A model that a team had accepted for measurement on a track, on its `public` or its `holdout` test set.
+
+    The same model of the same team again is another build of the same submission: the best one counts. `counts`:
+    towards the team's limit of that UTC day. `withdrawn` tells why it is worth nothing; `measurement` is None while it
+    is being measured, or after that was broken off.
+    """
+
+    id: int
+    accepted_utc: str
+    track: str
+    team: str
+    split: str
+    build: str
+    model_file: str
+    model_sha256: str
+    testset_digest: str
+    counts: bool
+    withdrawn: str | None = None
+    measurement: ModelMeasurement | None = None

@@ -1,0 +1,153 @@
+"""A track of a contest, opened on one of its test sets: its rule, its images and their truth."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from referee.config import CONFIG_NAME, ModelTrack
+from referee.contest import Contest, require_unchanged
+from referee.errors import RefereeError
+from referee.tracks import Track, track_named
+from referee.tracks.accuracy import coco_ap_percent, mean_iou_percent, only_objects, top1_percent
+from referee.tracks.submissions.result_document import ResultDocument
+from testsets import GroundTruth, TestSet, TestSetError, load_test_set, read_ground_truth, read_labels
+
+PUBLIC, HOLDOUT = "public", "holdout"
+
+
+@dataclass(frozen=True, eq=False)
+class OpenTrack:
+    """A track's rule on one test set. The truth is labels (N,) for classification, else objects.
+
+    `digest` names images and truth; `images_sha256` the images alone, as a result document names them.
+    """
+
+    name: str
+    rule: Track
+    split: str
+    test_set: TestSet
+    digest: str
+    images_sha256: str
+    truth: GroundTruth | NDArray[np.int64]
+
+    def accuracy_percent(self, document: ResultDocument) -> float:
+        """How right a document's answers are, over all images. Raises RefereeError, as `referee.tracks.accuracy`."""
+        if not isinstance(self.truth, GroundTruth):
+            return top1_percent(self.truth, document.answers)
+        if self.rule.accuracy == "mean-iou":
+            return mean_iou_percent(self.truth, document.rows)
+        return coco_ap_percent(self.truth, document.rows)
+
+
+def configured_track(contest: Contest, name: str) -> ModelTrack:
+    """The track's entry in the configuration. Raises RefereeError `track-unknown`."""
+    for one in contest.config.tracks:
+        if one.name == name:
+            return one
+    names = ", ".join(one.name for one in contest.config.tracks)
+    told = f"its tracks are {names}" if names else f"add a [[tracks]] table to its {CONFIG_NAME}"
+    raise RefereeError("track-unknown", f"The contest has no track {name!r}; {told}.")
+
+
+def rule_of(contest: Contest, config: ModelTrack) -> Track:
+    """The rule with the contest's settings. Raises RefereeError `bad-config`, `bad-track`."""
+    where = f"{contest.folder / CONFIG_NAME}: track {config.name!r}"
+    try:
+        rule = track_named(config.rule_name, config.settings)
+    except RefereeError as error:
+        if error.code == "bad-track":
+            raise
+        raise RefereeError("bad-config", f"{where}: {error.sentence}") from error
+    if rule.is_suite:
+        raise RefereeError(
+            "bad-config", f"{where}: {rule.name} is a suite of many models; see: referee suite run"
+        )
+    return rule
+
+
+def open_track(contest: Contest, name: str, *, holdout: bool = False, to_run: bool = True) -> OpenTrack:
+    """A track on its public or its hold-out test set; `to_run` as for `track_on`.
+
+    Raises RefereeError `track-unknown`, `bad-config`, `no-holdout`, and what `track_on` raises.
+    """
+    config = configured_track(contest, name)
+    rule = rule_of(contest, config)
+    if holdout and not config.holdout:
+        raise RefereeError("no-holdout", f"The track {name!r} has no hold-out test set; give it a holdout.")
+    folder = contest.folder / (config.holdout if holdout else config.testset)
+    opened = track_on(folder, name, rule, HOLDOUT if holdout else PUBLIC, to_run=to_run)
+    if config.holdout:
+        _require_kept_back(opened, contest.folder / (config.testset if holdout else config.holdout))
+    return opened
+
+
+def track_on(folder: Path, name: str, rule: Track, split: str = PUBLIC, *, to_run: bool = True) -> OpenTrack:
+    """A rule on the test set in `folder`. `to_run`: a model is to see its images, so each file is compared first.
+
+    Raises RefereeError `testset-empty`, `testset-changed`, `testset-unfit` (no labels, or no categories),
+    `bad-ground-truth` (not the one object an image that the rule needs); TestSetError.
+    """
+    test_set = load_test_set(folder)
+    if not test_set.images:
+        raise RefereeError("testset-empty", f"{test_set.folder} has no images to measure a model with.")
+    if to_run:
+        require_unchanged(test_set)
+    digest, truth = _truth(rule, test_set)
+    return OpenTrack(name, rule, split, test_set, digest, images_sha256(test_set), truth)
+
+
+def _require_kept_back(opened: OpenTrack, other: Path) -> None:
+    """Refuse a hold-out set all of whose images are public, by whatever path it is reached."""
+    try:
+        others = {image.sha256 for image in load_test_set(other).images}
+    except TestSetError:
+        return
+    own = {image.sha256 for image in opened.test_set.images}
+    if others and ((own <= others) if opened.split == HOLDOUT else (others <= own)):
+        raise RefereeError(
+            "bad-config",
+            f"Track {opened.name!r}: every image of the hold-out test set is in the public one; keep others back.",
+        )
+
+
+def first_images(track: OpenTrack, limit: int | None) -> OpenTrack:
+    """The same classification track on its first `limit` images; None: on all."""
+    truth = track.truth
+    if limit is None or isinstance(truth, GroundTruth):
+        return track
+    test_set = replace(track.test_set, images=track.test_set.images[:limit])
+    return replace(track, test_set=test_set, images_sha256=images_sha256(test_set), truth=truth[:limit])
+
+
+def images_sha256(test_set: TestSet) -> str:
+    """The digest of images and their numbers that a result document states: a line "number sha256" of each."""
+    lines = (f"{image.number} {image.sha256}\n" for image in test_set.images)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _truth(rule: Track, test_set: TestSet) -> tuple[str, GroundTruth | NDArray[np.int64]]:
+    if rule.task != "classification":
+        if not test_set.categories:
+            raise _unfit(rule, test_set, "no categories", "voc or coco")
+        truth = read_ground_truth(test_set.folder)
+        if rule.accuracy == "mean-iou":
+            only_objects(truth)  # told before a model is measured for nothing
+        return test_set.digest, truth
+    if not test_set.labels_path.exists():
+        raise _unfit(rule, test_set, "no labels.csv", "labels")
+    labels = read_labels(test_set)
+    digest = hashlib.sha256(f"{test_set.digest} {labels.sha256}".encode()).hexdigest()
+    return digest, labels.by_image
+
+
+def _unfit(rule: Track, test_set: TestSet, lack: str, importer: str) -> RefereeError:
+    sentence = (
+        f"{test_set.folder} has {lack}, but {rule.name} is a track of {rule.task}; make its test set with: "
+        f"referee testset import {importer}"
+    )
+    return RefereeError("testset-unfit", sentence)

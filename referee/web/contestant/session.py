@@ -1,0 +1,146 @@
+"""HTTP version 1: what a contestant's system talks to."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import cache
+from importlib.metadata import version
+
+from flask import Blueprint, Response, jsonify, request
+
+from referee.auth.tokens import Session
+from referee.errors import RefereeError
+from referee.runs.window import phase_at, remaining_s
+from referee.store.records import RunState
+from referee.web.answers import through_flask
+from referee.web.auth import current_session, issue_token, require_password
+from referee.web.bodies import read_texts
+from referee.web.contestant import detections as detection_posts
+from referee.web.contestant import images as image_answers
+from referee.web.contestant.openapi import openapi_document
+from referee.web.sessions import follow, require_own
+from referee.web.state import web_state
+
+blueprint = Blueprint("contest", __name__, url_prefix="/v1")
+
+
+@blueprint.get("/health")
+def health() -> Response:
+    """Whether the referee answers, and what contest this is; no login."""
+    config = web_state().contest.config
+    return jsonify(status="ok", contest=config.name, version=_version(), window_s=config.window_s)
+
+
+@cache
+def _version() -> str:
+    """Read once: looking it up takes longer than all the rest of an answer."""
+    return version("lpirc-referee")
+
+
+@blueprint.post("/session")
+def log_in() -> tuple[Response, int]:
+    """Open the team's run, or give back the session of the open one."""
+    team, password = read_texts("team", "password")
+    require_password(team, password)
+    state = web_state()
+    live = state.control.login(team, request.remote_addr)
+    follow(request.environ, live)
+    categories = [{"id": one.id, "name": one.name} for one in state.contest.test_set.categories]
+    return jsonify(
+        token=issue_token(state, live.run),
+        run=live.run.id,
+        images=live.run.images,
+        window_s=live.run.window_s,
+        remaining_s=remaining_s(live.window, state.clock.monotonic_s()),
+        categories=categories,
+    ), 201
+
+
+@blueprint.get("/session")
+def show_session() -> Response:
+    """Where the run stands."""
+    session, state = _own_session(), web_state()
+    try:
+        live = state.control.live(session.run)
+    except RefereeError as error:
+        if error.code != "window-closed":
+            raise
+        return jsonify(_closed_session(session.run))
+    follow(request.environ, live)
+    now_s = state.clock.monotonic_s()
+    standing = {
+        "run": live.run.id,
+        "phase": phase_at(live.window, now_s),
+        "remaining_s": remaining_s(live.window, now_s),
+        "images_served": live.served_images,
+        "detections_accepted": live.received_total,
+    }
+    return jsonify(standing | _provisional(live.run.id))
+
+
+def _closed_session(number: int) -> dict[str, object]:
+    state = web_state()
+    store = state.contest.store
+    run = store.run(number)
+    return {
+        "run": run.id,
+        "phase": run.state,
+        "remaining_s": 0.0,
+        "images_served": state.images_served(run),
+        "detections_accepted": store.received_total(run.id),
+    } | _provisional(run.id)
+
+
+def _provisional(run: int) -> dict[str, object]:
+    contest = web_state().contest
+    if not contest.config.teams_see_score:
+        return {}
+    provisional = contest.store.provisional(run)
+    return {"provisional": None if provisional is None else asdict(provisional)}
+
+
+@blueprint.delete("/session")
+def log_out() -> Response:
+    """Close the run and stop its meter; a second time changes nothing."""
+    session = _own_session()
+    run = web_state().control.close(session.run, "logout")
+    return jsonify(
+        run=run.id,
+        phase=RunState.VOID if run.state is RunState.VOID else RunState.CLOSED,
+        elapsed_s=run.elapsed_s,
+        energy_wh=run.energy_wh,
+        detections_accepted=web_state().contest.store.received_total(run.id),
+    )
+
+
+@blueprint.get("/images/<number>")
+def image(number: str) -> Response:
+    """One JPEG, while the window is open; the gateway in front of Flask calls the same function."""
+    del number  # it is read from the path
+    return through_flask(image_answers.image(web_state(), request.environ))
+
+
+@blueprint.get("/images")
+def batch() -> Response:
+    """Several images as one zip, in the same way."""
+    return through_flask(image_answers.batch(web_state(), request.environ))
+
+
+@blueprint.get("/openapi.json")
+def openapi() -> Response:
+    """The interface as an OpenAPI 3.1 document."""
+    return through_flask(openapi_document(request.environ))
+
+
+@blueprint.post("/detections")
+def detections() -> Response:
+    """Rows of detections; the answer means that they are on disk. The gateway calls the same function."""
+    return through_flask(detection_posts.post(web_state(), request.environ))
+
+
+def _own_session() -> Session:
+    """The request's session, if it is the run's team that asks, from its station's place."""
+    session = current_session()
+    run = web_state().contest.store.run(session.run)
+    require_own(web_state(), request.environ, session, run)
+    return session

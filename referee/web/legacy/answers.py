@@ -1,0 +1,102 @@
+"""The original protocol's bodies, and its form fields: what its clients send and understand (docs/legacy.md)."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote_plus
+
+from flask import Response, request
+
+from referee.web.answers import Answer, through_flask
+from referee.web.bodies import LARGEST_BODY_BYTES, LARGEST_DOCUMENT_BYTES, TokenReader, read_body
+
+MISSING_LOGIN = "Missing username or password\n"
+INVALID_LOGIN = "Invalid username or password\n"
+NO_METER = "Powermeter not connected\n"
+VALID_TOKEN = "Valid Token\n"  # noqa: S105 - an answer
+INVALID_TOKEN = "Invalid Token\n"  # noqa: S105 - an answer
+INVALID_USER = "Invalid User"
+INVALID_INDEX = "Invalid Image index\n"
+OUT_OF_RANGE = "Image index out of range\n"
+NO_IMAGE = "Image not found\n"
+STORED = "Result stored in the server database\n"
+LENGTH_MISMATCH = "Result field length mismatch\n"
+NO_DISPLAY = "Display failed to start\n"
+LOGGED_OUT = "Logout success\n"
+HELP = """\
+LPIRC referee: the routes of 2015 to 2019. Fields go into the form body.
+
+/help          the list of routes; no login
+/login         username, password: the token (also /get_token)
+/verify        token
+/no_of_images  token; POST: how many images there are
+/image         token, image_name = 1, 2, ...: the JPEG
+/zipimages     token, image_name = 1, 101, 201, ...: up to 100 JPEGs
+/image_camera  token, image_name: shows the image on the contest's screen
+/result        token, and lists of equal length image_name, CLASS_ID, confidence,
+               xmin, ymin, xmax, ymax; POST
+/logout        token: ends the run and stops the power meter
+"""
+
+
+class Refusal(Exception):
+    """A status and a body of the original protocol."""
+
+    def __init__(self, status: int, body: str) -> None:
+        super().__init__(body)
+        self.status = status
+        self.body = body
+
+
+class Form:
+    """A form body as it came. Its media type is not asked for: some clients send none."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+
+    def field(self, name: str) -> str | None:
+        """The first value of that name, or None when there is none; what is no UTF-8 is replaced, so never right."""
+        start = self._start(f"{name}=".encode())
+        if start is None:
+            return None
+        value = self.body[start : start + LARGEST_DOCUMENT_BYTES].partition(b"&")[0]
+        return unquote_plus(value.decode("utf-8", "replace"), errors="replace")
+
+    def _start(self, key: bytes) -> int | None:
+        """Where the value of a key begins. Keys with escapes are looked for where a form of a few fields is."""
+        if self.body.startswith(key):
+            return len(key)
+        place = self.body.find(b"&" + key)
+        if place >= 0:
+            return place + 1 + len(key)
+        escaped = re.compile(b"(?:^|&)" + b"".join(map(_as_it_is_or_escaped, key[:-1])) + b"=")
+        found = escaped.search(self.body[:LARGEST_DOCUMENT_BYTES])
+        return None if found is None else found.end()
+
+
+def _as_it_is_or_escaped(character: int) -> bytes:
+    return b"(?:%s|%%(?i:%02x))" % (re.escape(bytes([character])), character)
+
+
+def read_form(largest_bytes: int = LARGEST_DOCUMENT_BYTES, run_in: TokenReader | None = None) -> Form:
+    """The request's form; empty when there is no body, as with a plain GET. Raises what `read_body` raises."""
+    if request.content_length is None and "Transfer-Encoding" not in request.headers:
+        return Form(b"")
+    return Form(read_body(largest_bytes, run_in))
+
+
+def read_results(run_in: TokenReader) -> Form:
+    """The form of a POST of results, which may be large. Raises what `read_body` raises."""
+    return read_form(LARGEST_BODY_BYTES, run_in)
+
+
+def text(body: str, status: int = 200) -> Response:
+    """An answer without markup."""
+    return Response(body, status, mimetype="text/plain")
+
+
+def attachment(answer: Answer, name: str) -> Response:
+    """The answer as a file, to be kept under that name."""
+    response = through_flask(answer)
+    response.headers["Content-Disposition"] = f"attachment; filename={name}"
+    return response

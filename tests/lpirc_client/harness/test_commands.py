@@ -1,0 +1,400 @@
+"""`lpirc-client bench` and `validate` as processes: whole runs whose answers were worked out by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lpirc_client.cli import main
+from lpirc_client.harness import commands as model_commands
+from tests import warm_programs
+from tests.lpirc_client.conftest import Client
+from tests.lpirc_client.harness.pictures import BLUE, GREEN, RED, cell_row, exact_jpeg, picture
+from tests.tflite_models import (
+    BLUE as BLUE_INDEX,
+)
+from tests.tflite_models import (
+    GREEN as GREEN_INDEX,
+)
+from tests.tflite_models import (
+    RED as RED_INDEX,
+)
+from tests.tflite_models import (
+    classifier,
+    detection_answers,
+    detector,
+    endless,
+)
+
+Bench = Callable[..., dict[str, Any]]
+ONCE = ("--repeats", 1)
+
+
+@pytest.fixture
+def images(tmp_path: Path) -> Callable[[Sequence[bytes | Image.Image]], Path]:
+    """Make a folder of images 1, 2, … (JPEG bytes, or pictures written as PNG)."""
+
+    def make(pictures: Sequence[bytes | Image.Image]) -> Path:
+        folder = tmp_path / "images"
+        folder.mkdir()
+        for number, image in enumerate(pictures, 1):
+            if isinstance(image, bytes):
+                (folder / f"{number:03d}.jpg").write_bytes(image)
+            else:
+                image.save(folder / f"{number:03d}.png")
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Callable[[bytes], Path]:
+    def write(data: bytes) -> Path:
+        path = tmp_path / "m.tflite"
+        path.write_bytes(data)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def bench(client: Client, model: Callable[[bytes], Path]) -> Bench:
+    """Bench a model with --json; its document, or with `refused=True` its error."""
+
+    def run(data: bytes, folder: Path, *options: object, refused: bool = False) -> dict[str, Any]:
+        done = client("bench", model(data), "--images", folder, "--json", *options)
+        assert done.returncode == int(refused), done.stderr
+        document: dict[str, Any] = json.loads(done.stdout)
+        if refused:
+            assert done.stderr == f"lpirc-client: {document['error']['sentence']}\n"
+        else:
+            assert done.stderr == ""
+        return document["error"] if refused else document
+
+    return run
+
+
+def even(*colour: int, size: tuple[int, int] = (64, 48)) -> Image.Image:
+    return Image.new("RGB", size, colour)
+
+
+@pytest.mark.parametrize("quantized", [False, True])
+def test_a_classifier_answers_each_image_with_its_colour(
+    bench: Bench, images: Callable[..., Path], quantized: bool
+) -> None:
+    grey = exact_jpeg(Image.new("L", (64, 48), 120))  # all three outputs alike: the lowest index
+    folder = images([even(*RED), even(*GREEN), even(*BLUE), grey])
+    told = bench(classifier(quantized=quantized), folder, "--task", "classification", *ONCE)
+    rows = told["predictions"]["labels"]
+    assert [row[:2] for row in rows] == [[1, RED_INDEX], [2, GREEN_INDEX], [3, BLUE_INDEX], [4, RED_INDEX]]
+    assert [row[2] for row in rows] == pytest.approx([200 / 255, 220 / 255, 240 / 255, 120 / 255], abs=1e-6)
+    assert (told["processed"], told["stopped_by"], told["preprocessing"]) == (4, "end", "central-crop")
+
+
+@pytest.mark.parametrize("quantized", [False, True])
+def test_a_detector_answers_with_boxes_in_pixels_of_the_original(
+    bench: Bench, images: Callable[..., Path], quantized: bool
+) -> None:
+    coloured = picture({(0, 0): RED, (4, 9): GREEN, (9, 2): BLUE})
+    grey = exact_jpeg(picture({(3, 7): (250,) * 3, (8, 8): (128,) * 3}))
+    told = bench(detector(quantized=quantized), images([coloured, grey]), "--task", "detection", *ONCE)
+    rows = told["predictions"]["rows"]
+    assert len(rows) == 200
+    wanted = [
+        *(cell_row(1, 3, 240, 9, 2), cell_row(1, 2, 220, 4, 9), cell_row(1, 1, 200, 0, 0)),
+        *(cell_row(2, 1, 250, 3, 7), cell_row(2, 1, 128, 8, 8)),
+    ]
+    assert np.array([*rows[:3], *rows[100:102]]) == pytest.approx(np.array(wanted), abs=1e-4)
+    # All others are ground, cell by cell.
+    assert {round(row[2] * 255) for row in rows[3:100] + rows[102:]} == {60}
+
+
+def test_crops_of_the_tracks_reach_the_model(bench: Bench, images: Callable[..., Path]) -> None:
+    # 64 x 48: the central 0.875 is 56 x 42 from (4, 3) on, the central square 48 x 48 from (8, 0) on.
+    framed = Image.new("RGB", (64, 48), (0, 0, 255))
+    framed.paste((100, 0, 0), (4, 3, 60, 45))
+    striped = Image.new("RGB", (64, 48), (0, 255, 0))
+    striped.paste((100, 0, 0), (8, 0, 56, 48))
+    folder = images([framed, striped])
+    task = ("--task", "classification", *ONCE)
+    cropped = bench(classifier(), folder, *task)["predictions"]["labels"]
+    assert cropped[0] == [1, RED_INDEX, pytest.approx(100 / 255)]
+    assert cropped[1][2] < 100 / 255
+    square = bench(classifier(), folder, "--track", "aiotbench", "--cooldown-s", 0, *ONCE)
+    assert square["predictions"]["labels"][1] == [2, RED_INDEX, pytest.approx(100 / 255)]
+    assert square["preprocessing"] == "central-square"
+
+
+def test_the_document_is_whole_and_its_figures_agree(bench: Bench, images: Callable[..., Path]) -> None:
+    data = classifier()
+    told = bench(
+        data, images([even(9, 9, 9)] * 5), "--task", "classification", "--repeats", 3, "--energy-loop-s", 0.01
+    )
+    latency, timed = told["latency"], told["timed"]
+    assert told["result_version"] == 1
+    assert told["model"]["size_bytes"] == len(data)
+    assert told["model"]["input"] == {"shape": [1, 8, 8, 3], "dtype": "uint8"}
+    assert told["model"]["outputs"] == [{"name": "scores", "shape": [1, 1001], "dtype": "float32"}]
+    assert len(latency["repeat_means_ms"]) == 3
+    assert len(told["predictions"]["labels"]) == told["processed"] == 5  # of the first repeat only
+    assert latency["counted"] == 3 * 4  # without the first of each repeat
+    assert latency["mean_ms"] == pytest.approx(np.mean(latency["repeat_means_ms"]))
+    assert 0 < latency["min_ms"] <= latency["p50_ms"] <= latency["p90_ms"] <= latency["max_ms"]
+    assert latency["total_s"] == pytest.approx(4 * latency["repeat_means_ms"][0] / 1e3)
+    assert timed["end_monotonic_s"] - timed["start_monotonic_s"] > latency["total_s"]
+    loop = told["energy_loop"]
+    assert loop["inferences"] > 1
+    assert timed["end_monotonic_s"] <= loop["start_monotonic_s"]
+    assert loop["end_monotonic_s"] - loop["start_monotonic_s"] >= 0.01
+    assert told["device"]["runtime"] == "LiteRT"
+    assert told["device"]["delegate"] == "XNNPACK"
+    assert told["settings"]["core"] in (
+        os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else {None}
+    )
+    assert told["energy"] is None
+
+
+def test_a_test_set_keeps_its_numbers_and_a_limit_its_first_ones(
+    bench: Bench, images: Callable[..., Path], tmp_path: Path
+) -> None:
+    images([even(*RED), even(*GREEN), even(*BLUE)])
+    listed = [{"number": number, "file": f"{file:03d}.png"} for number, file in ((11, 3), (12, 1), (13, 2))]
+    (tmp_path / "manifest.json").write_text(json.dumps({"images": listed}))
+    told = bench(classifier(), tmp_path, "--task", "classification", "--limit", 2, *ONCE)
+    assert [row[:2] for row in told["predictions"]["labels"]] == [[11, BLUE_INDEX], [12, RED_INDEX]]
+    assert told["images"]["count"] == 2
+
+
+def test_a_spent_budget_ends_the_run_after_the_image_that_spends_it(
+    bench: Bench, images: Callable[..., Path]
+) -> None:
+    folder = images([even(*RED), even(*GREEN), even(*BLUE)])
+    told = bench(classifier(), folder, "--task", "classification", "--budget-s", 1e-9, *ONCE)
+    # The first image costs nothing, the second spends it all.
+    assert (told["processed"], told["stopped_by"], told["latency"]["counted"]) == (2, "budget", 1)
+    assert [row[0] for row in told["predictions"]["labels"]] == [1, 2]
+
+
+def test_a_track_sets_task_and_budget_and_options_go_before_it(
+    bench: Bench, images: Callable[..., Path]
+) -> None:
+    folder = images([picture({})] * 2)
+    told = bench(detector(), folder, "--track", "ovic-detection", *ONCE)
+    assert (told["task"], told["preprocessing"]) == ("detection", "resize")
+    assert told["settings"]["budget_s"] == pytest.approx(0.06)
+    told = bench(detector(), folder, "--track", "ovic-detection", "--budget-s", 7, *ONCE)
+    assert told["settings"]["budget_s"] == 7
+
+
+def test_numbers_that_are_none_are_left_out_and_told(bench: Bench, images: Callable[..., Path]) -> None:
+    boxes, scores = np.zeros((1, 100, 4)), np.full((1, 100), np.nan)
+    boxes[0, :2] = [[0.25, 0.5, 0.5, 1.0], [0.5, 0.5, 0.25, 1.0]]
+    scores[0, :2] = 0.5
+    told = bench(
+        detection_answers(boxes, np.zeros((1, 100)), scores),
+        images([picture({})] * 2),
+        "--task",
+        "detection",
+        *ONCE,
+    )
+    assert told["predictions"]["rows"] == [[n, 1, 0.5, 80.0, 20.0, 159.0, 39.0] for n in (1, 2)]
+    assert told["unusable"] == {"not_finite_images": [1, 2], "inverted_boxes": 2, "out_of_range_rows": 0}
+
+
+def test_people_get_a_table_and_a_file(client: Client, model: Callable[[bytes], Path], images: Any) -> None:
+    folder = images([even(*RED)] * 3)
+    options = ("--track", "ovic-classification", "--out", "r.json", "--progress", "lines", *ONCE)
+    done = client("bench", model(classifier()), "--images", folder, *options)
+    assert done.returncode == 0
+    assert "images   3 of 3 (stopped by end)" in done.stdout.splitlines()
+    assert "3 of 3 images" in done.stderr.splitlines()
+    assert json.loads((folder.parent / "r.json").read_text())["processed"] == 3
+
+
+REFUSED = [
+    (classifier(), ("--task", "detection"), "wrong-outputs", "m.tflite: its outputs are 1; detection has 4"),
+    (b"", ("--task", "detection"), "empty-model", "m.tflite: the file is empty"),
+    (classifier(), (), "no-task", "which task? give --task"),
+    (
+        classifier(),
+        ("--track", "ovic-detection", "--task", "classification"),
+        "bad-task",
+        "is one of detection",
+    ),
+    (
+        classifier(),
+        ("--task", "classification", "--core", "999"),
+        "no-core",
+        "--core 999: the cores here are [",
+    ),
+    (
+        detector(),
+        ("--task", "detection", "--preprocessing", "central-crop"),
+        "bad-preprocessing",
+        "detection takes resize",
+    ),
+    (
+        classifier(),
+        ("--task", "classification", "--limit", 1),
+        "too-few-images",
+        "1 image: the first is warm-up",
+    ),
+    (
+        classifier(),
+        ("--task", "classification", "--out", "/nowhere/r.json"),
+        "unwritable",
+        "cannot be written",
+    ),
+    (
+        endless(),
+        ("--task", "classification", "--timeout-s", 0.2),
+        "model-timeout",
+        "no answer within 1.2 s while",
+    ),
+]
+
+
+@pytest.mark.parametrize(("data", "options", "code", "said"), REFUSED)
+def test_what_cannot_be_benched_is_told_in_one_sentence(
+    bench: Bench, images: Callable[..., Path], data: bytes, options: tuple[object, ...], code: str, said: str
+) -> None:
+    told = bench(data, images([even(*RED)] * 2), *options, refused=True)
+    assert told["code"] == code
+    assert said in told["sentence"]
+
+
+def test_a_count_other_than_100_is_refused_with_the_image(bench: Bench, images: Callable[..., Path]) -> None:
+    folder = images(
+        [picture({}, ground=(200, 200, 200)), picture({(0, 0): (0, 0, 0)}, ground=(200, 200, 200))]
+    )
+    told = bench(detector(score_threshold=0.5), folder, "--task", "detection", refused=True)
+    assert told["code"] == "wrong-count"
+    assert "it tells 99 detections of image 2" in told["sentence"]
+
+
+def test_an_image_that_is_none_ends_the_bench_with_its_name(
+    bench: Bench, images: Callable[..., Path]
+) -> None:
+    told = bench(classifier(), images([even(*RED), b"no jpeg"]), "--task", "classification", refused=True)
+    assert told["code"] == "bad-image"
+    assert told["facts"]["image"] == 2
+
+
+def test_validate_says_valid_or_every_reason_why_not(client: Client, model: Callable[[bytes], Path]) -> None:
+    done = client("validate", model(detector()), "--track", "ovic-detection", "--json")
+    assert (done.returncode, json.loads(done.stdout)["valid"]) == (0, True)
+    done = client("validate", model(detector(told=10)), "--task", "detection")
+    assert (done.returncode, done.stdout) == (1, "")
+    told = done.stderr.splitlines()
+    assert len(told) == 3
+    starts = [f"lpirc-client: m.tflite: its output {number} " for number in range(3)]
+    assert all(line.startswith(start) for line, start in zip(told, starts, strict=True))
+
+
+@pytest.mark.parametrize(
+    "options", [("--threads", "0"), ("--budget-s", "nan"), ("--repeats", "x"), ("--task", "ocr")]
+)
+def test_wrong_usage_is_exit_code_2(client: Client, options: tuple[str, str]) -> None:
+    assert client("bench", "m.tflite", "--images", ".", *options).returncode == 2
+
+
+def test_an_interrupted_bench_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(model_commands, "execute", interrupt)
+    assert main(["bench", "m.tflite", "--images", "."]) == 130
+    assert capsys.readouterr().err == "lpirc-client: interrupted\n"
+
+
+@pytest.mark.parametrize("missing", ["numpy", "PIL"])
+def test_without_the_extra_one_sentence_says_what_to_install(missing: str, tmp_path: Path) -> None:
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from lpirc_client.cli import main\n"
+        "sys.exit(main(['bench', 'm.tflite', '--images', '.', '--task', 'detection']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 1
+    install = 'in the project\'s folder: pip install "./client[models]"'
+    assert done.stderr == f"lpirc-client: running models needs {missing}; {install}\n"
+
+
+def test_the_other_commands_load_nothing_of_the_extra() -> None:
+    program = "import sys, lpirc_client.cli; print([m for m in ('numpy', 'PIL', 'ai_edge_litert') if m in sys.modules])"
+    assert (
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+        == "[]\n"
+    )
+
+
+def test_it_ends_with_its_parent(
+    environment: dict[str, str], model: Callable[[bytes], Path], images: Any
+) -> None:
+    arguments = [
+        "bench",
+        model(endless()),
+        "--images",
+        images([even(*RED)] * 2),
+        "--task",
+        "classification",
+        "--json",
+    ]
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent:
+        command = ["lpirc-client", *map(str, arguments), "--parent", str(parent.pid)]
+        with warm_programs.start(command, env=environment) as process:
+            parent.communicate(b"\n")
+            out, _ = process.communicate(timeout=30)
+    assert (process.returncode, json.loads(out)["error"]["code"]) == (1, "parent-gone")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_result_that_cannot_be_written_is_one_sentence(model: Callable[[bytes], Path]) -> None:
+    words = ["lpirc-client", "validate", str(model(classifier())), "--task", "classification", "--json"]
+    with Path("/dev/full").open("w") as full, warm_programs.start(words, stdout=full) as process:
+        assert process.communicate(30)[1] == "lpirc-client: the system: No space left on device\n"
+    assert process.returncode == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_result_that_finds_no_room_in_its_file_is_on_stdout(
+    client: Client, model: Callable[[bytes], Path], images: Any, more: list[str]
+) -> None:
+    folder = images([even(*RED), even(*GREEN)])
+    words = ["--images", folder, "--task", "classification", *ONCE, "--out", "/dev/full", *more]
+    done = client("bench", model(classifier()), *words)
+    assert (done.returncode, json.loads(done.stdout)["processed"]) == (1, 2)
+    told = "/dev/full: cannot be written: No space left on device; the result document is on stdout"
+    assert done.stderr == f"lpirc-client: {told}\n"
+
+
+def test_a_place_where_no_result_can_be_written_is_told_before_the_bench_and_left_alone(
+    bench: Bench, images: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = images([even(*RED), even(*GREEN)])
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    for out, told in (
+        *(("pipe", "no regular file"), ("images", "no regular file"), ("none/x", "No such file")),
+        *(("n" * 256, "File name too long"), ("loop", "Too many levels"), ("m.tflite/x", "Not a directory")),
+    ):
+        words = ("--task", "classification", "--out", tmp_path / out)
+        error = bench(b"no model", folder, *words, refused=True)
+        assert (error["code"], told in error["sentence"]) == ("unwritable", True)
+    words = ("--task", "classification", "--out", tmp_path / "new.json")
+    assert bench(b"no model", folder, *words, refused=True)["code"] == "not-tflite"
+    assert not (tmp_path / "new.json").exists()

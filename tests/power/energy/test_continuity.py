@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from power.energy.continuity import stopped_early_s, why_lost
+from power.meter import IntegratorState, Reading
+
+STOP, RESET = IntegratorState.STOP, IntegratorState.RESET
+
+
+@pytest.fixture
+def run(reading: Any) -> Any:
+    """Return readings of 6 W from 100 s on, as an integrator of whole seconds shows them."""
+
+    def make(*times_s: float) -> list[Reading]:
+        return [
+            reading(100.0 + at_s, energy_wh=6.0 * at_s / 3600.0, integrator_s=float(int(at_s)))
+            for at_s in times_s
+        ]
+
+    return make
+
+
+def test_an_integral_that_only_grows_is_our_own(run: Any, reading: Any) -> None:
+    readings = run(0.1, 0.9, 2.0, 2.9)
+    assert why_lost(readings, 100.0) is None
+    unread = reading(101.5, energy_wh=math.nan, integrator_s=math.nan)
+    assert why_lost([*readings[:2], unread, *readings[2:]], 100.0) is None
+
+
+def test_a_source_counts_backwards_and_is_our_own(reading: Any) -> None:
+    readings = [reading(100.0 + at, power_w=-6.0, energy_wh=-0.1 * at, integrator_s=at) for at in (1.0, 2.0)]
+    assert why_lost(readings, 100.0) is None
+
+
+@pytest.mark.parametrize(
+    ("final", "said"),
+    [
+        ({"state": RESET}, "was reset, or it was switched off"),
+        ({"energy_wh": math.nan}, "nan Wh"),
+        ({"energy_wh": 0.1, "integrator_s": math.inf}, "inf s"),
+        ({"energy_wh": 0.1, "integrator_s": 1.0, "state": STOP}, "began anew"),
+        ({"energy_wh": 0.001, "integrator_s": 3.0, "state": STOP}, "began anew"),
+        ({"energy_wh": 0.1, "integrator_s": 60.0, "state": STOP}, "somebody else had started"),
+    ],
+)
+def test_what_the_last_reading_shows_of_a_foreign_integral(
+    run: Any, reading: Any, final: dict[str, Any], said: str
+) -> None:
+    lost = why_lost([*run(1.0, 2.0, 3.0), reading(104.0, **final)], 100.0)
+    assert lost is not None
+    assert said in lost
+
+
+def test_a_reset_in_the_first_second_is_seen_by_its_state(run: Any, reading: Any) -> None:
+    readings = [reading(100.1), reading(100.3, state=RESET), reading(100.5)]
+    assert "began anew" in str(why_lost([*readings, *run(0.9)], 100.0))
+
+
+def test_a_stop_before_the_last_reading_is_somebody_elses(run: Any, reading: Any) -> None:
+    readings = run(1.0, 2.0)
+    final = reading(105.0, state=STOP)
+    assert stopped_early_s([*readings, final]) is None
+    assert stopped_early_s([*readings, reading(103.0, state=STOP), final]) == pytest.approx(2.0)
+    assert stopped_early_s([*readings, reading(103.0, state=IntegratorState.TIMEUP), final]) is None

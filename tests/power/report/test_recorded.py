@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from power.energy import Measurement
+from power.meter import Identity, IntegratorState, Setup
+from power.report.recorded import Recorded
+from power.report.recorded_words import recorded_facts, recorded_lines
+from power.sampling.sampler import Idle
+
+IDENTITY = Identity("YOKOGAWA", "WT310E", "S1", "F1.03")
+FIXED = Setup(15.0, 1.0, 0.1, 0)
+
+
+@pytest.fixture
+def recorded(reading: Any) -> Any:
+    """Return a recording of 6 W and of `lasted_s`; what differs in its last reading is given by name."""
+
+    def make(lasted_s: float, setup: Setup = FIXED, model: str = "WT310E", **final: Any) -> Recorded:
+        last = {
+            "energy_wh": lasted_s / 600.0, "integrator_s": float(int(lasted_s)), "state": IntegratorState.STOP, **final
+        }  # fmt: skip
+        readings = [
+            reading(at_s, energy_wh=at_s / 600.0, integrator_s=min(float(int(at_s)), last["integrator_s"]))
+            for at_s in (number * 0.1 for number in range(1, int(lasted_s * 10) + 1))
+        ]
+        readings.append(reading(lasted_s + 0.1, **last))
+        measured = Measurement(
+            last["energy_wh"], last["integrator_s"], 0.0, lasted_s, setup, model, start_stop_s=0.02
+        )
+        return Recorded(IDENTITY, measured, readings, Idle(1.0, 2.0, 20), (), "run.csv")
+
+    return make
+
+
+def row(recorded: Recorded, name: str) -> str:
+    lines = [line for line in recorded_lines(recorded, len(recorded.readings)) if line.startswith(name)]
+    return lines[0].removeprefix(name).strip() if lines else ""
+
+
+def test_a_reset_integrator_leaves_no_energy(recorded: Any) -> None:
+    found = recorded(8.0, energy_wh=0.0, integrator_s=0.0, state=IntegratorState.RESET)
+    assert "was reset" in found.no_energy
+    assert row(found, "energy") == "none"
+    assert [row(found, name) for name in ("mean power", "accuracy", "above idle")] == ["", "", ""]
+    facts = json.loads(json.dumps(recorded_facts(found, 3), allow_nan=False))
+    for name in ("energy_wh", "energy_j", "mean_power_w", "energy_above_idle_wh"):
+        assert facts[name] is None, name
+    assert facts["accuracy"] == {"percent": None, "watts": None, "start_stop_percent": None}
+    assert (facts["needs_review"], facts["no_energy"]) == (True, found.no_energy)
+
+
+def test_a_failed_check_marks_the_energy(recorded: Any) -> None:
+    good = recorded(8.0)
+    assert (good.failed, recorded_facts(good, 81)["needs_review"]) == ((), False)
+    assert "review" not in row(good, "energy")
+    bad = recorded(8.0, integrator_s=4.0, state=IntegratorState.TIMEUP)
+    assert row(bad, "energy").endswith(", needs review: integrator-time")
+    assert recorded_facts(bad, 81)["needs_review"] is True
+
+
+def test_a_stop_by_somebody_else_needs_review(recorded: Any, reading: Any) -> None:
+    found = recorded(8.0)
+    found.readings.insert(
+        -1, reading(8.05, energy_wh=0.0133333, integrator_s=7.0, state=IntegratorState.STOP)
+    )
+    assert found.failed == ("integrator-stopped",)
+
+
+def test_the_integrators_own_time_counts_where_it_tells(recorded: Any) -> None:
+    by_timer = recorded(8.3, energy_wh=8.0 / 600, integrator_s=8.0, state=IntegratorState.TIMEUP)
+    at_home = recorded(0.3, energy_wh=0.31 / 600, integrator_s=0.31)
+    by_us = recorded(8.3)
+    assert [found.integrated_s for found in (by_timer, at_home, by_us)] == [8.0, 0.31, None]
+    assert by_timer.power_w == pytest.approx(6.0)
+    assert at_home.power_w == pytest.approx(6.0)
+    assert by_timer.start_stop_share == 0.0
+    assert "start and stop" not in row(by_timer, "accuracy")
+
+
+def test_start_and_stop_are_in_the_accuracy(recorded: Any) -> None:
+    found = recorded(8.0)
+    # An update and the 0.02 s between orders and confirmations, of 8 s; and 0.1 % P + 0.05 % of 15 W + 0.1 % S.
+    assert found.uncertainty == pytest.approx(0.12 / 8 + 0.0195 / 6)
+    assert "of it 1.5 % for start and stop" in row(found, "accuracy")
+    accuracy: Any = recorded_facts(found, 81)["accuracy"]
+    assert accuracy["start_stop_percent"] == pytest.approx(1.5)
+
+
+def test_too_short_a_window_tells_no_mean_power(recorded: Any) -> None:
+    short = recorded(0.9)
+    assert math.isnan(short.power_w)
+    assert row(short, "mean power").startswith("not told: 0.900 s is less than 10 updates of 0.1 s")
+    assert recorded_facts(short, 10)["mean_power_w"] is None
+    assert recorded(1.1).power_w == pytest.approx(6.0)
+
+
+def test_an_unknown_accuracy_is_just_unknown(recorded: Any) -> None:
+    automatic = Setup(None, None, 0.1, 0)
+    assert row(recorded(8.0, automatic, "replay"), "accuracy") == "unknown"
+    assert row(recorded(8.0, automatic), "accuracy").endswith(", at worst: ranges were automatic")
+
+
+def test_rows_that_the_disk_did_not_take_are_told(recorded: Any) -> None:
+    found = recorded(8.0)
+    assert f"3 of {len(found.readings)} readings in run.csv" in "\n".join(recorded_lines(found, 3))
+    assert recorded_facts(found, 3)["rows"] == 3

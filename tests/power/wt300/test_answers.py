@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from power.errors import MeterError
+from power.meter import Identity
+from power.wt300 import answers
+
+WORDS = ("nan", "inf", "infinity", "-nan", "-inf", "-infinity")
+
+
+@given(st.floats(-9e37, 9e37))
+def test_every_number_in_nr3_is_read(number: float) -> None:
+    assert answers.value(f"{number:.6E}") == pytest.approx(number, rel=1e-6, abs=1e-300)
+
+
+@given(
+    st.text(alphabet=st.characters(categories=["L", "P", "Z"])).filter(
+        lambda text: text.strip().lower() not in WORDS
+    )
+)
+def test_what_is_no_number_is_a_meter_error(text: str) -> None:
+    with pytest.raises(MeterError) as caught:
+        answers.value(text)
+    assert caught.value.code == "meter-answer"
+
+
+@pytest.mark.parametrize("text", ["NAN", "nan", "9.91E+37"])
+def test_no_data_is_nan(text: str) -> None:
+    assert math.isnan(answers.value(text))
+
+
+@pytest.mark.parametrize("text", ["INF", "inf", "9.9E+37"])
+def test_over_range_is_infinity(text: str) -> None:
+    assert answers.value(text) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("answer", "plain"),
+    [
+        (":INTEGRATE:MODE NORMAL", "NORMAL"),
+        (":INTEG:MODE NORM\n", "NORM"),
+        ("NORMAL", "NORMAL"),
+        (":NUM:NORM:ITEM1 U,1", "U,1"),
+        ("300.0E+00", "300.0E+00"),
+        (":NOTHING", ""),
+    ],
+)
+def test_headers_are_left_out(answer: str, plain: str) -> None:
+    assert answers.data(answer) == plain
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("150.0E+00", "150"),
+        ("500.0E-03", "0.5"),
+        ("1", "ON"),
+        ("OFF", "0"),
+        (":COMM:HEAD 0", "OFF"),
+        ("vmean", "VMEAN"),
+        ("U, 1", "U,1"),
+        ("U,1,TOTAL", "U,1"),
+        ("WH,SIGMA", "WH,SIGMA"),
+        ("1,0,0", "1,0,0"),
+        ("LAMB,1", "LAMBDA,1"),
+        ("WH,SIGM", "WH,SIGMA"),
+        (":STAT:FILT1 FALL", "FALL"),
+        (":NUM:FORM ASC", "ASCII"),
+    ],
+)
+def test_a_setting_is_recognised_in_every_form(answer: str, expected: str) -> None:
+    assert answers.same(answer, expected)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("300.0E+00", "150"),
+        ("U,2", "U,1"),
+        ("A6", "6"),
+        ("", "0"),
+        ("1,0,0", "1,0,1"),
+        *((short, "WHP,1") for short in ("WH,1", "W,1", "WHP", "WHP,1,2")),
+    ],
+)
+def test_another_setting_is_not(answer: str, expected: str) -> None:
+    assert not answers.same(answer, expected)
+
+
+@given(st.text(), st.text())
+def test_comparing_never_fails(answer: str, expected: str) -> None:
+    assert answers.same(answer, expected) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "on"), [("1", True), ("ON", True), (":INP:VOLT:AUTO 0", False), ("off", False)]
+)
+def test_booleans_come_as_figures_or_words(text: str, on: bool) -> None:
+    assert answers.boolean(text) is on
+
+
+@pytest.mark.parametrize("text", ["", "2", "MAYBE"])
+def test_anything_else_is_no_boolean(text: str) -> None:
+    with pytest.raises(MeterError, match="0 or 1"):
+        answers.boolean(text)
+
+
+@pytest.mark.parametrize(
+    ("elements", "over", "voltage", "current"),
+    [
+        (("1",), 0b1000000, 0b10000000, 0b100000000),
+        (("2",), 1 << 9, 1 << 10, 1 << 11),
+        (("3",), 1 << 12, 1 << 13, 1 << 14),
+        (("1", "3"), 1 << 3 | 1 << 6 | 1 << 12, 1 << 7 | 1 << 13, 1 << 8 | 1 << 14),
+        (
+            ("1", "2", "3"),
+            1 << 3 | 1 << 6 | 1 << 9 | 1 << 12,
+            1 << 7 | 1 << 10 | 1 << 13,
+            1 << 8 | 1 << 11 | 1 << 14,
+        ),
+    ],
+)
+def test_each_element_has_its_flags_and_a_sum_those_of_all(
+    elements: tuple[str, ...], over: int, voltage: int, current: int
+) -> None:
+    flags = answers.Flags.of(elements)
+    assert (flags.over_range, flags.voltage_peak, flags.current_peak) == (over, voltage, current)
+
+
+@given(st.lists(st.floats(allow_nan=True)))
+def test_the_largest_has_no_sign_and_ignores_what_is_missing(numbers: list[float]) -> None:
+    found = answers.largest(numbers)
+    there = [abs(number) for number in numbers if not math.isnan(number)]
+    assert (found in there and found >= max(there)) if there else math.isnan(found)
+
+
+def test_an_identity_has_four_parts() -> None:
+    assert answers.identity("YOKOGAWA,WT310,C2PH13047V,F1.03") == Identity(
+        "YOKOGAWA", "WT310", "C2PH13047V", "F1.03"
+    )
+    with pytest.raises(MeterError, match="that is no WT300"):
+        answers.identity("FLUKE 45")

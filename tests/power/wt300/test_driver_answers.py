@@ -1,0 +1,215 @@
+"""The driver before answers that no simulated meter gives, or only with luck."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import pytest
+
+from power.clocks import Clocks
+from power.errors import MeterError
+from power.meter import Setup
+from power.wt300.driver import Wt300
+from power.wt300.models import model_named
+from power.wt300.sample import SampleForm
+from power.wt300.settings import OPTIONAL, measuring_headers
+
+
+@pytest.mark.parametrize(
+    ("element", "condition", "flags"),
+    [
+        ("1", 1 << 6 | 1 << 7 | 1 << 8, (True, True, True)),
+        ("1", 0b111 << 9 | 0b111 << 12 | 1 << 3, (False, False, False)),
+        ("2", 1 << 9, (True, False, False)),
+        ("3", 1 << 13, (False, True, False)),
+        ("sum", 1 << 14, (False, False, True)),
+        ("sum", 1 << 3, (True, False, False)),
+        ("sum", 1 << 9 | 1 << 7, (True, True, False)),
+    ],
+)
+def test_flags_are_those_of_what_is_measured(
+    clocks: Clocks, element: str, condition: int, flags: tuple[bool, bool, bool]
+) -> None:
+    link = Canned("WT333E")
+    meter = Wt300(link, clocks)  # type: ignore[arg-type]
+    meter.attach(element)
+    named = "SIGMA" if element == "sum" else element
+    link.answers[SampleForm.of_run(element).question] = (
+        f"1;120,.3,36,36,1,0,0;P,{named};WH,{named};{condition};START"
+    )
+    reading = meter.read()
+    assert (reading.over_range, reading.voltage_peak_over, reading.current_peak_over) == flags
+
+
+class Canned:
+    """A link whose answers are given; a setting is remembered and read back."""
+
+    def __init__(self, model: str = "WT310") -> None:
+        self.answers: dict[str, str | MeterError | list[str | MeterError]] = {
+            "*IDN?": f"YOKOGAWA,{model},X,F1.03",
+            ":RATE?": "100.0E-03",
+            ":STATUS:ERROR?": '0,"No error"',
+            ":INTEGRATE:STATE?": "RESET",
+        }
+        self.written: list[str] = []
+        self.patience_ms: list[int | None] = []
+
+    def write(self, message: str) -> None:
+        self.written.append(message)
+        header, _, data = message.partition(" ")
+        self.answers[f"{header}?"] = data
+
+    def query(self, message: str, timeout_ms: int | None = None) -> str:
+        self.patience_ms.append(timeout_ms)
+        answer = self.answers.get(message, "")
+        if isinstance(answer, list):
+            answer = answer.pop(0)
+        if isinstance(answer, MeterError):
+            raise answer
+        return answer
+
+
+SILENT = MeterError("meter-timeout", "no answer")
+
+
+@pytest.mark.parametrize("first", [[SILENT], ["STA"], [SILENT, "", "RESET"]])
+def test_a_meter_that_answers_nothing_right_after_the_start_has_started_all_the_same(
+    clocks: Clocks, first: list[Any]
+) -> None:
+    link = Canned()
+    link.answers[":INTEGRATE:STATE?"] = [*first, "START"]
+    Wt300(link, clocks).start()  # type: ignore[arg-type]
+    assert link.written == [":INTEGRATE:START"]
+    # What it costs to ask too early is energy that is counted before anybody knows.
+    assert link.patience_ms[1:] == [100, 100, 100, 200][: len(first) + 1]
+
+
+@pytest.mark.parametrize("answer", ["nan", "9.91E+37", "1e300", "0", "-1", "START"])
+def test_an_update_interval_that_can_be_none_is_no_answer(clocks: Clocks, answer: str) -> None:
+    link = Canned()
+    link.answers[":RATE?"] = answer
+    meter = Wt300(link, clocks)  # type: ignore[arg-type]
+    link.query = lambda message, timeout_ms=None: Canned.query(link, message) or "0"  # type: ignore[method-assign]
+    with pytest.raises(MeterError) as caught:
+        meter.status()
+    assert (caught.value.code, caught.value.facts["answer"]) == ("meter-answer", answer)
+
+
+def test_a_start_that_never_comes_true_says_why() -> None:
+    now_s = iter(range(100))
+    hurried = Clocks(lambda: float(next(now_s)), lambda: None, lambda _s: None)  # type: ignore[arg-type, return-value]
+    link = Canned()
+    link.answers |= {":INTEGRATE:STATE?": "TIMEUP", ":STATUS:ERROR?": ['842,"x"', '0,"No error"']}
+    with pytest.raises(MeterError, match=r"answers TIMEUP.*842.*must be reset first") as caught:
+        Wt300(link, hurried).start()  # type: ignore[arg-type]
+    assert caught.value.code == "meter-refused"
+
+
+def test_a_link_that_breaks_at_the_start_is_lost(clocks: Clocks) -> None:
+    link = Canned()
+    link.answers[":INTEGRATE:STATE?"] = MeterError("meter-lost", "gone")
+    with pytest.raises(MeterError) as caught:
+        Wt300(link, clocks).start()  # type: ignore[arg-type]
+    assert caught.value.code == "meter-lost"
+
+
+def test_a_zero_level_that_cannot_be_compensated_is_told(clocks: Clocks) -> None:
+    link = Canned()
+    link.answers["*CAL?"] = "1"
+    with pytest.raises(MeterError, match="could not compensate its zero level, it answers 1") as caught:
+        Wt300(link, clocks).zero()  # type: ignore[arg-type]
+    assert caught.value.code == "meter-refused"
+    assert 60_000 in link.patience_ms
+
+
+def test_what_does_not_go_back_is_told_after_all_else_is_back(clocks: Clocks) -> None:
+    link = Canned()
+    meter = Wt300(link, clocks)  # type: ignore[arg-type]
+    headers = measuring_headers(model_named("WT310"))
+    link.answers |= {f"{header}?": "1" for header in headers}
+    meter._former.keep(headers, link.query)
+    meter._former.is_due = True
+    write = link.write
+
+    def stubborn(message: str) -> None:
+        write(message)
+        if message == ":RATE 1":
+            link.answers[":RATE?"] = "100.0E-03"
+
+    link.write = stubborn  # type: ignore[method-assign]
+    with pytest.raises(MeterError, match=r"Not all former settings are back.*:RATE 1 ") as caught:
+        meter.restore()
+    assert caught.value.code == "meter-refused"
+    assert link.answers[":INTEGRATE:TIMER?"] == "1"
+    link.write = write  # type: ignore[method-assign]
+    meter.restore()
+    assert link.answers[":RATE?"] == "1"
+
+
+def test_what_only_some_meters_say_is_understood(clocks: Clocks) -> None:
+    link = Canned("WT310E")
+    link.answers |= {
+        ":INPUT:CFACTOR?": "A6",
+        ":RATE?": "AUTO",
+        ":INPUT:CURRENT:RANGE?": "EXTERNAL,50.00E-03",
+        ":INPUT:VOLTAGE:RANGE?": "150.0E+00",
+        ":INPUT:MODE?": "VME",
+        ":INPUT:SYNCHRONIZE?": "CURR",
+        **dict.fromkeys((":INPUT:VOLTAGE:AUTO?", ":INPUT:CURRENT:AUTO?"), "0"),
+        **dict.fromkeys((":INPUT:FILTER:LINE?", ":INPUT:FILTER:FREQUENCY?"), "ON"),
+    }
+    status = Wt300(link, clocks).status()  # type: ignore[arg-type]
+    assert (status.crest_factor, status.update_interval_s, status.mode) == (6, 0.1, "vmean")
+    assert (status.synchronize, status.line_filter) == ("current", True)
+    assert math.isnan(status.current_range_a)
+
+
+UNKNOWN = ['113,"Undefined header"', '0,"No error"']
+
+
+@pytest.mark.parametrize("answer", [SILENT, "0,0,0"])
+def test_a_meter_without_averaging_or_scaling_is_used_without(clocks: Clocks, answer: Any) -> None:
+    link = Canned()
+    setup = Setup(150.0, 1.0, 0.1, 60)
+    for header in OPTIONAL:
+        link.answers[f"{header}?"] = answer
+    if answer is SILENT:
+        link.answers[":STATUS:ERROR?"] = [*UNKNOWN, *UNKNOWN, '0,"No error"']
+    write = link.write
+
+    def without_units(message: str) -> None:
+        write(re.sub(r"(\d)[VA]$", r"\1", message.replace("100MS", "0.1")))
+
+    link.write = without_units  # type: ignore[method-assign]
+    meter = Wt300(link, clocks)  # type: ignore[arg-type]
+    meter.configure(setup)
+    assert meter.changes(setup) == ()
+    assert not any(message.startswith(OPTIONAL) for message in link.written)
+    assert link.patience_ms.count(500) == len(OPTIONAL)
+
+
+def test_a_meter_that_says_nothing_for_another_reason_is_not_set_up_by_half(clocks: Clocks) -> None:
+    link = Canned()
+    link.answers[f"{OPTIONAL[0]}?"] = SILENT
+    with pytest.raises(MeterError) as caught:
+        Wt300(link, clocks).configure(Setup(150.0, 1.0, 0.1, 60))  # type: ignore[arg-type]
+    assert caught.value.code == "meter-timeout"
+
+
+def test_the_sample_of_record_waits_for_an_update_but_not_for_ever() -> None:
+    now_s = iter(range(1000))
+    pauses: list[float] = []
+    hurried = Clocks(lambda: float(next(now_s)), lambda: None, pauses.append)  # type: ignore[arg-type, return-value]
+    link = Canned()
+    link.answers[":RATE?"] = "5.000E+00"
+    meter = Wt300(link, hurried)  # type: ignore[arg-type]
+    meter.attach()
+    link.answers |= {":HOLD?": "0", SampleForm.of_run("1").question: "0;1,2,3,4,5,6,7;P,1;WH,1;0;STOP"}
+    link.answers[":STATUS:EESR?"] = ["1", "0", "0", "1"]
+    assert meter.read_final().energy_wh == 6
+    assert len(pauses) == 2
+    link.answers[":STATUS:EESR?"] = "0"
+    assert meter.read_final().energy_wh == 6
+    assert 9 <= len(pauses) - 2 <= 12  # two updates of 5 s, on a clock that goes a second at each look

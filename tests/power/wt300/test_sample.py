@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from power.errors import MeterError
+from power.meter import ELEMENTS, IntegratorState
+from power.wt300.sample import SampleForm
+
+RUN = SampleForm.of_run("1")
+ASIDE = SampleForm.of_onlooker("1")
+
+
+def parts(*given: Any) -> Any:
+    return given
+
+
+def test_a_sample_is_values_flags_state_and_whether_it_is_new() -> None:
+    taken, is_new = RUN.taken("1;1,2,3,4,5,6,7;P,1;WH,1;65;TIM", parts)
+    assert taken == ([1, 2, 3, 4, 5, 6, 7], 65, IntegratorState.TIMEUP)  # type: ignore[comparison-overlap]
+    assert is_new
+
+
+def test_an_onlooker_gets_the_same_but_not_whether_it_is_new() -> None:
+    taken, is_new = ASIDE.taken("1;2;3;4;5;6;7;:NUM:NORM:ITEM204 P,1;:NUM:NORM:ITEM206 WH,1;65;TIM", parts)
+    assert taken == ([1, 2, 3, 4, 5, 6, 7], 65, IntegratorState.TIMEUP)  # type: ignore[comparison-overlap]
+    assert not is_new
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "0;1;2",
+        "0;1,2;P,1;WH,1;0;RESET",
+        "0;1,2,3,4,5,6,7,8;P,1;WH,1;0;RESET",
+        "x;1,2,3,4,5,6,7;P,1;WH,1;0;RESET",
+        "0;1,2,3,4,5,6,7;P,1;WH,1;0;NO",
+    ],
+)
+def test_a_sample_that_makes_no_sense_is_a_meter_error(answer: str) -> None:
+    with pytest.raises(MeterError) as caught:
+        RUN.taken(answer, parts)
+    assert caught.value.code == "meter-answer"
+
+
+@pytest.mark.parametrize(("power", "energy"), [("P,2", "WH,1"), ("P,1", "WH,SIGMA"), ("I,1", "WH,1")])
+def test_values_of_something_else_are_no_sample(power: str, energy: str) -> None:
+    with pytest.raises(MeterError, match="another program has changed which values it gives"):
+        RUN.taken(f"0;1,2,3,4,5,6,7;{power};{energy};0;START", parts)
+
+
+@given(st.text())
+def test_whatever_is_answered_is_a_sample_or_a_meter_error(answer: str) -> None:
+    for form in (RUN, ASIDE):
+        with pytest.raises(MeterError):
+            form.taken(answer, parts)
+
+
+def test_an_onlooker_touches_nothing_of_a_run_or_of_another_element() -> None:
+    run = {
+        setting.header
+        for element in ELEMENTS
+        for form in [SampleForm.of_run(element)]
+        for setting in (*form.settings, *form.peak_settings(("1", "2", "3")))
+    }
+    taken = [
+        setting.header
+        for element in ELEMENTS
+        for form in [SampleForm.of_onlooker(element)]
+        for setting in (
+            *form.settings,
+            *form.peak_settings(("1", "2", "3") if element == "sum" else (element,)),
+        )
+    ]
+    assert len(set(taken)) == len(taken)
+    assert not run & set(taken)
+    assert all(40 < int(header.rpartition("ITEM")[2]) <= 255 for header in taken)
+    assert "EESR" not in SampleForm.of_onlooker("1").question

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from itsdangerous import URLSafeSerializer
+
+from referee.auth.tokens import Session, issue, read
+from referee.errors import RefereeError
+
+SECRET = bytes(range(32))
+SESSION = Session(run=3, team="otters", expires_s=2e9)
+SESSIONS = st.builds(
+    Session, run=st.integers(1, 2**62), team=st.text(max_size=300), expires_s=st.floats(1, 4e9)
+)
+URL_SAFE = set(string.ascii_letters + string.digits + "-_.")
+
+
+def code_of(token: str, secret: bytes = SECRET, now_s: float = 0.0) -> str:
+    with pytest.raises(RefereeError) as failure:
+        read(secret, token, now_s)
+    return failure.value.code
+
+
+@given(SESSIONS, st.binary(min_size=32, max_size=64))
+def test_a_token_gives_back_its_session(session: Session, secret: bytes) -> None:
+    assert read(secret, issue(secret, session), now_s=0.0) == session
+
+
+@given(SESSIONS)
+def test_a_token_travels_through_forms_and_headers(session: Session) -> None:
+    assert set(issue(SECRET, session)) <= URL_SAFE
+
+
+def test_the_same_session_has_the_same_token() -> None:
+    assert issue(SECRET, SESSION) == issue(SECRET, Session(3, "otters", 2e9))
+
+
+@given(st.data())
+def test_a_token_with_one_other_character_is_refused(data: st.DataObject) -> None:
+    token = issue(SECRET, SESSION)
+    place = data.draw(st.integers(0, len(token) - 1))
+    other = data.draw(st.sampled_from(sorted(URL_SAFE)) | st.characters())
+    changed = token[:place] + other + token[place + 1 :]
+    if changed != token:
+        assert code_of(changed) == "bad-token"
+
+
+def test_no_spelling_of_the_last_character_but_its_own_is_good() -> None:
+    # 20 bytes are 26 2/3 characters of base64: the last one has two spare bits.
+    token = issue(SECRET, SESSION)
+    for other in URL_SAFE - {token[-1]}:
+        assert code_of(token[:-1] + other) == "bad-token"
+
+
+@given(st.integers(0, 200), st.characters())
+def test_a_token_with_one_more_character_is_refused(place: int, more: str) -> None:
+    token = issue(SECRET, SESSION)
+    assert code_of(token[:place] + more + token[place:]) == "bad-token"
+
+
+@given(st.text())
+def test_any_other_text_is_refused(text: str) -> None:
+    assert code_of(text) == "bad-token"
+
+
+@pytest.mark.parametrize("text", ["", ".", "..", "\udcff", "a.\ud800", "x" * 100_000, "\0.\0", "é.è"])
+def test_no_text_is_too_odd_to_be_refused(text: str) -> None:
+    assert code_of(text) == "bad-token"
+
+
+def test_another_contests_token_is_refused() -> None:
+    assert code_of(issue(bytes(32), SESSION)) == "bad-token"
+
+
+def test_a_token_for_another_purpose_is_refused() -> None:
+    other = URLSafeSerializer(SECRET, salt="other", signer_kwargs={"key_derivation": "hmac"})
+    assert code_of(str(other.dumps({"run": 1, "team": "t", "expires_s": 9.9e9}))) == "bad-token"
+
+
+@pytest.mark.parametrize(
+    "content", [[], 5, None, {"run": 1}, {"run": 1, "team": "t", "expires_s": 1, "x": 2}]
+)
+def test_signed_content_that_is_no_session_is_refused(content: object) -> None:
+    serializer = URLSafeSerializer(SECRET, salt="session", signer_kwargs={"key_derivation": "hmac"})
+    assert code_of(str(serializer.dumps(content))) == "bad-token"
+
+
+def test_a_token_expires_at_its_moment() -> None:
+    token = issue(SECRET, SESSION)
+    assert read(SECRET, token, 2e9 - 1e-3) == SESSION
+    assert code_of(token, now_s=2e9) == "token-expired"

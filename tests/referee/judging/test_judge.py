@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from referee.contest import Contest, create_contest, open_contest
+from referee.errors import RefereeError
+from referee.judging import judge as judging
+from referee.judging.judge import judge
+from referee.runs.image_order import image_order
+from referee.scoring import Detections, evaluate
+from referee.store import Store
+from referee.store.records import Run, RunState, Score
+from tests.referee.factories import START, TEAM, DrivenClock, config_text, reading, run_record
+from testsets import TestSet, read_ground_truth, synthesize
+
+CLOCK = DrivenClock()
+
+
+@pytest.fixture(scope="module")
+def judged_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
+    return synthesize(
+        tmp_path_factory.mktemp("judged") / "set", images=12, categories=4, seed=5, size=(96, 64)
+    )
+
+
+@pytest.fixture
+def contest(tmp_path: Path, judged_set: TestSet) -> Any:
+    create_contest(tmp_path / "contest", config_text(judged_set))
+    with open_contest(tmp_path / "contest") as opened:
+        opened.store.add_team(TEAM, "no hash", START)
+        yield opened
+
+
+def guesses(test_set: TestSet, seed: int) -> NDArray[np.float64]:
+    """Detections in the test set's own numbers: objects that were found more or less, and some that are none."""
+    truth, rng = read_ground_truth(test_set.folder), np.random.default_rng(seed)
+    image, category, boxes = truth.image, truth.category, truth.boxes
+    shaken = boxes + rng.uniform(-6, 6, boxes.shape)
+    shaken = np.column_stack(
+        [np.minimum(shaken[:, :2], shaken[:, 2:]), np.maximum(shaken[:, :2], shaken[:, 2:])]
+    )
+    confidence = np.round(rng.uniform(0, 1, len(image)), 1)  # with ties: the order of arrival decides
+    found = np.column_stack([image, np.where(rng.random(len(image)) < 0.8, category, 1), confidence, shaken])
+    return found[rng.permutation(len(found))]
+
+
+def closed_run(
+    contest: Contest, detections: NDArray[np.float64], *, shuffle: bool = True, **different: object
+) -> Run:
+    """A closed run whose team sent `detections`, given in test-set numbers, in several posts by its own numbers."""
+    store, images = contest.store, len(contest.test_set.images)
+    order: list[NDArray[np.int64]] = []
+
+    def fixed(number: int) -> NDArray[np.int64]:
+        order.append(image_order(contest.secret, number, images, shuffle=shuffle))
+        return order[0]
+
+    digest = contest.test_set.digest
+    run = store.arm_run(run_record(testset_digest=digest, images=images), START, fixed)
+    teams = detections.copy()
+    teams[:, 0] = np.argsort(order[0])[detections[:, 0].astype(int) - 1] + 1
+    for part in np.array_split(teams, 5):
+        store.append_post(run.id, part, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START)
+    store.append_readings(run.id, 50.0, [reading(50 + tenth / 10) for tenth in range(101)])
+    values = {"state": "closed", "start_s": 50.0, "elapsed_s": 10.0, "energy_wh": 0.1, "integrator_s": 10.0}
+    values["meter_changes"] = ()
+    return store.change_run(run.id, (RunState.ARMED,), **(values | different))
+
+
+def code_of(action: Callable[..., Any], *arguments: Any) -> str:
+    with pytest.raises(RefereeError) as failure:
+        action(*arguments)
+    return failure.value.code
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 10**6))
+def test_the_order_of_the_images_changes_nothing(contest: Contest, judged_set: TestSet, seed: int) -> None:
+    sent = guesses(judged_set, seed)
+    direct = evaluate(read_ground_truth(judged_set.folder), Detections.from_rows(sent), "lpirc")
+    scores = [judge(contest, closed_run(contest, sent, shuffle=s).id, CLOCK) for s in (True, False)]
+    assert [score.map for score in scores] == [direct.map, direct.map]
+    assert [score.ap for score in scores] == [direct.ap, direct.ap]
+    assert 0 < direct.map < 1
+
+
+def test_the_rows_come_back_in_test_set_numbers_and_order_of_arrival(
+    contest: Contest, judged_set: TestSet
+) -> None:
+    sent = guesses(judged_set, 1)
+    run = closed_run(contest, sent)
+    assert contest.store.image_order(run.id).tolist() != list(range(1, 13))
+    assert judging.testset_rows(contest.store, run.id).tobytes() == sent.tobytes()
+
+
+def test_a_judgement_is_stored_with_score_checks_and_signature(contest: Contest, judged_set: TestSet) -> None:
+    run = closed_run(contest, guesses(judged_set, 1))
+    judged = judge(contest, run.id, CLOCK)
+    assert contest.store.latest_score(run.id) == judged
+    assert contest.store.run(run.id).state is RunState.JUDGED
+    assert judged.score == judged.map / 0.1
+    assert judged.mean_power_w == pytest.approx(36.0)
+    assert (judged.images, judged.detections) == (12, len(guesses(judged_set, 1)))
+    assert [check.code for check in judged.checks if not check.ok] == []
+    assert not judged.needs_review
+    assert judged_set.digest[:12] in judged.signature
+    assert f"|window:600s|meter:{run.meter_identity}" in judged.signature
+    assert [event["kind"] for event in contest.store.events(run.id)] == ["judged"]
+
+
+def test_judging_again_appends_and_changes_nothing_else(contest: Contest, judged_set: TestSet) -> None:
+    run = closed_run(contest, guesses(judged_set, 1)).id
+    first, second = judge(contest, run, CLOCK), judge(contest, run, CLOCK)
+    assert second.judged_utc > first.judged_utc
+    assert (second.map, second.score, second.checks) == (first.map, first.score, first.checks)
+    assert contest.store._rows("SELECT count(*) AS n FROM scores")[0]["n"] == 2
+    assert contest.store.latest_score(run) == second
+
+
+def test_a_run_whose_energy_is_read_while_it_is_judged_is_judged_with_it(
+    contest: Contest, judged_set: TestSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = closed_run(contest, guesses(judged_set, 1), energy_wh=None).id
+    add_score = contest.store.add_score
+
+    def late(score: Any) -> None:
+        add_score(score)
+        contest.store.change_run(run, (RunState.CLOSED, RunState.JUDGED), energy_wh=0.1)
+
+    monkeypatch.setattr(contest.store, "add_score", late)
+    judged = judge(contest, run, CLOCK)
+    assert judged.energy_wh == 0.1
+    assert judged.score is not None
+    assert contest.store.latest_score(run) == judged
+
+
+@pytest.mark.parametrize("energy_wh", [None, 0.0, -0.001, float("inf")])
+def test_without_an_energy_there_is_no_score_and_a_failed_check(
+    contest: Contest, judged_set: TestSet, energy_wh: float | None
+) -> None:
+    integrator_s = None if energy_wh is None else 10.0
+    run = closed_run(contest, guesses(judged_set, 1), energy_wh=energy_wh, integrator_s=integrator_s)
+    judged = judge(contest, run.id, CLOCK)
+    assert (judged.score, judged.mean_power_w) == (None, None)
+    assert judged.map > 0
+    assert judged.needs_review
+    assert "energy-measured" in [check.code for check in judged.checks if not check.ok]
+    assert contest.store.latest_score(run.id) == judged
+
+
+@pytest.mark.parametrize("start_stop_s", [0.05, None])
+def test_the_checks_know_what_starting_and_stopping_took_if_it_was_measured(
+    contest: Contest, judged_set: TestSet, start_stop_s: float | None
+) -> None:
+    run = closed_run(contest, guesses(judged_set, seed=3))
+    contest.store.log_event(START, run.id, "closed", start_stop_s=start_stop_s)
+    checks = {check.code: check for check in judge(contest, run.id, CLOCK).checks}
+    assert checks["integrator-trapezoid"].figures["start_stop_s"] == start_stop_s
+
+
+def test_an_energy_that_covers_more_than_the_window_tells_no_mean_power(
+    contest: Contest, judged_set: TestSet
+) -> None:
+    run = closed_run(contest, guesses(judged_set, seed=3), energy_wh=0.4, integrator_s=40.0)
+    judged = judge(contest, run.id, CLOCK)
+    assert (judged.energy_wh, judged.mean_power_w, judged.needs_review) == (0.4, None, True)
+
+
+def test_a_run_without_detections_scores_zero(contest: Contest) -> None:
+    run = closed_run(contest, np.empty((0, 7)))
+    judged = judge(contest, run.id, CLOCK)
+    assert (judged.map, judged.score, judged.detections) == (0.0, 0.0, 0)
+
+
+def test_a_run_of_no_length_is_judged(contest: Contest) -> None:
+    judged = judge(contest, closed_run(contest, np.empty((0, 7)), elapsed_s=0.0).id, CLOCK)
+    assert judged.mean_power_w is None
+    assert judged.needs_review
+
+
+@pytest.mark.parametrize("state", [RunState.ARMED, RunState.OPEN, RunState.VOID])
+def test_only_a_closed_run_is_judged(contest: Contest, state: RunState) -> None:
+    run = closed_run(contest, np.empty((0, 7)), state=state.value)
+    assert code_of(judge, contest, run.id, CLOCK) == "run-state"
+    assert contest.store.latest_score(run.id) is None
+    assert code_of(judge, contest, 99, CLOCK) == "run-unknown"
+
+
+def test_a_run_on_another_test_set_is_not_judged(contest: Contest) -> None:
+    run = closed_run(contest, np.empty((0, 7)), testset_digest="e" * 64)
+    assert code_of(judge, contest, run.id, CLOCK) == "testset-changed"
+    assert contest.store.run(run.id).state is RunState.CLOSED
+
+
+def test_a_run_can_be_judged_while_another_process_serves(contest: Contest, judged_set: TestSet) -> None:
+    run = closed_run(contest, guesses(judged_set, 1)).id
+    other = Store(contest.folder / "contest.db")
+    with open_contest(contest.folder) as judges:
+        judged: Score = judge(judges, run, CLOCK)
+    assert other.latest_score(run) == judged
+    other.close()
+
+
+def test_the_order_of_arrival_changes_nothing_in_a_voc_contest_either(
+    tmp_path: Path, judged_set: TestSet
+) -> None:
+    sent = guesses(judged_set, 3)
+    sent[:, 2] = 0.5  # all equal: the list is nothing but ties
+    create_contest(tmp_path / "voc", config_text(judged_set, metric="voc-area"))
+    with open_contest(tmp_path / "voc") as contest:
+        contest.store.add_team(TEAM, "no hash", START)
+        one = judge(contest, closed_run(contest, sent, shuffle=False).id, CLOCK)
+        by_image = sent[np.argsort(-sent[:, 0], kind="stable")]
+        other = judge(contest, closed_run(contest, by_image, shuffle=False).id, CLOCK)
+    assert one.ap == other.ap
+    assert 0 < one.map < 1

@@ -1,0 +1,398 @@
+from __future__ import annotations
+
+import logging
+import math
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from referee.clock import Clock
+from referee.contest import Contest, open_contest
+from referee.errors import RefereeError
+from referee.judging.judge import judge
+from referee.judging.live import FollowedRuns, follow, live_scores
+from referee.store import DATABASE_NAME, Store, database
+from referee.store.records import Provisional, Run, RunState
+from tests.contest_day import contest_day, is_running
+from tests.contest_day import until as in_time
+from tests.referee.factories import START, House, parse_rows, reading, stored_run
+from testsets import TestSet, read_ground_truth
+
+Build = Callable[..., House]
+
+
+@pytest.fixture
+def contest(build: Build) -> Contest:
+    return build().contest
+
+
+@pytest.fixture
+def followed(contest: Contest) -> FollowedRuns:
+    return FollowedRuns(contest, Clock())
+
+
+def open_run(contest: Contest, **different: object) -> Run:
+    """A run that is open in the store, without a meter."""
+    images = len(contest.test_set.images)
+    values = {"images": images, "testset_digest": contest.test_set.digest} | different
+    armed = stored_run(contest.store, **values)
+    return contest.store.change_run(armed.id, (RunState.ARMED,), state=RunState.OPEN.value)
+
+
+def close(contest: Contest, run: Run, energy_wh: float | None = 2.0) -> None:
+    contest.store.change_run(
+        run.id, (RunState.OPEN,), state=RunState.CLOSED.value, energy_wh=energy_wh, elapsed_s=10.0
+    )
+
+
+def found_boxes(test_set: TestSet, order: NDArray[np.int64], seed: int = 0) -> list[NDArray[np.float64]]:
+    """Posts of a middling detector, with the numbers the team knows; several for each image, mixed."""
+    truth = read_ground_truth(test_set.folder)
+    chance = np.random.default_rng(seed)
+    rows = np.column_stack(
+        [
+            np.argsort(order)[truth.image - 1] + 1,
+            truth.category,
+            chance.integers(1, 5, len(truth.image)) / 5,
+            truth.boxes + chance.normal(0, 2, truth.boxes.shape).round(),
+        ]
+    )
+    rows[:, 5:] = np.maximum(rows[:, 3:5], rows[:, 5:])
+    again = rows[chance.permutation(np.repeat(np.arange(len(rows)), 3))]
+    again[:, 2] = chance.integers(1, 5, len(again)) / 5
+    return np.array_split(np.vstack([rows, again]), 7)
+
+
+def posted(contest: Contest, run: Run, rows: NDArray[np.float64]) -> None:
+    contest.store.append_post(run.id, rows, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START)
+
+
+def shown(contest: Contest, run: Run) -> Provisional:
+    provisional = contest.store.provisional(run.id)
+    assert provisional is not None
+    return provisional
+
+
+def test_the_last_figures_are_the_judges(contest: Contest, followed: FollowedRuns) -> None:
+    run = open_run(contest)
+    for rows in found_boxes(contest.test_set, contest.store.image_order(run.id)):
+        posted(contest, run, rows)
+        followed.tick()
+    close(contest, run)
+    followed.tick()
+    judged = judge(contest, run.id, Clock())
+    last = shown(contest, run)
+    assert 0 < last.map < 1
+    assert (last.map, last.energy_wh, last.score, last.detections) == (
+        judged.map,
+        judged.energy_wh,
+        judged.score,
+        judged.detections,
+    )
+
+
+def test_a_real_run_ends_with_the_judges_figures(build: Build) -> None:
+    house = build()
+    house.control.arm("otters", "one")
+    live = house.control.login("otters")
+    assert live.order.tolist() != sorted(live.order)
+    followed = FollowedRuns(house.contest, house.clock)
+    posts = found_boxes(house.contest.test_set, live.order)
+    for rows in posts[:4]:
+        live.take_post(rows.tobytes(), None, parse_rows)
+    followed.tick()
+    half = shown(house.contest, live.run)
+    assert half.detections == sum(len(rows) for rows in posts[:4])
+    for rows in posts[4:]:
+        live.take_post(rows.tobytes(), None, parse_rows)
+    house.control.close(live.run.id, "logout")
+    followed.tick()
+    judged = judge(house.contest, live.run.id, Clock())
+    last = shown(house.contest, live.run)
+    assert (last.map, last.score, last.energy_wh) == (judged.map, judged.score, judged.energy_wh)
+    assert last.map != half.map
+
+
+def test_the_energy_is_that_of_the_newest_reading_that_has_one(
+    contest: Contest, followed: FollowedRuns
+) -> None:
+    run = open_run(contest)
+    posted(contest, run, found_boxes(contest.test_set, contest.store.image_order(run.id))[0])
+    followed.tick()
+    first = shown(contest, run)
+    assert (first.energy_wh, first.score) == (None, None)
+    assert first.map > 0
+    contest.store.append_readings(run.id, 0.0, [reading(0.0, energy_wh=0.0)])
+    followed.tick()
+    assert (shown(contest, run).energy_wh, shown(contest, run).score) == (0.0, None)
+    late = [reading(1.0, energy_wh=0.5), reading(2.0, energy_wh=0.75), reading(3.0, energy_wh=math.nan)]
+    contest.store.append_readings(run.id, 0.0, late)
+    followed.tick()
+    assert shown(contest, run) == Provisional(
+        run.id, shown(contest, run).utc, first.map, 0.75, first.map / 0.75, first.detections
+    )
+
+
+def test_a_run_without_energy_ends_without_a_score(contest: Contest, followed: FollowedRuns) -> None:
+    run = open_run(contest)
+    contest.store.append_readings(run.id, 0.0, [reading(1.0, energy_wh=0.5)])
+    followed.tick()
+    close(contest, run, energy_wh=None)
+    followed.tick()
+    assert (shown(contest, run).energy_wh, shown(contest, run).score) == (None, None)
+
+
+def test_a_run_that_closed_while_nobody_looked_is_told_once(contest: Contest, followed: FollowedRuns) -> None:
+    run = open_run(contest)
+    posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
+    posted(contest, run, posts[0])
+    contest.store.append_readings(run.id, 0.0, [reading(1.0, energy_wh=0.5)])
+    followed.tick()
+    posted(contest, run, posts[1])
+    close(contest, run)
+    later = FollowedRuns(contest, Clock())
+    later.tick()
+    last = shown(contest, run)
+    for process in (later, FollowedRuns(contest, Clock())):  # nor again by the next process
+        process.tick()
+        assert shown(contest, run) == last
+        assert not process._runs
+    judged = judge(contest, run.id, Clock())
+    assert (last.energy_wh, last.map, last.score) == (2.0, judged.map, judged.score)
+
+
+def test_an_energy_that_is_read_after_the_end_is_told(contest: Contest, followed: FollowedRuns) -> None:
+    runs = [open_run(contest, team=team, station=team) for team in ("otters", "badgers")]
+    followed.tick()
+    for run in runs:
+        close(contest, run, energy_wh=None)
+    followed.tick()
+    for run in runs:
+        contest.store.change_run(run.id, (RunState.CLOSED,), energy_wh=3.0)
+    for _ in runs:  # one a second
+        followed.tick()
+    assert [shown(contest, run).energy_wh for run in runs] == [3.0, 3.0]
+
+
+def test_runs_come_and_go_and_do_not_mix(contest: Contest, followed: FollowedRuns) -> None:
+    followed.tick()
+    runs = [open_run(contest, team=team, station=team) for team in ("otters", "badgers")]
+    posts = [found_boxes(contest.test_set, contest.store.image_order(run.id), seed=run.id) for run in runs]
+    for step in range(7):
+        for run, rows in zip(runs, posts, strict=True):
+            posted(contest, run, rows[step])
+        followed.tick()
+    for run in runs:
+        close(contest, run)
+        followed.tick()
+    maps = [shown(contest, run).map for run in runs]
+    assert maps == [judge(contest, run.id, Clock()).map for run in runs]
+    assert maps[0] != maps[1]
+    later = open_run(contest, team="voles", station="one")
+    followed.tick()
+    assert shown(contest, later).detections == 0
+    assert list(followed._runs) == [later.id]
+
+
+def test_a_run_that_is_void_keeps_what_was_shown(contest: Contest, followed: FollowedRuns) -> None:
+    run = open_run(contest)
+    followed.tick()
+    before = shown(contest, run)
+    contest.store.change_run(run.id, (RunState.OPEN,), state=RunState.VOID.value, void_reason="test")
+    followed.tick()
+    assert shown(contest, run) == before
+    assert not followed._runs
+
+
+def test_another_process_takes_up_where_the_first_was(contest: Contest, followed: FollowedRuns) -> None:
+    run = open_run(contest)
+    posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
+    for rows in posts[:3]:
+        posted(contest, run, rows)
+    followed.tick()
+    for rows in posts[3:]:
+        posted(contest, run, rows)
+    followed.tick()
+    expected = shown(contest, run)
+    FollowedRuns(contest, Clock()).tick()
+    again = shown(contest, run)
+    assert (again.map, again.detections) == (expected.map, expected.detections)
+
+
+@pytest.fixture
+def impatient(contest: Contest, monkeypatch: pytest.MonkeyPatch) -> Iterator[FollowedRuns]:
+    """A follower with a connection of its own that soon gives up on a busy database."""
+    monkeypatch.setattr(database, "LOCK_PATIENCE_S", 0.05)
+    with open_contest(contest.folder) as own:
+        own.store.forgo_durability()
+        yield FollowedRuns(own, Clock())
+
+
+def test_a_busy_database_only_delays(
+    contest: Contest, impatient: FollowedRuns, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = open_run(contest)
+    posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
+    posted(contest, run, posts[0])
+    with closing(sqlite3.connect(contest.folder / DATABASE_NAME, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with caplog.at_level(logging.WARNING):
+            impatient.tick()
+            impatient.tick()
+        other.execute("ROLLBACK")
+    assert "locked" in caplog.text
+    assert contest.store.provisional(run.id) is None
+    posted(contest, run, posts[1])
+    close(contest, run)
+    impatient.tick()
+    assert shown(contest, run).detections == len(posts[0]) + len(posts[1])
+    assert shown(contest, run).map == judge(contest, run.id, Clock()).map
+
+
+def test_what_fails_while_a_run_closes_is_made_up_for(
+    contest: Contest, impatient: FollowedRuns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = open_run(contest)
+    impatient.tick()
+    close(contest, run)
+
+    def fail(*_: object) -> list[Run]:
+        raise RefereeError("storage-failed", "The disk is gone.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Store, "runs", fail)
+        impatient.tick()
+    impatient.tick()
+    assert shown(contest, run).energy_wh == 2.0
+
+
+def test_reading_never_waits_for_a_writer_nor_keeps_one_waiting(
+    contest: Contest, impatient: FollowedRuns
+) -> None:
+    run = open_run(contest)
+    impatient.tick()
+    store = impatient._contest.store
+    with closing(sqlite3.connect(contest.folder / DATABASE_NAME, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert store.detections_after(run.id, 0)[0].shape == (0, 7)
+        assert store.newest_energy_wh(run.id) is None
+        other.execute("ROLLBACK")
+        assert store._connection.execute("PRAGMA synchronous").fetchone()[0] == 1
+
+
+def test_a_run_on_another_test_set_is_left_out_and_the_others_go_on(
+    contest: Contest, followed: FollowedRuns, caplog: pytest.LogCaptureFixture
+) -> None:
+    strange = open_run(contest, testset_digest="f" * 64, team="otters")
+    usual = open_run(contest, team="badgers", station="two")
+    with caplog.at_level(logging.WARNING):
+        followed.tick()
+        followed.tick()
+    assert contest.store.provisional(strange.id) is None
+    assert shown(contest, usual).detections == 0
+    assert caplog.text.count("put the run's test set back") == 1
+
+
+def test_a_metric_that_cannot_be_followed_is_told_at_once(build: Build) -> None:
+    with pytest.raises(RefereeError) as failure:
+        FollowedRuns(build(metric="coco").contest, Clock())
+    assert failure.value.code == "metric-not-running"
+
+
+def test_following_looks_each_second_until_it_is_stopped(
+    build: Build, until: Callable[[Callable[[], object]], None]
+) -> None:
+    house = build()
+    run = open_run(house.contest)
+    stop = threading.Event()
+    thread = threading.Thread(target=follow, args=(house.contest, house.clock, stop))
+    thread.start()
+    try:
+        until(lambda: house.store.provisional(run.id))
+        first = shown(house.contest, run)
+        house.clock.advance(1.0)
+        until(lambda: shown(house.contest, run).utc > first.utc)
+    finally:
+        stop.set()
+        thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_posts_are_read_once(contest: Contest) -> None:
+    run, other = open_run(contest), open_run(contest, team="badgers", station="two")
+    posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
+    for rows in posts[:2]:
+        posted(contest, run, rows)
+        posted(contest, other, rows)
+    first, last = contest.store.detections_after(run.id, 0)
+    assert first.tobytes() == np.vstack(posts[:2]).tobytes()
+    posted(contest, run, posts[2])
+    assert contest.store.detections_after(run.id, last)[0].tobytes() == posts[2].tobytes()
+    none, same = contest.store.detections_after(run.id, last + 2)
+    assert (none.shape, same) == ((0, 7), last + 2)
+
+
+def test_the_process_follows_and_ends_with_its_block(contest: Contest) -> None:
+    run = open_run(contest)
+    posted(contest, run, found_boxes(contest.test_set, contest.store.image_order(run.id))[0])
+    with live_scores(contest.folder) as process:
+        in_time(lambda: contest.store.provisional(run.id))
+        assert is_running(process.pid)
+    assert process.returncode == 0
+    assert shown(contest, run).map > 0
+
+
+def test_the_process_ends_with_its_parent(contest: Contest) -> None:
+    script = (
+        "import sys; from pathlib import Path; from referee.judging.live import live_scores\n"
+        "with live_scores(Path(sys.argv[1])) as process: print(process.pid, flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", script, str(contest.folder)]
+    run = open_run(contest)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        in_time(lambda: contest.store.provisional(run.id))
+        assert is_running(child)
+        parent.kill()
+    in_time(lambda: not is_running(child))
+
+
+@pytest.mark.parametrize("metric", ["coco"])
+def test_the_process_says_in_one_line_what_is_wrong(build: Build, metric: str) -> None:
+    folder = build(metric=metric).folder
+    command = [sys.executable, "-m", "referee.judging.live", str(folder), "--parent", str(os.getpid())]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "coco cannot be followed" in done.stderr
+
+
+@pytest.mark.slow
+def test_beside_a_real_server_it_ends_with_the_judges_figures(tmp_path: Path, small_set: TestSet) -> None:
+    with contest_day(tmp_path / "contest", small_set.folder) as day:
+        server = day.serve()
+        with live_scores(day.folder), open_contest(day.folder) as contest:
+            token = str(day.login()["token"])
+            posts = found_boxes(small_set, contest.store.image_order(1))
+            for rows in posts:
+                assert day.post(token, rows.tolist()).status_code == 202
+            total = sum(len(rows) for rows in posts)
+            run = contest.store.run(1)
+            in_time(lambda: contest.store.provisional(1) and shown(contest, run).detections == total)
+            in_time(lambda: shown(contest, run).score)
+            assert server.ask("DELETE", "/v1/session", token).status_code == 200
+            record = contest.store.run(1)
+            in_time(lambda: shown(contest, run).energy_wh == record.energy_wh)
+            judged = judge(contest, 1, Clock())
+            last = shown(contest, run)
+            assert (last.map, last.score) == (judged.map, judged.score)

@@ -1,0 +1,316 @@
+"""Head to head: runs that one start signal opens."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from power.meter import IntegratorState
+from referee.errors import RefereeError
+from referee.judging.leaderboard import head_to_head
+from referee.runs import heats
+from referee.runs.heats import start_meters
+from referee.store import Store
+from referee.store.records import Run, RunState
+from tests.referee.factories import TEAM, House, body, parse_rows, station, stored_run
+from tests.referee.runs.test_control import blocker, code_of, impatient, integrator, kinds
+
+Build = Callable[..., House]
+Until = Callable[[Callable[[], object]], None]
+
+
+def armed(build: Build, *meters: str, **keys: object) -> House:
+    """Two stations, a team armed at each for the heat "final"."""
+    given = [{"meter": one} for one in meters] or [{}, {}]
+    stations = [station(name, **one) for name, one in zip(("one", "two"), given, strict=True)]
+    house = build(*stations, **keys)
+    house.control.arm(TEAM, "one", "final")
+    house.control.arm("badgers", "two", "final")
+    return house
+
+
+def both_wait(house: House) -> None:
+    for team in (TEAM, "badgers"):
+        assert code_of(house.control.login, team) == "not-started"
+
+
+def states(house: House) -> list[str]:
+    return [run.state.value for run in house.store.runs()]
+
+
+def starts(house: House) -> list[float | None]:
+    return [run.start_s for run in house.store.runs()]
+
+
+def test_a_team_of_a_heat_waits_for_the_signal_and_is_told_so(build: Build) -> None:
+    house = armed(build)
+    with pytest.raises(RefereeError) as failure:
+        house.control.login(TEAM)
+    assert (failure.value.code, failure.value.facts) == (
+        "not-started",
+        {"run": 1, "heat": "final", "retry_after_s": 1},
+    )
+    assert code_of(house.control.login, TEAM) == "not-started"
+    assert kinds(house, 1) == ["armed", "waiting"]
+    assert states(house) == ["armed", "armed"]
+
+
+def test_one_signal_opens_all_with_one_start_and_one_deadline(build: Build, until: Until) -> None:
+    house = armed(build, window_s=60)
+    both_wait(house)
+    before_s = house.clock.monotonic_s()
+    opened = house.control.start("final")
+    assert [(run.team, run.state) for run in opened] == [(TEAM, "open"), ("badgers", "open")]
+    first, second = starts(house)
+    assert first == second
+    assert first is not None
+    assert before_s < first < house.clock.monotonic_s()
+    lives = [house.control.login(team) for team in (TEAM, "badgers")]
+    assert lives[0].window == lives[1].window
+    assert opened[0].opened_utc == opened[1].opened_utc
+    for live in lives:
+        until(lambda live=live: len(house.store.readings(live.run.id, 0.0)) >= 2)
+        assert all(one.state is IntegratorState.START for one in house.store.readings(live.run.id, 0.0))
+        live.take_post(body(2), None, parse_rows)
+    # Logging out is each team's own affair; the deadline is common.
+    assert house.control.close(1, "logout").closed_by == "logout"
+    assert lives[1].take_post(body(2), None, parse_rows).received_total == 4
+    house.clock.advance(60)
+    until(lives[1].done.is_set)
+    other = house.store.run(2)
+    assert (other.closed_by, other.elapsed_s) == ("deadline", 60.0)
+    assert all((run.energy_wh or 0) > 0 for run in house.store.runs())
+
+
+def test_a_signal_needs_a_heat_of_two_armed_runs_whose_teams_wait(build: Build) -> None:
+    house = build(station("one"), station("two"))
+    assert code_of(house.control.start, "final") == "heat-unknown"
+    house.control.arm(TEAM, "one", "final")
+    assert code_of(house.control.start, "final") == "heat-alone"
+    house.control.arm("badgers", "two", "final")
+    assert code_of(house.control.login, TEAM) == "not-started"
+    with pytest.raises(RefereeError, match="badgers is not waiting"):
+        house.control.start("final")
+    assert code_of(house.control.login, "badgers") == "not-started"
+    house.clock.advance(60)  # they have gone away again
+    assert code_of(house.control.start, "final") == "team-absent"
+    assert states(house) == ["armed", "armed"]
+    assert len(house.control.start("final", absent_too=True)) == 2
+    assert code_of(house.control.start, "final") == "heat-started"
+
+
+def test_nobody_joins_a_heat_that_has_started(build: Build) -> None:
+    house = armed(build)
+    house.control.start("final", absent_too=True)
+    house.control.close(1, "logout")
+    assert code_of(house.control.arm, TEAM, "one", "final") == "heat-started"
+    assert house.control.arm(TEAM, "one", "final 2").heat == "final 2"
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "x" * 61, "bell\a"])
+def test_a_heat_has_a_name_that_can_be_printed_on_a_line(build: Build, name: str) -> None:
+    assert code_of(build().control.arm, TEAM, "one", name) == "bad-request"
+
+
+def test_a_voided_run_leaves_its_heat_and_can_be_replaced(build: Build) -> None:
+    house = armed(build)
+    house.control.void(1, "the board burnt")
+    house.control.arm(TEAM, "one", "final")
+    assert [run.id for run in house.control.start("final", absent_too=True)] == [2, 3]
+
+
+def test_runs_with_other_windows_are_no_heat(build: Build) -> None:
+    house = armed(build)
+    house.store.change_run(1, (RunState.ARMED,), window_s=300.0)
+    assert code_of(house.control.start, "final") == "heat-uneven"
+
+
+def quiet(address: str, house: House) -> bool:
+    return integrator(address, house.clock) is not IntegratorState.START
+
+
+def test_if_one_meter_does_not_start_nothing_opens_and_the_other_is_stopped(
+    build: Build, instrument: Any
+) -> None:
+    dying, sound = instrument(), instrument()
+    house = armed(build, dying.address, sound.address)
+    both_wait(house)
+    dying.die()
+    assert code_of(house.control.start, "final") == "meter-unreachable"
+    assert states(house) == ["armed", "armed"]
+    assert starts(house) == [None, None]
+    assert quiet(sound.address, house)
+    assert kinds(house, 2)[-1] == "start-undone"
+    assert code_of(house.control.login, "badgers") == "not-started"
+
+    # Found by asking, before any is started.
+    assert code_of(house.control.start, "final") == "meter-unreachable"
+    assert kinds(house, 2).count("meter-start") == 1
+
+    instrument("--port", dying.port)
+    both_wait(house)
+    house.control.start("final")
+    for number in (1, 2):
+        closed = house.control.close(number, "operator")
+        assert closed.energy_wh is not None
+        assert closed.integrator_s is not None
+        assert abs(closed.integrator_s - (closed.elapsed_s or 0.0)) <= 2
+
+
+def test_meters_that_start_far_apart_open_nothing(
+    build: Build, instrument: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meters = [instrument(), instrument()]
+    house = armed(build, *(one.address for one in meters))
+    monkeypatch.setattr(heats, "LONGEST_LEAD_S", -1.0)
+    assert code_of(lambda: house.control.start("final", absent_too=True)) == "heat-uneven"
+    assert states(house) == ["armed", "armed"]
+    assert all(quiet(one.address, house) for one in meters)
+    monkeypatch.undo()
+    assert len(house.control.start("final", absent_too=True)) == 2
+
+
+def test_a_start_that_cannot_be_stored_opens_nothing(
+    build: Build, instrument: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meters = [instrument(), instrument()]
+    house = armed(build, *(one.address for one in meters))
+    impatient(house)
+    others = []
+
+    def started(*arguments: Any) -> Any:
+        made = start_meters(*arguments)
+        others.append(blocker(house))
+        return made
+
+    monkeypatch.setattr("referee.runs.control.start_meters", started)
+    assert code_of(lambda: house.control.start("final", absent_too=True)) == "storage-failed"
+    others[0].close()
+    monkeypatch.undo()
+    assert states(house) == ["armed", "armed"]
+    assert all(quiet(one.address, house) for one in meters)
+    assert len(house.control.start("final", absent_too=True)) == 2
+
+
+def test_of_two_runs_either_both_are_opened_or_none(build: Build) -> None:
+    house = armed(build)
+    house.store.change_run(2, (RunState.ARMED,), state=RunState.VOID.value)
+    with pytest.raises(RefereeError, match="not armed any more"):
+        house.store.open_runs({1: "a meter", 2: "another"}, start_s=5.0, boot_id="b", opened_utc="now")
+    assert states(house) == ["armed", "void"]
+    assert starts(house) == [None, None]
+
+
+def test_a_process_that_dies_between_the_meters_start_and_the_record_leaves_both_armed(
+    build: Build, instrument: Any
+) -> None:
+    meters = [instrument(), instrument()]
+    house = armed(build, *(one.address for one in meters))
+    for one in start_meters(house.control._meters, house.store.runs(), house.clock).values():
+        one.meter.close()
+    assert not any(quiet(one.address, house) for one in meters)
+    house.restart(orderly=False)
+    assert states(house) == ["armed", "armed"]
+    assert len(house.control.start("final", absent_too=True)) == 2
+    closed = house.control.close(1, "logout")
+    assert (closed.integrator_s or 0.0) <= (closed.elapsed_s or 0.0) + 2
+
+
+@pytest.mark.parametrize("reboot", [False, True], ids=["killed", "rebooted"])
+def test_a_restart_in_the_middle_keeps_the_windows_equal(
+    build: Build, instrument: Any, until: Until, reboot: bool
+) -> None:
+    house = armed(build, *(instrument().address for _ in range(2)), window_s=60)
+    house.control.start("final", absent_too=True)
+    house.clock.advance(20)
+    if reboot:
+        house.abandon()
+        house.clock.reboot()
+    house.restart(orderly=False)
+    lives = [house.control.login(team) for team in (TEAM, "badgers")]
+    assert lives[0].window == lives[1].window
+    assert 38 < lives[0].window.end_s - house.clock.monotonic_s() <= 40
+    house.clock.advance(40)
+    for live in lives:
+        until(live.done.is_set)
+    assert {(run.closed_by, run.elapsed_s) for run in house.store.runs()} == {("deadline", 60.0)}
+    assert all((run.energy_wh or 0) > 0 for run in house.store.runs())
+
+
+def test_log_ins_that_come_with_the_signal_get_the_open_runs(
+    build: Build, threads: ThreadPoolExecutor
+) -> None:
+    house = armed(build)
+
+    def log_in(team: str) -> Run:
+        while True:
+            signals = house.control.board.signals
+            try:
+                return house.control.login(team).run
+            except RefereeError as error:
+                assert error.code == "not-started"  # noqa: PT017
+            ticket = house.control.board.enter(team)
+            assert house.control.board.wait(team, ticket, signals)
+
+    waiting = [threads.submit(log_in, team) for team in (TEAM, "badgers")]
+    while house.control.board.absent(house.store.runs(), house.clock.monotonic_s()):
+        pass
+    house.control.start("final")
+    assert [one.result().id for one in waiting] == [1, 2]
+
+
+def test_only_the_newest_log_in_of_a_team_waits(build: Build, threads: ThreadPoolExecutor) -> None:
+    board = heats.StartBoard()
+    first = board.enter(TEAM)
+    other = board.enter("badgers")
+    waiting = threads.submit(board.wait, TEAM, first, board.signals)
+    second = board.enter(TEAM)
+    assert waiting.result() is False
+    seen = board.signals
+    waits = [threads.submit(board.wait, *of, seen) for of in ((TEAM, second), ("badgers", other))]
+    board.signal()
+    assert [one.result() for one in waits] == [True, True]
+
+
+def test_a_shutdown_and_a_void_let_those_that_wait_ask_again(build: Build) -> None:
+    house = armed(build)
+    seen = house.control.board.signals
+    house.control.void(1, "no")
+    assert house.control.board.signals == seen + 1
+    house.control.shutdown()
+    assert house.control.board.signals == seen + 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "points"),
+    [
+        (0.2, 0.1, (2, 0)),
+        (0.1, 0.2, (0, 2)),
+        (0.1, 0.1, (1, 1)),
+        (0.0, None, (2, 0)),
+        (None, 0.0, (0, 2)),
+        (None, None, (0, 0)),
+    ],
+)
+def test_the_higher_score_wins_two_points_and_a_tie_gives_one_each(
+    first: float | None, second: float | None, points: tuple[int, int]
+) -> None:
+    assert head_to_head(first, second) == points
+
+
+def test_a_database_of_an_earlier_form_takes_heats(tmp_path: Path) -> None:
+    Store(path := tmp_path / "contest.db").close()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE runs DROP COLUMN heat")
+        connection.execute("PRAGMA user_version = 3")
+        connection.commit()
+    store = Store(path)
+    assert stored_run(store, heat="final").heat == "final"
+    assert stored_run(store, team="badgers").heat is None
+    store.close()

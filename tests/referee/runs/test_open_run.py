@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+
+from power.sampling.sampler import Sampler
+from referee.errors import RefereeError
+from referee.runs.meters import RunMeter
+from referee.runs.open_run import SMALL_BODY_BYTES, LiveRun
+from referee.runs.recorder import EvidenceLog
+from referee.runs.window import Window
+from referee.store import Store
+from referee.store.group_commit import GROUP_BYTES
+from referee.store.records import Post
+from tests.referee.factories import DrivenClock, body, parse_rows, reading, rows, stored_run
+
+LENGTH_S = 600.0
+ROW_BYTES = len(body(1))
+
+
+@pytest.fixture
+def clock() -> DrivenClock:
+    return DrivenClock()
+
+
+@pytest.fixture
+def live(store: Store, clock: DrivenClock) -> LiveRun:
+    """A live run whose meter is never asked for anything."""
+    return live_run(store, clock)
+
+
+def live_run(store: Store, clock: DrivenClock, run: int | None = None) -> LiveRun:
+    stored = stored_run(store) if run is None else store.run(run)
+    start_s, log = clock.monotonic_s(), EvidenceLog(store)
+    log.begin(stored.id, start_s)
+    sampler = Sampler("sim:", stored.setup, log.reading, clock.monotonic_s, clock.utc)
+    window = Window(start_s, LENGTH_S)
+    return LiveRun(
+        stored, window, np.array([3, 1, 5, 2, 4]), RunMeter(sampler, log, stored.setup), store, clock
+    )
+
+
+def code_of(action: Callable[..., Any], *arguments: Any) -> str:
+    with pytest.raises(RefereeError) as failure:
+        action(*arguments)
+    return failure.value.code
+
+
+def test_a_receipt_tells_rows_digest_and_total(live: LiveRun, store: Store) -> None:
+    first, second = live.take_post(body(3), None, parse_rows), live.take_post(body(2), None, parse_rows)
+    assert (first.row_count, first.received_total) == (3, 3)
+    assert (second.row_count, second.received_total, live.received_total) == (2, 5, 5)
+    assert first.sha256 != second.sha256
+    assert np.array_equal(store.detections(live.run.id), np.vstack([rows(3), rows(2)]))
+
+
+def test_the_same_key_and_body_get_the_first_receipt_and_count_once(live: LiveRun, store: Store) -> None:
+    first = live.take_post(body(3), "k", parse_rows)
+    live.take_post(body(2), None, parse_rows)
+    assert live.take_post(body(3), "k", parse_rows) == first
+    assert store.count_detections(live.run.id) == live.received_total == 5
+
+
+def test_the_same_key_with_another_body_is_refused(live: LiveRun, store: Store) -> None:
+    live.take_post(body(3), "k", parse_rows)
+    assert code_of(live.take_post, body(2), "k", parse_rows) == "key-reused"
+    assert code_of(live.take_post, b"unreadable", "k", refuse) == "key-reused"
+    assert code_of(live.take_post, b"unreadable", "another", refuse) == "bad-rows"
+    assert store.count_detections(live.run.id) == 3
+
+
+def test_the_same_body_under_other_keys_or_none_counts_each_time(live: LiveRun, store: Store) -> None:
+    for key in ("a", "b", None, None, "", ""):
+        live.take_post(body(1), key, parse_rows)
+    assert store.count_detections(live.run.id) == live.received_total == 6
+
+
+def test_a_key_belongs_to_its_run(live: LiveRun, store: Store, clock: DrivenClock) -> None:
+    other = live_run(store, clock)
+    live.take_post(body(3), "k", parse_rows)
+    assert other.take_post(body(2), "k", parse_rows).received_total == 2
+
+
+def test_concurrent_posts_of_one_key_count_once(
+    live: LiveRun, store: Store, threads: ThreadPoolExecutor
+) -> None:
+    sent = [threads.submit(live.take_post, body(4), "k", parse_rows) for _ in range(32)]
+    receipts = {one.result() for one in sent}
+    assert receipts == {live.take_post(body(4), "k", parse_rows)}
+    assert store.count_detections(live.run.id) == 4
+
+
+def test_of_two_bodies_under_one_key_at_once_one_counts(
+    live: LiveRun, store: Store, threads: ThreadPoolExecutor
+) -> None:
+    for attempt in range(20):
+        together = threading.Barrier(8)
+
+        def post(number: int, key: str = f"k{attempt}", together: threading.Barrier = together) -> Post | str:
+            together.wait()
+            try:
+                return live.take_post(body(1 + number % 2), key, parse_rows)
+            except RefereeError as error:
+                return error.code
+
+        outcomes = list(threads.map(post, range(8)))
+        receipts = {one for one in outcomes if isinstance(one, Post)}
+        assert len(receipts) == 1
+        assert outcomes.count("key-reused") == 4
+    assert store.count_detections(live.run.id) == live.received_total
+
+
+def test_totals_are_those_of_the_order_in_which_bodies_were_stored(
+    live: LiveRun, store: Store, threads: ThreadPoolExecutor
+) -> None:
+    sent = [threads.submit(live.take_post, body(1 + i % 5, seed=i), f"k{i}", parse_rows) for i in range(300)]
+    for number, one in enumerate(sent):
+        receipt = one.result()
+        assert store.find_post(live.run.id, f"k{number}") == receipt
+    assert max(one.result().received_total for one in sent) == live.received_total == 900
+
+
+def test_a_body_that_cannot_be_parsed_leaves_nothing_behind(live: LiveRun, store: Store) -> None:
+    with pytest.raises(ValueError, match="buffer size"):
+        live.take_post(b"odd", "k", parse_rows)
+    assert live.take_post(body(1), "k", parse_rows).received_total == 1
+    live.end("logout")
+    assert store.count_detections(live.run.id) == 1
+
+
+def test_a_small_body_waits_for_no_large_one_that_is_being_read(
+    live: LiveRun, threads: ThreadPoolExecutor
+) -> None:
+    reading, goes_on = threading.Event(), threading.Event()
+
+    def parse_when_told(text: bytes) -> Any:
+        reading.set()
+        assert goes_on.wait(20)
+        return parse_rows(text)
+
+    large = body(SMALL_BODY_BYTES // ROW_BYTES + 1)
+    slow = threads.submit(live.take_post, large, None, parse_when_told)
+    assert reading.wait(20)
+    assert live.take_post(body(2), None, parse_rows).received_total == 2
+    goes_on.set()
+    assert slow.result(20).received_total == 2 + len(large) // ROW_BYTES
+
+
+def refuse(_: bytes) -> np.ndarray:
+    raise RefereeError("bad-rows", "There are no rows.")
+
+
+def test_few_bodies_are_read_for_one_commit(
+    live: LiveRun, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worst, weights, write = body(SMALL_BODY_BYTES // ROW_BYTES), [], store._group.write
+
+    def weighing(statement: Any, told: Any, size_bytes: int, *more: Any) -> Any:
+        weights.append((size_bytes, more[1]))
+        return write(statement, told, size_bytes, *more)
+
+    monkeypatch.setattr(store._group, "write", weighing)
+    assert live.take_post(worst, None, parse_rows).received_total == len(worst) // ROW_BYTES
+    ((weight, owner),) = weights
+    assert 4 * weight >= GROUP_BYTES * 0.9
+    assert owner == live.run.id
+
+
+def test_nothing_is_admitted_at_the_deadline_even_if_no_timer_has_fired(
+    live: LiveRun, clock: DrivenClock
+) -> None:
+    clock.monotonic_s = lambda: live.window.deadline_s  # type: ignore[method-assign]
+    assert code_of(live.take_post, body(1), None, parse_rows) == "window-closed"
+    assert code_of(live.admit().__enter__) == "window-closed"
+    assert live.received_total == 0
+
+
+def test_a_body_read_at_the_last_moment_counts_though_it_is_stored_later(
+    live: LiveRun, store: Store, clock: DrivenClock
+) -> None:
+    last_s = np.nextafter(live.window.deadline_s, 0)
+    clock.monotonic_s = lambda: last_s  # type: ignore[method-assign]
+
+    def parse_slowly(text: bytes) -> Any:
+        clock.monotonic_s = lambda: live.window.deadline_s + 60  # type: ignore[method-assign]
+        return parse_rows(text)
+
+    assert live.take_post(body(2), None, parse_slowly).received_total == 2
+    assert live.end("deadline").end_s == live.window.deadline_s
+    assert store.count_detections(live.run.id) == 2
+
+
+def test_nothing_is_admitted_before_the_start(store: Store, clock: DrivenClock) -> None:
+    live = live_run(store, clock)
+    clock.advance(-5)
+    assert code_of(live.take_post, body(1), None, parse_rows) == "window-closed"
+
+
+def test_the_first_end_stays(live: LiveRun, clock: DrivenClock) -> None:
+    clock.advance(100)
+    first = live.end("logout")
+    clock.advance(100)
+    assert live.end("deadline") == first
+    assert live.closed_by == "logout"
+    assert live.ending.is_set()
+    assert 100 <= first.end_s - first.start_s < 110
+
+
+def test_an_end_after_the_deadline_is_at_the_deadline(live: LiveRun, clock: DrivenClock) -> None:
+    clock.advance(10_000)
+    assert live.end("deadline").end_s == live.window.start_s + LENGTH_S
+
+
+def test_the_end_waits_for_what_was_admitted_before_and_admits_nothing_more(
+    live: LiveRun, store: Store, threads: ThreadPoolExecutor
+) -> None:
+    parsing, go_on = threading.Event(), threading.Event()
+
+    def parse_slowly(text: bytes) -> Any:
+        parsing.set()
+        assert go_on.wait(20)
+        return parse_rows(text)
+
+    slow = threads.submit(live.take_post, body(3), None, parse_slowly)
+    assert parsing.wait(20)
+    ending = threads.submit(live.end, "logout")
+    assert live.ending.wait(20)
+    assert code_of(live.take_post, body(1), None, parse_rows) == "window-closed"
+    assert not wait([ending], timeout=0.05).done
+    go_on.set()
+    ending.result(20)
+    assert store.count_detections(live.run.id) == slow.result().received_total == 3
+
+
+def test_a_post_that_fails_does_not_hold_up_the_end(live: LiveRun, threads: ThreadPoolExecutor) -> None:
+    for _ in range(5):
+        with pytest.raises(ValueError, match="buffer size"):
+            live.take_post(b"odd", None, parse_rows)
+    threads.submit(live.end, "logout").result(20)
+
+
+def test_every_acknowledged_row_and_no_other_is_in_the_database_when_the_end_returns(
+    store: Store, clock: DrivenClock, threads: ThreadPoolExecutor
+) -> None:
+    for attempt in range(10):
+        live = live_run(store, clock)
+        together = threading.Barrier(13)
+        posting = [threads.submit(post_until_refused, live, number, together) for number in range(12)]
+        together.wait()
+        while live.received_total < 5 * attempt:
+            pass
+        live.end("logout")
+        at_the_end = store.count_detections(live.run.id)
+        counted = {receipt.received_total: receipt.row_count for one in posting for receipt in one.result()}
+        assert sum(counted.values()) == at_the_end == store.count_detections(live.run.id)
+
+
+def post_until_refused(live: LiveRun, number: int, together: threading.Barrier) -> list[Post]:
+    together.wait()
+    receipts: list[Post] = []
+    with pytest.raises(RefereeError, match="is closed"):  # noqa: PT012 - until it is refused
+        for i in count():
+            receipts += [live.take_post(body(1 + number % 3), f"{number}-{i % 40}", parse_rows)]
+    return receipts
+
+
+def test_a_run_taken_up_again_goes_on_counting(store: Store, clock: DrivenClock) -> None:
+    live = live_run(store, clock)
+    receipt = live.take_post(body(3), "k", parse_rows)
+    live.note_served(2, 1.0, 100)
+    live.meter.log.flush()
+    again = live_run(store, clock, live.run.id)
+    assert (again.received_total, again.served_images) == (3, 1)
+    assert again.take_post(body(3), "k", parse_rows) == receipt
+    assert again.take_post(body(1), None, parse_rows).received_total == 4
+
+
+def test_an_image_is_known_by_its_place_in_the_runs_order(live: LiveRun) -> None:
+    assert [live.testset_number(n) for n in range(1, 6)] == [3, 1, 5, 2, 4]
+    for number in (0, -1, 6, 10**12):
+        assert code_of(live.testset_number, number) == "image-unknown"
+
+
+def test_served_images_are_counted_once_each(live: LiveRun, store: Store) -> None:
+    for number in (1, 2, 1):
+        live.note_served(number, 0.1, 100)
+    assert live.served_images == 2
+    live.meter.log.reading(reading(live.window.start_s + 1))
+    assert store.served_images(live.run.id) == [1, 2]

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import tracemalloc
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from power.sampling.sampler import LinkEvent
+from referee.errors import RefereeError
+from referee.runs.recorder import MANY_SERVED, EvidenceLog, note_event
+from referee.store import Store, database
+from tests.referee.factories import START, reading, stored_run
+
+
+@pytest.fixture
+def impatient(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setattr(database, "LOCK_PATIENCE_S", 0.05)
+    return Store(tmp_path / "impatient.db")
+
+
+def times(store: Store, run: int) -> list[float]:
+    return [one.monotonic_s for one in store.readings(run, 0.0)]
+
+
+def test_readings_before_the_start_is_known_wait_for_it(store: Store) -> None:
+    run, log = stored_run(store).id, EvidenceLog(store)
+    log.reading(reading(99.5))
+    log.served(1, 0.0, 10)
+    log.flush()
+    assert times(store, run) == []
+    log.begin(run, 100.0)
+    assert times(store, run) == []
+    log.reading(reading(100.5))
+    assert times(store, run) == [-0.5, 0.5]
+    assert store.served_images(run) == [1]
+
+
+def test_served_images_wait_for_the_next_reading_or_the_end(store: Store) -> None:
+    run, log = stored_run(store).id, EvidenceLog(store)
+    log.begin(run, 0.0)
+    log.served(4, 1.0, 10)
+    assert store.served_images(run) == []
+    log.reading(reading(1.0))
+    assert store.served_images(run) == [4]
+    log.served(2, 1.5, 10)
+    log.flush()
+    assert store.served_images(run) == [2, 4]
+
+
+def test_what_became_of_the_link_is_an_event_of_the_run(store: Store) -> None:
+    run, log = stored_run(store).id, EvidenceLog(store)
+    log.link(LinkEvent("meter-lost", 99.0, START, "The link is lost.", ()))
+    assert store.events(run) == []
+    log.begin(run, 100.0)
+    log.link(LinkEvent("meter-back", 103.0, START, "It is back.", (":RATE was set",)))
+    utc = START.isoformat()
+    assert store.events(run) == [
+        {"utc": utc, "kind": "meter-lost", "elapsed_s": -1.0, "sentence": "The link is lost."},
+        {
+            "utc": utc,
+            "kind": "meter-back",
+            "elapsed_s": 3.0,
+            "sentence": "It is back.",
+            "changes": [":RATE was set"],
+        },
+    ]
+
+
+def test_a_database_that_fails_keeps_everything_for_later(
+    impatient: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run, log = stored_run(impatient).id, EvidenceLog(impatient)
+    log.begin(run, 0.0)
+    blocker = sqlite3.connect(tmp_path / "impatient.db", isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    with caplog.at_level(logging.WARNING):
+        log.reading(reading(1.0))
+        log.served(3, 1.0, 10)
+        log.reading(reading(2.0))
+    assert "wait in memory" in caplog.text
+    with pytest.raises(RefereeError) as failure:
+        log.flush()
+    assert failure.value.code == "storage-failed"
+    blocker.close()
+    log.reading(reading(3.0))
+    assert times(impatient, run) == [1.0, 2.0, 3.0]
+    assert impatient.served_images(run) == [3]
+    impatient.close()
+
+
+def test_serving_an_image_never_waits_for_the_database(store: Store, tmp_path: Path) -> None:
+    run, log = stored_run(store).id, EvidenceLog(store)
+    log.begin(run, 0.0)
+    blocker = sqlite3.connect(tmp_path / "contest.db", isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    sampling = threading.Thread(target=log.reading, args=(reading(1.0),))
+    sampling.start()
+    while not log._flushing.locked():
+        pass
+    log.served(1, 1.0, 10)
+    assert sampling.is_alive()
+    blocker.rollback()
+    blocker.close()
+    sampling.join()
+    log.flush()
+    assert (times(store, run), store.served_images(run)) == ([1.0], [1])
+
+
+def test_many_served_images_are_stored_though_no_reading_comes(
+    store: Store, until: Callable[[Callable[[], object]], None]
+) -> None:
+    run, log = stored_run(store).id, EvidenceLog(store)
+    log.begin(run, 0.0)
+    for number in range(3 * MANY_SERVED):
+        log.served(number, 1.0, 10)
+    until(lambda: len(store.served_images(run)) >= MANY_SERVED)
+    until(lambda: not log._is_storing)
+    log.flush()
+    assert store.served_images(run) == list(range(3 * MANY_SERVED))
+
+
+def test_served_images_that_cannot_be_stored_take_little_memory(store: Store, tmp_path: Path) -> None:
+    run, log = stored_run(store).id, EvidenceLog(store)
+    log.begin(run, 0.0)
+    blocker = sqlite3.connect(tmp_path / "contest.db", isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    tracemalloc.start()
+    for number in range(100_000):
+        log.served(number % 20_000, number / 1000, 75_000)
+    size_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    blocker.rollback()
+    blocker.close()
+    log.flush()
+    assert size_bytes < 30 * 100_000 + 2**20
+    assert store._rows("SELECT count(*) AS n, sum(bytes) AS b FROM served")[0]["n"] == 100_000
+
+
+def test_what_threads_hand_in_together_is_stored_once(store: Store) -> None:
+    run, log = stored_run(store).id, EvidenceLog(store)
+    log.begin(run, 0.0)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: log.reading(reading(float(i))), range(200)))
+        list(pool.map(lambda i: log.served(i, 1.0, 10), range(200)))
+    log.flush()
+    assert times(store, run) == [float(i) for i in range(200)]
+    assert store._rows("SELECT count(*) AS n FROM served")[0]["n"] == 200
+
+
+def test_an_event_that_cannot_be_stored_is_only_warned_of(
+    impatient: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = stored_run(impatient).id
+    blocker = sqlite3.connect(tmp_path / "impatient.db", isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    with caplog.at_level(logging.WARNING):
+        note_event(impatient, START, run, "closed", by="deadline")
+    blocker.close()
+    assert "the event closed" in caplog.text
+    note_event(impatient, START, run, "void")
+    assert [event["kind"] for event in impatient.events(run)] == ["void"]
+    impatient.close()

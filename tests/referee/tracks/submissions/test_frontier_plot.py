@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from referee.errors import RefereeError
+from referee.tracks import Aim, track_named
+from referee.tracks.submissions.frontier_plot import PlotPoint, check_plot_path, plot, write_plot
+
+POINTS = (
+    PlotPoint("ant", 20.0, 21.0),
+    PlotPoint("bee", 30.0, 25.0),
+    PlotPoint("cat", 40.0, 30.0, is_valid=False),
+)
+OVIC = track_named("ovic-detection")
+
+
+def groups(drawing: bytes, name: str) -> int:
+    return drawing.count(f'id="{name}_'.encode())
+
+
+def test_points_valid_or_not_frontier_and_target_are_in_the_drawing() -> None:
+    track = track_named("ovic-detection")
+    whole = plot("svg", POINTS, track.accuracy_at, track.aim(), "OVIC")
+    bare = plot("svg", POINTS)
+    assert (
+        groups(whole, "PathCollection")
+        == groups(bare, "PathCollection")
+        > groups(plot("svg", POINTS[:2]), "PathCollection")
+    )
+    orange = b"#ff7f0e"  # the curve and its line in the legend
+    assert (whole.count(orange), bare.count(orange)) == (2, 0)
+    texts = [
+        b"<!-- ant -->",
+        b"<!-- cat -->",
+        b"<!-- OVIC -->",
+        b"<!-- frontier -->",
+        b"<!-- target 30 ms -->",
+    ]
+    assert [text in whole for text in texts] == [True] * 5
+    assert [text in bare for text in texts] == [True, True, False, False, False]
+
+
+def test_a_track_without_a_frontier_and_a_board_without_models_can_be_drawn() -> None:
+    track = track_named("aiotbench")
+    drawing = plot("svg", POINTS, track.accuracy_at, track.aim())
+    assert b"<!-- frontier -->" not in drawing
+    assert b"<!-- no models yet -->" not in drawing
+    assert plot("png", []).startswith(b"\x89PNG")
+    assert b"<!-- no models yet -->" in plot("svg", [], None, track.aim())
+    assert b"<!-- frontier -->" in plot("svg", [], OVIC.accuracy_at, OVIC.aim())
+
+
+def test_a_frontier_is_drawn_only_where_it_is_an_accuracy() -> None:
+    models = [PlotPoint("ant", 10.0, 50.0)]
+    cut = plot("svg", models, lambda latency: 10 * latency if latency <= 10 else None)
+    assert plot("svg", models, lambda latency: 10 * latency) == cut
+    assert plot("svg", models, lambda _: 100.1) == plot("svg", models)
+
+
+@pytest.mark.parametrize("name", ["$x$ and $", "_hidden", "日本", "<b>&amp;", "a\nb", "a\x01--\x7fb", ""])
+def test_a_name_is_text_whatever_it_holds(name: str) -> None:
+    drawing = plot("svg", [PlotPoint(name, 20.0, 20.0)], title=name)
+    assert ElementTree.fromstring(drawing).tag.endswith("svg")  # noqa: S314 - our own drawing
+
+
+def test_the_same_points_give_the_same_bytes() -> None:
+    for form in ("svg", "png"):
+        drawn = [plot(form, POINTS, None, Aim("target", 30.0)) for _ in range(2)]
+        assert drawn[0] == drawn[1]
+
+
+def test_a_drawing_is_written_by_the_name_of_its_file(tmp_path: Path) -> None:
+    write_plot(tmp_path / "p.SVG", POINTS)
+    assert (tmp_path / "p.SVG").read_bytes() == plot("svg", POINTS)
+    with pytest.raises(RefereeError, match=r"ends in \.png or \.svg"):
+        check_plot_path(tmp_path / "p.pdf")
+    with pytest.raises(RefereeError, match="cannot be written: No such file"):
+        check_plot_path(tmp_path / "nowhere" / "p.png")
+
+
+def test_a_pipe_is_no_place_for_a_drawing(tmp_path: Path) -> None:
+    pipe = tmp_path / "p.png"
+    os.mkfifo(pipe)
+    with pytest.raises(RefereeError, match="no regular file") as failure:
+        check_plot_path(pipe)
+    assert failure.value.code == "bad-plot-file"
+
+
+def test_the_latency_that_is_marked_has_the_rules_own_word_for_it() -> None:
+    track = track_named("lpirc2018-track1")
+    assert b"<!-- budget 30 ms -->" in plot("svg", POINTS, track.accuracy_at, track.aim())

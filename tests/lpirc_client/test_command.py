@@ -192,7 +192,7 @@ def test_an_interrupted_run_stays_open_and_is_taken_up_again(
     assert process.returncode == 130
     assert errors == (
         "lpirc-client: interrupted; run r1 is still open and its time goes on:"
-        " the same command with --first 3 takes it up again\n"
+        " the same command with --first 3 resumes it\n"
     )
     assert referee.phase == "open"
     assert client("run", referee.url, *OWN, "--first", 3).returncode == 0
@@ -251,7 +251,7 @@ def test_a_replay_of_unknown_categories_says_so_and_logs_out(
     (tmp_path / "found.csv").write_text("image,class,confidence,xmin,ymin,xmax,ymax\n1,cat,0.5,1,2,3,4\n")
     done = client("replay", referee.url, "found.csv", "--team", "alpha")
     assert done.returncode == 1
-    assert "line 2: category 'cat' is none of this contest's 1 (logged out" in done.stderr
+    assert "line 2: category 'cat' is not one of this contest's 1 (logged out" in done.stderr
     assert referee.phase == "closed"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from lpirc_client.errors import AnswerError
-from lpirc_client.progress import Silence
+from lpirc_client.progress import Reporter
 from lpirc_client.run import Answer, ImageRun, Plan, Summary
 from lpirc_client.session import Session
 from lpirc_client.wire import Row
@@ -35,7 +35,7 @@ def failing_at(last: int) -> Answer:
 def go(referee: Referee, plan: Plan, answer: Answer = one_row) -> Summary:
     with Session(referee.url) as session:
         login = session.login("alpha", PASSWORD)
-        return ImageRun(session, login, plan, lambda _: answer, Silence()).go()
+        return ImageRun(session, login, plan, lambda _: answer, Reporter()).go()
 
 
 def posted_images(referee: Referee) -> list[list[int]]:

@@ -1,6 +1,6 @@
 """Messages between the harness and the model's process: a JSON object and raw bytes, each with its length before it.
 
-They go through pipes of their own, because the runtime writes what it likes to stdout and stderr.
+They go through pipes of their own, because the runtime writes whatever it likes to stdout and stderr.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ HEAD = struct.Struct("!IQ")
 LARGEST_JSON = 4 << 20
 LARGEST_PAYLOAD = 1 << 30
 LARGEST_ANSWER = 64 << 20
-"""What a batch's outputs may take: a process that a model has broken may announce anything."""
+"""For a batch's outputs: a process that a model has broken may announce any length."""
 
 REASON_CHARACTERS = 300
-"""Of what the runtime says against a model."""
+"""Of the runtime's reason to refuse a model."""
 
 Message = dict[str, Any]
 
 
 class BrokenFrameError(Exception):
-    """The bytes are no message."""
+    """The bytes are not a message."""
 
 
 def packed(message: Message, payload: bytes | memoryview = b"") -> list[bytes | memoryview]:
-    """The parts of a message as they go through the pipe; never one large copy."""
+    """Return the parts of a message as they go through the pipe, without copying the payload."""
     text = json.dumps(message).encode()
     return [HEAD.pack(len(text), len(payload)) + text, payload]
 
 
 def lengths(head: bytes, largest: int = LARGEST_PAYLOAD) -> tuple[int, int]:
-    """Lengths of JSON and payload; BrokenFrameError when they are not sensible."""
+    """Return the lengths of JSON and payload. Raises BrokenFrameError if they are not sensible."""
     text, payload = HEAD.unpack(head)
     if text > LARGEST_JSON or payload > largest:
         raise BrokenFrameError(f"a message of {text} and {payload} bytes")
@@ -41,7 +41,7 @@ def lengths(head: bytes, largest: int = LARGEST_PAYLOAD) -> tuple[int, int]:
 
 
 def parsed(text: bytes | bytearray) -> Message:
-    """The JSON object; BrokenFrameError when it is none."""
+    """Return the JSON object. Raises BrokenFrameError for anything else."""
     try:
         message = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -52,7 +52,7 @@ def parsed(text: bytes | bytearray) -> Message:
 
 
 def receive(descriptor: int) -> tuple[Message, bytearray] | None:
-    """Wait for a message; None when the other side is gone. BrokenFrameError for what is none."""
+    """Wait for a message; None when the other side is gone. Raises BrokenFrameError for anything else."""
     head = _exactly(descriptor, HEAD.size)
     if head is None:
         return None
@@ -62,7 +62,7 @@ def receive(descriptor: int) -> tuple[Message, bytearray] | None:
 
 
 def send(descriptor: int, message: Message, payload: bytes | memoryview = b"") -> None:
-    """Write a message, however many writes it takes."""
+    """Write a message, in as many writes as it takes."""
     for part in packed(message, payload):
         left = memoryview(part)
         while left:

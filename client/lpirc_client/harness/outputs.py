@@ -1,8 +1,8 @@
 """From a model's output tensors to predictions: top-1 labels, or detections in pixels of the original image.
 
-A detection's row is [image, category, confidence, xmin, ymin, xmax, ymax] with inclusive corners, as everywhere in
-the contest: a box from x1 to x2 (0..1) in an image W wide has xmin = x1 W and xmax = x2 W - 1, so that
-xmax - xmin + 1 is its width and the COCO box made of the row is exactly [x1 W, y1 H, (x2 - x1) W, (y2 - y1) H].
+A detection's row is [image, category, confidence, xmin, ymin, xmax, ymax] with inclusive corners, as everywhere in the
+contest: a box from x1 to x2 (0..1) in an image W wide has xmin = x1 W and xmax = x2 W - 1. Its width is then
+xmax - xmin + 1, and the COCO box of the row is exactly [x1 W, y1 H, (x2 - x1) W, (y2 - y1) H].
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_client.harness.failures import ModelError
+from lpirc_client.errors import ModelError
 from lpirc_client.harness.frames import Message
 from lpirc_client.harness.model import Signature, Tensor
 
@@ -24,7 +24,7 @@ COCO_FIRST = 1
 """COCO's category of class 0."""
 
 LARGEST_NUMBER = 1e9
-"""A score or a pixel beyond it is as useless as one that is not finite, and so is a category beyond the next."""
+"""Scores and pixels beyond it, and categories beyond the next, are as useless as numbers that are not finite."""
 
 LARGEST_CATEGORY = 1_000_000
 
@@ -45,7 +45,7 @@ class Answers:
 
     @classmethod
     def parse(cls, name: str, head: Message, content: memoryview, signature: Signature) -> Answers:
-        """Take a `run` answer apart; ModelError `model-crashed` when the broken process has sent something else."""
+        """Parse the answer to `run`. Raises ModelError `model-crashed` if a broken process sent something else."""
         try:
             done, at = int(head["done"]), 8 * int(head["done"])
             times_ns, outputs = np.frombuffer(content[:at], np.int64), []
@@ -63,15 +63,13 @@ class Answers:
 
 
 def nonsense(name: str) -> ModelError:
-    """A process that a model has broken without killing it answers anything."""
-    return ModelError(
-        "model-crashed", f"{name}: it broke its process while it was being run, which answered nonsense"
-    )
+    """Make the failure of a process that a model has broken without killing it."""
+    return ModelError("model-crashed", f"{name}: it broke its process, which then answered nonsense")
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Top-1 of each image; `not_finite` are the images with a score that is no finite number."""
+    """Top-1 of each image; `not_finite` are the images with a score that is not finite."""
 
     rows: list[LabelRow]
     not_finite: list[int]
@@ -79,7 +77,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Rows:
-    """Detections of each image, and what was dropped: rows of the images `not_finite`, so many rows for the rest."""
+    """Detections of each image, and what was dropped: rows in the images `not_finite`, and two counts of rows."""
 
     rows: list[DetectionRow]
     not_finite: list[int]
@@ -88,9 +86,9 @@ class Rows:
 
 
 def labels(answers: Answers, images: Sequence[int]) -> Labels:
-    """The highest score of each image, the lowest index where several have it.
+    """Return the highest score of each image, the lowest index of equal ones.
 
-    A score that is not a finite number never wins; where none is, the answer is 0, the background, with 0.0.
+    A score that is not finite never wins; if none is finite, the answer is 0, the background, with 0.0.
     """
     scores = answers.outputs[0].reshape(len(images), -1)
     finite = np.isfinite(scores)
@@ -104,10 +102,10 @@ def labels(answers: Answers, images: Sequence[int]) -> Labels:
 
 
 def detections(answers: Answers, images: Sequence[int], sizes: Sequence[tuple[int, int]]) -> Rows:
-    """All hundred detections of each image, of `sizes` (width, height), in the model's order.
+    """Return all hundred detections of each image, of `sizes` (width, height), in the model's order.
 
-    Dropped, because nothing can be scored with them: rows with a number that is not finite or beyond all measure, or
-    a class below 0, and boxes whose far side lies before the near one. Boxes that leave the image stay as they are.
+    It drops what cannot be scored: rows with a number that is not finite or out of range, or a class below 0, and boxes
+    whose far side lies before the near one. Boxes that leave the image stay as they are.
     """
     boxes, classes, scores = answers.outputs[0][:, 0], answers.outputs[1][:, 0], answers.outputs[2][:, 0]
     with np.errstate(invalid="ignore", over="ignore"):
@@ -131,14 +129,14 @@ def detections(answers: Answers, images: Sequence[int], sizes: Sequence[tuple[in
 
 
 def check_counts(name: str, answers: Answers, what: Sequence[object]) -> list[ModelError]:
-    """Refuse a count other than 100, for the first of the pictures `what` it was given for."""
+    """Refuse a count other than 100, for the first of the pictures `what` that has one."""
     counts = answers.outputs[3][:, 0]
     wrong = np.flatnonzero(counts != DETECTIONS)
     if not len(wrong):
         return []
     count, picture = float(counts[wrong[0]]), what[int(wrong[0])]
     sentence = (
-        f"{name}: it tells {count:g} detections of {picture}; its output 3 (count) must be {DETECTIONS}"
+        f"{name}: it returns {count:g} detections of {picture}; its output 3 (count) must be {DETECTIONS}"
     )
     return [ModelError("wrong-count", sentence, count=count if math.isfinite(count) else str(count))]
 
@@ -148,5 +146,5 @@ def _values(content: memoryview, done: int, tensor: Tensor) -> NDArray[np.float6
     values = raw.astype(np.float64)
     if tensor.dtype != "uint8":
         return values
-    with np.errstate(invalid="ignore", over="ignore"):  # a scale that is no number is told as its scores are
+    with np.errstate(invalid="ignore", over="ignore"):  # a scale that is not finite shows in the scores
         return (values - tensor.zero) * tensor.scale

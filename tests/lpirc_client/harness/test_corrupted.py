@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from lpirc_client.harness.failures import ModelError
-from lpirc_client.harness.options import Settings
+from lpirc_client.errors import ModelError
 from lpirc_client.harness.process import ModelProcess
+from lpirc_client.harness.settings import Settings
 from lpirc_client.harness.validator import examine
 from tests.lpirc_client.harness.pictures import model_file
 from tests.tflite_models import classifier, corrupted, detector

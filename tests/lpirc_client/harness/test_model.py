@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_client.harness.failures import ModelError
+from lpirc_client.errors import ModelError
 from lpirc_client.harness.model import read_model
 from tests.tflite_models import classifier
 

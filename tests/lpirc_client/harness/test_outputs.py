@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
-from lpirc_client.harness.failures import ModelError
+from lpirc_client.errors import ModelError
 from lpirc_client.harness.model import Signature, Tensor
 from lpirc_client.harness.outputs import Answers, check_counts, detections, labels
 from referee.scoring import Detections, evaluate
@@ -89,7 +89,7 @@ def test_a_count_other_than_100_names_the_first_image(count: float, said: str) -
     two = answers(np.zeros((2, 1, 100, 4)), np.zeros((2, 1, 100)), np.zeros((2, 1, 100)), [[100.0], [count]])
     (problem,) = check_counts("m.tflite", two, ["image 4", "image 8"])
     assert problem.code == "wrong-count"
-    assert problem.sentence.startswith(f"m.tflite: it tells {said} detections of image 8; ")
+    assert problem.sentence.startswith(f"m.tflite: it returns {said} detections of image 8; ")
 
 
 QUANTIZED = Signature((), (Tensor("scores", (1, 3), "uint8", 0.5, 10),), "none", "")

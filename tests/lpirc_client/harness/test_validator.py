@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpirc_client.harness.failures import ModelError
+from lpirc_client.errors import ModelError
 from lpirc_client.harness.model import Signature, Tensor
-from lpirc_client.harness.options import Settings
 from lpirc_client.harness.process import ModelProcess
+from lpirc_client.harness.settings import Settings
 from lpirc_client.harness.validator import examine, problems
 from tests.lpirc_client.harness.pictures import model_file
 from tests.tflite_models import classifier, constant_answers, detection_answers, detector
@@ -70,7 +70,7 @@ WRONG = [
     ("classification", labels_of((1, 1001, 8, 3)), "wrong-side", "is 1001 by 8 pixels"),
     ("classification", labels_of((1, 8, 1001, 3)), "wrong-side", "is 8 by 1001 pixels"),
     ("classification", labels_of((1, 0, 8, 3)), "wrong-side", "is 0 by 8 pixels"),
-    ("classification", labels_of((1, 8, 8, 3), inputs=2), "wrong-inputs", "its inputs are 2"),
+    ("classification", labels_of((1, 8, 8, 3), inputs=2), "wrong-inputs", "it has 2 inputs"),
     (
         "classification",
         classifier(outputs=1000),
@@ -79,8 +79,8 @@ WRONG = [
     ),
     ("classification", scores_of(1, 1, 1, 1001), "wrong-output-shape", "(scores) is [1, 1, 1, 1001]"),
     ("classification", scores_of(1, 1001, dtype=np.int32), "wrong-output-type", "(scores) is int32"),
-    ("classification", detector(), "wrong-outputs", "its outputs are 4; classification has 1: scores"),
-    ("detection", classifier(), "wrong-outputs", "its outputs are 1; detection has 4: boxes, classes"),
+    ("classification", detector(), "wrong-outputs", "it has 4 outputs; classification has 1: scores"),
+    ("detection", classifier(), "wrong-outputs", "it has 1 outputs; detection has 4: boxes, classes"),
     (
         "detection",
         detection_answers(np.zeros((1, 100, 5)), PLANE, PLANE),
@@ -103,13 +103,13 @@ WRONG = [
         "detection",
         detection_answers(BOXES, PLANE, PLANE, count=99),
         "wrong-count",
-        "it tells 99 detections of a pic",
+        "it returns 99 detections of a pic",
     ),
     (
         "detection",
         detector(score_threshold=2.0),
         "wrong-count",
-        "it tells 0 detections of a picture of noise",
+        "it returns 0 detections of a picture of noise",
     ),
 ]
 

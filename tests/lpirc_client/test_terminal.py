@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-SAY = "from lpirc_client.output import result, settle; settle(); result('\\u6a21')"
+SAY = "from lpirc_client.terminal import result, prepare; prepare(); result('\\u6a21')"
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ class Session:
         if ca_cert is not None:
             self._http.verify = ca_cert
         self._ca_cert = ca_cert
-        self._window = Window()
+        self.window = Window()
 
     def __enter__(self) -> Session:
         return self
@@ -96,7 +96,7 @@ class Session:
     @property
     def remaining_s(self) -> float:
         """Seconds left of the window, by the referee's latest answer; 0 before login and after the end."""
-        deadline = self._window.deadline
+        deadline = self.window.deadline
         return 0.0 if deadline is None else max(0.0, deadline - time.monotonic())
 
     def health(self) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class Session:
                 time.sleep(LOGIN_PAUSE_S)
         login = _read(response, 201, login_from)
         self._http.headers["Authorization"] = f"Bearer {login.token}"
-        self._window.deadline = time.monotonic() + login.remaining_s
+        self.window.deadline = time.monotonic() + login.remaining_s
         return login
 
     def status(self) -> dict[str, Any]:
@@ -155,7 +155,7 @@ class Session:
         """Return another connection in the same run, for another thread, which closes it."""
         twin = Session(self.url, self._ca_cert)
         twin._http.headers.update(self._http.headers)
-        twin._window = self._window
+        twin.window = self.window
         return twin
 
     def post(self, rows: Sequence[Row]) -> Receipt:
@@ -220,7 +220,7 @@ class Session:
             raise from_transport(self.url, error) from error
         left_ms = response.headers.get("X-Window-Remaining-Ms", "")
         if left_ms.isascii() and left_ms.isdigit():
-            self._window.deadline = time.monotonic() + int(left_ms) / 1000
+            self.window.deadline = time.monotonic() + int(left_ms) / 1000
         return response
 
 

@@ -32,7 +32,7 @@ def test_a_pipe_with_a_writer_is_read_to_its_end() -> None:
 def test_what_would_be_waited_for_or_never_ends_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / "pipe")
     for read in (file_bytes, require_regular):
-        with pytest.raises(OSError, match="no regular file") as failure:
+        with pytest.raises(OSError, match="not a regular file") as failure:
             read(tmp_path / name)
         assert failure.value.filename == str(tmp_path / name)
 
@@ -48,7 +48,7 @@ def test_a_folder_or_no_file_is_told_in_the_systems_words(tmp_path: Path) -> Non
 
 def test_labels_that_nobody_writes_are_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "labels.csv")
-    with pytest.raises(TestSetError, match="no regular file"):
+    with pytest.raises(TestSetError, match="not a regular file"):
         import_labels(tmp_path / "labels.csv", tmp_path, tmp_path / "out")
 
 
@@ -59,7 +59,7 @@ def test_a_pipe_in_the_place_of_an_image_is_told_when_it_is_imported_and_when_it
     pictures.mkdir()
     (tmp_path / "labels.csv").write_text("file,label\n1.jpg,7\n")
     os.mkfifo(pictures / "1.jpg")
-    with pytest.raises(TestSetError, match="no regular file"):
+    with pytest.raises(TestSetError, match="not a regular file"):
         import_labels(tmp_path / "labels.csv", pictures, tmp_path / "out")
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(OSError, match="not a regular file"):
         sha256_of(pictures / "1.jpg")

@@ -235,7 +235,7 @@ def test_a_missing_key_is_named(tmp_path: Path) -> None:
         ({"images": [{"id": "5"}, {"id": 5}, {"id": 20180000001}]}, "images[0]: id '5'"),
         ({"categories": [{"id": 1}, {"id": 90}, {"id": 1}]}, "categories[2]: id 1"),
         ({"categories": [{"id": 1, "name": "x"}, {"id": 90, "name": "x"}]}, "name 'x' is used 2 times"),
-        ({"categories": [{"id": 1, "name": "a\ud800"}, {"id": 90}]}, r"name 'a\ud800' is no text"),
+        ({"categories": [{"id": 1, "name": "a\ud800"}, {"id": 90}]}, r"name 'a\ud800' is not text"),
     ],
 )
 def test_a_wrong_list_is_named(tmp_path: Path, changes: dict[str, Any], told: str) -> None:

@@ -10,12 +10,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 from lpirc_client.errors import ModelError, missing_extra
-from lpirc_client.harness import frames
-from lpirc_client.harness.frames import LARGEST_ANSWER, REASON_CHARACTERS, Message
+from lpirc_client.harness.frames import REASON_CHARACTERS, BrokenFrameError, Message, receive, send
 
 START_S = 60.0
 DYING_S = 5.0
@@ -23,7 +23,9 @@ LONGEST_WAIT_S = 3600.0
 """In one system call, which does not take any number of seconds."""
 
 LAST_WORDS_BYTES = 4096
-PIPE_BYTES = 1 << 20
+LARGEST_ANSWER = 64 << 20
+"""For a batch's outputs: a process that a model has broken may announce any length."""
+
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 OUT_OF_MEMORY = ("bad_alloc", "length_error", "MemoryError", "Cannot allocate memory", "out of memory")
 
@@ -58,6 +60,7 @@ class ModelProcess:
         finally:
             os.close(request_end)
             os.close(answer_end)
+        self.pid = self._process.pid
         os.set_blocking(self._requests, False)
         os.set_blocking(self._answers, False)
 
@@ -77,26 +80,27 @@ class ModelProcess:
         `doing` completes the sentence "… while it was being …". Raises ModelError `model-crashed`, `model-ended`,
         `model-timeout`, `out-of-memory`, `model-failed`, `missing-extra`.
         """
-        until = time.monotonic() + within_s
+        wait = partial(_wait, time.monotonic() + within_s)
         self.is_new = False
         self._memory_mb = request.get("memory_mb", self._memory_mb)
         try:
             with contextlib.suppress(BrokenPipeError):  # it may have said why before it ended
-                self._write(frames.packed({**request, "within_s": within_s}, payload), until)
-            answer, content = self._read(until)
+                send(self._requests, {**request, "within_s": within_s}, payload, wait)
+            received = receive(self._answers, LARGEST_ANSWER, wait)
         except TimeoutError as error:
             self.end()
             raise self._timeout(doing, within_s) from error
-        except EOFError as error:
+        except BrokenFrameError as error:
+            raise self._death(doing, within_s) from error
+        if received is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(DYING_S)
-            raise self._death(doing, within_s) from error
-        except frames.BrokenFrameError as error:
-            raise self._death(doing, within_s) from error
+            raise self._death(doing, within_s)
+        answer, content = received
         if "failed" in answer:
             reason = (str(answer["failed"]), str(answer.get("reason", "")))
             raise self._failure(doing, *(words[:REASON_CHARACTERS] for words in reason))
-        return answer, content
+        return answer, memoryview(content)
 
     def end(self) -> None:
         """Kill what is left of it and of the processes it started; may be called again."""
@@ -111,32 +115,6 @@ class ModelProcess:
         self._requests = self._answers = -1
         self._last_words = self._read_log()
         self._log.close()
-
-    def _write(self, parts: list[bytes | memoryview], until: float) -> None:
-        for part in parts:
-            left = memoryview(part)
-            while left:
-                _wait(self._requests, selectors.EVENT_WRITE, until)
-                with contextlib.suppress(BlockingIOError):
-                    left = left[os.write(self._requests, left[:PIPE_BYTES]) :]
-
-    def _read(self, until: float) -> tuple[Message, memoryview]:
-        text_length, payload_length = frames.lengths(
-            bytes(self._exactly(frames.HEAD.size, until)), LARGEST_ANSWER
-        )
-        text = bytes(self._exactly(text_length, until))
-        return frames.parsed(text), self._exactly(payload_length, until)
-
-    def _exactly(self, length: int, until: float) -> memoryview:
-        view, got = memoryview(bytearray(length)), 0
-        while got < length:
-            _wait(self._answers, selectors.EVENT_READ, until)
-            with contextlib.suppress(BlockingIOError):
-                count = os.readv(self._answers, [view[got : got + PIPE_BYTES]])
-                if not count:
-                    raise EOFError
-                got += count
-        return view
 
     def _timeout(self, doing: str, within_s: float) -> ModelError:
         sentence = f"{self.name}: no answer within {within_s:g} s while it was being {doing}; --timeout-s allows more"
@@ -189,7 +167,7 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("LPIRC_")}
 
 
-def _wait(descriptor: int, event: int, until: float) -> None:
+def _wait(until: float, descriptor: int, event: int) -> None:
     with selectors.DefaultSelector() as selector:
         selector.register(descriptor, event)
         while (left_s := until - time.monotonic()) > 0:

@@ -75,7 +75,9 @@ def examine(
 def _input_problems(signature: Signature) -> Iterator[ModelError]:
     if len(signature.inputs) != 1:
         count = len(signature.inputs)
-        yield ModelError("wrong-inputs", f"it has {count} inputs; a model has one, the image", inputs=count)
+        yield ModelError(
+            "wrong-inputs", f"its number of inputs is {count}; a model has one, the image", inputs=count
+        )
         return
     dtype, shape = signature.inputs[0].dtype, list(signature.inputs[0].shape)
     if dtype != "uint8":
@@ -101,7 +103,7 @@ def _output_problems(signature: Signature, task: str) -> Iterator[ModelError]:
     wanted = OUTPUTS[task]
     if len(signature.outputs) != len(wanted):
         count, names = len(signature.outputs), ", ".join(name for name, _ in wanted)
-        what = f"it has {count} outputs; {task} has {len(wanted)}: {names}"
+        what = f"its number of outputs is {count}; {task} has {len(wanted)}: {names}"
         yield ModelError("wrong-outputs", what, outputs=count)
         return
     for number, (tensor, (name, shape)) in enumerate(zip(signature.outputs, wanted, strict=True)):

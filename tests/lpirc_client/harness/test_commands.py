@@ -220,7 +220,7 @@ def test_people_get_a_table_and_a_file(client: Client, model: Callable[[bytes], 
 
 
 REFUSED = [
-    (classifier(), ("--task", "detection"), "wrong-outputs", "m.tflite: it has 1 outputs; detection has 4"),
+    (classifier(), ("--task", "detection"), "wrong-outputs", "m.tflite: its number of outputs is 1; detection has 4"),
     (b"", ("--task", "detection"), "empty-model", "m.tflite: the file is empty"),
     (classifier(), (), "no-task", "which task? give --task"),
     (

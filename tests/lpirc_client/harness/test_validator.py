@@ -70,7 +70,7 @@ WRONG = [
     ("classification", labels_of((1, 1001, 8, 3)), "wrong-side", "is 1001 by 8 pixels"),
     ("classification", labels_of((1, 8, 1001, 3)), "wrong-side", "is 8 by 1001 pixels"),
     ("classification", labels_of((1, 0, 8, 3)), "wrong-side", "is 0 by 8 pixels"),
-    ("classification", labels_of((1, 8, 8, 3), inputs=2), "wrong-inputs", "it has 2 inputs"),
+    ("classification", labels_of((1, 8, 8, 3), inputs=2), "wrong-inputs", "its number of inputs is 2"),
     (
         "classification",
         classifier(outputs=1000),
@@ -79,8 +79,8 @@ WRONG = [
     ),
     ("classification", scores_of(1, 1, 1, 1001), "wrong-output-shape", "(scores) is [1, 1, 1, 1001]"),
     ("classification", scores_of(1, 1001, dtype=np.int32), "wrong-output-type", "(scores) is int32"),
-    ("classification", detector(), "wrong-outputs", "it has 4 outputs; classification has 1: scores"),
-    ("detection", classifier(), "wrong-outputs", "it has 1 outputs; detection has 4: boxes, classes"),
+    ("classification", detector(), "wrong-outputs", "its number of outputs is 4; classification has 1: scores"),
+    ("detection", classifier(), "wrong-outputs", "its number of outputs is 1; detection has 4: boxes, classes"),
     (
         "detection",
         detection_answers(np.zeros((1, 100, 5)), PLANE, PLANE),

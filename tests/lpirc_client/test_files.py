@@ -1,3 +1,5 @@
+"""A result replaces its file atomically, through links and with the mode that was there."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""Streams that are closed or cannot encode a character."""
+
 from __future__ import annotations
 
 import subprocess

@@ -1,3 +1,5 @@
+"""What a check of a test-set folder finds."""
+
 from __future__ import annotations
 
 import json

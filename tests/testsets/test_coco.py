@@ -1,3 +1,5 @@
+"""Importing COCO."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

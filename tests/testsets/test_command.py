@@ -1,3 +1,5 @@
+"""The commands of `referee testset`."""
+
 from __future__ import annotations
 
 import json

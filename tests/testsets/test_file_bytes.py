@@ -1,3 +1,5 @@
+"""Reading files, pipes and what is neither."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""Labels of a set for classification: reading, importing, checking."""
+
 from __future__ import annotations
 
 import json

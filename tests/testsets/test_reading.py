@@ -1,3 +1,5 @@
+"""Ground truth from CSV, COCO JSON and a folder."""
+
 from __future__ import annotations
 
 import json

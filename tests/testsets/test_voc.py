@@ -1,3 +1,5 @@
+"""Importing VOC and ILSVRC DET."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The model's process: its limits, and every way in which a model can break it."""
+"""The model's process: its limits, and the ways in which a model can break it."""
 
 from __future__ import annotations
 
@@ -40,13 +40,9 @@ def failure(process: ModelProcess, data: bytes, settings: Settings = SETTINGS) -
     return caught.value
 
 
-def pid_of(process: ModelProcess) -> int:
-    return process._process.pid
-
-
 def test_it_stays_on_its_core_with_one_thread_and_without_core_dumps(own: ModelProcess) -> None:
     load(own, model_file(classifier()), SETTINGS)
-    pid = pid_of(own)
+    pid = own.pid
     assert os.sched_getaffinity(pid) == {min(os.sched_getaffinity(0))}
     assert len(list(Path(f"/proc/{pid}/task").iterdir())) == 1
     assert resource.prlimit(pid, resource.RLIMIT_CORE) == (0, 0)
@@ -54,15 +50,15 @@ def test_it_stays_on_its_core_with_one_thread_and_without_core_dumps(own: ModelP
 
 def test_memory_is_limited_beyond_what_the_runtime_itself_takes(own: ModelProcess) -> None:
     load(own, model_file(classifier()), SETTINGS)
-    soft, _ = resource.prlimit(pid_of(own), resource.RLIMIT_AS)
-    pages = int(Path(f"/proc/{pid_of(own)}/statm").read_text().split()[0])
+    soft, _ = resource.prlimit(own.pid, resource.RLIMIT_AS)
+    pages = int(Path(f"/proc/{own.pid}/statm").read_text().split()[0])
     room_mb = (soft - pages * os.sysconf("SC_PAGE_SIZE")) / (1 << 20)
     assert 300 < room_mb < 300 + 129  # what the harness itself needs is added
 
 
 def test_a_model_that_never_ends_is_killed_in_time(own: ModelProcess) -> None:
     load(own, model_file(endless()), SETTINGS)
-    pid = pid_of(own)
+    pid = own.pid
     request = {"do": "run", "budget_ns": 1, "slice_ns": 1}
     with pytest.raises(ModelError) as caught:
         own.ask("run", request, 0.3, bytes(8 * 8 * 3))
@@ -99,7 +95,7 @@ def test_a_process_that_dies_in_the_middle_is_told_by_its_signal(
     own: ModelProcess, number: signal.Signals, code: str, said: str
 ) -> None:
     load(own, model_file(endless()), SETTINGS)
-    killer = threading.Timer(0.05, os.kill, (pid_of(own), number))
+    killer = threading.Timer(0.05, os.kill, (own.pid, number))
     killer.start()
     with pytest.raises(ModelError) as caught:
         own.ask("run", {"do": "run", "budget_ns": 1, "slice_ns": 1}, 20.0, bytes(8 * 8 * 3))
@@ -111,16 +107,18 @@ def test_a_process_that_dies_in_the_middle_is_told_by_its_signal(
 
 def test_a_process_that_dies_between_requests_is_told_at_the_next(own: ModelProcess) -> None:
     load(own, model_file(classifier()), SETTINGS)
-    os.kill(pid_of(own), signal.SIGSEGV)
+    os.kill(own.pid, signal.SIGSEGV)
     assert failure(own, classifier()).code == "model-crashed"
 
 
-def test_noise_on_stdout_and_stderr_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_noise_on_stdout_and_stderr_is_not_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import os\nfor _ in range(40):\n    os.write(1, b'{}' * 20000)\n    os.write(2, b'noise\\n' * 5000)\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with ModelProcess("m.tflite") as noisy:  # more than the log may hold: writing it fails, and nobody minds
+    with ModelProcess(
+        "m.tflite"
+    ) as noisy:  # more than the log may hold: writing it fails without consequence
         assert examine(noisy, model_file(classifier()), SETTINGS)[1] == []
 
 
@@ -175,7 +173,7 @@ def test_it_dies_with_the_harness_even_in_the_middle_of_a_model(tmp_path: Path) 
         "from lpirc_client.harness.validator import load\n"
         "process = ModelProcess('m')\n"
         "load(process, read_model(Path(sys.argv[1])), Settings('classification', 'resize'))\n"
-        "print(process._process.pid, flush=True)\n"
+        "print(process.pid, flush=True)\n"
         "process.ask('run', {'do': 'run', 'budget_ns': 1, 'slice_ns': 1}, 60, bytes(192))\n"
     )
     with subprocess.Popen(
@@ -205,7 +203,7 @@ def test_limits_larger_than_the_system_knows_are_no_limits(own: ModelProcess) ->
 def test_each_thread_has_the_processor_time_of_a_request(own: ModelProcess) -> None:
     load(own, model_file(classifier()), replace(SETTINGS, threads=4))
     own.ask("run", {"do": "repeat", "seconds": 0.001}, 100.0)
-    soft, _ = resource.prlimit(pid_of(own), resource.RLIMIT_CPU)
+    soft, _ = resource.prlimit(own.pid, resource.RLIMIT_CPU)
     assert 400 < soft < 500
 
 
@@ -213,4 +211,4 @@ def test_a_models_process_does_not_inherit_passwords(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("LPIRC_PASSWORD", "otters' own")
     with ModelProcess("m.tflite") as started:
         load(started, model_file(classifier()), SETTINGS)
-        assert b"otters' own" not in Path(f"/proc/{pid_of(started)}/environ").read_bytes()
+        assert b"otters' own" not in Path(f"/proc/{started.pid}/environ").read_bytes()

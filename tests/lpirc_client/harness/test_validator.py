@@ -79,8 +79,18 @@ WRONG = [
     ),
     ("classification", scores_of(1, 1, 1, 1001), "wrong-output-shape", "(scores) is [1, 1, 1, 1001]"),
     ("classification", scores_of(1, 1001, dtype=np.int32), "wrong-output-type", "(scores) is int32"),
-    ("classification", detector(), "wrong-outputs", "its number of outputs is 4; classification has 1: scores"),
-    ("detection", classifier(), "wrong-outputs", "its number of outputs is 1; detection has 4: boxes, classes"),
+    (
+        "classification",
+        detector(),
+        "wrong-outputs",
+        "its number of outputs is 4; classification has 1: scores",
+    ),
+    (
+        "detection",
+        classifier(),
+        "wrong-outputs",
+        "its number of outputs is 1; detection has 4: boxes, classes",
+    ),
     (
         "detection",
         detection_answers(np.zeros((1, 100, 5)), PLANE, PLANE),
@@ -125,7 +135,7 @@ def test_a_model_that_breaks_one_rule_is_refused_for_that_one(
 
 
 def test_ten_boxes_instead_of_a_hundred_are_told_output_by_output(process: ModelProcess) -> None:
-    found = refusals(process, detector(told=10), "detection")
+    found = refusals(process, detector(kept=10), "detection")
     assert [(problem.code, problem.facts["output"]) for problem in found] == [
         ("wrong-output-shape", 0),
         ("wrong-output-shape", 1),

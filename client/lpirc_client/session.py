@@ -184,8 +184,9 @@ class Session:
         stream: bool = False,
     ) -> requests.Response:
         """Send within the run, again while the window lasts; return any answer that is final."""
-        refusals = 0
-        for pause in pauses_s():
+        pauses, refusals = pauses_s(), 0
+        while True:
+            pause = next(pauses)
             limit = (CONNECT_S, max(1.0, min(ANSWER_S, self.remaining_s + 1.0)))
             try:
                 response = self._attempt(method, path, limit, body, headers, stream=stream)
@@ -199,7 +200,6 @@ class Session:
                 if refusals == len(PAUSES_S) and "code" in json_object(response):
                     return response
             time.sleep(pause)
-        raise AssertionError("the pauses never end")
 
     def _attempt(
         self,

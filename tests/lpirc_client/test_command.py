@@ -53,9 +53,9 @@ def test_the_length_of_a_run_is_the_referees(referee: Referee, client: Client) -
 @pytest.mark.usefixtures("mine")
 def test_a_run_that_stays_open_says_so_with_what_is_left(referee: Referee, client: Client) -> None:
     referee.window_s = 86_400.0
-    told = client("run", referee.url, *OWN, "--stay").stderr
-    left = re.search(r"5 detections posted; the run stays open, (\d+) s left\n$", told)
-    assert left, told
+    line = client("run", referee.url, *OWN, "--stay").stderr
+    left = re.search(r"5 detections posted; the run stays open, (\d+) s left\n$", line)
+    assert left, line
     assert 86_300 < int(left[1]) <= 86_400
     assert referee.phase == "open"
 
@@ -103,7 +103,7 @@ def test_the_sample_detector_is_the_default(referee: Referee, client: Client) ->
     assert referee.phase == "closed"
 
 
-def test_a_detectors_exception_is_told_after_posting_what_was_found(
+def test_a_detectors_exception_is_reported_after_posting_what_was_found(
     referee: Referee, client: Client, mine: Path
 ) -> None:
     mine.write_text(DETECTOR + "    assert jpeg != b'jpeg 3', 'three'\n")

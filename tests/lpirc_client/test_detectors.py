@@ -1,4 +1,4 @@
-"""Detectors of one's own: how they are found, and what becomes of their mistakes."""
+"""A contestant's own detectors: how they are found, and what their mistakes cause."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_function_of_a_file_here_is_found(folder: Path) -> None:
         ("mine_d:detect", "importing 'mine_d' failed: SyntaxError"),
     ],
 )
-def test_a_detector_that_cannot_be_had_is_named(folder: Path, name: str, words: str) -> None:
+def test_a_detector_that_cannot_be_loaded_is_named(folder: Path, name: str, words: str) -> None:
     (folder / "mine_b.py").write_text("number = 1\n")
     (folder / "mine_c.py").write_text("import no_such_framework\n")
     (folder / "mine_d.py").write_text("def\n")
@@ -78,6 +78,6 @@ def test_numbers_of_numpy_become_plain_ones() -> None:
     "found",
     [(7, 0.5, 1, 2, 3), (7, float("nan"), 1, 2, 3, 4), (7.5, 0.5, 1, 2, 3, 4), None, (7, "x", 1, 2, 3, 4)],
 )
-def test_what_is_no_detection_names_the_image(found: Any) -> None:
+def test_what_is_not_a_detection_names_the_image(found: Any) -> None:
     with pytest.raises(AnswerError, match="image 12: the detector failed: "):
         detectors.answers_of(lambda *_: [found], LOGIN)(12, b"")

@@ -20,7 +20,7 @@ TAIL = "0.1,1,2,3,4\n"
 
 @pytest.fixture
 def testset(tmp_path: Path) -> Path:
-    """Four images, the last two of the same bytes; one is called like another's number."""
+    """Four images, the last two with the same bytes; the name of one is the number of another."""
     files = {"dog.jpg": b"a", "000001.jpg": b"b", "sub/cat.jpg": b"c", "1.jpg": b"c"}
     images = [
         {"number": n, "file": file, "sha256": hashlib.sha256(data).hexdigest()}

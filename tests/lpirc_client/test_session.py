@@ -165,7 +165,7 @@ def test_a_silent_host_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("status", [200, 404, 301])
-def test_another_web_server_is_told_from_a_referee(referee: Referee, status: int) -> None:
+def test_another_web_server_is_not_taken_for_a_referee(referee: Referee, status: int) -> None:
     referee.faults["GET /v1/health"] = [(status, "")]
     with Session(referee.url) as session:
         assert failure_of(session.health).code == "not-a-referee"

@@ -74,7 +74,7 @@ def test_boxes_are_tight_around_the_object_and_inside_the_image(seed: int, size:
 def test_the_boxes_are_where_the_colour_is() -> None:
     """Rows and columns of strong colour end where the box ends, within a few pixels of noise and JPEG blur."""
     distances: list[int] = []
-    for number in range(1, 40):
+    for number in range(1, 60):
         jpeg, placed = render(number, kinds()[:64], 4, (320, 240))
         if len(placed) != 1 or placed[0].radius < 20:
             continue

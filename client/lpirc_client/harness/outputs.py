@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,11 +27,6 @@ LARGEST_NUMBER = 1e9
 """Scores and pixels beyond it, and categories beyond the next, are as useless as numbers that are not finite."""
 
 LARGEST_CATEGORY = 1_000_000
-
-LabelRow = tuple[int, int, float]
-"""image, index of the highest score, that score."""
-
-DetectionRow = tuple[int, int, float, float, float, float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,26 +62,25 @@ def nonsense(name: str) -> ModelError:
     return ModelError("model-crashed", f"{name}: it broke its process, which then answered nonsense")
 
 
-@dataclass(frozen=True)
-class Labels:
-    """Top-1 of each image; `not_finite` are the images with a score that is not finite."""
+@dataclass
+class Predictions:
+    """Rows of some images, and what was dropped: rows in the images `not_finite`, and two counts of rows."""
 
-    rows: list[LabelRow]
-    not_finite: list[int]
+    rows: list[Any] = field(default_factory=list)
+    not_finite: list[int] = field(default_factory=list)
+    inverted: int = 0
+    out_of_range: int = 0
+
+    def add(self, more: Predictions) -> None:
+        """Add those of further images."""
+        self.rows += more.rows
+        self.not_finite += more.not_finite
+        self.inverted += more.inverted
+        self.out_of_range += more.out_of_range
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Detections of each image, and what was dropped: rows in the images `not_finite`, and two counts of rows."""
-
-    rows: list[DetectionRow]
-    not_finite: list[int]
-    inverted: int
-    out_of_range: int
-
-
-def labels(answers: Answers, images: Sequence[int]) -> Labels:
-    """Return the highest score of each image, the lowest index of equal ones.
+def labels(answers: Answers, images: Sequence[int]) -> Predictions:
+    """Return rows [image, index, score] with the highest score of each image, the lowest index of equal ones.
 
     A score that is not finite never wins; if none is finite, the answer is 0, the background, with 0.0.
     """
@@ -98,10 +92,10 @@ def labels(answers: Answers, images: Sequence[int]) -> Labels:
     confidences = np.where(np.isfinite(confidences), confidences, 0.0).clip(-LARGEST_NUMBER, LARGEST_NUMBER)
     rows = list(zip(images, best.tolist(), confidences.tolist(), strict=True))
     not_finite = np.flatnonzero(~finite.all(axis=1)).tolist()
-    return Labels(rows, [images[place] for place in not_finite])
+    return Predictions(rows, [images[place] for place in not_finite])
 
 
-def detections(answers: Answers, images: Sequence[int], sizes: Sequence[tuple[int, int]]) -> Rows:
+def detections(answers: Answers, images: Sequence[int], sizes: Sequence[tuple[int, int]]) -> Predictions:
     """Return all hundred detections of each image, of `sizes` (width, height), in the model's order.
 
     It drops what cannot be scored: rows with a number that is not finite or out of range, or a class below 0, and boxes
@@ -125,7 +119,8 @@ def detections(answers: Answers, images: Sequence[int], sizes: Sequence[tuple[in
         for place, (category, *rest) in zip(np.nonzero(kept)[0].tolist(), numbers[kept].tolist(), strict=True)
     ]
     not_finite = np.flatnonzero(~finite.all(axis=1)).tolist()
-    return Rows(rows, [images[place] for place in not_finite], int(inverted.sum()), int(out_of_range.sum()))
+    numbers_of = [images[place] for place in not_finite]
+    return Predictions(rows, numbers_of, int(inverted.sum()), int(out_of_range.sum()))
 
 
 def check_counts(name: str, answers: Answers, what: Sequence[object]) -> list[ModelError]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lpirc_client.harness import latency
 from lpirc_client.harness.images import ImageFile, content
 from lpirc_client.harness.model import Signature
-from lpirc_client.harness.outputs import Answers, check_counts, detections, labels, nonsense
+from lpirc_client.harness.outputs import Answers, Predictions, check_counts, detections, labels, nonsense
 from lpirc_client.harness.preprocessing import decode, prepared
 from lpirc_client.harness.process import ModelProcess
 from lpirc_client.harness.settings import Settings
@@ -42,16 +42,6 @@ class Repeat:
     def counted_ns(self) -> NDArray[np.int64]:
         """The counted inferences (N,)."""
         return np.concatenate(self.times_ns)
-
-
-@dataclass
-class Predictions:
-    """The results of the first pass."""
-
-    rows: list[Any] = field(default_factory=list)
-    not_finite: list[int] = field(default_factory=list)
-    inverted: int = 0
-    out_of_range: int = 0
 
 
 class Passes:
@@ -134,19 +124,12 @@ class Passes:
         return answers, sizes
 
     def _keep(self, answers: Answers, numbers: list[int], sizes: Sequence[Size]) -> None:
-        kept = self.predictions
         if self._settings.task == "classification":
-            top = labels(answers, numbers)
-            kept.rows += top.rows
-            kept.not_finite += top.not_finite
+            self.predictions.add(labels(answers, numbers))
             return
         for problem in check_counts(self._process.name, answers, [f"image {number}" for number in numbers]):
             raise problem
-        found = detections(answers, numbers, sizes)
-        kept.rows += found.rows
-        kept.not_finite += found.not_finite
-        kept.inverted += found.inverted
-        kept.out_of_range += found.out_of_range
+        self.predictions.add(detections(answers, numbers, sizes))
 
     def energy_loop(self) -> dict[str, Any] | None:
         """Repeat the last input for as long as the settings say; None if they do not ask for it."""

@@ -152,7 +152,7 @@ class ModelProcess:
         return ModelError("model-failed", sentence, reason=reason or kind)
 
     def _no_memory(self, doing: str) -> ModelError:
-        needs = f"it needs more than its {self._memory_mb} MB of memory while it is being {doing}"
+        needs = f"it needs more than the {self._memory_mb} MB of memory allowed while it is being {doing}"
         sentence = f"{self.name}: {needs}; --memory-mb allows more"
         return ModelError("out-of-memory", sentence, memory_mb=self._memory_mb)
 

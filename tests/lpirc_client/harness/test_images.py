@@ -82,19 +82,19 @@ def test_a_file_that_is_not_a_manifest_is_refused(tmp_path: Path, manifest: str,
         list_images(tmp_path)
 
 
-def test_a_pipe_is_no_manifest_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_as_manifest_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "manifest.json")
     with pytest.raises(ClientError, match="it is not a regular file"):
         list_images(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["a\0b.jpg", "\ud800.jpg"])
-def test_a_name_that_no_file_can_have_is_told(tmp_path: Path, name: str) -> None:
+def test_a_name_that_no_file_can_have_is_reported(tmp_path: Path, name: str) -> None:
     with pytest.raises(ModelError, match=r"image 1 .*it cannot be read"):
         content(ImageFile(1, tmp_path / name))
 
 
-def test_no_folder_no_images_and_no_file_are_told(tmp_path: Path) -> None:
+def test_a_missing_folder_image_or_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="nowhere: cannot be read: No such file"):
         list_images(tmp_path / "nowhere")
     with pytest.raises(ModelError, match="there is no image in it"):
@@ -104,7 +104,7 @@ def test_no_folder_no_images_and_no_file_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_pipe_is_no_image_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_as_image_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.jpg")
     with pytest.raises(
         ModelError, match=r"image 1 \(.*a\.jpg\): it cannot be read: it is not a regular file"

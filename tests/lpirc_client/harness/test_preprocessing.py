@@ -1,4 +1,4 @@
-"""Crops and resizing by hand-computed numbers, and beside the runtime's own resizing."""
+"""Crops and resizing against numbers computed by hand and against the runtime's own resizing."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_transparency_is_dropped_and_exif_orientation_left_aside() -> None:
         (encoded(Image.new("I;16", (4, 4)), "PNG"), "mode I;16, not 8 bits"),
     ],
 )
-def test_what_is_no_whole_8_bit_image_is_refused_by_number_and_name(data: bytes, said: str) -> None:
+def test_what_is_not_a_complete_8_bit_image_is_refused_by_number_and_name(data: bytes, said: str) -> None:
     with pytest.raises(ModelError, match=said) as caught:
         decode(IMAGE, data)
     assert caught.value.code == "bad-image"

@@ -70,14 +70,14 @@ def test_a_model_that_never_ends_is_killed_in_time(own: ModelProcess) -> None:
 
 
 @pytest.mark.parametrize("when_run", [False, True])
-def test_a_model_that_eats_memory_is_told_so_and_the_process_lives_on(
+def test_a_model_that_exhausts_memory_is_reported_and_the_process_lives_on(
     own: ModelProcess, when_run: bool
 ) -> None:
-    told = failure(own, greedy(when_run=when_run))
-    assert told.code == "out-of-memory"
+    error = failure(own, greedy(when_run=when_run))
+    assert error.code == "out-of-memory"
     doing = "run" if when_run else "loaded"
-    assert told.sentence.startswith(
-        f"m.tflite: it needs more than its 300 MB of memory while it is being {doing}; "
+    assert error.sentence.startswith(
+        f"m.tflite: it needs more than the 300 MB of memory allowed while it is being {doing}; "
     )
     assert examine(own, model_file(classifier()), SETTINGS)[1] == []
 
@@ -91,7 +91,7 @@ def test_a_model_that_eats_memory_is_told_so_and_the_process_lives_on(
         (signal.SIGXCPU, "model-timeout", "no answer within 20 s while it was being run"),
     ],
 )
-def test_a_process_that_dies_in_the_middle_is_told_by_its_signal(
+def test_a_process_that_dies_in_the_middle_is_reported_by_its_signal(
     own: ModelProcess, number: signal.Signals, code: str, said: str
 ) -> None:
     load(own, model_file(endless()), SETTINGS)
@@ -105,7 +105,7 @@ def test_a_process_that_dies_in_the_middle_is_told_by_its_signal(
     assert own.is_dead
 
 
-def test_a_process_that_dies_between_requests_is_told_at_the_next(own: ModelProcess) -> None:
+def test_a_process_that_dies_between_requests_is_reported_at_the_next(own: ModelProcess) -> None:
     load(own, model_file(classifier()), SETTINGS)
     os.kill(own.pid, signal.SIGSEGV)
     assert failure(own, classifier()).code == "model-crashed"
@@ -145,9 +145,9 @@ def test_nonsense_on_the_pipe_is_a_broken_process(
     (tmp_path / "sitecustomize.py").write_text(program)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with ModelProcess("m.tflite") as broken:
-        told = failure(broken, classifier())
-    assert told.code == code
-    assert f"m.tflite: {said}" in told.sentence
+        error = failure(broken, classifier())
+    assert error.code == code
+    assert f"m.tflite: {said}" in error.sentence
 
 
 def test_without_the_runtime_one_sentence_says_what_to_install(
@@ -156,11 +156,11 @@ def test_without_the_runtime_one_sentence_says_what_to_install(
     (tmp_path / "ai_edge_litert.py").write_text("raise ModuleNotFoundError(name='ai_edge_litert')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with ModelProcess("m.tflite") as bare:
-        told = failure(bare, classifier() + bytes(4 << 20))  # more than the pipe holds
-    assert told.sentence.startswith(
+        error = failure(bare, classifier() + bytes(4 << 20))  # more than the pipe holds
+    assert error.sentence.startswith(
         "running models needs ai_edge_litert; in the project's folder: pip install "
     )
-    assert told.facts == {"missing": "ai_edge_litert"}
+    assert error.facts == {"missing": "ai_edge_litert"}
 
 
 def test_it_dies_with_the_harness_even_in_the_middle_of_a_model(tmp_path: Path) -> None:
@@ -189,10 +189,10 @@ def test_it_dies_with_the_harness_even_in_the_middle_of_a_model(tmp_path: Path) 
 
 
 def test_what_a_model_makes_the_runtime_say_is_one_printable_line(own: ModelProcess) -> None:
-    told = failure(own, unknown_operator("Evil\x1b]0;gone\x07\nreferee: all is well"))
-    assert told.code == "model-failed"
-    assert told.sentence.isprintable()
-    assert "unresolved custom op: Evil ]0;gone  referee: all is well" in told.sentence
+    error = failure(own, unknown_operator("Evil\x1b]0;gone\x07\nreferee: all is well"))
+    assert error.code == "model-failed"
+    assert error.sentence.isprintable()
+    assert "unresolved custom op: Evil ]0;gone  referee: all is well" in error.sentence
 
 
 def test_limits_larger_than_the_system_knows_are_no_limits(own: ModelProcess) -> None:

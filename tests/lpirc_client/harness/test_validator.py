@@ -134,7 +134,7 @@ def test_a_model_that_breaks_one_rule_is_refused_for_that_one(
     assert said in problem.sentence
 
 
-def test_ten_boxes_instead_of_a_hundred_are_told_output_by_output(process: ModelProcess) -> None:
+def test_ten_boxes_instead_of_a_hundred_are_reported_output_by_output(process: ModelProcess) -> None:
     found = refusals(process, detector(kept=10), "detection")
     assert [(problem.code, problem.facts["output"]) for problem in found] == [
         ("wrong-output-shape", 0),
@@ -143,7 +143,7 @@ def test_ten_boxes_instead_of_a_hundred_are_told_output_by_output(process: Model
     ]
 
 
-def test_everything_wrong_with_a_model_is_told_at_once() -> None:
+def test_everything_wrong_with_a_model_is_reported_at_once() -> None:
     image = Tensor("image", (2, 1001, 8, 4), "int8", 0.1, 0)
     scores = Tensor("scores", (1, 10), "uint8", 0.0, 0)
     found = problems("m", Signature((image,), (scores,), "none", ""), "classification")

@@ -83,7 +83,7 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add("--progress", choices=progress.CHOICES, default="auto", help="on stderr; auto: a bar on a terminal")
     add("--json", action="store_true", help="one JSON document about the run on stdout")
     add("--ca-cert", metavar="F", help="PEM file to trust, for a referee with a certificate of its own")
-    add("--parent", type=whole(1), metavar="PID", help="end when this process ends")
+    add("--parent", type=whole(1), metavar="PID", help="end when process PID ends")
 
 
 if __name__ == "__main__":

@@ -35,14 +35,8 @@ ANSWER_S = 15.0
 LOGIN_S = 60.0  # the referee answers a login only when the meter integrates
 LOGIN_RETRY_S = 5.0
 LOGIN_PAUSE_S = 0.2
-PAUSES_S = (
-    0.0,
-    0.1,
-    0.2,
-    0.4,
-    0.8,
-    1.6,
-)  # the first retry is immediate: the connection may just have been stale
+# The first retry is immediate: a kept-alive connection may just have been stale.
+PAUSES_S = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
 TRANSIENT_STATUSES = (502, 503, 504)
 JSON_BODY = {"Content-Type": "application/json"}
 

@@ -54,9 +54,7 @@ def test_a_pipe_of_labels_without_a_writer_is_not_waited_for(tmp_path: Path) -> 
         import_labels(tmp_path / "labels.csv", tmp_path, tmp_path / "out")
 
 
-def test_a_pipe_as_image_is_refused_by_import_and_by_hashing(
-    tmp_path: Path,
-) -> None:
+def test_a_pipe_as_image_is_refused_by_import_and_by_hashing(tmp_path: Path) -> None:
     pictures = tmp_path / "pictures"
     pictures.mkdir()
     (tmp_path / "labels.csv").write_text("file,label\n1.jpg,7\n")

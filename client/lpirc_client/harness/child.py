@@ -84,7 +84,7 @@ def main(arguments: list[str]) -> int:
     requests, answers, parent, *core = map(int, arguments)
     limits.confine(parent, core[0] if core else None)
     try:
-        import lpirc_client.harness.inference  # noqa: F401 - before the first limit
+        import lpirc_client.harness.inference  # noqa: F401 - the limits count from here
     except ImportError as error:
         send(answers, {"failed": "ImportError", "reason": str(error.name)})
         return MISSING_RUNTIME

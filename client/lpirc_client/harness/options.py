@@ -38,7 +38,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     text = f"longest time to load it, and for one inference (default {Settings.timeout_s:g})"
     add("--timeout-s", type=positive_seconds, metavar="S", help=text)
     add("--json", action="store_true", help="one JSON document on stdout")
-    add("--parent", type=whole(1), metavar="PID", help="end when this process ends")
+    add("--parent", type=whole(1), metavar="PID", help="end when process PID ends")
 
 
 def _add_bench(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +53,6 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     add("--cooldown-s", type=seconds, metavar="S", help="pause between the passes (default 0)")
     text = "at the end repeat the last input for S seconds, for a meter"
     add("--energy-loop-s", type=positive_seconds, metavar="S", help=text)
-    add("--out", type=Path, metavar="FILE", help="write the result document there")
+    add("--out", type=Path, metavar="FILE", help="write the result document to FILE")
     text = "progress on stderr; auto: on a terminal"
     add("--progress", choices=("auto", "lines", "none"), default="auto", help=text)

@@ -31,7 +31,7 @@ OUT_OF_MEMORY = ("bad_alloc", "length_error", "MemoryError", "Cannot allocate me
 
 
 class ModelProcess:
-    """A process in which models run; a context manager that kills it with everything it started, as does our own end.
+    """A process in which models run; a context manager. It ends with the block, or with us, and so does all it started.
 
     `name` begins each sentence. The process `is_new` until the first request: it may still be starting. It takes one
     request at a time; after a ModelError it is ready for the next one, or it `is_dead`.

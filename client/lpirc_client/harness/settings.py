@@ -1,4 +1,4 @@
-"""How a model is run: tasks, preprocessings and settings, what each track prescribes, and the options' say in it.
+"""How a model is run: tasks, preprocessings, what each track prescribes, and how options override it.
 
 Nothing here needs the extra.
 """
@@ -56,7 +56,7 @@ OPTIONAL = ("preprocessing", "budget_s", "memory_mb", "timeout_s", "repeats", "c
 
 
 def settings_from(options: argparse.Namespace, images: int) -> Settings:
-    """Combine the options with the track's preset for so many images; an option overrides the preset.
+    """Combine the options with the track's preset for this number of images; an option overrides the preset.
 
     Raises ModelError `no-task`, `bad-task`, `no-core`, `bad-preprocessing`.
     """

@@ -39,10 +39,8 @@ WORST_FIT = 0.55
 
 FILLS = ("plain", "striped", "checked", "dotted")
 DARK = 0.72  # of the bright parts' brightness: between half and full
-FEW_DARK, HALF_DARK = (
-    0.1,
-    0.39,
-)  # shares of dark pixels: below plain, between dotted, above striped or checked
+# Shares of dark pixels: below them plain, between them dotted, above them striped or checked.
+FEW_DARK, HALF_DARK = 0.1, 0.39
 STEPS = (2, 3, 4)  # pixels, along a diagonal stripe
 STRIPED = 0.8
 

@@ -93,7 +93,7 @@ class ContestConfig:
 
     `idle_baseline_s` is for how long arming measures the power of the idle board; absent, it does not. `live_score`
     computes a provisional score each second of an open run, for the operator; `teams_see_score` tells it to the team
-    as well.
+    as well. `trusted_proxy` are the networks or addresses of the proxies whose X-Forwarded-For is believed.
     """
 
     name: str
@@ -106,6 +106,7 @@ class ContestConfig:
     live_score: bool = True
     teams_see_score: bool = False
     idle_baseline_s: float | None = None
+    trusted_proxy: tuple[str, ...] = ()
     tracks: tuple[ModelTrack, ...] = ()
 
     def setup(self, station: str, window_s: int) -> Setup:
@@ -220,6 +221,11 @@ def _problems(config: ContestConfig) -> list[str]:
         problems.append("there is no station; add one [[stations]] table with name and meter.")
     problems += ["a station's name is blank." for station in config.stations if not station.name.strip()]
     problems += _idle_problems(config)
+    problems += [
+        f"trusted_proxy has {one!r}, which is every address, so anyone could pretend to be anyone; name the proxy's own."
+        for one in config.trusted_proxy
+        if network(one).prefixlen == 0
+    ]
     for station in config.stations:
         problems += _station_problems(station)
     for track in config.tracks:

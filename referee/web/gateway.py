@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from referee.auth.client_addresses import client_address
 from referee.errors import RefereeError
 from referee.web.admission import account_of, require_sound
 from referee.web.answers import Answer, Environ, StartResponse, Stream
@@ -40,9 +41,13 @@ class Gateway:
         self._app = app
         self._state = state
         self._posts = posts or {}
+        self._trusted_proxy = state.contest.config.trusted_proxy
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
+        if self._trusted_proxy:
+            peer, forwarded_for = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR")
+            environ["REMOTE_ADDR"] = client_address(peer, forwarded_for, self._trusted_proxy)
         environ.pop("HTTP_UPGRADE", None)  # nothing to change to; Flask would refuse a GET that asks
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
         try:

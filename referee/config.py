@@ -222,7 +222,7 @@ def _problems(config: ContestConfig) -> list[str]:
     problems += ["a station's name is blank." for station in config.stations if not station.name.strip()]
     problems += _idle_problems(config)
     problems += [
-        f"trusted_proxy has {one!r}, which is every address, so anyone could pretend to be anyone; name the proxy's own."
+        f"trusted_proxy has {one!r}, which is every address: anyone could forge theirs; name the proxy's own."
         for one in config.trusted_proxy
         if network(one).prefixlen == 0
     ]

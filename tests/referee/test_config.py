@@ -45,6 +45,7 @@ metric = "voc2012"
 testset = "../sets/day 2"
 shuffle = false
 auto_arm = true
+trusted_proxy = ["127.0.0.1", "fd00::/8"]
 [[stations]]
 name = "left"
 meter = "TCPIP::10.0.0.7::INSTR"
@@ -62,7 +63,14 @@ meter = "TCPIP::10.0.0.8::INSTR"
     )
     right = Station("right", "TCPIP::10.0.0.8::INSTR")
     expected = ContestConfig(
-        "Hall", (left, right), 300, "voc2012", "../sets/day 2", shuffle=False, auto_arm=True
+        "Hall",
+        (left, right),
+        300,
+        "voc2012",
+        "../sets/day 2",
+        shuffle=False,
+        auto_arm=True,
+        trusted_proxy=("127.0.0.1", "fd00::/8"),
     )
     assert read(tmp_path, text) == expected
 
@@ -161,6 +169,13 @@ def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
         (GOOD + 'clients = ["hall"]\n', "clients has 'hall', which is neither a network nor an address"),
         (GOOD + 'clients = ["10.0.0.7/24"]\n', "'10.0.0.7/24', which is neither a network nor an address (its network"
             " is 10.0.0.0/24)"),
+        ('trusted_proxy = "127.0.0.1"\n' + GOOD, "trusted_proxy = '127.0.0.1' must be a list of networks"),
+        ("trusted_proxy = [7]\n" + GOOD, "trusted_proxy = [7] must be a list of networks"),
+        ('trusted_proxy = ["nginx"]\n' + GOOD, "trusted_proxy has 'nginx', which is neither a network nor an address"),
+        ('trusted_proxy = ["10.0.0.7/24"]\n' + GOOD, "(its network is 10.0.0.0/24)"),
+        ('trusted_proxy = ["0.0.0.0/0"]\n' + GOOD, "trusted_proxy has '0.0.0.0/0', which is every address"),
+        ('trusted_proxy = ["127.0.0.1", "::/0"]\n' + GOOD, "trusted_proxy has '::/0', which is every address"),
+        (GOOD + 'trusted_proxy = ["127.0.0.1"]\n', "station 1: unknown key 'trusted_proxy'"),
         (GOOD + '[[tracks]]\nname = "a"\n', "track 1: the key 'testset' is missing"),
         (GOOD + '[tracks]\nname = "a"\n', "tracks must be written as [[tracks]] tables"),
         (TRACK + "k = 5\n", "track 1: unknown key 'k'; the keys are device, holdout, name, rule, settings"),

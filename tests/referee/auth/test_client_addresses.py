@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.auth.client_addresses import admits
+from referee.auth.client_addresses import admits, client_address
 from referee.config import network
 
 
@@ -66,3 +66,48 @@ def test_a_text_is_a_network_or_told_why_not(text: str) -> None:
     else:
         assert ip_address(str(found.network_address)) == found.network_address
         assert admits((text,), str(found.network_address))
+
+
+PROXIES = ("127.0.0.1", "10.0.0.0/8", "fd00::/8")
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded_for", "trusted", "expected"),
+    [
+        ("127.0.0.1", "192.0.2.7", PROXIES, "192.0.2.7"),
+        ("127.0.0.1", "192.0.2.7", (), "127.0.0.1"),
+        ("127.0.0.2", "192.0.2.7", PROXIES, "127.0.0.2"),
+        ("127.0.0.1", None, PROXIES, "127.0.0.1"),
+        ("127.0.0.1", "", PROXIES, "127.0.0.1"),
+        ("", "192.0.2.7", PROXIES, ""),
+        ("unix:", "192.0.2.7", PROXIES, "unix:"),
+        ("::ffff:127.0.0.1", "192.0.2.7", PROXIES, "192.0.2.7"),
+        ("fd00::1", "2001:DB8::7", PROXIES, "2001:db8::7"),
+        ("127.0.0.1", "::ffff:192.0.2.7", PROXIES, "192.0.2.7"),
+        ("127.0.0.1", "198.51.100.1, 192.0.2.7", PROXIES, "192.0.2.7"),
+        ("127.0.0.1", "198.51.100.1,192.0.2.7 ,\t10.1.2.3, fd00::2", PROXIES, "192.0.2.7"),
+        ("127.0.0.1", "10.0.0.9, 10.0.0.8", PROXIES, "10.0.0.9"),
+        ("127.0.0.1", "unknown", PROXIES, "127.0.0.1"),
+        ("127.0.0.1", "192.0.2.7, unknown", PROXIES, "127.0.0.1"),
+        ("127.0.0.1", "unknown, 10.0.0.8", PROXIES, "127.0.0.1"),
+        ("127.0.0.1", "unknown, 192.0.2.7", PROXIES, "192.0.2.7"),
+        ("127.0.0.1", "192.0.2.7:80", PROXIES, "127.0.0.1"),
+        ("127.0.0.1", "192.0.2.7,", PROXIES, "127.0.0.1"),
+        ("127.0.0.1", "," * 100_000, PROXIES, "127.0.0.1"),
+    ],
+)
+def test_the_client_is_the_last_of_the_chain_that_is_not_a_trusted_proxy(
+    peer: str, forwarded_for: str | None, trusted: tuple[str, ...], expected: str
+) -> None:
+    assert client_address(peer, forwarded_for, trusted) == expected
+
+
+@given(st.text(max_size=60), st.ip_addresses())
+def test_whatever_a_client_claims_its_proxy_has_the_last_word(
+    claimed: str, client: IPv4Address | IPv6Address
+) -> None:
+    seen = str(getattr(client, "ipv4_mapped", None) or client)
+    if admits(PROXIES, seen):
+        return
+    assert client_address("10.0.0.8", f"{claimed}, {client}", PROXIES) == seen
+    assert client_address(seen, claimed, PROXIES) == seen

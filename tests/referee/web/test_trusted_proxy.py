@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contest_day import PATIENCE_S, Day, Server, contest_day
+from tests.contest_day import PATIENCE_S, TEAM, Day, Server, contest_day
 
 PROXY, SECOND_PROXY, OTHER = "127.0.0.2", "10.1.2.3", "127.0.0.3"
 BOARD, BOARD_V6 = "192.0.2.7", "2001:db8::7"
@@ -84,7 +84,9 @@ def test_an_ipv6_address_is_read_in_every_form(seen_as: Ask) -> None:
     assert seen_as(PROXY, "2001:db8::8") == "2001:db8::8"
 
 
-@pytest.mark.parametrize("garbage", ["unknown", "192.0.2.7:80", "[2001:db8::7]", "192.0.2.0/24", ",", "' OR 1"])
+@pytest.mark.parametrize(
+    "garbage", ["unknown", "192.0.2.7:80", "[2001:db8::7]", "192.0.2.0/24", ",", "' OR 1"]
+)
 def test_garbage_is_ignored(seen_as: Ask, garbage: str) -> None:
     assert seen_as(PROXY, garbage) == PROXY
     assert seen_as(PROXY, f"{BOARD}, {garbage}") == PROXY
@@ -96,12 +98,12 @@ def test_a_header_that_comes_twice_is_one_chain(seen_as: Ask) -> None:
     assert seen_as(OTHER, BOARD, BOARD) == OTHER
 
 
-def test_a_log_in_is_bound_to_the_client_behind_the_proxy(behind_proxy: Day) -> None:
+def test_failed_log_ins_are_counted_by_the_client_behind_the_proxy(behind_proxy: Day) -> None:
     assert behind_proxy.server is not None
     connection = http.client.HTTPConnection(
         behind_proxy.server.host, behind_proxy.server.port, PATIENCE_S, source_address=(PROXY, 0)
     )
-    guess = json.dumps({"team": "nobody", "password": "guess"})
+    guess = json.dumps({"team": TEAM, "password": "guess"})
     statuses = []
     for n in range(11):
         address = BOARD if n < 10 else "192.0.2.8"

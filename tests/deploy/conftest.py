@@ -5,6 +5,7 @@ import resource
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from testsets.writing import ObjectRecord, write_records
 
 IMAGES = 24
 FILES = 8192
+ADDRESSES = count(1)
 
 
 @pytest.fixture(scope="session")
@@ -77,6 +79,6 @@ def attackers(deployment: Deployment) -> Iterator[Attackers]:
 
 @pytest.fixture
 def user(deployment: Deployment) -> Iterator[User]:
-    """The board of the other team."""
-    with working(deployment, "127.0.8.1", deployment.other_token, OTHER_TEAM) as made:
+    """The board of the other team, at an address that no test has used yet."""
+    with working(deployment, f"127.0.8.{next(ADDRESSES)}", deployment.other_token, OTHER_TEAM) as made:
         yield made

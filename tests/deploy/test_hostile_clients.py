@@ -130,6 +130,19 @@ def test_a_body_that_is_too_large_is_refused_also_to_a_client_that_sends_all_of_
     assert {begun(one).status for one in announced} == {413}
 
 
+def test_bodies_that_are_refused_unread_break_no_connection_of_another_user(
+    deployment: Deployment, user: User
+) -> None:
+    for _ in range(10):
+        refused = deployment.ask("127.0.7.3", "POST", "/v1/detections", "nonsense", body=b" " * 2**18)
+        assert refused.problem() == (401, "bad-token")
+        with suppress(BrokenPipeError, ConnectionResetError):
+            deployment.ask("127.0.7.3", "GET", "/v1/images/1", "nonsense", body=b" " * 2**22)
+        posted = deployment.ask("127.0.7.4", "POST", "/v1/detections", deployment.token, body=ROWS)
+        assert posted.status == 202
+    user.notices_nothing()
+
+
 @pytest.mark.parametrize("name", ["X-Forwarded-For", "x-forwarded-for", "X_Forwarded_For"])
 def test_a_client_cannot_pretend_to_be_another_one(deployment: Deployment, user: User, name: str) -> None:
     address = f"127.0.7.{10 + len(name) + name.count('_') + name.count('X')}"

@@ -37,7 +37,9 @@ LARGEST_BODY = 4 * 2**20
 def test_a_board_works_over_tls(deployment: Deployment, version: ssl.TLSVersion) -> None:
     trusting = ssl.create_default_context(cafile=str(deployment.nginx.certificate))
     trusting.minimum_version = trusting.maximum_version = version
-    connection = http.client.HTTPSConnection(HOST, deployment.nginx.tls_port, PATIENCE_S, context=trusting)
+    connection = http.client.HTTPSConnection(
+        HOST, deployment.nginx.tls_port, timeout=PATIENCE_S, context=trusting
+    )
     with contextlib.closing(connection):
         login = asked(connection, "POST", "/v1/session", body={"team": TEAM, "password": PASSWORD})
         token = login.json()["token"]
@@ -74,9 +76,8 @@ def test_an_answer_is_the_same_as_without_nginx(
     assert told[0] == told[1]
 
 
-def test_a_body_of_the_largest_size_arrives(deployment: Deployment) -> None:
-    line = b"1 1 .5 0 0 5 5\n"
-    body = line * 60_000
+def test_a_large_body_arrives(deployment: Deployment) -> None:
+    body = b"1 1 .5 0 0 5 5\n" * 60_000
     answer = deployment.ask(
         BOARD, "POST", "/v1/detections", deployment.token, body=body, **{"Content-Type": "text/plain"}
     )
@@ -92,12 +93,6 @@ def test_a_chunked_body_arrives_whole(deployment: Deployment) -> None:
     assert (answer.status, answer.json()["accepted"]) == (202, 1)
 
 
-def test_a_body_without_a_token_is_refused_by_the_referee_whatever_its_size(deployment: Deployment) -> None:
-    for _ in range(10):
-        answer = deployment.ask(BOARD, "POST", "/v1/detections", body=b" " * LARGEST_BODY)
-        assert answer.problem() == (401, "token-missing")
-
-
 def test_an_old_client_works_that_names_no_host(deployment: Deployment) -> None:
     form = urlencode({"username": TEAM, "password": PASSWORD}).encode()
     with socket.create_connection((HOST, deployment.nginx.port), PATIENCE_S) as connection:
@@ -106,14 +101,12 @@ def test_an_old_client_works_that_names_no_host(deployment: Deployment) -> None:
     assert (answer.status, answer.body.decode()) == (200, deployment.token)
 
 
-def test_a_station_sees_the_address_of_its_board(deployment: Deployment) -> None:
-    log = (deployment.day.folder / "server.log").read_text()
-    assert "Traceback" not in log
+def test_failed_log_ins_of_one_board_keep_no_other_one_out(deployment: Deployment) -> None:
     guess = {"team": TEAM, "password": "guess"}
     for _ in range(10):
         assert deployment.ask("127.0.9.7", "POST", "/v1/session", body=guess).status == 401
-    too_many = deployment.ask("127.0.9.7", "POST", "/v1/session", body=guess)
-    assert too_many.problem() == (429, "too-many-failures")
+    refused = deployment.ask("127.0.9.7", "POST", "/v1/session", body=guess)
+    assert refused.problem() == (429, "too-many-failures")
     assert deployment.login("127.0.9.8", TEAM).status == 201
 
 

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import hashlib
 import resource
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -12,28 +10,16 @@ import pytest
 
 from tests.contest_day import TEAM, Day, contest_day
 from tests.deploy.deployment import HOST, Attackers, Deployment, Nginx, User, program, working
+from tests.large_images import large_test_set
 from tests.referee.web.two_stations import OTHER_TEAM, two_stations
-from testsets import synthesize
-from testsets.writing import ObjectRecord, write_records
 
-IMAGES = 24
 FILES = 8192
 ADDRESSES = count(1)
 
 
 @pytest.fixture(scope="session")
 def large_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Images so large that no buffer takes a batch of them: bytes after a JPEG's end do no harm."""
-    folder = tmp_path_factory.mktemp("sets") / "large"
-    made = synthesize(folder, images=IMAGES, categories=3, seed=5, size=(96, 64))
-    largest_buffer = int(Path("/proc/sys/net/ipv4/tcp_wmem").read_text().split()[2])
-    padding, images = bytes(largest_buffer * 8 // IMAGES), []
-    for image in made.images:
-        path = made.image_path(image.number)
-        path.write_bytes(path.read_bytes() + padding)
-        images.append(replace(image, sha256=hashlib.sha256(path.read_bytes()).hexdigest()))
-    write_records(made.folder, "large", images, made.categories, [ObjectRecord(1, 1, (0, 0, 5, 5), 25)])
-    return made.folder
+    return large_test_set(tmp_path_factory.mktemp("sets") / "large")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -170,6 +170,7 @@ def test_a_client_cannot_pretend_to_be_another_one(deployment: Deployment, user:
         "GET / HTTP/1.1\r\nHost: x\r\n\r\n".encode("utf-16"),
         b"POST /v1/detections HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
     ],
+    ids=["header", "path", "headers", "zeros", "http2", "tls", "utf-16", "two lengths"],
 )
 def test_what_is_not_a_request_is_refused(attackers: Attackers, user: User, sent: bytes) -> None:
     with suppress(BrokenPipeError, ConnectionResetError, http.client.BadStatusLine):  # it may just be closed

@@ -10,7 +10,7 @@ from referee.auth.client_addresses import admits, client_address
 from referee.config import network
 
 
-def test_without_networks_every_address_may_ask() -> None:
+def test_without_networks_every_address_is_accepted() -> None:
     assert admits((), "203.0.113.9")
     assert admits((), None)
 
@@ -35,21 +35,23 @@ def test_without_networks_every_address_may_ask() -> None:
         (("192.168.1.0/24",), "unix:", False),
     ],
 )
-def test_an_address_may_ask_if_it_lies_in_a_network(
+def test_an_address_is_accepted_if_it_lies_in_a_network(
     clients: tuple[str, ...], address: str | None, expected: bool
 ) -> None:
     assert admits(clients, address) is expected
 
 
 @given(st.ip_addresses(v=4), st.integers(0, 32))
-def test_an_ipv4_address_is_the_same_however_the_socket_tells_it(address: IPv4Address, bits: int) -> None:
+def test_an_ipv4_address_is_the_same_in_both_forms_that_a_socket_reports(
+    address: IPv4Address, bits: int
+) -> None:
     within = str(ip_network((address, bits), strict=False))
     assert admits((within,), str(address))
     assert admits((within,), f"::ffff:{address}")
 
 
 @given(st.ip_addresses(), st.ip_addresses(), st.integers(0, 32))
-def test_it_lies_there_exactly_if_the_network_says_so(
+def test_an_address_is_accepted_exactly_if_ipaddress_says_so(
     address: IPv4Address | IPv6Address, other: IPv4Address | IPv6Address, bits: int
 ) -> None:
     within = network(str(ip_network((other, bits), strict=False)))
@@ -58,7 +60,7 @@ def test_it_lies_there_exactly_if_the_network_says_so(
 
 
 @given(st.text(max_size=30))
-def test_a_text_is_a_network_or_told_why_not(text: str) -> None:
+def test_a_text_is_a_network_or_refused_with_a_reason(text: str) -> None:
     try:
         found = network(text)
     except ValueError as error:

@@ -12,7 +12,7 @@ from power.errors import MeterError
 from power.meter import Reading
 from referee.clock import Clock
 from referee.contest import Contest, require_place, require_same_test_set
-from referee.errors import RefereeError, WindowClosed
+from referee.errors import RefereeError, ShuttingDown, WindowClosed
 from referee.runs.arming import Arming, Turns
 from referee.runs.heats import (
     StartBoard,
@@ -196,7 +196,7 @@ class RunControl:
     def _register(self, live: LiveRun) -> None:
         with self._lock:
             if self._is_down:
-                raise RefereeError("shutting-down", "The referee is shutting down; log in again later.")
+                raise ShuttingDown
             self._live[live.run.id] = live
 
     # Lookups
@@ -337,10 +337,6 @@ class RunControl:
         for station in self._contest.config.stations:
             with self._turns.of(f"station {station.name}"):
                 self._meters.read_left_over(station)
-        try:
-            self._store.forget_unfinished()
-        except RefereeError as error:
-            logger.warning("what is left of bodies that were being stored stays: %s", error.sentence)
 
     def _take_up(self, run: Run, window: Window) -> None:
         if run.closed_by is None and phase_at(window, self._clock.monotonic_s()) is Phase.OPEN:

@@ -7,6 +7,7 @@ import http.client
 import shutil
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,10 +16,12 @@ from urllib.parse import urlencode
 
 import pytest
 
+from referee.web.bodies import LARGEST_BODY_BYTES
 from tests.contest_day import PASSWORD, PATIENCE_S, ROWS, TEAM
 from tests.deploy.deployment import (
     GUIDE,
     HOST,
+    Answer,
     Deployment,
     Nginx,
     asked,
@@ -31,7 +34,6 @@ from tests.deploy.deployment import (
 )
 
 BOARD = "127.0.9.1"
-LARGEST_BODY = 4 * 2**20
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
@@ -77,12 +79,17 @@ def test_an_answer_is_the_same_as_without_nginx(
     assert told[0] == told[1]
 
 
-def test_a_large_body_arrives(deployment: Deployment) -> None:
-    body = b"1 1 .5 0 0 5 5\n" * 60_000
-    answer = deployment.ask(
-        BOARD, "POST", "/v1/detections", deployment.token, body=body, **{"Content-Type": "text/plain"}
-    )
-    assert (answer.status, answer.json()["accepted"]) == (202, 60_000)
+def test_a_body_of_4_mib_arrives_and_no_larger_one(deployment: Deployment) -> None:
+    row = struct.pack("<7f", 1, 1, 0.5, 0, 0, 5, 5)
+    most = LARGEST_BODY_BYTES // len(row)
+
+    def posted(rows: int) -> Answer:
+        packed = {"Content-Type": "application/octet-stream"}
+        return deployment.ask(BOARD, "POST", "/v1/detections", deployment.token, body=row * rows, **packed)
+
+    arrived = posted(most)
+    assert (arrived.status, arrived.json()["accepted"]) == (202, most)
+    assert posted(most + 1).problem() == (413, "too-large")
 
 
 def test_a_chunked_body_arrives_whole(deployment: Deployment) -> None:
@@ -129,7 +136,7 @@ def test_while_the_referee_is_down_clients_are_told_so(alone: Nginx) -> None:
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_sent(alone: Nginx) -> None:
     with socket.create_connection((HOST, alone.port), PATIENCE_S) as connection:
-        connection.sendall(head("POST", "/v1/detections", "x", LARGEST_BODY * 2))
+        connection.sendall(head("POST", "/v1/detections", "x", LARGEST_BODY_BYTES * 2))
         assert read_answer(begun(connection)).problem() == (413, "too-large")
 
 

@@ -24,7 +24,7 @@ from referee.runs.heats import (
     undo,
 )
 from referee.runs.meters import RunMeter, StationMeters
-from referee.runs.open_run import LiveRun, same_body, window_closed
+from referee.runs.open_run import LiveRun, key_reused, window_closed
 from referee.runs.recorder import note_event
 from referee.runs.recovery import resume_sampling
 from referee.runs.window import Phase, Window, elapsed_s, phase_at, window_of
@@ -350,7 +350,9 @@ class RunControl:
         Raises RefereeError `key-reused` when the key came with another body.
         """
         earlier = self._store.find_post(run, key) if key else None
-        return None if earlier is None else same_body(earlier, hashlib.sha256(body).hexdigest())
+        if earlier is not None and earlier.sha256 != hashlib.sha256(body).hexdigest():
+            raise key_reused()
+        return earlier
 
     def shutdown(self) -> None:
         """Let go of the meters; open runs stay open, their integrators running, for the next start."""

@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import numpy as np
 import pytest
-from PIL import Image
 
 from referee.runs.open_run import REQUESTS_AT_ONCE
 from referee.web.bodies import LARGEST_BODY_BYTES, LARGEST_DOCUMENT_BYTES
 from referee.web.state import OPERATORS_AT_ONCE, UNAUTHENTICATED_AT_ONCE
 from tests.contest_day import PATIENCE_S, ROWS, TEAM, Day, Server, problem, until
+from tests.large_images import IMAGES, large_test_set
 from tests.referee.web.two_stations import OTHER_TEAM, two_stations
-from testsets import import_coco
 
 IDLE = 2000
 
 
 @pytest.fixture(scope="module")
 def large_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A batch of it does not fit into the buffers of a connection that no one reads."""
-    folder = tmp_path_factory.mktemp("sets")
-    noise = np.random.default_rng(0).integers(0, 256, (1500, 1500, 3), dtype=np.uint8)
-    images = [
-        {"id": number, "file_name": f"{number}.jpg", "width": 1500, "height": 1500} for number in range(1, 7)
-    ]
-    for image in images:
-        Image.fromarray(noise).save(folder / str(image["file_name"]), quality=98)
-    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "area": 81, "iscrowd": 0}
-    truth = {"images": images, "annotations": [box], "categories": [{"id": 1, "name": "noise"}]}
-    (folder / "truth.json").write_text(json.dumps(truth))
-    return import_coco(folder / "truth.json", folder, folder / "large").folder
+    return large_test_set(tmp_path_factory.mktemp("sets") / "large")
 
 
 @pytest.fixture
@@ -96,11 +82,13 @@ def test_batches_that_no_one_reads_exhaust_their_own_run(
 ) -> None:
     made = day(testset=large_set, teams=(TEAM,))
     token = str(made.login()["token"])
-    request = f"GET /v1/images?count=6 HTTP/1.1\r\nHost: referee\r\nAuthorization: Bearer {token}\r\n\r\n"
+    request = (
+        f"GET /v1/images?count={IMAGES} HTTP/1.1\r\nHost: referee\r\nAuthorization: Bearer {token}\r\n\r\n"
+    )
     for _ in range(REQUESTS_AT_ONCE):
         crowd(made.server, request.encode())
     assert made.server is not None
-    until(lambda: made.server.ask("GET", "/v1/images?count=6", token).status_code == 429)
+    until(lambda: made.server.ask("GET", f"/v1/images?count={IMAGES}", token).status_code == 429)
     assert made.server.ask("GET", "/v1/images/1", token).status_code == 200
     assert made.server.ask("GET", "/v1/health").status_code == 200
 

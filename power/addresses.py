@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from power.clocks import Clocks
-from power.errors import MeterError
+from power.errors import MeterAddressError, MeterError, MeterLost
 from power.home.hwmon import Hwmon
 from power.home.meter import Box, HomeMeter
 from power.home.rapl import Rapl
@@ -105,8 +105,7 @@ class MeterAddress:
         if self._child is None:
             self._child, self._resource = _start_simulator(self._rest or DEFAULT_LOAD)
         elif self._child.poll() is not None:
-            raise MeterError(
-                "meter-lost",
+            raise MeterLost(
                 f"The simulated meter started for {self.address} has ended, and its energy with it.",
                 address=self.address,
             )
@@ -169,9 +168,7 @@ def _require_port(address: str, port: str) -> None:
 
 
 def _wrong(address: str, why: str) -> MeterError:
-    return MeterError(
-        "meter-wrong-address", f"{address!r} is not the address of a meter. {why}", address=address
-    )
+    return MeterAddressError(f"{address!r} is not the address of a meter. {why}", address=address)
 
 
 def _start_simulator(load: str) -> tuple[subprocess.Popen[str], str]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Final, Protocol
 
-from power.errors import MeterError
+from power.errors import MeterAnswerError
 
 UNOFFICIAL: Final = "UNOFFICIAL"
 """The maker that a meter for rehearsing at home names, so that no result with it passes for an official one."""
@@ -39,8 +39,7 @@ class IntegratorState(Enum):
         for state, short in zip(cls, ("RES", "STAR", "STOP", "TIM", "ERR"), strict=True):
             if wanted in (state.value, short):
                 return state
-        raise MeterError(
-            "meter-answer",
+        raise MeterAnswerError(
             f"The meter names {word!r} as the integrator's state; no such state is known.",
             answer=word,
         )

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+from power.cli.program import ProgramMissing
 from power.errors import MeterError
 from power.meter import Reading
 from power.recording import RecordingWriter
@@ -63,9 +64,8 @@ class Logbook:
                 # At once, so that a full disk is told of before anything is measured.
                 self._begin(stream)
             yield
-        except MeterError as error:
-            if error.code == "program-missing":
-                self._written = 0  # what the meter has shown meanwhile is not what was to be recorded
+        except ProgramMissing:
+            self._written = 0  # what the meter has shown meanwhile is not what was to be recorded
             raise
         finally:
             with self._guard:

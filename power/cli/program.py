@@ -13,10 +13,16 @@ from typing import Final
 import click
 
 from power.cli.endings import on_endings
-from power.errors import MeterError
+from power.errors import NamedMeterError
 
 PATIENCE_S: Final = 5.0
 """How long a program may take to end by itself after Ctrl-C, and then after being told to."""
+
+
+class ProgramMissing(NamedMeterError):
+    """The program to measure cannot be run."""
+
+    CODE = "program-missing"
 
 
 class Course:
@@ -109,5 +115,5 @@ def _end(program: subprocess.Popen[bytes], watcher: threading.Thread, *, patienc
         watcher.join(PATIENCE_S)
 
 
-def _missing(name: str, sentence: str) -> MeterError:
-    return MeterError("program-missing", sentence.format(name), program=name)
+def _missing(name: str, sentence: str) -> ProgramMissing:
+    return ProgramMissing(sentence.format(name), program=name)

@@ -16,7 +16,7 @@ from power.cli.clocks import real_clocks
 from power.cli.logbook import Logbook
 from power.cli.program import Course
 from power.energy import Measurement
-from power.errors import MeterError
+from power.errors import MeterBusy, MeterError
 from power.meter import Identity, Reading, Setup
 from power.recording import convert_2015
 from power.report.readings import figure
@@ -131,12 +131,10 @@ class _Run:
     def _told_to_take_over(self) -> Iterator[None]:
         try:
             yield
-        except MeterError as error:
-            if error.code != "meter-busy" or self._order.take_over:
+        except MeterBusy as error:
+            if self._order.take_over:
                 raise
-            raise MeterError(
-                error.code, f"{error.sentence} Or add --take-over: the energy it has is then lost."
-            ) from error
+            raise MeterBusy(f"{error.sentence} Or add --take-over: its energy is then lost.") from error
 
     def _idle(self) -> Idle | None:
         if self._order.idle_s is None:

@@ -14,7 +14,7 @@ import click
 from power.cli.boundary import tell
 from power.cli.clocks import real_clocks
 from power.cli.options import address_argument, element_option
-from power.errors import MeterError
+from power.errors import MeterChanged, MeterError
 
 if TYPE_CHECKING:
     from power.addresses import MeterAddress
@@ -86,7 +86,7 @@ def _opened(place: MeterAddress, element: str, identity: Identity | None) -> Met
             meter = place.connect(real_clocks())
             _prepare(meter, element, identity)
         except MeterError as error:
-            if identity is None or error.code == "meter-changed":
+            if identity is None or isinstance(error, MeterChanged):
                 raise
             time.sleep(RETRY_S)
         else:
@@ -96,7 +96,7 @@ def _opened(place: MeterAddress, element: str, identity: Identity | None) -> Met
 def _prepare(meter: Meter, element: str, identity: Identity | None) -> None:
     try:
         if identity is not None and meter.identity != identity:
-            raise MeterError("meter-changed", f"Another meter answers: {meter.identity}, not {identity}.")  # noqa: TRY301
+            raise MeterChanged(f"Another meter answers: {meter.identity}, not {identity}.")  # noqa: TRY301
         meter.look(element)
     except BaseException:
         meter.close()

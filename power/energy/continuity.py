@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from power.meter import IntegratorState, Reading
+from power.meter import Identity, IntegratorState, Reading
 
 AHEAD_S: Final = 2.0
 """TIME is in whole seconds, and the integrator starts a little before the window does."""
+TIME_SLACK_S: Final = 2.0
+"""TIME is in whole seconds, before and after a gap."""
 
 
 def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
@@ -62,3 +64,33 @@ def began_anew(before: Reading, after: Reading) -> bool:
 def sums(reading: Reading) -> str:
     """Return what the integrator of a reading holds, in words."""
     return f"{reading.energy_wh:.6g} Wh in {reading.integrator_s:.0f} s"
+
+
+def gap_sentence(identity: Identity, before: Reading | None, after: Reading, changes: Sequence[str]) -> str:
+    """Return how long nothing was read, what became of the integrator, and what in the meter differs now."""
+    since = (
+        "" if before is None else f" after {after.monotonic_s - before.monotonic_s:.1f} s without a reading"
+    )
+    differs = f" It is not set up as before: {'; '.join(changes)}." if changes else ""
+    return f"The meter {identity} is back{since}; {integrator_since(before, after)}.{differs}"
+
+
+def integrator_since(before: Reading | None, after: Reading) -> str:
+    """Return what became of the integrator, as the end of a sentence."""
+    if after.state is IntegratorState.RESET:
+        return "its integrator is reset: it was switched off, or somebody reset it, and the energy before is lost"
+    now = sums(after)
+    if before is not None and began_anew(before, after):
+        return f"its integrator began anew ({sums(before)} before, {now} now), and the energy before is lost"
+    if after.state is not IntegratorState.START:
+        return f"its integrator has ended ({after.state.value}) with {now}"
+    missed_s = 0.0 if before is None else _missed_s(before, after)
+    if missed_s > TIME_SLACK_S:
+        return f"its integrator stood still for some {missed_s:.0f} s and runs, with {now}"
+    return f"its integrator went on, with {now}"
+
+
+def _missed_s(before: Reading, after: Reading) -> float:
+    if before.state is not IntegratorState.START:
+        return 0.0
+    return (after.monotonic_s - before.monotonic_s) - (after.integrator_s - before.integrator_s)

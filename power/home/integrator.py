@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from power.errors import MeterError
+from power.errors import MeterRefused
 from power.home.sensor import Sample
 from power.meter import IntegratorState
 
@@ -32,8 +32,7 @@ class Integrator:
     def start(self, sample: Sample) -> None:
         """Count from now on; MeterError `meter-refused` if it runs already or its time is up."""
         if self.state not in (IntegratorState.RESET, IntegratorState.STOP):
-            raise MeterError(
-                "meter-refused",
+            raise MeterRefused(
                 f"The integrator cannot start in state {self.state.value}; it must be reset first.",
                 state=self.state.value,
             )

@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from power.clocks import Clocks
-from power.errors import MeterError
+from power.errors import MeterBusy, MeterRangeError, MeterRefused
 from power.home.integrator import Integrator
 from power.home.sensor import Sample, Sensor
 from power.meter import ALL_ELEMENTS, Choices, Identity, IntegratorState, Peaks, Reading, Setup, Status
@@ -54,8 +54,7 @@ class HomeMeter:
     def attach(self, element: str = "1") -> None:
         """Check the element: there is one input, which is also the sum. MeterError `meter-range` for others."""
         if element not in ("1", ALL_ELEMENTS):
-            raise MeterError(
-                "meter-range",
+            raise MeterRangeError(
                 f"The meter {self.identity.model} has one element, not an element {element}; choose 1.",
                 element=element,
             )
@@ -69,8 +68,7 @@ class HomeMeter:
         self.attach(setup.element)
         _require_possible(setup)
         if self.state() is IntegratorState.START:
-            raise MeterError(
-                "meter-busy",
+            raise MeterBusy(
                 f"The meter {self.identity.model} {self.identity.serial} is integrating; stop it before a new run.",
                 serial=self.identity.serial,
             )
@@ -151,8 +149,7 @@ class HomeMeter:
 
     def zero(self) -> None:
         """Refuse: MeterError `meter-refused`."""
-        raise MeterError(
-            "meter-refused",
+        raise MeterRefused(
             f"The meter {self.identity.model} {self.identity.serial} has no zero level to compensate.",
             serial=self.identity.serial,
         )
@@ -192,8 +189,7 @@ class HomeMeter:
 def _require_possible(setup: Setup) -> None:
     interval_s, timer_s = setup.update_interval_s, setup.integrator_timer_s
     if not (SHORTEST_UPDATE_S <= interval_s <= LONGEST_UPDATE_S and 0 <= timer_s <= LONGEST_TIMER_S):
-        raise MeterError(
-            "meter-range",
+        raise MeterRangeError(
             f"An update interval of {interval_s:g} s with a timer of {timer_s} s cannot be; the interval is "
             f"{SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} s, the timer 0 to {LONGEST_TIMER_S} s.",
         )

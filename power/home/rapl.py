@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from power.errors import MeterError
+from power.errors import MeterAddressError, MeterUnreachable
 from power.home import sysfs
 from power.home.sensor import Sample, unofficial
 
@@ -98,22 +98,20 @@ def zones(root: Path) -> list[Zone]:
 def _chosen(choice: str, found: list[Zone], root: Path) -> list[Zone]:
     names = ", ".join(map(str, found))
     if not found:
-        raise MeterError(
-            "meter-unreachable",
+        raise MeterUnreachable(
             f"This machine shows no energy counters in {root / 'class' / 'powercap'}: a virtual machine has none, "
             "elsewhere `modprobe intel_rapl_msr` may bring them.",
         )
     if not choice:
         packages = [zone for zone in found if not zone.owner and zone.name.startswith("package")]
         if not packages:
-            raise MeterError("meter-wrong-address", f"There is no package here; rapl: can name {names}.")
+            raise MeterAddressError(f"There is no package here; rapl: can name {names}.")
         return packages
     chosen: list[Zone] = []
     for word in choice.split("+"):
         named = [zone for zone in found if word in (zone.name, str(zone))]
         if not named:
-            raise MeterError(
-                "meter-wrong-address",
+            raise MeterAddressError(
                 f"There is no energy counter {word!r} here; rapl: can name {names}.",
                 name=word,
             )
@@ -128,8 +126,7 @@ def _require_apart(chosen: list[Zone]) -> None:
         within = zone.owner in names and zone.name != OUTSIDE
         # psys is the whole machine, packages included.
         if within or str(zone) in names[:index] or (zone.name == "psys" and len(chosen) > 1):
-            raise MeterError(
-                "meter-wrong-address",
+            raise MeterAddressError(
                 f"rapl:{'+'.join(names)} counts energy twice: psys holds everything, a package its core and uncore.",
             )
 

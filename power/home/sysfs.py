@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from power.errors import MeterError
+from power.errors import MeterAnswerError, MeterError, MeterLost
 
 SHOWN_LENGTH: Final = 60
 """So much of a file is quoted in an error."""
@@ -23,7 +23,7 @@ def number(path: Path, remedy: str) -> int:
     if _WHOLE.fullmatch(content):
         return int(content)
     shown = repr(content) if len(content) <= SHOWN_LENGTH else f"{content[:SHOWN_LENGTH]!r}..."
-    raise MeterError("meter-answer", f"{path} holds {shown} where a whole number should be.", path=str(path))
+    raise MeterAnswerError(f"{path} holds {shown} where a whole number should be.", path=str(path))
 
 
 def text(path: Path, remedy: str) -> str:
@@ -59,8 +59,7 @@ def folders(root: Path, pattern: str) -> list[Path]:
 
 
 def _lost(path: Path, error: OSError) -> MeterError:
-    return MeterError(
-        "meter-lost",
+    return MeterLost(
         f"{path} cannot be read ({error.strerror}); is the sensor still there?",
         path=str(path),
     )

@@ -1,11 +1,15 @@
-"""The updates of a meter, one after the other: when to ask for a sample, and which samples are new."""
+"""The updates of a meter: when to ask for a sample, which samples are new, and the idle power from them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from power.meter import Reading
+from power.errors import MeterError
+from power.meter import Meter, Reading
 
 POLLS_PER_UPDATE: Final = 10
 LONGEST_POLL_S: Final = 0.05
@@ -15,6 +19,9 @@ OVERDUE_UPDATES: Final = 1.5
 """After so many intervals without news, other values tell of an update too: another client may have read its bit."""
 RETRY_S: Final = 0.25
 """Pause between attempts to reach a lost meter."""
+SILENT_UPDATES: Final = 3.0
+SILENT_S: Final = 5.0
+"""So long without news, whichever is longer, is no delay."""
 
 Sample = tuple[Reading, bool]
 """A reading, and whether the meter says that it is a new one."""
@@ -60,3 +67,57 @@ def _values(reading: Reading) -> str:
     return repr(
         (reading.voltage_v, reading.current_a, reading.power_w, reading.energy_wh, reading.integrator_s)
     )
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A measured baseline: the mean power of so many readings, each of one update, over so long."""
+
+    power_w: float
+    duration_s: float
+    readings: int
+
+
+def idle_readings(
+    meter: Meter, duration_s: float, update_interval_s: float, pause: Callable[[float], None]
+) -> list[Reading]:
+    """Read every update of at least `duration_s`, two updates at least; the first reading is only where it begins.
+
+    The integrator need not run. `pause` may raise to end it. MeterError `meter-no-idle` if the meter stops measuring.
+    """
+    readings = [meter.read()]
+    wanted_s = max(duration_s, 2.0 * update_interval_s)
+    silent_s = max(SILENT_UPDATES * update_interval_s, SILENT_S)
+
+    def read() -> Sample:
+        sample = meter.read_update()
+        if sample[0].monotonic_s - readings[-1].monotonic_s > silent_s:
+            raise MeterError(
+                "meter-no-idle", "The meter measures nothing new: it may be on HOLD; press HOLD on its panel."
+            )
+        return sample
+
+    for reading in updates(read, update_interval_s, pause):
+        readings.append(reading)
+        if reading.monotonic_s - readings[0].monotonic_s >= wanted_s:
+            break
+    return readings
+
+
+def baseline(readings: Sequence[Reading]) -> Idle:
+    """Return the mean of the updates after the first reading; MeterError `meter-no-idle` if it cannot be told."""
+    taken = readings[1:]
+    powers_w = [reading.power_w for reading in taken if not math.isnan(reading.power_w)]
+    if not powers_w:
+        raise MeterError("meter-no-idle", "The meter measured no idle power: none of its readings has data.")
+    if any(reading.over_range for reading in taken):
+        raise MeterError(
+            "meter-no-idle", "The meter cannot measure the idle power: it is over range; use larger ranges."
+        )
+    if any(reading.voltage_peak_over or reading.current_peak_over for reading in taken):
+        raise MeterError(
+            "meter-no-idle",
+            "The meter cannot measure the idle power: clipped at the peaks, it reads too low; use larger ranges.",
+        )
+    lasted_s = readings[-1].monotonic_s - readings[0].monotonic_s
+    return Idle(statistics.fmean(powers_w), lasted_s, len(powers_w))

@@ -1,4 +1,4 @@
-"""A meter through a run: armed, started, sampled, stopped for its energy of record, given back."""
+"""A meter through a run: armed, started, sampled, stopped for its energy of record, its settings restored."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from power.clocks import Clocks
-from power.errors import MeterError
+from power.errors import MeterBusy, MeterError, PassingMeterError
 from power.meter import Identity, IntegratorState, Meter, Reading, Setup
-from power.sampling.connection import PASSING, Loan, require_no_energy
-from power.sampling.idle import Idle, baseline, idle_readings
-from power.sampling.polling import RETRY_S
-from power.sampling.thread import LinkEvent, Sampling, Takers
+from power.sampling.connection import MeterSession, require_no_energy
+from power.sampling.polling import RETRY_S, Idle, baseline, idle_readings
+from power.sampling.thread import LinkEvent, Sampling
 
 __all__ = ["Idle", "LinkEvent", "Sampler"]
 
@@ -57,11 +56,12 @@ class Sampler:
         self.changes: tuple[str, ...] = ()
         self.ran_s: float | None = None
         self._setup = setup
-        self._takers = Takers(on_reading, on_link)
+        self._on_reading = on_reading
+        self._on_link = on_link
         self._wait = wait
         self._closing = threading.Event()
         self._clocks = Clocks(monotonic, utcnow, self._pause)
-        self._loan = Loan(address, setup.element, self._clocks)
+        self._session = MeterSession(address, setup.element, self._clocks)
         self._link_lock = threading.RLock()
         self._sampling: Sampling | None = None
         self._started = False
@@ -72,7 +72,7 @@ class Sampler:
     @property
     def identity(self) -> Identity | None:
         """The meter that is armed, or was resumed."""
-        return self._loan.identity
+        return self._session.identity
 
     @property
     def last(self) -> Reading | None:
@@ -102,13 +102,13 @@ class Sampler:
         """
         with self._link_lock:
             self._require_idle()
-            self._give_back()
+            self._restore_settings()
             self._forget_run()
-            self._loan.forget()
-            meter = self._loan.untouched()
+            self._session.forget()
+            meter = self._session.untouched()
             if spare_energy and not take_over:
                 require_no_energy(meter)
-            self._loan.configure(self._setup, take_over=take_over)
+            self._session.configure(self._setup, take_over=take_over)
             return meter.identity
 
     def measure_idle(self, duration_s: float) -> Idle:
@@ -120,7 +120,7 @@ class Sampler:
         with self._link_lock:
             self._require_idle()
             try:
-                meter = self._loan.meter()
+                meter = self._session.meter()
                 if meter.state() is IntegratorState.START:
                     raise _integrating(meter)
                 interval_s = self._setup.update_interval_s
@@ -142,13 +142,13 @@ class Sampler:
         """Read the meter as it is, before anything is done to it: its integrator may be somebody else's."""
         with self._link_lock:
             self._require_idle()
-            meter = self._loan.untouched()
+            meter = self._session.untouched()
             meter.look(self._setup.element)
             return meter.read()
 
     def expect(self, identity: str) -> None:
         """Let only this meter answer, as `str` writes an identity: another one is neither read nor stopped."""
-        self._loan.identity = Identity.parse(identity)
+        self._session.identity = Identity.parse(identity)
 
     def resume(self) -> Identity:
         """Go on after a restart of the host: sample a meter that was started earlier, without touching it.
@@ -157,7 +157,7 @@ class Sampler:
         """
         with self._link_lock:
             self._require_idle()
-            identity = self._loan.meter().identity
+            identity = self._session.meter().identity
             self._started = True
             self._begin()
             return identity
@@ -179,20 +179,20 @@ class Sampler:
             if self._sampling is not None:
                 self._sampling.drain()
 
-    def close(self, *, give_back: bool = True) -> None:
+    def close(self, *, restore_settings: bool = True) -> None:
         """End sampling and close the link, and the simulator of `sim:`.
 
         A meter that this sampler armed gets its former settings back if it was not started, or if its energy of
-        record has been read; else it is left as it is, and its integrator too. Without `give_back` it is left in any
-        case: giving back resets the integrator, and the energy of record may not have been stored yet.
+        record has been read; else it is left as it is, and its integrator too. Without `restore_settings` it is left in
+        any case: restoring resets the integrator, and the energy of record may not have been stored yet.
         """
         self._closing.set()
         if self._sampling is not None:
             self._sampling.close()
         with self._link_lock:
-            if give_back:
-                self._give_back()
-            self._loan.close()
+            if restore_settings:
+                self._restore_settings()
+            self._session.close()
 
     def _require_open(self) -> None:
         if self._closing.is_set():
@@ -201,21 +201,21 @@ class Sampler:
     def _require_idle(self) -> None:
         self._require_open()
         if self._sampling is not None and self._sampling.is_running():
-            raise MeterError("meter-busy", "This sampler is sampling already; stop it first.")
+            raise MeterBusy("This sampler is sampling already; stop it first.")
 
     def _start_integrator(self) -> None:
         try:
-            meter = self._loan.meter()
+            meter = self._session.meter()
             self._require_setup(meter)
             self._start(meter)
         except MeterError as error:
             self._drop_if_passing(error)
-            if error.code not in PASSING:
+            if not isinstance(error, PassingMeterError):
                 raise
-            # The command may have arrived before the link broke, and the integrator have run since: begin anew.
-            meter = self._loan.meter()
+            # The command may have arrived before the link broke, and the integrator have run since: begin again.
+            meter = self._session.meter()
             meter.stop()
-            self._loan.configure(self._setup)
+            self._session.configure(self._setup)
             self._start(meter)
 
     def _start(self, meter: Meter) -> None:
@@ -229,8 +229,7 @@ class Sampler:
         """Somebody may have turned a knob since the meter was armed, or pressed START."""
         state = meter.state()
         if state is not IntegratorState.RESET:
-            raise MeterError(
-                "meter-busy",
+            raise MeterBusy(
                 f"The meter {meter.identity} was armed, but its integrator is in state {state.value}: another program "
                 "or a hand has used it. Arm it again.",
             )
@@ -253,7 +252,13 @@ class Sampler:
             self._sampling.close()
         self._final = None
         self._sampling = Sampling(
-            self._loan, self._link_lock, self._setup, self._takers, self._clocks, self._wait
+            self._session,
+            self._link_lock,
+            self._setup,
+            self._clocks,
+            self._wait,
+            self._on_reading,
+            self._on_link,
         )
 
     def _finish(self) -> Reading:
@@ -281,20 +286,20 @@ class Sampler:
         while True:
             self._require_open()
             try:
-                return ask(self._loan.meter())
+                return ask(self._session.meter())
             except MeterError as error:
-                self._loan.drop()
-                if error.code not in PASSING or self._clocks.monotonic() >= deadline_s:
+                self._session.drop()
+                if not isinstance(error, PassingMeterError) or self._clocks.monotonic() >= deadline_s:
                     raise
                 self._pause(RETRY_S)
 
-    def _give_back(self) -> None:
+    def _restore_settings(self) -> None:
         if self._final is not None or not self._started:
-            self._loan.give_back(self._final)
+            self._session.restore_settings(self._final)
 
     def _drop_if_passing(self, error: MeterError) -> None:
-        if error.code in PASSING:
-            self._loan.drop()
+        if isinstance(error, PassingMeterError):
+            self._session.drop()
 
     def _pause(self, seconds: float) -> object:
         return self._wait(self._closing, seconds)
@@ -305,8 +310,7 @@ class Sampler:
 
 
 def _integrating(meter: Meter) -> MeterError:
-    return MeterError(
-        "meter-busy",
+    return MeterBusy(
         f"The meter {meter.identity.serial} is integrating; the idle power is measured before the start.",
         serial=meter.identity.serial,
     )

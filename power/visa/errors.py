@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from power.errors import MeterError
+from power.errors import MeterAddressError, MeterError, MeterLocked, MeterUnreachable
 
 UDEV_FILE: Final = "/etc/udev/rules.d/70-yokogawa.rules"
 _USB: Final = re.compile(r"USB\d*::(0x[0-9a-f]+|\d+)::(0x[0-9a-f]+|\d+)::", re.IGNORECASE)
@@ -36,8 +36,7 @@ def udev_rule(vendor: int, product: int) -> str:
 
 def wrong_address(address: str, why: str) -> MeterError:
     """A resource string that means no meter."""
-    return MeterError(
-        "meter-wrong-address",
+    return MeterAddressError(
         f"{address!r} names no meter that can be reached from here ({why}); `meter --help` lists the forms, such as "
         "TCPIP::HOST::INSTR, or TCPIP::HOST,PORT::INSTR, with a comma, for one at a port of its own.",
         address=address,
@@ -49,8 +48,7 @@ def unreachable(address: str, why: str) -> MeterError:
     hint = ""
     if host_of(address) and "," not in address:
         hint = " A server at a port of its own is TCPIP::HOST,PORT::INSTR, with a comma."
-    return MeterError(
-        "meter-unreachable",
+    return MeterUnreachable(
         f"No meter answers at {address} ({why}); check its power, its cable, and the address.{hint}",
         address=address,
     )
@@ -58,8 +56,7 @@ def unreachable(address: str, why: str) -> MeterError:
 
 def no_vxi11(address: str) -> MeterError:
     """Somebody takes the connection and closes it at once, as servers of other kinds do."""
-    return MeterError(
-        "meter-unreachable",
+    return MeterUnreachable(
         f"No meter answers at {address}: what answers there closed the connection; it does not speak VXI-11, or "
         "is not ready yet: check host and port.",
         address=address,
@@ -68,8 +65,7 @@ def no_vxi11(address: str) -> MeterError:
 
 def no_host(address: str, host: str) -> MeterError:
     """A name that the network does not know."""
-    return MeterError(
-        "meter-unreachable",
+    return MeterUnreachable(
         f"No meter answers at {address}: there is no host {host!r} on this network; check the name, or give the "
         "number that the meter shows in its utility menu.",
         address=address,
@@ -79,8 +75,7 @@ def no_host(address: str, host: str) -> MeterError:
 
 def locked(address: str) -> MeterError:
     """Another program has it to itself."""
-    return MeterError(
-        "meter-locked",
+    return MeterLocked(
         f"The meter at {address} is locked by another program; close that program or unlock it there.",
         address=address,
     )

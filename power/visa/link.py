@@ -23,7 +23,7 @@ from pyvisa.constants import StatusCode
 from pyvisa.resources import MessageBasedResource
 from pyvisa_py.protocols import rpc
 
-from power.errors import MeterError
+from power.errors import MeterError, MeterLost, MeterTimeout
 from power.visa import errors as link_failures
 
 # What goes wrong on the link is told by our own errors; the library's lines name neither meter nor run.
@@ -143,8 +143,7 @@ class Link:
         return bool(refused == link_failures.LOCKED)
 
     def _silent(self, message: str, timeout_ms: int) -> MeterError:
-        return MeterError(
-            "meter-timeout",
+        return MeterTimeout(
             f"The meter at {self.address} did not answer {message!r} in {timeout_ms / 1000:g} s; "
             "it may be busy, or not know the command.",
             address=self.address,
@@ -152,8 +151,7 @@ class Link:
         )
 
     def _lost(self, message: str, why: str) -> MeterError:
-        return MeterError(
-            "meter-lost",
+        return MeterLost(
             f"The link to the meter at {self.address} is lost ({why}); check cable and power of the meter.",
             address=self.address,
             message=message,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from power.errors import MeterError
+from power.errors import MeterAnswerError, MeterError
 from power.meter import Identity
 
 NEW_DATA: Final = 1 << 0
@@ -100,7 +100,7 @@ def largest(numbers: Sequence[float]) -> float:
 
 def strange(text: str, wanted: str) -> MeterError:
     """Return the error about an answer that makes no sense."""
-    return MeterError("meter-answer", f"The meter answered {text!r} where {wanted} should be.", answer=text)
+    return MeterAnswerError(f"The meter answered {text!r} where {wanted} should be.", answer=text)
 
 
 def _shortened(found: str, wanted: str) -> bool:

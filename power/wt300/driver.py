@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from power.clocks import Clocks
-from power.errors import MeterError
+from power.errors import MeterAnswerError, MeterBusy, MeterError, MeterRefused, MeterTimeout
 from power.meter import Choices, Identity, IntegratorState, Peaks, Reading, Setup, Status
 from power.wt300 import answers
 from power.wt300 import status as wt300_status
@@ -131,7 +131,7 @@ class Wt300:
         self._update_interval_s = setup.update_interval_s
         errors = self._errors()
         if errors:
-            raise MeterError("meter-refused", f"The meter reports {'; '.join(errors)}.", errors=list(errors))
+            raise MeterRefused(f"The meter reports {'; '.join(errors)}.", errors=list(errors))
 
     def start(self) -> None:
         """Start the integrator; returns once the meter says that it integrates, within three seconds."""
@@ -220,8 +220,7 @@ class Wt300:
         self._require_not_integrating()
         state = self.state()
         if state is not IntegratorState.RESET:
-            raise MeterError(
-                "meter-busy",
+            raise MeterBusy(
                 f"The meter {self._identity.serial} still holds the energy of a run (state {state.value}); it "
                 "compensates its zero level only once the integrator is reset.",
                 serial=self._identity.serial,
@@ -230,8 +229,7 @@ class Wt300:
         if answer != "0":
             errors = self._errors()
             why = f" ({'; '.join(errors)})" if errors else ""
-            raise MeterError(
-                "meter-refused",
+            raise MeterRefused(
                 f"The meter {self._identity.serial} could not compensate its zero level, it answers {answer}{why}; "
                 "let it warm up for half an hour and try again, and have it serviced if that does not help.",
                 answer=answer,
@@ -255,12 +253,10 @@ class Wt300:
         for setting in self._former.settings(measuring_headers(self._model)):
             try:
                 self._apply(setting)
-            except MeterError as error:
-                if error.code != "meter-refused":
-                    raise
+            except MeterRefused as error:
                 refused.append(error.sentence)
         if refused:
-            raise MeterError("meter-refused", f"Not all former settings are back. {' '.join(refused)}")
+            raise MeterRefused(f"Not all former settings are back. {' '.join(refused)}")
         self._former.forget()
 
     def close(self) -> None:
@@ -290,12 +286,10 @@ class Wt300:
     def _says_on_or_off(self, header: str) -> bool:
         try:
             answers.boolean(self._link.query(f"{header}?", OPTIONAL_TIMEOUT_MS))
-        except MeterError as error:
-            unknown = error.code == "meter-timeout" and any(
-                told.startswith(UNKNOWN_HEADER) for told in self._errors()
-            )
-            # An answer per element, as larger meters give, could not be put back as it came.
-            if unknown or error.code == "meter-answer":
+        except MeterAnswerError:
+            return False  # an answer per element, as larger meters give, could not be restored as it came
+        except MeterTimeout:
+            if any(error.startswith(UNKNOWN_HEADER) for error in self._errors()):
                 return False
             raise
         return True
@@ -321,8 +315,7 @@ class Wt300:
 
     def _require_not_integrating(self) -> None:
         if self.state() is IntegratorState.START:
-            raise MeterError(
-                "meter-busy",
+            raise MeterBusy(
                 f"The meter {self._identity.model} {self._identity.serial} is integrating; press STOP and RESET on its "
                 "panel, or end the program that uses it.",
                 serial=self._identity.serial,
@@ -355,14 +348,11 @@ class Wt300:
         for timeout_ms in patience_ms:
             try:
                 state = self._state(timeout_ms)
-            except MeterError as error:
-                # For some 0.2 s after a start the meter may answer nothing, or nonsense; a lost link is another matter.
-                if error.code not in ("meter-timeout", "meter-answer"):
-                    raise
-            else:
                 if wanted(state):
                     return
                 answer = state.value
+            except (MeterTimeout, MeterAnswerError):
+                pass  # for some 0.2 s after a start the meter may answer nothing, or nonsense
             if self._clocks.monotonic() >= deadline_s:
                 break
             self._clocks.pause(POLL_S)
@@ -371,8 +361,7 @@ class Wt300:
     def _refused(self, command: str, answer: str) -> MeterError:
         errors = self._errors()
         why = "; ".join(errors) if errors else "it gives no reason"
-        return MeterError(
-            "meter-refused",
+        return MeterRefused(
             f"The meter does not take {command} (it answers {answer}): {why}.",
             command=command,
             answer=answer,

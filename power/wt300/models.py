@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from power.errors import MeterError
+from power.errors import MeterError, MeterRangeError
 from power.meter import ALL_ELEMENTS
 
 VOLTAGES_V: Final = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)
@@ -83,8 +83,7 @@ def measured_elements(model: Model, element: str, name: str) -> tuple[str, ...]:
             has = f"a {name} has element {model.elements[0]} only"
         else:
             has = f"a {name} has elements {' and '.join(model.elements)}, and their {ALL_ELEMENTS}"
-        raise MeterError(
-            "meter-range",
+        raise MeterRangeError(
             f"This meter has no element {element!r}: {has}.",
             value=element,
             choices=list(model.measurable),
@@ -98,8 +97,7 @@ def listed(value: float, choices: tuple[float, ...], what: str, unit: str) -> fl
         if math.isclose(value, choice, rel_tol=1e-6):
             return choice
     names = ", ".join(f"{choice:g}" for choice in choices)
-    raise MeterError(
-        "meter-range",
+    raise MeterRangeError(
         f"This meter has no {what} {value:g} {unit}; it has {names} {unit}.",
         value=value,
         choices=list(choices),

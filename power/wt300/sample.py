@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from power.errors import MeterError
+from power.errors import MeterAnswerError
 from power.meter import IntegratorState, Reading
 from power.wt300 import answers
 from power.wt300.answers import Flags
@@ -88,8 +88,7 @@ class SampleForm:
         items = self.settings[-len(ITEMS) :]
         for place, answer in zip(TOLD, found, strict=True):
             if not items[place].holds(answer):
-                raise MeterError(
-                    "meter-answer",
+                raise MeterAnswerError(
                     f"The meter gives {answers.data(answer)} where {items[place].expected} was set: another program "
                     "has changed which values it gives.",
                     answer=answer,

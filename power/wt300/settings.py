@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from power.errors import MeterError
+from power.errors import MeterRangeError
 from power.meter import ALL_ELEMENTS, Setup
 from power.wt300 import answers
 from power.wt300.models import Model, listed
@@ -136,24 +136,19 @@ def _range(node: str, unit: str, wanted: float | None, choices: tuple[float, ...
 
 def _crest_factor(wanted: int) -> int:
     if wanted not in CREST_FACTORS:
-        raise MeterError(
-            "meter-range", f"The meter has no crest factor {wanted}; it has 3 and 6.", value=wanted
-        )
+        raise MeterRangeError(f"The meter has no crest factor {wanted}; it has 3 and 6.", value=wanted)
     return wanted
 
 
 def _word(wanted: str, words: dict[str, str], what: str) -> str:
     if wanted not in words:
-        raise MeterError(
-            "meter-range", f"The meter has no {what} {wanted!r}; it has {', '.join(words)}.", value=wanted
-        )
+        raise MeterRangeError(f"The meter has no {what} {wanted!r}; it has {', '.join(words)}.", value=wanted)
     return words[wanted]
 
 
 def _timer(timer_s: int) -> str:
     if not 0 <= timer_s <= LONGEST_TIMER_S:
-        raise MeterError(
-            "meter-range",
+        raise MeterRangeError(
             f"The integrator's timer cannot be {timer_s} s; it takes 0 to {LONGEST_TIMER_S} s.",
             value=timer_s,
         )

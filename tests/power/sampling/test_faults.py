@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from power.energy import Check, Measurement, energy_checks
-from power.errors import MeterError
+from power.errors import MeterLost
 from power.meter import IntegratorState, Setup
 from tests.power.busy_host import failed
 
@@ -254,7 +254,7 @@ def test_a_link_that_breaks_at_the_start_charges_nothing_of_the_time_until_it_is
 ) -> None:
     run = sampler(broken.address)
     run.arm()
-    meter, start = run._loan.meter(), run._loan.meter().start
+    meter, start = run._session.meter(), run._session.meter().start
 
     def lost_on_the_way() -> None:
         meter.start = start
@@ -262,7 +262,7 @@ def test_a_link_that_breaks_at_the_start_charges_nothing_of_the_time_until_it_is
         started_s = time.monotonic()
         until(lambda: time.monotonic() > started_s + 1.5)
         lost_s.append(time.monotonic())
-        raise MeterError("meter-lost", "The cable is out.")
+        raise MeterLost("The cable is out.")
 
     meter.start = lost_on_the_way
     lost_s: list[float] = []

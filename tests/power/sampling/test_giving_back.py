@@ -163,7 +163,7 @@ def test_a_meter_whose_link_is_down_is_reached_once_more(sampler: Any, box: Any)
     before = settings(box.address)
     run = sampler(box.address)
     run.arm()
-    run._loan.drop()
+    run._session.drop()
     run.close()
     assert settings(box.address) == before
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from power.energy import Measurement, energy_checks
-from power.errors import MeterError
+from power.errors import MeterError, MeterRefused, MeterTimeout
 from power.meter import IntegratorState, Reading, Setup
 from power.visa.link import Link
 from tests.power.busy_host import failed
@@ -124,12 +124,12 @@ def test_a_second_try_to_stop_does_not_count_the_time_since_the_first(
     run = sampler(simulate().address, replace(setup, integrator_timer_s=0), monotonic=lambda: now_s[0])
     run.arm()
     run.start()
-    meter = run._loan.meter()
+    meter = run._session.meter()
     read_final = meter.read_final
 
     def broken() -> None:
         meter.read_final = read_final
-        raise MeterError("meter-refused", "Not now.")
+        raise MeterRefused("Not now.")
 
     meter.read_final = broken
     with pytest.raises(MeterError, match="Not now"):
@@ -295,7 +295,7 @@ def test_settings_that_cannot_be_read_back_cost_no_energy_but_look_changed(
     def changes(_setup: Setup) -> tuple[str, ...]:
         for answer in answers:  # the one before the start
             return answer
-        raise MeterError("meter-refused", "It says no.")
+        raise MeterRefused("It says no.")
 
     flawed(changes=changes)
     run = sampler(simulate().address)
@@ -316,8 +316,8 @@ def test_a_meter_that_is_deaf_just_after_its_start_has_not_lost_its_link(
 
     def read_update() -> tuple[Reading, bool]:
         if next(deaf, False):
-            raise MeterError("meter-timeout", "It does not answer.")
-        return run._loan.meter()._meter.read_update()  # type: ignore[no-any-return]
+            raise MeterTimeout("It does not answer.")
+        return run._session.meter()._meter.read_update()  # type: ignore[no-any-return]
 
     flawed(read_update=read_update)
     run = sampler(simulate().address)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from power.clocks import Clocks
-from power.errors import MeterError
+from power.errors import MeterError, MeterLost, MeterTimeout
 from power.meter import Setup
 from power.wt300.driver import Wt300
 from power.wt300.models import model_named
@@ -71,7 +71,7 @@ class Canned:
         return answer
 
 
-SILENT = MeterError("meter-timeout", "no answer")
+SILENT = MeterTimeout("no answer")
 
 
 @pytest.mark.parametrize("first", [[SILENT], ["STA"], [SILENT, "", "RESET"]])
@@ -109,7 +109,7 @@ def test_a_start_that_never_comes_true_says_why() -> None:
 
 def test_a_link_that_breaks_at_the_start_is_lost(clocks: Clocks) -> None:
     link = Canned()
-    link.answers[":INTEGRATE:STATE?"] = MeterError("meter-lost", "gone")
+    link.answers[":INTEGRATE:STATE?"] = MeterLost("gone")
     with pytest.raises(MeterError) as caught:
         Wt300(link, clocks).start()  # type: ignore[arg-type]
     assert caught.value.code == "meter-lost"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from power.clocks import Clocks
-from power.errors import MeterError
+from power.errors import MeterError, MeterTimeout
 from power.meter import Setup
 from power.sampling.sampler import Sampler
 from power.visa.link import Link
@@ -156,7 +156,7 @@ class Breaking:
 
     def write(self, message: str) -> None:
         if message.startswith(self._at):
-            raise MeterError("meter-timeout", "broken on purpose")
+            raise MeterTimeout("broken on purpose")
         self._link.write(message)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import select
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
@@ -19,10 +21,15 @@ from power.home.meter import Box, HomeMeter
 from power.home.rapl import Rapl
 from power.home.replay import Replay
 from power.home.sensor import Sensor
-from power.meter import Meter
-from power.wt300.driver import Wt300
-from power.wt300.saved_settings import FormerSettings
+from power.meter import Driver, Identity, Limits, Meter
+from power.wt300.driver import Wt300Family
 
+_log: Final = logging.getLogger(__name__)
+
+GROUP: Final = "lpirc.meters"
+"""The entry point group of meter drivers, each a class that implements `power.meter.Driver`."""
+BUILT_IN: Final[tuple[type[Driver], ...]] = (Wt300Family,)
+"""Found first, and without any installed metadata."""
 SIMULATOR: Final = "sim"
 DEFAULT_LOAD: Final = "constant:36W"
 STARTING_S: Final = 20.0
@@ -47,9 +54,9 @@ _HOME: Final[dict[str, Callable[[str, Path], Sensor]]] = {
 class MeterAddress:
     """An address that is good for any number of links, one after another.
 
-    It owns what a link must not take along when it closes: what a meter was set to before it was touched; for `sim:`
-    the simulator, started at the first link and ended by `close`; for a meter at home its integrator. A part `@py` or
-    `@ivi` behind a VISA resource picks the backend.
+    It owns what outlives a link: the driver, with the settings found in the meter; for `sim:` the simulator, started at
+    the first link and ended by `close`; for a meter at home its integrator. A part `@py` or `@ivi` behind a VISA
+    resource picks the backend.
     """
 
     def __init__(self, address: str, sysfs: Path | None = None) -> None:
@@ -62,7 +69,7 @@ class MeterAddress:
         self._kind, _, self._rest = address.partition(":")
         self._child: subprocess.Popen[str] | None = None
         self._box: Box | None = None
-        self._former = FormerSettings()
+        self._drivers: dict[type[Driver], Driver] = {}
         self._resource, self._backend = address, "@py"
         if self._kind == "replay" and not self._rest:
             raise _wrong(address, "replay: needs the file of a recording behind it.")
@@ -80,7 +87,9 @@ class MeterAddress:
 
         link = Link(self._visa_resource(), self._backend)
         try:
-            return Wt300(link, clocks, self._former)
+            found = identity(link.query("*IDN?"))
+            kind = driver_of(found)
+            return self._drivers.setdefault(kind, kind()).meter(link, found, clocks)
         except BaseException:
             link.close()
             raise
@@ -110,6 +119,51 @@ class MeterAddress:
                 address=self.address,
             )
         return self._resource
+
+
+def drivers() -> Iterator[type[Driver]]:
+    """Give every driver: the built-in ones, then those of other distributions. One that cannot be loaded is logged."""
+    yield from BUILT_IN
+    for point in entry_points(group=GROUP):
+        try:
+            driver: type[Driver] = point.load()
+        except Exception as error:  # noqa: BLE001 - whatever another distribution raises at its import
+            _log.warning("The meter driver %s (%s) cannot be loaded: %s", point.name, point.value, error)
+            continue
+        if driver not in BUILT_IN:
+            yield driver
+
+
+def driver_of(found: Identity) -> type[Driver]:
+    """Return the driver of a meter that identifies itself so; MeterError `meter-wrong-model` if there is none."""
+    known = []
+    for driver in drivers():
+        if driver.matches(found):
+            return driver
+        known.append(driver.models)
+    raise MeterError(
+        "meter-wrong-model",
+        f"The meter says it is a {found.model}; only {', '.join(known)} are supported.",
+        model=found.model,
+    )
+
+
+def limits_of(model: str) -> Limits | None:
+    """Return what is known of the accuracy of a model ("WT310E"); None if nothing is."""
+    found = (driver.limits(model) for driver in drivers())
+    return next((limits for limits in found if limits is not None), None)
+
+
+def identity(answer: str) -> Identity:
+    """Return who answered *IDN?; MeterError `meter-wrong-model` unless it has four parts."""
+    parts = [part.strip() for part in answer.split(",")]
+    if len(parts) != 4:
+        raise MeterError(
+            "meter-wrong-model",
+            f"The instrument introduces itself as {answer!r}; that is not a meter.",
+            answer=answer,
+        )
+    return Identity(*parts)
 
 
 @contextlib.contextmanager

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
+from power.clocks import Clocks
 from power.errors import MeterAnswerError
 
 UNOFFICIAL: Final = "UNOFFICIAL"
@@ -168,71 +169,112 @@ class Meter(Protocol):
     @property
     def identity(self) -> Identity:
         """Who answered when the link was opened."""
-        ...
 
     def attach(self, element: str = "1") -> None:
         """Fix how the two talk, and which values of which element a sample carries; the measurement is untouched."""
-        ...
 
     def look(self, element: str = "1") -> None:
         """Prepare to read an element without disturbing a run of another client; no reading is told to be new."""
-        ...
 
     def configure(self, setup: Setup) -> None:
         """Set up the measurement and reset the integrator; refused with `meter-busy` while it integrates."""
-        ...
 
     def start(self) -> None:
         """Start the integrator; returns once the meter has confirmed that it integrates."""
-        ...
 
     def stop(self) -> None:
         """Stop the integrator; nothing happens if it has stopped already."""
-        ...
 
     def state(self) -> IntegratorState:
         """Return the integrator's state now."""
-        ...
 
     def read(self) -> Reading:
         """One sample, new or not."""
-        ...
 
     def read_update(self) -> tuple[Reading, bool]:
         """One sample, and whether the meter has measured anew since the last sample."""
-        ...
 
     def read_final(self) -> Reading:
         """Take the sample of record, after the integrator has stopped; what stands in its way is put right."""
-        ...
 
     def status(self) -> Status:
         """Return the present settings and everything in the error queue, which this empties."""
-        ...
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
         """Return what in the meter differs from `setup`, one phrase each."""
-        ...
 
     def choices(self) -> Choices:
         """Return what the meter can be set to."""
-        ...
 
     def peaks(self) -> Peaks:
         """Return the peaks of the last update."""
-        ...
 
     def zero(self) -> None:
         """Compensate the zero level, which may take long; `meter-busy` while it integrates."""
-        ...
 
     def restore(self) -> None:
         """Put back the settings found when it was first attached and configured; this resets the integrator.
 
         Nothing happens if `configure` was never called, and on a second call. `meter-busy` while it integrates.
         """
-        ...
 
     def close(self) -> None:
         """Close the link; a second call does nothing."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What bounds the error of a model's active power, as its maker states it.
+
+    The limit is a share of the reading, a share of the power range (another one in mode "dc"), and a share of the
+    apparent power for a low power factor. `smallest_range_w` is the smallest power range of one element, `elements` how
+    many of them the sum covers.
+    """
+
+    reading_share: float
+    range_share: float
+    dc_range_share: float
+    apparent_share: float
+    smallest_range_w: float
+    elements: int = 1
+
+
+class VisaLink(Protocol):
+    """An open VISA session; `power.visa.link.Link` says which MeterErrors its calls raise."""
+
+    def write(self, message: str) -> None:
+        """Send a message that asks nothing."""
+
+    def query(self, message: str, timeout_ms: int | None = None) -> str:
+        """Send a message and return its answer."""
+        ...
+
+    def close(self) -> None:
+        """Close the session."""
+
+
+class Driver(Protocol):
+    """A family of meters behind VISA. Registered under the entry point group `lpirc.meters`, as a class.
+
+    One instance serves every link that one address opens: it keeps what must outlive a link, such as the settings found
+    in the meter.
+    """
+
+    models: ClassVar[str]
+    """The models it knows, for messages: "WT310, WT310E and WT332E"."""
+
+    def __init__(self) -> None: ...
+
+    @staticmethod
+    def matches(identity: Identity) -> bool:
+        """Whether the meter that answers *IDN? so is one of the family."""
+        ...
+
+    @staticmethod
+    def limits(model: str) -> Limits | None:
+        """Return what is known of a model's accuracy; None for a model of another family."""
+        ...
+
+    def meter(self, link: VisaLink, identity: Identity, clocks: Clocks) -> Meter:
+        """Return the meter behind an open link; closing it closes the link."""
         ...

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from power.addresses import open_meter
+from power.addresses import limits_of, open_meter
 from power.cli.boundary import warnings_told
 from power.cli.clocks import real_clocks
 from power.cli.logbook import Logbook
@@ -172,6 +172,7 @@ class _Run:
             end_s=end_s,
             setup=self._setup,
             model=identity.model,
+            limits=limits_of(identity.model),
             official=identity.official,
             changes=self._sampler.changes,
             start_stop_s=None if ran_s is None else ran_s - elapsed_s,

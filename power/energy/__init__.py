@@ -1,7 +1,7 @@
 """Energy: its arithmetic, and the checks of a run. Pure: no clock, no threads, no meter."""
 
-from power.energy.arithmetic import above_idle_wh, mean_power_w, trapezoid_wh
 from power.energy.checks import energy_checks
+from power.energy.integral import above_idle_wh, mean_power_w, trapezoid_wh
 from power.energy.measurement import Check, Measurement
 
 __all__ = ["Check", "Measurement", "above_idle_wh", "energy_checks", "mean_power_w", "trapezoid_wh"]

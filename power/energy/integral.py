@@ -1,4 +1,4 @@
-"""Checks of the integrator of record against the readings and against the window. Pure."""
+"""Energies: means, trapezoids, and the checks of the integrator of record against both. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from power.energy.arithmetic import trapezoid_wh
-from power.energy.gaps import longest_pause_s
+import numpy as np
+
 from power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, json_ready
 from power.meter import Reading
 
@@ -21,6 +21,43 @@ START_STOP_S: Final = 1.0
 EDGE_UPDATES: Final = 2.0
 UNSEEN_UPDATES: Final = 1.5
 """In a longer pause, so many updates long, an update was missed: nobody saw its power."""
+
+
+def mean_power_w(energy_wh: float, elapsed_s: float) -> float:
+    """Return the mean power over a window; NaN for a window of no length."""
+    return energy_wh * 3600.0 / elapsed_s if elapsed_s > 0 else math.nan
+
+
+def above_idle_wh(energy_wh: float, idle_power_w: float, elapsed_s: float) -> float:
+    """Return the energy that is left when a board's idle power over the same time is taken off.
+
+    Below 0 if the board drew less than when it was idle; that is said as it is.
+    """
+    return energy_wh - idle_power_w * elapsed_s / 3600.0
+
+
+def trapezoid_wh(
+    monotonic_s: Sequence[float], power_w: Sequence[float], start_s: float, end_s: float
+) -> float:
+    """Return the energy in Wh from `start_s` to `end_s`, by trapezoids between the readings.
+
+    Readings without a finite power are left out. Between two readings the power is a straight line, also
+    where an edge of the window cuts it; before the first and after the last one it is held. NaN if there is
+    no finite reading.
+    """
+    times = np.asarray(monotonic_s, dtype=np.float64)
+    powers = np.asarray(power_w, dtype=np.float64)
+    finite = np.isfinite(powers) & np.isfinite(times)
+    times, powers = times[finite], powers[finite]
+    if times.size == 0:
+        return math.nan
+    if end_s <= start_s:
+        return 0.0
+    order = np.argsort(times, kind="stable")
+    times, powers = times[order], powers[order]
+    inside = times[(times > start_s) & (times < end_s)]
+    grid = np.concatenate(([start_s], inside, [end_s]))
+    return float(np.trapezoid(np.interp(grid, times, powers), grid)) / 3600.0
 
 
 def integrator_trapezoid(
@@ -76,7 +113,7 @@ def _unseen_wh(inside: Sequence[Reading], spread_w: float, measured: Measurement
     unseen_j = 0.0
     for (earlier_s, before_w), (later_s, after_w) in pairwise(ends):
         pause_s, between_w = later_s - earlier_s, abs(after_w - before_w)
-        if pause_s > longest_pause_s(measured):
+        if pause_s > measured.longest_pause_s:
             unseen_j += pause_s * spread_w
         elif pause_s > UNSEEN_UPDATES * interval_s:
             unseen_j += (pause_s - interval_s) * (spread_w if math.isnan(between_w) else between_w)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from power.errors import MeterAnswerError, MeterError
-from power.meter import Identity
+from power.errors import MeterAnswerError
 
 NEW_DATA: Final = 1 << 0
 SHORT: Final = (3, 4)
@@ -70,18 +69,6 @@ def register(text: str) -> int:
         raise strange(text, "a register") from None
 
 
-def identity(answer: str) -> Identity:
-    """Return who answered *IDN?."""
-    parts = [part.strip() for part in answer.split(",")]
-    if len(parts) != 4:
-        raise MeterError(
-            "meter-wrong-model",
-            f"The instrument introduces itself as {answer!r}; that is no WT300.",
-            answer=answer,
-        )
-    return Identity(*parts)
-
-
 def same(answer: str, expected: str) -> bool:
     """Whether an answer says what was set: as a number, as on or off, or as a word, long or short."""
     found, wanted = _comparable(data(answer)), _comparable(expected)
@@ -98,7 +85,7 @@ def largest(numbers: Sequence[float]) -> float:
     return max((abs(number) for number in numbers if not math.isnan(number)), default=math.nan)
 
 
-def strange(text: str, wanted: str) -> MeterError:
+def strange(text: str, wanted: str) -> MeterAnswerError:
     """Return the error about an answer that makes no sense."""
     return MeterAnswerError(f"The meter answered {text!r} where {wanted} should be.", answer=text)
 

@@ -6,11 +6,22 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import ClassVar, Final
 
 from power.clocks import Clocks
 from power.errors import MeterAnswerError, MeterBusy, MeterError, MeterRefused, MeterTimeout
-from power.meter import Choices, Identity, IntegratorState, Peaks, Reading, Setup, Status
+from power.meter import (
+    Choices,
+    Identity,
+    IntegratorState,
+    Limits,
+    Meter,
+    Peaks,
+    Reading,
+    Setup,
+    Status,
+    VisaLink,
+)  # fmt: skip
 from power.wt300 import answers
 from power.wt300 import status as wt300_status
 from power.wt300.error_codes import explained, is_error
@@ -28,9 +39,6 @@ from power.wt300.settings import (
     plain,
     talking,
 )
-
-if TYPE_CHECKING:
-    from power.visa.link import Link  # takes long, and whoever has one has imported it
 
 CONFIRM_S: Final = 3.0
 """How long the integrator may take to say that it started or stopped."""
@@ -52,15 +60,20 @@ MOST_ERRORS: Final = 100
 class Wt300:
     """A meter of the family behind a link. Implements power.meter.Meter."""
 
-    def __init__(self, link: Link, clocks: Clocks, former: FormerSettings | None = None) -> None:
-        """Ask who is there; MeterError `meter-wrong-model` if it is no WT300.
+    def __init__(
+        self, link: VisaLink, identity: Identity, clocks: Clocks, former: FormerSettings | None = None
+    ) -> None:
+        """Nothing is asked yet; MeterError `meter-wrong-model` if the identity is not that of a WT300.
 
         `former` holds what `restore` puts back; share one between the drivers of one meter, made one after another.
         """
+        model = model_named(identity.model)
+        if model is None:
+            raise MeterError("meter-wrong-model", f"A {identity.model} is not a WT300.", model=identity.model)
         self._link = link
         self._clocks = clocks
-        self._identity = answers.identity(link.query("*IDN?"))
-        self._model: Model = model_named(self._identity.model)
+        self._identity = identity
+        self._model: Model = model
         self._former = FormerSettings() if former is None else former
         self._former.belong_to(self._identity)
         self._element: str | None = None
@@ -373,3 +386,27 @@ class Wt300:
         while len(found) < MOST_ERRORS and is_error(error := self._link.query(":STATUS:ERROR?")):
             found.append(explained(error))
         return tuple(found)
+
+
+class Wt300Family:
+    """The registered driver: one for each address, over all its links. Implements power.meter.Driver."""
+
+    models: ClassVar[str] = "WT310, WT310E, WT310EH and WT332E/WT333E"
+
+    def __init__(self) -> None:
+        self._former = FormerSettings()
+
+    @staticmethod
+    def matches(identity: Identity) -> bool:
+        """Whether the model is of the family."""
+        return model_named(identity.model) is not None
+
+    @staticmethod
+    def limits(model: str) -> Limits | None:
+        """Return the limits of error of a model of the family."""
+        found = model_named(model)
+        return None if found is None else found.limits
+
+    def meter(self, link: VisaLink, identity: Identity, clocks: Clocks) -> Meter:
+        """Return the meter behind a link, which restores what was found over any earlier link."""
+        return Wt300(link, identity, clocks, self._former)

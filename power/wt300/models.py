@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from power.errors import MeterError, MeterRangeError
-from power.meter import ALL_ELEMENTS
+from power.errors import MeterRangeError
+from power.meter import ALL_ELEMENTS, Limits
 
 VOLTAGES_V: Final = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)
 RATES_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
@@ -18,6 +18,11 @@ _HIGH_A: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
 _MANY_A: Final = _FINE_A[6:]
 _FIRST_SHARE: Final = 0.001
 """Of the models before the E ones (IM WT310-02EN)."""
+READING_SHARE: Final = 0.001
+DC_RANGE_SHARE: Final = 0.002
+APPARENT_SHARE: Final = 0.001
+"""Limits of error: 0.1 % of the reading, the model's share of the range (0.2 % for DC), and 0.1 % of the apparent power
+for a low power factor (IM WT310-02EN, IM WT310E-02EN)."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,18 @@ class Model:
         return tuple(value * 3 / crest_factor for value in self.currents_a)
 
     @property
+    def limits(self) -> Limits:
+        """What bounds the error of an active power at 45 to 66 Hz."""
+        return Limits(
+            READING_SHARE,
+            self.range_share,
+            DC_RANGE_SHARE,
+            APPARENT_SHARE,
+            smallest_range_w=VOLTAGES_V[0] * self.currents_a[0],
+            elements=len(self.elements),
+        )
+
+    @property
     def measurable(self) -> tuple[str, ...]:
         """What `Setup.element` may name: each element, and the sum where there is more than one."""
         return self.elements if len(self.elements) == 1 else (*self.elements, ALL_ELEMENTS)
@@ -61,16 +78,9 @@ _MODELS: Final = (
 )
 
 
-def model_named(name: str) -> Model:
-    """Return the model that *IDN? names; MeterError `meter-wrong-model` for one that is not of the family."""
-    for pattern, model in _MODELS:
-        if pattern.match(name.strip().upper()):
-            return model
-    raise MeterError(
-        "meter-wrong-model",
-        f"The meter says it is a {name}; only WT310, WT310E, WT310EH and WT332E/WT333E are supported.",
-        model=name,
-    )
+def model_named(name: str) -> Model | None:
+    """Return the model that *IDN? names; None for one that is not of the family."""
+    return next((model for pattern, model in _MODELS if pattern.match(name.strip().upper())), None)
 
 
 def measured_elements(model: Model, element: str, name: str) -> tuple[str, ...]:

@@ -77,7 +77,9 @@ class Recorder:
 def compared(
     readings: list[Reading], final: Reading, start_s: float, end_s: float, setup: Setup
 ) -> list[Check]:
-    measured = Measurement(final.energy_wh, final.integrator_s, start_s, end_s, setup, "rapl", official=False)
+    measured = Measurement(
+        final.energy_wh, final.integrator_s, start_s, end_s, setup, "rapl", None, official=False
+    )
     return [check for check in energy_checks(readings, measured) if check.code in COMPARED]
 
 

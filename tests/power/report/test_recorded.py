@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from power.addresses import limits_of
 from power.energy import Measurement
 from power.meter import Identity, IntegratorState, Setup
 from power.report.recorded import Recorded
@@ -30,7 +31,14 @@ def recorded(reading: Any) -> Any:
         ]
         readings.append(reading(lasted_s + 0.1, **last))
         measured = Measurement(
-            last["energy_wh"], last["integrator_s"], 0.0, lasted_s, setup, model, start_stop_s=0.02
+            last["energy_wh"],
+            last["integrator_s"],
+            0.0,
+            lasted_s,
+            setup,
+            model,
+            limits_of(model),
+            start_stop_s=0.02,
         )
         return Recorded(IDENTITY, measured, readings, Idle(1.0, 2.0, 20), (), "run.csv")
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from power.addresses import limits_of
 from power.energy import Check, Measurement, energy_checks
 from power.errors import MeterLost
 from power.meter import IntegratorState, Setup
@@ -64,6 +65,7 @@ class Run:
             end_s=end_s,
             setup=self._setup,
             model=self.sampler.identity.model,
+            limits=limits_of(self.sampler.identity.model),
             changes=self.sampler.changes,
         )
         return {check.code: check for check in energy_checks(self.recorder.readings, measured)}
@@ -242,7 +244,14 @@ def test_a_short_run_of_a_meter_that_is_deaf_after_its_start_is_an_honest_one(
     start_stop_s = run.ran_s - (end_s - start_s)
     assert start_stop_s >= deaf_s
     measured = Measurement(
-        final.energy_wh, final.integrator_s, start_s, end_s, setup, "WT310", start_stop_s=start_stop_s
+        final.energy_wh,
+        final.integrator_s,
+        start_s,
+        end_s,
+        setup,
+        "WT310",
+        limits_of("WT310"),
+        start_stop_s=start_stop_s,
     )
     assert failed(energy_checks(recorder.readings, measured)) == []
     over_s = final.energy_wh * 3600 / 36 - (end_s - start_s)

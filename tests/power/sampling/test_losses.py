@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from power.addresses import limits_of
 from power.energy import Measurement, energy_checks
 from power.errors import MeterError
 from power.meter import IntegratorState, Reading, Setup
@@ -37,7 +38,9 @@ def test_a_cut_cable_loses_readings_but_no_energy_and_the_gap_is_marked(
     final, end_s = run.stop(), time.monotonic()
     assert LOAD_W * final.integrator_s <= final.energy_wh * 3600 <= LOAD_W * (final.integrator_s + 1)
     model = run.identity.model
-    measured = Measurement(final.energy_wh, final.integrator_s, start_s, end_s, setup, model, True, ())
+    measured = Measurement(
+        final.energy_wh, final.integrator_s, start_s, end_s, setup, model, limits_of(model), True, ()
+    )
     gaps = next(c for c in energy_checks(recorder.readings, measured) if c.code == "reading-gaps")
     assert (gaps.ok, gaps.figures["gaps"]) == (False, 1)
     lost, returned = recorder.events

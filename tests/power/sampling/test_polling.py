@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from power.addresses import limits_of
 from power.energy import Measurement, energy_checks
 from power.meter import IntegratorState, Reading, Setup
 from power.visa.link import Link
@@ -102,7 +103,9 @@ def test_updates_that_a_slow_link_misses_are_told(
     start_s = clock.now_s
     clock.until_s(start_s + 8.0)
     end_s, final = clock.now_s, run.stop()
-    measured = Measurement(final.energy_wh, final.integrator_s, start_s, end_s, setup, "WT310")
+    measured = Measurement(
+        final.energy_wh, final.integrator_s, start_s, end_s, setup, "WT310", limits_of("WT310")
+    )
     gaps = next(one for one in energy_checks(recorder.readings, measured) if one.code == "reading-gaps")
     assert (gaps.ok, gaps.figures["gaps"]) == (False, 0)
     assert (gaps.figures["readings"] or 0) < 0.9 * (gaps.figures["expected"] or 0)

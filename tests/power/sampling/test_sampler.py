@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from power.addresses import limits_of
 from power.energy import Measurement, energy_checks
 from power.errors import MeterError, MeterRefused, MeterTimeout
 from power.meter import IntegratorState, Reading, Setup
@@ -35,6 +36,7 @@ def measured(run: Any, setup: Setup, start_s: float, end_s: float) -> Measuremen
         end_s=end_s,
         setup=setup,
         model=identity.model,
+        limits=limits_of(identity.model),
         official=identity.official,
         changes=run.changes,
         start_stop_s=run.ran_s - (end_s - start_s),

@@ -19,7 +19,7 @@ from power.meter import IntegratorState, Setup
 from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
 from power.visa.link import Link
-from power.wt300.driver import Wt300
+from tests.power.opened import wt300
 from tests.power.visa.usb_meter import UsbMeter
 
 # The serial number on USB is that of *IDN? with every letter as two hexadecimal digits.
@@ -63,7 +63,7 @@ def failure(address: str = ADDRESS) -> MeterError:
 def test_a_whole_run_over_usb(bus: Any, clocks: Clocks, until: Any) -> None:
     bus(plugged_in())
     with contextlib.closing(Link(ADDRESS)) as link:
-        meter = Wt300(link, clocks)
+        meter = wt300(link, clocks)
         assert meter.identity.serial == "C2PH13047V"
         meter.attach()
         meter.configure(SETUP)

@@ -15,6 +15,7 @@ from power.sampling.sampler import Sampler
 from power.visa.link import Link
 from power.wt300.driver import Wt300
 from power.wt300.saved_settings import FormerSettings
+from tests.power.opened import wt300
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=3600)
 
@@ -24,7 +25,7 @@ def box(simulate: Any, clocks: Clocks) -> Iterator[tuple[Wt300, Link]]:
     """A driver, and a second link to look behind its back."""
     address = simulate("--load", "constant:36W").address
     with contextlib.closing(Link(address)) as link, contextlib.closing(Link(address)) as spy:
-        yield Wt300(link, clocks), spy
+        yield wt300(link, clocks), spy
 
 
 FORMER = (
@@ -164,8 +165,8 @@ def test_a_driver_on_a_new_link_knows_the_former_settings(found: Any, clocks: Cl
     _, spy, before = found
     former = FormerSettings()
     with contextlib.closing(Link(spy.address)) as first, contextlib.closing(Link(spy.address)) as second:
-        Wt300(first, clocks, former).configure(SETUP)
-        again = Wt300(second, clocks, former)
+        wt300(first, clocks, former).configure(SETUP)
+        again = wt300(second, clocks, former)
         again.attach()
         again.restore()
         assert everything(spy) == before
@@ -173,8 +174,8 @@ def test_a_driver_on_a_new_link_knows_the_former_settings(found: Any, clocks: Cl
         contextlib.closing(Link(spy.address)) as first,
         contextlib.closing(Link(simulate("--serial", "ANOTHER").address)) as other,
     ):
-        Wt300(first, clocks, former).configure(SETUP)
-        Wt300(other, clocks, former).restore()  # another meter: what was found does not belong to it
+        wt300(first, clocks, former).configure(SETUP)
+        wt300(other, clocks, former).restore()  # another meter: what was found does not belong to it
         assert other.query(":INPUT:VOLTAGE:AUTO?") == ":INP:VOLT:AUTO 1"
 
 

@@ -17,10 +17,9 @@ from typing import Final
 from power.clocks import Clocks
 from power.errors import MeterAddressError, MeterError, MeterLost
 from power.home.hwmon import Hwmon
-from power.home.meter import Box, HomeMeter
+from power.home.meter import Box, HomeMeter, Sensor
 from power.home.rapl import Rapl
 from power.home.replay import Replay
-from power.home.sensor import Sensor
 from power.meter import Driver, Identity, Limits, Meter
 from power.wt300.driver import Wt300Family
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import click
 
-from power.cli.endings import on_endings
+from power.cli.boundary import on_endings
 from power.errors import NamedMeterError
 
 PATIENCE_S: Final = 5.0

@@ -108,7 +108,7 @@ def record(
 
 
 def _print(outcome: Outcome, *, as_json: bool, aside: bool) -> None:
-    from power.report.recorded_words import recorded_facts, recorded_lines
+    from power.report.recorded import recorded_facts, recorded_lines
 
     if as_json:
         click.echo(json.dumps(recorded_facts(outcome.recorded, outcome.rows)))

@@ -20,7 +20,7 @@ from typing import Final
 
 from power.errors import MeterAddressError, MeterUnreachable
 from power.home import sysfs
-from power.home.sensor import Sample, unofficial
+from power.home.meter import Sample, unofficial
 
 CHANNELS: Final = (1, 2, 3)
 """An INA3221 has three. Its in4 to in7 and curr4 are shunt voltages and sums, never a pair."""

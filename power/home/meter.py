@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 from power.clocks import Clocks
 from power.errors import MeterBusy, MeterRangeError, MeterRefused
-from power.home.integrator import Integrator
-from power.home.sensor import Sample, Sensor
-from power.meter import ALL_ELEMENTS, Choices, Identity, IntegratorState, Peaks, Reading, Setup, Status
+from power.meter import (
+    ALL_ELEMENTS,
+    UNOFFICIAL,
+    Choices,
+    Identity,
+    IntegratorState,
+    Peaks,
+    Reading,
+    Setup,
+    Status,
+)
 
 UPDATE_INTERVAL_S: Final = 0.25
 """Until it is set up: what a WT310 has from the factory."""
@@ -18,6 +27,99 @@ LONGEST_UPDATE_S: Final = 60.0
 LONGEST_TIMER_S: Final = 10000 * 3600
 """What the timer of a WT300 takes."""
 NO_SETTING: Final = "none"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a sensor shows at one moment; NaN where it does not know.
+
+    `energy_wh` and `running_s` count on from look to look; only their differences mean something. `ended` says that
+    nothing will come any more.
+    """
+
+    energy_wh: float
+    running_s: float
+    power_w: float = math.nan
+    voltage_v: float = math.nan
+    current_a: float = math.nan
+    apparent_va: float = math.nan
+    power_factor: float = math.nan
+    over_range: bool = False
+    voltage_peak_over: bool = False
+    current_peak_over: bool = False
+    ended: bool = False
+
+
+def unofficial(model: str, serial: str, firmware: str) -> Identity:
+    """Return the identity of a meter at home; blanks become _, since an identity is written with blanks between."""
+    return Identity(UNOFFICIAL, model, "_".join(serial.split()), "_".join(firmware.split()))
+
+
+class Sensor(Protocol):
+    """A place to look at. Every call can raise MeterError; times are seconds of one monotonic clock."""
+
+    @property
+    def identity(self) -> Identity:
+        """The meter that it makes: maker UNOFFICIAL, the kind, what was chosen, what it rests on."""
+        ...
+
+    def begin(self, now_s: float) -> None:
+        """Take note that an integral begins; only a recording has to."""
+        ...
+
+    def look(self, now_s: float) -> Sample:
+        """Return what there is now."""
+        ...
+
+
+class Integrator:
+    """Adds up what a sensor counts while it runs; stops by itself when its timer has run down.
+
+    The timer runs on `running_s`; of the last stretch, the share that lies before its end is counted. `energy_wh` and
+    `running_s` keep their values until the reset, as WH and TIME do; `running_s` is not rounded.
+    """
+
+    def __init__(self) -> None:
+        self.state = IntegratorState.RESET
+        self.energy_wh = 0.0
+        self.running_s = 0.0
+        self._left_s = math.inf
+        self._last: Sample | None = None
+
+    def reset(self, timer_s: float) -> None:
+        """Forget everything; a timer of 0 s never ends."""
+        self.state = IntegratorState.RESET
+        self.energy_wh = self.running_s = 0.0
+        self._left_s = timer_s or math.inf
+
+    def start(self, sample: Sample) -> None:
+        """Count from now on; MeterError `meter-refused` if it runs already or its time is up."""
+        if self.state not in (IntegratorState.RESET, IntegratorState.STOP):
+            raise MeterRefused(
+                f"The integrator cannot start in state {self.state.value}; it must be reset first.",
+                state=self.state.value,
+            )
+        self.state = IntegratorState.START
+        self._last = sample
+
+    def advance(self, sample: Sample) -> None:
+        """Count what was added since the last call, if it runs."""
+        if self.state is not IntegratorState.START or self._last is None:
+            return
+        passed_s = sample.running_s - self._last.running_s
+        share = min(1.0, self._left_s / passed_s) if passed_s > 0 else 1.0
+        self.energy_wh += share * (sample.energy_wh - self._last.energy_wh)
+        self.running_s += share * passed_s
+        self._left_s -= passed_s
+        self._last = sample
+        if self._left_s <= 0 or sample.ended:
+            self.state = IntegratorState.TIMEUP
+
+    def stop(self, sample: Sample) -> None:
+        """Count up to now and stop; nothing happens if it does not run."""
+        self.advance(sample)
+        if self.state is IntegratorState.START:
+            self.state = IntegratorState.STOP
 
 
 class Box:

@@ -14,7 +14,7 @@ from typing import Final
 
 from power.errors import MeterAddressError, MeterUnreachable
 from power.home import sysfs
-from power.home.sensor import Sample, unofficial
+from power.home.meter import Sample, unofficial
 
 UWS_PER_WH: Final = 3.6e9
 SHORTEST_MEAN_S: Final = 0.005

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from power.home.sensor import Sample, unofficial
+from power.home.meter import Sample, unofficial
 from power.meter import Reading
 from power.recording import NO_DATE, read_recording
 

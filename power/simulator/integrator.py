@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from power.simulator.refusals import RefusedError
+from power.simulator.syntax import RefusedError
 
 
 class Integrator:

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from power.errors import MeterError
-from power.simulator.core import ABORT_PROGRAM, CORE_PROGRAM
 from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
-from power.simulator.vxi11 import Vxi11Server
+from power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
 
 Server = TypeVar("Server")
 

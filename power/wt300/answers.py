@@ -17,6 +17,72 @@ _FIRST_FLAG: Final = 6
 _FLAGS_AN_ELEMENT: Final = 3
 _TRUE: Final = ("1", "ON")
 _FALSE: Final = ("0", "OFF")
+_COMMAND_ERRORS: Final = {
+    102: "it cannot read the command; a character in it may be wrong",
+    103: "a separator between the parts of the command is wrong",
+    104: "a value of the command is of the wrong type",
+    105: "a group trigger came inside a message",
+    108: "the command was given more values than it takes",
+    109: "the command needs a value that is missing",
+    111: "the space between the command and its value is missing",
+    112: "a word of the command is longer than any it knows",
+    113: "it does not know the command",
+    114: "the number in the command, of an item or a filter, is not one it has",
+    120: "a number is expected in the command",
+    123: "the exponent of a number is too large",
+    124: "a number has too many digits",
+    128: "the command takes a word, not a number",
+    131: "the unit behind the number is not one it knows",
+    134: "the unit behind the number is too long",
+    138: "the command takes no unit",
+    141: "the command does not take this word",
+    144: "a word is longer than any it knows",
+    148: "the command takes a number, not a word",
+    150: "the quotation marks of a text do not match",
+    151: "the command does not take this text",
+    158: "the command takes no text",
+    161: "a block of data has not the announced length",
+    168: "the command takes no block of data",
+    171: "the command takes no expression",
+    178: "the command takes no expression",
+    181: "a placeholder stands outside a macro",
+}
+_EXECUTION_ERRORS: Final = {
+    221: "this does not go together with another setting; check mode, wiring and what else is switched on",
+    222: "the value is out of range",
+    223: "too much data came with the command",
+    224: "the value is not one of those that the command takes",
+    241: "the command needs an option or an element that this meter does not have",
+    260: "an expression is wrong",
+    270: "a macro is wrong",
+    350: "its error queue overflowed; later errors are lost",
+    410: "a new command came before the last answer was read",
+    420: "an answer was asked for, but no question",
+    430: "it had to answer more than it can hold",
+    440: "a question stood behind one whose answer has no end",
+}
+# Inferred: 800 and the number of the error that the family's predecessors show on their displays.
+_STATE_ERRORS: Final = {
+    811: "it does not take this command",
+    812: "the value is out of range",
+    813: "this cannot be changed until the integrator is reset",
+    841: "the integrator was ended by a fault, and must be reset before it can start",
+    842: "the integrator cannot start now: it runs already, or must be reset first",
+    843: "the integrator was ended because a value overflowed or the power failed; its energy is not complete",
+    844: "the integrator cannot stop: it does not run",
+    845: "the integrator cannot be reset while it runs",
+    846: "the integrator cannot start while a peak is over range; choose a larger range",
+    847: "continuous integration needs a timer that is not 0",
+}
+EXPLANATIONS: Final[dict[int, str]] = {**_COMMAND_ERRORS, **_EXECUTION_ERRORS, **_STATE_ERRORS}
+
+_BY_HUNDREDS: Final = {
+    1: "it does not understand the command",
+    2: "it cannot carry out the command",
+    4: "question and answer are out of step",
+    8: "it does not take the command in its present state",
+    9: "the meter has an internal fault; switch it off and on, and have it serviced if the error comes back",
+}
 
 
 @dataclass(frozen=True)
@@ -104,3 +170,23 @@ def _comparable(text: str) -> str:
     # A meter with the harmonics option names the order behind an item: U,1,TOTAL.
     word = word.removesuffix(",TOTAL").removesuffix(",TOT")
     return {"ON": "1", "OFF": "0"}.get(word, word)
+
+
+def explained(error: str) -> str:
+    """Return an answer of :STATus:ERRor? (`842,"text"`) with its meaning behind it."""
+    code, _, text = error.partition(",")
+    shown = f"{code.strip()} {text.strip()}".strip()
+    meaning = _meaning(code.strip())
+    return f"{shown}: {meaning}" if meaning else shown
+
+
+def is_error(error: str) -> bool:
+    """Whether an answer of :STATus:ERRor? tells of an error: its code is not 0."""
+    return error.partition(",")[0].strip().lstrip("+") != "0"
+
+
+def _meaning(code: str) -> str | None:
+    if not code.lstrip("+-").isdecimal():
+        return None
+    number = abs(int(code))
+    return EXPLANATIONS.get(number) or _BY_HUNDREDS.get(number // 100)

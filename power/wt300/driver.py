@@ -23,16 +23,16 @@ from power.meter import (
     VisaLink,
 )  # fmt: skip
 from power.wt300 import answers
-from power.wt300 import status as wt300_status
-from power.wt300.error_codes import explained, is_error
+from power.wt300 import settings as present
+from power.wt300.answers import explained, is_error
 from power.wt300.models import Model, measured_elements, model_named
 from power.wt300.sample import EVENTS, SampleForm, reading
-from power.wt300.saved_settings import FormerSettings
 from power.wt300.settings import (
     FORMAT,
     HOLD_OFF,
     OPTIONAL,
     TELLING,
+    FormerSettings,
     Setting,
     measuring,
     measuring_headers,
@@ -100,7 +100,7 @@ class Wt300:
         self._former.keep((":COMMUNICATE:HEADER", ":COMMUNICATE:VERBOSE"), self._link.query)
         self._apply_all(talk[:2])
         self._change((*talk[2:], *self._form.settings))
-        self._update_interval_s = wt300_status.interval_s(self._ask, self._model)
+        self._update_interval_s = present.interval_s(self._ask, self._model)
         self._element = element
 
     def look(self, element: str = "1") -> None:
@@ -184,7 +184,7 @@ class Wt300:
 
     def status(self) -> Status:
         """Return the present settings and everything in the error queue, which this empties."""
-        return wt300_status.status(self._ask, self._model, self.state, self._errors)
+        return present.status(self._ask, self._model, self.state, self._errors)
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
         """Return what in the meter differs from `setup`, which values it gives included: one phrase each."""
@@ -198,7 +198,7 @@ class Wt300:
 
     def choices(self) -> Choices:
         """Return what the meter can be set to at its present crest factor."""
-        crest_factor = wt300_status.crest_factor(self._ask)
+        crest_factor = present.crest_factor(self._ask)
         return Choices(
             voltage_ranges_v=self._model.voltage_ranges_v(crest_factor),
             current_ranges_a=self._model.current_ranges_a(crest_factor),

@@ -7,7 +7,7 @@ from typing import Any
 from power.addresses import identity
 from power.clocks import Clocks
 from power.wt300.driver import Wt300
-from power.wt300.saved_settings import FormerSettings
+from power.wt300.settings import FormerSettings
 
 
 def wt300(link: Any, clocks: Clocks, former: FormerSettings | None = None) -> Wt300:

@@ -19,12 +19,14 @@ from power.errors import MeterError
 from power.meter import Identity, IntegratorState, Limits, Setup
 from power.sampling.sampler import Sampler
 from power.simulator.doors import Door
-from power.simulator.xdr import MalformedError, Reader, Records, accepted, opaque, read_call, uint
+from power.simulator.links import END
+from power.simulator.vxi11 import CORE_PROGRAM
+from power.simulator.xdr import MalformedError, Reader, Records, opaque, reply, uint
 from power.wt300.driver import Wt300Family
 
 FOREIGN = '''
 from power.home.meter import Box, HomeMeter
-from power.home.sensor import Sample
+from power.home.meter import Sample
 from power.meter import Limits
 
 
@@ -105,22 +107,25 @@ def acme() -> Iterator[str]:
 
 
 def _serve(connection: socket.socket, answers: dict[str, Callable[[], str]]) -> None:
-    records, answer = Records(connection), b""
+    """Serve as much of VXI-11's core channel as a query needs."""
+    records, answer = Records(connection), [b""]
+
+    def write(reader: Reader) -> bytes:
+        for _ in ("link", "io timeout", "lock timeout", "flags"):
+            reader.uint()
+        asked = reader.opaque()
+        answer[0] = answers[asked.decode().strip()]().encode() + b"\n"
+        return uint(0, len(asked))
+
+    procedures = {
+        10: lambda _create_link: uint(0, 1, 0, 8192),
+        11: write,
+        12: lambda _read: uint(0, END) + opaque(answer[0]),
+        23: lambda _destroy_link: uint(0),
+    }
     with contextlib.suppress(OSError, MalformedError):
         while (record := records.receive()) is not None:
-            reader = Reader(record)
-            call = read_call(reader)
-            body = uint(0)
-            if call.procedure == 10:  # create_link
-                body = uint(0, 1, 0, 8192)
-            elif call.procedure == 11:  # device_write
-                [reader.uint() for _ in range(4)]
-                asked = reader.opaque()
-                answer = answers[asked.decode().strip()]().encode() + b"\n"
-                body = uint(0, len(asked))
-            elif call.procedure == 12:  # device_read
-                body = uint(0, 4) + opaque(answer)
-            records.send(accepted(call, 0, body))
+            records.send(reply(record, CORE_PROGRAM, 1, procedures))
 
 
 def test_a_meter_of_another_maker_is_measured_with_through_its_own_driver(

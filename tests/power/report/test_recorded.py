@@ -9,8 +9,7 @@ import pytest
 from power.addresses import limits_of
 from power.energy import Measurement
 from power.meter import Identity, IntegratorState, Setup
-from power.report.recorded import Recorded
-from power.report.recorded_words import recorded_facts, recorded_lines
+from power.report.recorded import Recorded, recorded_facts, recorded_lines
 from power.sampling.sampler import Idle
 
 IDENTITY = Identity("YOKOGAWA", "WT310E", "S1", "F1.03")

@@ -293,7 +293,7 @@ def test_one_connection_takes_many_commands(bench: Bench) -> None:
         connection.sendall(b"help\nheal\nstate\n")
         answers = connection.makefile()
         lines = [answers.readline() for _ in range(3)]
-    assert all(control.word in lines[0] for control in CONTROLS)
+    assert all(word in lines[0] for word in CONTROLS)
     assert lines[1] == "ok\n"
     assert lines[2].startswith("ok {")
 

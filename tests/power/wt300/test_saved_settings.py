@@ -14,7 +14,7 @@ from power.meter import Setup
 from power.sampling.sampler import Sampler
 from power.visa.link import Link
 from power.wt300.driver import Wt300
-from power.wt300.saved_settings import FormerSettings
+from power.wt300.settings import FormerSettings
 from tests.power.opened import wt300
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=3600)

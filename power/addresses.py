@@ -168,15 +168,15 @@ def identity(answer: str) -> Identity:
 @contextlib.contextmanager
 def open_meter(address: str, clocks: Clocks) -> Iterator[Meter]:
     """Give an identified meter for the length of a with statement; nothing is set in it yet."""
-    place = MeterAddress(address)
+    opened = MeterAddress(address)
     try:
-        meter = place.connect(clocks)
+        meter = opened.connect(clocks)
         try:
             yield meter
         finally:
             meter.close()
     finally:
-        place.close()
+        opened.close()
 
 
 def _visa(address: str) -> tuple[str, str]:
@@ -187,21 +187,21 @@ def _visa(address: str) -> tuple[str, str]:
     if _DEVICE_FILE.fullmatch(address):
         raise _wrong(
             address,
-            "A device file is not how a meter on USB is named, but USB0::0x0B21::0x0025::SERIAL::INSTR, where "
+            "A device file is not the address of a USB meter; write USB0::0x0B21::0x0025::SERIAL::INSTR, where "
             "`lsusb -v -d 0b21:0025` shows the SERIAL.",
         )
     network = _NETWORK.fullmatch(resource)
     if network and network[1]:
         _require_port(address, network[1])
         if backend == "ivi":
-            raise _wrong(address, "The form HOST,PORT is one of @py only; @ivi finds the port by itself.")
+            raise _wrong(address, "Only @py knows the form HOST,PORT; @ivi finds the port by itself.")
     if not (network or _OTHER.fullmatch(resource)):
         raise _wrong(address, _meant(address, resource))
     return resource, "@" + (backend or "py")
 
 
 def _meant(address: str, resource: str) -> str:
-    """Return what somebody may have had in mind who wrote a resource of no known form."""
+    """Return what a resource of no known form may have meant."""
     kind, colon, rest = resource.partition(":")
     if colon and kind.lower() in (SIMULATOR, *_HOME):
         return f"Perhaps {kind.lower()}:{rest} is meant, in small letters."
@@ -225,7 +225,7 @@ def _wrong(address: str, why: str) -> MeterError:
 
 
 def _start_simulator(load: str) -> tuple[subprocess.Popen[str], str]:
-    # By module and interpreter, so that it works however the program was started. Its own session: a Ctrl-C
+    # By module and interpreter, to work however the program was started. Its own session: a Ctrl-C
     # at the terminal must not take the meter away before its energy is read; --parent ends it whatever
     # happens to us.
     command = [sys.executable, "-P", "-m", "power", "simulate", "--load", load, "--parent", str(os.getpid())]

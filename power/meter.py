@@ -1,4 +1,4 @@
-"""What a meter is to the rest of the program: its identity, its setup, a reading, the calls it answers."""
+"""The meter protocol and its values: identity, setup, reading; and the protocol of a meter driver."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from power.clocks import Clocks
 from power.errors import MeterAnswerError
 
 UNOFFICIAL: Final = "UNOFFICIAL"
-"""The maker that a meter for rehearsing at home names, so that no result with it passes for an official one."""
+"""The maker that meters for rehearsals at home name: their results are not official."""
 SIMULATED: Final = "SIMULATED"
-"""The serial number of a simulated meter, unless it is told another one."""
+"""The serial number of a simulated meter, unless it is started with another one."""
 MODES: Final = ("rms", "vmean", "dc")
 CREST_FACTORS: Final = (3, 6)
 SYNCHRONIZE: Final = ("voltage", "current", "off")
@@ -66,10 +66,10 @@ class Identity:
 
     @property
     def official(self) -> bool:
-        """Whether a contest may count with it: neither simulated nor one of the meters for rehearsing at home.
+        """Whether it counts in a contest: neither simulated nor one of the meters for rehearsals at home.
 
-        Only what a meter says of itself tells. A simulated one says everything that a real one says, but for its serial
-        number, and there too if it was started with another one.
+        Only its own identity shows that. A simulated meter differs from a real one by its serial number alone, and by
+        nothing if it was started with another one.
         """
         return self.maker != UNOFFICIAL and not self.serial.startswith(SIMULATED)
 
@@ -127,7 +127,7 @@ class Reading:
 
     NaN means that the meter had no data, infinity that it was over range. `monotonic_s` and `utc` are the
     host's time when the sample was asked for; `integrator_s` is in the meter's resolution of whole seconds.
-    The two peak flags tell that the wave was clipped, which the values themselves never show.
+    The two peak flags say that the wave was clipped, which the values themselves never show.
     """
 
     monotonic_s: float
@@ -171,10 +171,10 @@ class Meter(Protocol):
         """Who answered when the link was opened."""
 
     def attach(self, element: str = "1") -> None:
-        """Fix how the two talk, and which values of which element a sample carries; the measurement is untouched."""
+        """Set the form of messages, and the values and the element of a sample; the measurement is untouched."""
 
     def look(self, element: str = "1") -> None:
-        """Prepare to read an element without disturbing a run of another client; no reading is told to be new."""
+        """Prepare to read an element without disturbing other clients; no reading is marked as new."""
 
     def configure(self, setup: Setup) -> None:
         """Set up the measurement and reset the integrator; refused with `meter-busy` while it integrates."""
@@ -192,10 +192,10 @@ class Meter(Protocol):
         """One sample, new or not."""
 
     def read_update(self) -> tuple[Reading, bool]:
-        """One sample, and whether the meter has measured anew since the last sample."""
+        """One sample, and whether the meter has updated since the last sample."""
 
     def read_final(self) -> Reading:
-        """Take the sample of record, after the integrator has stopped; what stands in its way is put right."""
+        """Take the sample of record, after the integrator has stopped; undo first what would spoil it."""
 
     def status(self) -> Status:
         """Return the present settings and everything in the error queue, which this empties."""
@@ -213,7 +213,7 @@ class Meter(Protocol):
         """Compensate the zero level, which may take long; `meter-busy` while it integrates."""
 
     def restore(self) -> None:
-        """Put back the settings found when it was first attached and configured; this resets the integrator.
+        """Restore the settings found when it was first attached and configured; this resets the integrator.
 
         Nothing happens if `configure` was never called, and on a second call. `meter-busy` while it integrates.
         """
@@ -267,7 +267,7 @@ class Driver(Protocol):
 
     @staticmethod
     def matches(identity: Identity) -> bool:
-        """Whether the meter that answers *IDN? so is one of the family."""
+        """Whether a meter with this identity is one of the family."""
         ...
 
     @staticmethod

@@ -8,7 +8,7 @@ import click
 
 from power.errors import MeterError
 
-PATIENCE_S = 10.0
+TIMEOUT_S = 10.0
 
 
 @click.command(
@@ -42,7 +42,7 @@ def _asked(address: str, line: str) -> str:
         )
     try:
         with (
-            socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection,
+            socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as connection,
             connection.makefile("rw", encoding="utf-8", newline="\n") as stream,
         ):
             stream.write(" ".join(line.split("\n")) + "\n")

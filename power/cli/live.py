@@ -87,7 +87,7 @@ def sparkline(points: Iterable[tuple[float, float]], end_s: float, span_s: float
 def _bar(value: float, low: float, high: float) -> str:
     if math.isnan(value):
         return " "
-    # Noise in the last digits is no change of power.
+    # Noise in the last digits is not a change of power.
     if high - low <= 1e-4 * abs(high):
         return BARS[len(BARS) // 2 - 1]
     return BARS[min(int((value - low) / (high - low) * len(BARS)), len(BARS) - 1)]

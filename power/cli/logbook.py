@@ -19,8 +19,8 @@ class Logbook:
     """Owns the file of a recording: every reading is in it as it comes. Readings may come from any thread.
 
     A disk that takes no more ends the writing, not the measurement: `error` is what stood in the way, and the file
-    ends with its last whole row. A recording that never came about leaves all as it was: no new file, and a former
-    one as it is until the first reading.
+    ends with its last complete row. A recording without readings leaves everything as it was: no new file, and an
+    existing one unchanged.
     """
 
     def __init__(self, path: Path, *, force: bool) -> None:
@@ -61,11 +61,11 @@ class Logbook:
         try:
             self._stream = stream
             if is_new:
-                # At once, so that a full disk is told of before anything is measured.
+                # At once: a full disk shows before anything is measured.
                 self._begin(stream)
             yield
         except ProgramMissing:
-            self._written = 0  # what the meter has shown meanwhile is not what was to be recorded
+            self._written = 0  # the readings so far are not those of the program
             raise
         finally:
             with self._guard:

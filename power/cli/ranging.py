@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from power.cli.boundary import tell, warnings_told
+from power.cli.boundary import to_stderr, warnings_printed
 from power.cli.clocks import real_clocks
 from power.cli.options import DURATION, Figure, address_argument, json_option, setup_options
 from power.cli.program import Course
@@ -82,7 +82,10 @@ def _ranged(address: str, setup: Setup, headroom: float, run: Course) -> Ranged:
     from power.sampling.connection import MeterSession, require_no_energy
     from power.wt300.range_fit import drawn
 
-    with contextlib.closing(MeterSession(address, setup.element, real_clocks())) as session, warnings_told():
+    with (
+        contextlib.closing(MeterSession(address, setup.element, real_clocks())) as session,
+        warnings_printed(),
+    ):
         try:
             require_no_energy(session.untouched())
             session.configure(setup)
@@ -106,7 +109,7 @@ def _nothing_seen(load: Drawn) -> MeterError:
         advice = f"{load.flagged} were over range or clipped: use larger ranges, or automatic ones"
     return MeterError(
         "ranging-no-data",
-        f"None of {load.readings} readings tells both voltage and current; {advice}.",
+        f"None of {load.readings} readings shows both voltage and current; {advice}.",
         readings=load.readings,
     )
 
@@ -142,7 +145,7 @@ class _Watch:
         except PassingMeterError as error:
             self._session.drop()
             if not self._lost:
-                tell(f"meter: {error.sentence} Trying again until the end of the run.")
+                to_stderr(f"meter: {error.sentence} Trying again until the end of the run.")
             self._lost = True
             return None
 
@@ -151,6 +154,6 @@ class _Watch:
         if self._lost:
             if meter.changes(self._setup):
                 self._session.configure(self._setup)  # it was switched off and on
-            tell(f"meter: The meter {meter.identity} is back.")
+            to_stderr(f"meter: The meter {meter.identity} is back.")
             self._lost = False
         return meter

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from power.addresses import limits_of, open_meter
-from power.cli.boundary import warnings_told
+from power.cli.boundary import warnings_printed
 from power.cli.clocks import real_clocks
 from power.cli.logbook import Logbook
 from power.cli.program import Course
@@ -40,7 +40,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a recording: how many of its readings are in the file, and one sentence if all is not well."""
+    """The result of a recording: how many readings are in the file, and one sentence if there is a problem."""
 
     recorded: Recorded
     rows: int
@@ -48,10 +48,10 @@ class Outcome:
 
 
 def recorded(order: Order, course: Course) -> Outcome:
-    """Record, and return what came of it."""
+    """Record, and return the result."""
     logbook = Logbook(order.output, force=order.force)
     run = _Run(order, course, logbook)
-    with warnings_told(), course.interruptible():
+    with warnings_printed(), course.interruptible():
         found = run.recorded()
     return Outcome(found, logbook.written, _problem(found, logbook))
 
@@ -97,7 +97,7 @@ class _Run:
     def recorded(self) -> Recorded:
         """Record from arming to the restored meter."""
         try:
-            with self._told_to_take_over():
+            with self._advised_to_take_over():
                 if self._order.zero:
                     self._zero()
                 identity = self._sampler.arm(take_over=self._order.take_over, spare_energy=True)
@@ -128,7 +128,7 @@ class _Run:
                 meter.restore()
 
     @contextlib.contextmanager
-    def _told_to_take_over(self) -> Iterator[None]:
+    def _advised_to_take_over(self) -> Iterator[None]:
         try:
             yield
         except MeterBusy as error:
@@ -161,7 +161,7 @@ class _Run:
             end_s = self._clocks.monotonic()
             final = self._stopped()
         if self._setup.integrator_timer_s:
-            # Its timer ends the integral, however late this program comes to see that the time is over.
+            # Its timer ends the integral, however late this program notices.
             end_s = min(end_s, start_s + self._setup.integrator_timer_s)
         elapsed_s, ran_s = end_s - start_s, self._sampler.ran_s
         self._logbook.take(final)
@@ -199,6 +199,6 @@ def _problem(found: Recorded, logbook: Logbook) -> str | None:
     if logbook.error is not None:
         why = logbook.error.strerror or logbook.error
         sentences.append(
-            f"{logbook.path} is not whole: it holds {logbook.written} of {len(found.readings)} readings ({why})."
+            f"{logbook.path} is incomplete: it holds {logbook.written} of {len(found.readings)} readings ({why})."
         )
     return " ".join(sentences) or None

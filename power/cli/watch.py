@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from power.cli.boundary import tell
+from power.cli.boundary import to_stderr
 from power.cli.clocks import real_clocks
 from power.cli.options import address_argument, element_option
 from power.errors import MeterChanged, MeterError
@@ -34,8 +34,8 @@ def watch(address: str, count: int | None, element: str, as_json: bool) -> None:
 
     A run with this meter is not disturbed, whichever element it measures.
 
-    On a terminal it is a table with the power of the last minute, else a line for each reading. A lost link is told on
-    stderr, and tried again until it is back. Ctrl-C ends it.
+    On a terminal it is a table with the power of the last minute, else a line for each reading. A lost link is reported
+    on stderr and opened again. Ctrl-C ends it.
     """
     from power.sampling.connection import MeterSession
 
@@ -76,15 +76,15 @@ def _readings(session: MeterSession, element: str) -> Iterator[Reading]:
             meter = session.untouched()
             meter.look(element)
             if lost:
-                tell(f"meter: The meter {meter.identity} is back.")
+                to_stderr(f"meter: The meter {meter.identity} is back.")
             known, lost = True, False
             interval_s = meter.status().update_interval_s
-            yield from updates(meter.read_update, interval_s, time.sleep, told=False)
+            yield from updates(meter.read_update, interval_s, time.sleep, flagged=False)
         except MeterError as error:
             session.drop()
             if not known or isinstance(error, MeterChanged):
                 raise
             if not lost:
-                tell(f"meter: {error.sentence} Trying again; Ctrl-C ends.")
+                to_stderr(f"meter: {error.sentence} Trying again; Ctrl-C ends.")
             lost = True
         time.sleep(RETRY_S)

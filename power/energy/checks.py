@@ -16,12 +16,12 @@ from power.meter import Reading
 LEAST_OF_RANGE: Final = 0.005
 """A signal below this part of its range is shown as 0 (IM WT310-17EN)."""
 UNKNOWN_NOISE: Final = 0.01
-"""Of the largest power: how far below 0 a meter may read whose limit of error nobody has stated."""
+"""Of the largest power: how far below 0 a meter may read whose limit of error is unknown."""
 LEAST_PART: Final = 0.9
 """Of the updates outside gaps: a busy host misses some, without a pause that is long enough to be a gap."""
 SPARED_UPDATES: Final = 2.0
 SPARED_S: Final = 0.5
-"""What no window need have: updates at its edges, and those while the meter hears nothing after its start."""
+"""Updates that a window may lack: updates at its edges, and those while the meter hears nothing after its start."""
 LARGEST_UNCERTAINTY: Final = 0.01
 """Above it an energy is not known well enough to rank by; MLPerf Power fails such a run."""
 
@@ -53,13 +53,13 @@ def peak_clipping(inside: Sequence[Reading]) -> Check:
     """`peak-clipping`: no reading has one of the peak flags."""
     clipped = [r for r in inside if r.voltage_peak_over or r.current_peak_over]
     return _flagged(
-        "peak-clipping", "clipped at the peaks", ", so that the energy reads too low", clipped, len(inside)
+        "peak-clipping", "clipped at the peaks", ", so the energy reads too low", clipped, len(inside)
     )
 
 
-def _flagged(code: str, what: str, so_that: str, flagged: Sequence[Reading], total: int) -> Check:
+def _flagged(code: str, what: str, effect: str, flagged: Sequence[Reading], total: int) -> Check:
     sentence = (
-        f"Readings {what}{so_that}: {len(flagged)} of {total}; use a larger range."
+        f"Readings {what}{effect}: {len(flagged)} of {total}; use a larger range."
         if flagged
         else f"No reading was {what}, of {total} in all."
     )
@@ -122,7 +122,7 @@ def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
         )
     else:
         sentence = (
-            "The load is large enough for its range." if finite else "Not told: no reading carries a power."
+            "The load is large enough for its range." if finite else "Unknown: no reading carries a power."
         )
     figures: dict[str, float | int | None] = {
         "mean_power_w": json_ready(mean_w),
@@ -213,7 +213,7 @@ def accuracy(inside: Sequence[Reading], measured: Measurement) -> Check:
     automatic = measured.setup.range_w is None
     found = relative_uncertainty(power_w, apparent_va, range_w, measured.limits, measured.setup.mode)
     known = measured.limits is not None
-    # A meter that has limits, but shows no power to apply them to, has not shown that it keeps them.
+    # A meter that has limits, but shows no power to apply them to, may not keep them.
     ok = found <= LARGEST_UNCERTAINTY if found is not None else not known
     figures: dict[str, float | int | None] = {
         "uncertainty": json_ready(found),
@@ -235,7 +235,7 @@ def _accuracy_sentence(found: float | None, *, known: bool, ok: bool, automatic:
     if not known:
         return "Nothing is known of this meter's accuracy."
     if found is None:
-        return "The readings show no power whose accuracy could be told."
+        return "No reading shows a power, so its accuracy is unknown."
     least = "at worst " if automatic else ""
     sentence = f"The energy is known within {least}{found:.2%}"
     if ok:
@@ -245,10 +245,10 @@ def _accuracy_sentence(found: float | None, *, known: bool, ok: bool, automatic:
 
 
 def official_meter(measured: Measurement) -> Check:
-    """`official-meter`: the meter is one that a contest may count with."""
+    """`official-meter`: the meter counts in a contest."""
     sentence = (
-        f"The {measured.model} is a meter that a contest may count with."
+        f"The {measured.model} counts in a contest."
         if measured.official
-        else f"The {measured.model} is unofficial, simulated or for rehearsing; its energy counts in no contest."
+        else f"The {measured.model} is unofficial, simulated or for rehearsals; its energy does not count in a contest."
     )
     return Check("official-meter", measured.official, "warning", sentence)

@@ -17,10 +17,10 @@ RELATIVE_TOLERANCE: Final = 0.005
 WH_RESOLUTION: Final = 1e-5
 """Six digits of mantissa in an integrated value (IM WT310-17EN): at worst this part of the value."""
 START_STOP_S: Final = 1.0
-"""What the commands to start and to stop may add between the window and the integrator, if nobody measured it."""
+"""What the commands to start and to stop may add between the window and the integrator, if that was not measured."""
 EDGE_UPDATES: Final = 2.0
 UNSEEN_UPDATES: Final = 1.5
-"""In a longer pause, so many updates long, an update was missed: nobody saw its power."""
+"""In a longer pause, so many updates long, an update was missed: its power is unknown."""
 
 
 def mean_power_w(energy_wh: float, elapsed_s: float) -> float:
@@ -69,7 +69,7 @@ def integrator_trapezoid(
     sum_wh = trapezoid_wh(times, powers_w, measured.start_s, measured.end_s)
     tolerance_wh = _tolerance_wh(readings, inside, sum_wh, measured)
     difference_wh = integrator_wh - sum_wh
-    ok = abs(difference_wh) <= tolerance_wh  # false for NaN: nothing to compare is no agreement
+    ok = abs(difference_wh) <= tolerance_wh  # false for NaN: without a comparison there is no agreement
     if math.isnan(sum_wh):
         sentence = f"The integrator has {integrator_wh:.6g} Wh, but no reading of the run carries a power to compare."
     else:
@@ -90,7 +90,7 @@ def integrator_trapezoid(
 def _tolerance_wh(
     readings: Sequence[Reading], inside: Sequence[Reading], sum_wh: float, measured: Measurement
 ) -> float:
-    """How far the two may be apart: their accuracy, the edges of the window, start and stop, what nobody saw."""
+    """How far the two may be apart: their accuracy, the edges of the window, start and stop, unseen updates."""
     if not math.isfinite(sum_wh + measured.integrator_wh):
         return math.nan
     finite_w = [reading.power_w for reading in readings if math.isfinite(reading.power_w)]
@@ -121,7 +121,7 @@ def _unseen_wh(inside: Sequence[Reading], spread_w: float, measured: Measurement
 
 
 def _edge_power_w(readings: Sequence[Reading], measured: Measurement) -> float:
-    """The largest power near either end of the window; of the whole run if nothing was read there."""
+    """The largest power near either end of the window; of all readings if none was taken there."""
     near_s = START_STOP_S + EDGE_UPDATES * measured.setup.update_interval_s
     finite = [reading for reading in readings if math.isfinite(reading.power_w)]
     near = [
@@ -147,7 +147,7 @@ def integrator_time(measured: Measurement) -> Check:
     elif more_s < 0:
         sentence += f"the energy of {-more_s:.0f} s of the window is missing."
     else:
-        sentence += "what the energy covers is not known."
+        sentence += "what the energy covers is unknown."
     return Check(
         "integrator-time",
         ok,

@@ -1,4 +1,4 @@
-"""What the checks of a run's energy start from, and what each of them says. Pure."""
+"""The input of the checks of a run's energy, and the result of each. Pure."""
 
 from __future__ import annotations
 

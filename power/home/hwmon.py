@@ -173,7 +173,7 @@ def _one(candidates: list[Channel], found: list[Channel], said: str) -> Channel:
 
 
 def _names(chosen: list[Channel], found: list[Channel]) -> list[str]:
-    """Return names that are good for an address; the folder's tells apart what else has the same one."""
+    """Return names that are good for an address; the folder's name where two chips have the same one."""
     all_names = [str(channel) for channel in found]
     return [
         f"{channel.place}/{channel.label}" if all_names.count(str(channel)) > 1 else str(channel)

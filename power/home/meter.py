@@ -125,7 +125,7 @@ class Integrator:
 class Box:
     """What outlives a link, as a real meter does: the sensor, the integrator, the last update.
 
-    Owned by the address, so that a link which is closed and opened again finds the integral as it was.
+    Owned by the address: a link that is opened again finds the integral as it was.
     """
 
     def __init__(self, sensor: Sensor) -> None:
@@ -140,8 +140,8 @@ class HomeMeter:
     """A link to a box. Implements power.meter.Meter.
 
     It looks at its sensor once per update interval; in between it shows the last update. Only the update interval and
-    the timer of a setup mean something to it: ranges, filters and the like are ignored, so that a contest set up for
-    a real meter runs with it unchanged.
+    the timer of a setup mean something to it: ranges, filters and the like are ignored, so a contest set up for a
+    real meter runs with it unchanged.
     """
 
     def __init__(self, box: Box, clocks: Clocks) -> None:
@@ -210,7 +210,7 @@ class HomeMeter:
         box, now_s = self._box, self._clocks.monotonic()
         if box.reading is not None and now_s < box.due_s:
             return box.reading, False
-        # On a grid, so that asking a little late does not make every update late; after a pause, on a new one.
+        # On a grid: asking a little late must not delay every later update; after a pause, on a new grid.
         late_s = now_s - box.due_s
         grid_s = box.due_s if late_s < box.update_interval_s else now_s
         return self._update(now_s, grid_s), True
@@ -238,7 +238,7 @@ class HomeMeter:
         )
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
-        """Return nothing: there is no knob that somebody could turn."""
+        """Return nothing: there is no knob to turn."""
         return ()
 
     def choices(self) -> Choices:

@@ -1,8 +1,8 @@
 """Energy counters of the processor: RAPL, as Linux' powercap shows them (Documentation/power/powercap, AMD's too).
 
-A zone is a folder `class/powercap/intel-rapl:N` with `name` (package-0, psys) and a counter `energy_uj` that begins
-anew after `max_energy_range_uj`; `intel-rapl:N:M` are its parts (core, uncore, dram). Linux lets only root read the
-counters, since they betray what the processor computes (CVE-2020-8694).
+A zone is a folder `class/powercap/intel-rapl:N` with `name` (package-0, psys) and a counter `energy_uj` that starts
+again after `max_energy_range_uj`; `intel-rapl:N:M` are its parts (core, uncore, dram). Linux lets only root read the
+counters, since they reveal what the processor computes (CVE-2020-8694).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Rapl:
         """Find the zones that `choice` names: none means every package; `+` joins several.
 
         `root` is where sysfs is mounted. Raises MeterError `meter-unreachable` (no counters here),
-        `meter-wrong-address` (no such zone, or one within another), `meter-permission`, `meter-lost`.
+        `meter-wrong-address` (no such zone, or one inside another), `meter-permission`, `meter-lost`.
         """
         self._zones = _chosen(choice, zones(root), root)
         self._remedy = _remedy(root)
@@ -76,9 +76,9 @@ class Rapl:
 
 
 def counted_uj(before_uj: int, after_uj: int, range_uj: int) -> int:
-    """Return what a counter counted between two looks, if it began anew once at most.
+    """Return what a counter counted between two looks, if it started again at most once.
 
-    The kernel gives the largest value, so that each new beginning loses one step of the counter, some 15 to 61 µJ.
+    The kernel gives the largest value, so each wrap loses one step of the counter, some 15 to 61 µJ.
     A package at 200 W needs 20 minutes for one round.
     """
     counted = after_uj - before_uj

@@ -1,4 +1,4 @@
-"""What was measured in one recording, and what it rests on."""
+"""One recording: its energy and the checks behind it, as facts for machines and as lines for people."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from power.report.readings import (
 from power.sampling.sampler import Idle, LinkEvent
 
 LEAST_UPDATES: Final = 10
-"""In a window of fewer, what the start and the stop add weighs too much to tell a mean power."""
+"""In a shorter window, starting and stopping add too much for a mean power."""
 JOULES_PER_WH: Final = 3600.0
 
 
@@ -56,29 +56,29 @@ class Recorded:
 
     @property
     def integrated_s(self) -> float | None:
-        """How long the integrator ran by its own clock; None where whole seconds do not tell.
+        """How long the integrator ran by its own clock; None if only whole seconds are known.
 
-        Ended by its timer it ran just so long; meters for rehearsing at home count no whole seconds.
+        A timer ends it at an exact time; meters at home do not round to whole seconds.
         """
         integrator_s = self.measured.integrator_s
-        told = self.readings[-1].state is IntegratorState.TIMEUP or not integrator_s.is_integer()
-        return integrator_s if told and math.isfinite(integrator_s) else None
+        exact = self.readings[-1].state is IntegratorState.TIMEUP or not integrator_s.is_integer()
+        return integrator_s if exact and math.isfinite(integrator_s) else None
 
     @property
     def lasted_s(self) -> float:
-        """How long the energy was counted: by the integrator where it can tell, else by the window."""
+        """How long the energy was counted: by the integrator where that is exact, else by the window."""
         return self.measured.elapsed_s if self.integrated_s is None else self.integrated_s
 
     @property
-    def tells_power(self) -> bool:
+    def has_power(self) -> bool:
         """Whether the time is known well enough for a mean power."""
         least_s = LEAST_UPDATES * self.measured.setup.update_interval_s
         return self.integrated_s is not None or self.measured.elapsed_s >= least_s
 
     @property
     def power_w(self) -> float:
-        """The mean power; NaN if it cannot be told."""
-        return mean_power_w(self.energy_wh, self.lasted_s) if self.tells_power else math.nan
+        """The mean power; NaN if it is unknown."""
+        return mean_power_w(self.energy_wh, self.lasted_s) if self.has_power else math.nan
 
     @property
     def above_idle_wh(self) -> float | None:
@@ -118,13 +118,13 @@ class Recorded:
 
 
 def _integrator_stopped(readings: Sequence[Reading]) -> Check:
-    """`integrator-stopped`: nobody else stopped the integrator."""
+    """`integrator-stopped`: only this recording, or its timer, stopped the integrator."""
     early_s = stopped_early_s(readings)
     sentence = (
         "The integrator ran until this recording, or its timer, stopped it."
         if early_s is None
-        else f"Somebody else, or a power failure, stopped the integrator {early_s:.1f} s before the end; what was "
-        "drawn since is missing."
+        else f"Another program, a person or a power failure stopped the integrator {early_s:.1f} s before the end; the "
+        "energy since then is missing."
     )
     return Check("integrator-stopped", early_s is None, "error", sentence, {"stopped_early_s": early_s})
 
@@ -177,17 +177,17 @@ def _energy(recorded: Recorded) -> str:
     if recorded.no_energy:
         return "none"
     energy_wh = recorded.energy_wh
-    told = f"{figure(energy_wh, 'Wh')} = {figure(energy_wh * JOULES_PER_WH, 'J')}"
-    return f"{told}, needs review: {', '.join(recorded.failed)}" if recorded.failed else told
+    energy = f"{figure(energy_wh, 'Wh')} = {figure(energy_wh * JOULES_PER_WH, 'J')}"
+    return f"{energy}, needs review: {', '.join(recorded.failed)}" if recorded.failed else energy
 
 
 def _power(recorded: Recorded) -> str:
     if recorded.no_energy:
         return ""
-    if recorded.tells_power:
+    if recorded.has_power:
         return f"{figure(recorded.power_w, 'W', 5)} over {recorded.lasted_s:.3f} s"
     return (
-        f"not told: {recorded.lasted_s:.3f} s is less than {LEAST_UPDATES} updates of "
+        f"unknown: {recorded.lasted_s:.3f} s is less than {LEAST_UPDATES} updates of "
         f"{recorded.measured.setup.update_interval_s:g} s, too short beside starting and stopping the integrator"
     )
 
@@ -198,10 +198,10 @@ def _accuracy(recorded: Recorded) -> str:
         return ""
     if limit is None or not math.isfinite(limit):
         return "unknown"
-    told = accuracy_words(limit, recorded.energy_wh, "Wh")
+    shown = accuracy_words(limit, recorded.energy_wh, "Wh")
     if recorded.start_stop_share:
-        told += f", of it {100.0 * recorded.start_stop_share:.3g} % for start and stop"
-    return told + (", at worst: ranges were automatic" if recorded.measured.setup.range_w is None else "")
+        shown += f", of it {100.0 * recorded.start_stop_share:.3g} % for start and stop"
+    return shown + (", at worst: ranges were automatic" if recorded.measured.setup.range_w is None else "")
 
 
 def _above_idle(recorded: Recorded) -> str:

@@ -14,14 +14,14 @@ from power.meter import Meter, Reading
 POLLS_PER_UPDATE: Final = 10
 LONGEST_POLL_S: Final = 0.05
 EXPECTED_PART: Final = 0.85
-"""Part of an update interval that surely passes before the next update: no need to ask earlier."""
+"""Part of an update interval that passes before the next update: no need to ask earlier."""
 OVERDUE_UPDATES: Final = 1.5
-"""After so many intervals without news, other values tell of an update too: another client may have read its bit."""
+"""After so many intervals without an update, other values count as one: another client may have cleared its bit."""
 RETRY_S: Final = 0.25
 """Pause between attempts to reach a lost meter."""
 SILENT_UPDATES: Final = 3.0
 SILENT_S: Final = 5.0
-"""So long without news, whichever is longer, is no delay."""
+"""A meter without an update for the longer of the two has stopped measuring."""
 
 Sample = tuple[Reading, bool]
 """A reading, and whether the meter says that it is a new one."""
@@ -32,19 +32,19 @@ def updates(
     interval_s: float,
     pause: Callable[[float], object],
     *,
-    told: bool = True,
+    flagged: bool = True,
 ) -> Iterator[Reading]:
     """Give each update once, until `pause` returns something true; `read` returns None while the meter is lost.
 
-    Not `told` of its updates, as an onlooker is, it takes other values for one, and the same ones again when an update
-    is overdue.
+    `flagged` says that the meter marks new samples. For an onlooker it does not: then other values count as an update,
+    and the same values again when an update is overdue.
     """
     last: Reading | None = None
     while True:
         sample = read()
         if sample is None:
             pause_s = RETRY_S
-        elif sample[1] or _is_update(sample[0], last, interval_s, told):
+        elif sample[1] or _is_update(sample[0], last, interval_s, flagged):
             last = sample[0]
             yield last
             pause_s = interval_s * EXPECTED_PART
@@ -54,12 +54,12 @@ def updates(
             return
 
 
-def _is_update(reading: Reading, last: Reading | None, interval_s: float, told: bool) -> bool:
+def _is_update(reading: Reading, last: Reading | None, interval_s: float, flagged: bool) -> bool:
     if last is None:
-        return not told
+        return not flagged
     overdue = reading.monotonic_s - last.monotonic_s > OVERDUE_UPDATES * interval_s
     differs = _values(reading) != _values(last)
-    return (overdue and differs) if told else (overdue or differs)
+    return (overdue and differs) if flagged else (overdue or differs)
 
 
 def _values(reading: Reading) -> str:
@@ -105,7 +105,7 @@ def idle_readings(
 
 
 def baseline(readings: Sequence[Reading]) -> Idle:
-    """Return the mean of the updates after the first reading; MeterError `meter-no-idle` if it cannot be told."""
+    """Return the mean of the updates after the first reading; MeterError `meter-no-idle` if it is unknown."""
     taken = readings[1:]
     powers_w = [reading.power_w for reading in taken if not math.isnan(reading.power_w)]
     if not powers_w:

@@ -30,14 +30,13 @@ class Sampler:
     """Owns the link to one meter from arming to the energy of record.
 
     One lock lets one thread at a time talk to the meter, and one thread samples it, once per update.
-    `on_reading` and `on_link` are called in order from another thread, so that a slow one never costs a
-    reading: what it has not taken yet waits in memory. If one raises, that is logged and kept in
-    `consumer_error`, and the next one is called. Neither may wait for a lock that the caller of `stop` holds,
-    since `stop` waits until all is delivered, for ten seconds at most.
+    `on_reading` and `on_link` are called in order from another thread, so a slow one never costs a reading: memory
+    holds what waits. If one raises, that is logged, and the next one is called. Neither may wait for a lock that the
+    caller of `stop` holds, since `stop` waits up to ten seconds until everything is handed over.
 
     `changes` is what differed from the setup when `stop` read the meter. `ran_s` is the longest that the integrator
-    may have run: from before it was told to start until it had said that it stopped, or its timer's time since it had
-    said that it runs; None if this sampler did not start it, or has not stopped it.
+    may have run: from before the start command until the meter confirmed the stop, or the timer's time since the meter
+    confirmed the start; None if this sampler did not start it, or has not stopped it.
     Every pause is `wait(event, seconds)`.
     """
 
@@ -52,7 +51,7 @@ class Sampler:
         on_link: Callable[[LinkEvent], None] | None = None,
         wait: Callable[[threading.Event, float], object] = threading.Event.wait,
     ) -> None:
-        """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it can be none."""
+        """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it is not valid."""
         self.changes: tuple[str, ...] = ()
         self.ran_s: float | None = None
         self._setup = setup
@@ -81,18 +80,8 @@ class Sampler:
 
     @property
     def link_error(self) -> MeterError | None:
-        """What stands between the sampling thread and the meter now."""
+        """The failure that keeps the sampling thread from the meter now."""
         return self._sampling.link_error if self._sampling is not None else None
-
-    @property
-    def losses(self) -> int:
-        """How often the link was lost in this run."""
-        return self._sampling.losses if self._sampling is not None else 0
-
-    @property
-    def consumer_error(self) -> Exception | None:
-        """What `on_reading` or `on_link` raised first in this run."""
-        return self._sampling.consumer_error if self._sampling is not None else None
 
     def arm(self, *, take_over: bool = False, spare_energy: bool = False) -> Identity:
         """Open, identify, set up, and reset the integrator.
@@ -114,8 +103,8 @@ class Sampler:
     def measure_idle(self, duration_s: float) -> Idle:
         """Measure the mean power over at least `duration_s` seconds, after `arm` and before `start`.
 
-        Raises MeterError `meter-no-idle` if the readings tell none, `meter-busy` if the integrator runs,
-        `meter-setup-changed` if somebody has changed the settings.
+        Raises MeterError `meter-no-idle` if the readings show none, `meter-busy` if the integrator runs,
+        `meter-setup-changed` if the settings were changed.
         """
         with self._link_lock:
             self._require_idle()
@@ -139,7 +128,7 @@ class Sampler:
             self._begin()
 
     def glance(self) -> Reading:
-        """Read the meter as it is, before anything is done to it: its integrator may be somebody else's."""
+        """Read the meter as it is, before anything is set in it: another program may be using its integrator."""
         with self._link_lock:
             self._require_idle()
             meter = self._session.untouched()
@@ -147,7 +136,7 @@ class Sampler:
             return meter.read()
 
     def expect(self, identity: str) -> None:
-        """Let only this meter answer, as `str` writes an identity: another one is neither read nor stopped."""
+        """Accept only this meter, as `str` writes an identity: another one is neither read nor stopped."""
         self._session.identity = Identity.parse(identity)
 
     def resume(self) -> Identity:
@@ -165,7 +154,7 @@ class Sampler:
     def stop(self) -> Reading:
         """End sampling, stop the integrator if it still runs, and return the reading of record.
 
-        Goes on trying for ten seconds if the link is lost; then raises what stood in the way, and may be
+        Goes on trying for ten seconds if the link is lost; then raises the last failure, and may be
         called again. Once it has succeeded it returns the same reading.
         """
         if self._sampling is not None:
@@ -182,8 +171,8 @@ class Sampler:
     def close(self, *, restore_settings: bool = True) -> None:
         """End sampling and close the link, and the simulator of `sim:`.
 
-        A meter that this sampler armed gets its former settings back if it was not started, or if its energy of
-        record has been read; else it is left as it is, and its integrator too. Without `restore_settings` it is left in
+        A meter that this sampler armed gets its former settings if it was not started, or if its energy of record has
+        been read; else it is left as it is, and its integrator too. Without `restore_settings` it is left in
         any case: restoring resets the integrator, and the energy of record may not have been stored yet.
         """
         self._closing.set()
@@ -226,12 +215,12 @@ class Sampler:
             self._longest_s = start_s + self._setup.integrator_timer_s
 
     def _require_setup(self, meter: Meter) -> None:
-        """Somebody may have turned a knob since the meter was armed, or pressed START."""
+        """The settings may have been changed at the panel since the meter was armed, or START pressed."""
         state = meter.state()
         if state is not IntegratorState.RESET:
             raise MeterBusy(
                 f"The meter {meter.identity} was armed, but its integrator is in state {state.value}: another program "
-                "or a hand has used it. Arm it again.",
+                "or a person has used it. Arm it again.",
             )
         changes = meter.changes(self._setup)
         if changes:
@@ -267,7 +256,7 @@ class Sampler:
         # Once: it does not run during a second try.
         if self._begun_s is not None and self.ran_s is None:
             self.ran_s = min(self._clocks.monotonic() - self._begun_s, self._longest_s)
-        # Before the energy, since whatever stands in its way is then put right.
+        # Before the energy: read_final undoes some changes.
         self.changes = self._changes(deadline_s)
         final = self._insist(lambda meter: meter.read_final(), deadline_s)
         if self._sampling is not None:
@@ -278,7 +267,7 @@ class Sampler:
         try:
             return self._insist(lambda meter: meter.changes(self._setup), deadline_s)
         except MeterError as error:
-            # That nobody knows how it was measured costs no energy, but must not look as if all were well.
+            # The energy is still good, but it is unknown how it was measured: that must show.
             _log.warning("The meter's settings could not be read back: %s", error.sentence)
             return (f"the settings could not be read back ({error.sentence})",)
 

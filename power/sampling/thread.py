@@ -54,7 +54,6 @@ class Sampling:
     ) -> None:
         self.last: Reading | None = None
         self.link_error: MeterError | None = None
-        self.losses = 0
         self._session = session
         self._lock = lock
         self._setup = setup
@@ -67,11 +66,6 @@ class Sampling:
         self._settled_s = clocks.monotonic() + STARTING_S
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._thread.start()
-
-    @property
-    def consumer_error(self) -> Exception | None:
-        """What a callback raised first."""
-        return self._callbacks.error
 
     def is_running(self) -> bool:
         """Whether the thread still runs."""
@@ -126,7 +120,6 @@ class Sampling:
     def _note_loss(self, error: MeterError) -> None:
         known, self.link_error = self.link_error, error
         if known is None:
-            self.losses += 1
             now_s, utc = self._clocks.monotonic(), self._clocks.utcnow()
             self._report(LinkEvent("meter-lost", now_s, utc, error.sentence))
         elif type(known) is not type(error):
@@ -141,12 +134,11 @@ class Sampling:
 class Callbacks:
     """Makes calls in the order in which they were put, in a thread of its own.
 
-    A call that raises is logged, and kept in `error` if it is the first; the next calls go on. Memory holds what waits,
-    without a limit: ten minutes at ten readings a second are a few megabytes.
+    A call that raises is logged; the next calls go on. Memory holds what waits, without a limit: ten minutes at ten
+    readings a second are a few megabytes.
     """
 
     def __init__(self) -> None:
-        self.error: Exception | None = None
         self._timed_out = False
         self._ended = False
         self._calls: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
@@ -183,6 +175,5 @@ class Callbacks:
         while (call := self._calls.get()) is not None:
             try:
                 call()
-            except Exception as error:  # noqa: BLE001 - a callback may raise anything
+            except Exception:  # noqa: BLE001 - a callback may raise anything
                 _log.exception("A reading could not be recorded; sampling goes on.")
-                self.error = self.error or error

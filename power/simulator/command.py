@@ -17,7 +17,7 @@ Write = Callable[[MeterState, int | None, Data], None]
 class Command:
     """One line of the table: its header, its data as manuals print them, a line of help, and what it does.
 
-    `locked` tells that the integrator must be reset before the meter takes it, `waits` that it may take its time.
+    `locked` says that the integrator must be reset before the meter takes it, `waits` that it may block.
     """
 
     pattern: Pattern

@@ -93,7 +93,7 @@ STATUS: Final = (
         ":STATus:QMESsage",
         lambda meter: meter.status.texts,
         lambda meter, on: setattr(meter.status, "texts", on),
-        "Whether errors are told with their text.",
+        "Whether errors carry their text.",
     ),
 )
 
@@ -140,7 +140,7 @@ INTEGRATE: Final = (
         ("NORMal", "CONTinuous"),
         lambda meter: "CONTinuous" if meter.measuring.integrator.continuous else "NORMal",
         lambda meter, given: setattr(meter.measuring.integrator, "continuous", given == "CONTinuous"),
-        "Whether the timer ends the integration or begins it anew.",
+        "Whether the timer ends the integration or starts it again.",
         locked=True,
     ),
     Command(

@@ -1,4 +1,4 @@
-"""The control socket of the simulated meter: what goes wrong with it, on demand.
+"""The control socket of the simulated meter: faults on demand.
 
 One command a line, one answer a line: `ok`, `ok TEXT` or `error SENTENCE`.
 """
@@ -22,7 +22,7 @@ from power.simulator.syntax import RefusedError, spelled
 from power.simulator.vxi11 import Vxi11Server
 
 HOST: Final = "127.0.0.1"
-"""The only address it listens on, wherever the meter itself does: no other host may break this meter."""
+"""The only address it listens on, wherever the meter itself does: no other host may set faults."""
 LONGEST_S: Final = 86400
 LONGEST_LINE: Final = 4096
 RESTARTS: Final = ("keep", "lose", "error")
@@ -118,7 +118,7 @@ def _change_range(rig: Rig, _text: str) -> str:
 
 
 def _knob(rig: Rig, text: str) -> str:
-    # Whoever waits here keeps every other command waiting, `heal` too.
+    # A command that waits here blocks every other one, `heal` too.
     if may_wait(text):
         raise MeterError("simulator-control", "No knob waits for an event; send that over a link.")
     try:
@@ -216,7 +216,7 @@ class ControlServer:
 
     def __init__(self, rig: Rig, port: int) -> None:
         self._rig = rig
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._door = Door(HOST, port, self._serve, "control")
         self.address = f"{HOST}:{self._door.port}"
 
@@ -231,7 +231,7 @@ class ControlServer:
                     # What follows is the rest of it, not another command.
                     stream.write(b"error The line is too long.\n")
                     return
-                with self._turn:
+                with self._lock:
                     answer = obey(self._rig, line.decode("utf-8", "replace"))
                 stream.write(answer.encode() + b"\n")
                 stream.flush()

@@ -132,7 +132,7 @@ class Instrument:
         return ";".join(answers) if answers else None
 
     def interrupted_query(self) -> None:
-        """Note that an answer was dropped because nobody had read it before the next message."""
+        """Note that an answer was dropped because it was not read before the next message."""
         with self.state.changed:
             self.state.status.add_error(410)
 

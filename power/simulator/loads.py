@@ -28,7 +28,7 @@ RECORDING: Final = "monotonic_s"
 NO_DATA: Final = 9.9e36
 """Recordings write 9.91E+37 for no data; nothing real is as large."""
 CELL_S: Final = 0.1
-"""Each power holds so long: the shortest update interval, so that even the fastest readings differ."""
+"""Each power holds so long: the shortest update interval, so even the fastest readings differ."""
 CELLS: Final = 36000
 """After so many cells, one hour, the noise repeats."""
 SHORTEST_S: Final = 0.05
@@ -216,15 +216,17 @@ def _cpu(rest: str, clock: Callable[[], float]) -> Load:
 
 
 def _recording(path: Path) -> Load:
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is no file")  # a pipe may never end
+    from power.recording import (  # not every simulator needs it, and all start fast
+        read_recording,
+        require_file,
+    )
+
+    require_file(path)
     with path.open(newline="", encoding="utf-8-sig") as lines:
         rows = [row for row in csv.reader(lines) if row]
     if rows and rows[0][0].strip() == "seconds":
         return _powers([(float(row[0]), float(row[1])) for row in rows[1:]])
     if rows and rows[0][0].strip() == RECORDING:
-        from power.recording import read_recording  # not every simulator needs it, and all start fast
-
         return _readings(read_recording(path))
     measured = [(float(row[0]), float(row[1]), float(row[2])) for row in rows]
     kept = [row for row in measured if max(abs(value) for value in row) < NO_DATA]
@@ -268,7 +270,7 @@ def _powers(points: Sequence[tuple[float, float]]) -> Load:
 class Noise:
     """Powers drawn from a normal distribution of mean `power_w` and deviation `deviation_w`, one for each cell.
 
-    The mean over one round is exactly `power_w`: what the drawing lacks is taken off every cell.
+    The mean over one round is exactly `power_w`: the deviation of the drawn mean is spread over all cells.
     """
 
     def __init__(self, power_w: float, deviation_w: float, seed: int) -> None:
@@ -296,7 +298,7 @@ def cpu_power(
     """Return the mean power of a device whose processor is one core, kept busy by process `pid`.
 
     CPU time of all its threads counts; more than one core's worth is one core's worth. A process that is
-    gone, or was never there, is idle. `clock` tells the real time, in which CPU time passes.
+    gone, or was never there, is idle. `clock` is the real time, in which CPU time passes.
     """
     return _CpuPower(pid, idle_w, busy_w, clock).mean_w
 

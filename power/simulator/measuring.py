@@ -1,8 +1,8 @@
 """The measuring part of the simulated meter, against a given clock.
 
 Time advances in stretches that end at the next update, at the end of the integrator's timer, or when a
-command starts or stops the integrator. Over each stretch the load's means are taken and integrated, so that
-the energy does not depend on when anyone asks.
+command starts or stops the integrator. Over each stretch the load's means are taken and integrated, so the
+energy does not depend on when a client asks.
 
 The load is shared equally by the elements that the wiring sums, at the same voltage; any other element sees
 nothing. So one share is measured, whatever the number of elements.
@@ -155,7 +155,7 @@ class Measuring:
         return self._zero_s + self._update.start_s + self.rate_s - self._clock()
 
     def set_rate(self, rate_s: float, auto: bool = False) -> None:
-        """Change the update interval; the present update begins anew."""
+        """Change the update interval; the present update starts again."""
         self.catch_up(exact=True)
         self.rate_s, self.auto_rate = rate_s, auto
         self._update = _Update(self._now_s)
@@ -237,7 +237,7 @@ class Measuring:
         return found
 
     def change_range(self) -> None:
-        """Change the current range as nobody told it to: to 1 A and automatic, like a range protecting itself."""
+        """Change the current range on its own: to 1 A and automatic, like a range protecting itself."""
         self.catch_up(exact=True)
         self.ranges.protect()
 
@@ -248,7 +248,7 @@ class Measuring:
             plus_wh=sums.plus_wh,
             minus_wh=sums.minus_wh,
             charge_ah=sums.charge_ah,
-            # Stretches of time add up to a hair less than a whole second.
+            # Rounding: stretches of time may add up to slightly less than a second.
             elapsed_s=math.floor(sums.elapsed_s + 1e-6),
         )
 
@@ -274,7 +274,7 @@ class Measuring:
 
     def _clipped(self, share: Electrical) -> Electrical:
         # A peak above crest factor x range is cut off; how much power that costs depends on the wave. Here
-        # voltage or current shrink in proportion, and as on the real meter only the condition register tells.
+        # voltage or current shrink in proportion, and as on the real meter only the condition register shows it.
         update = self._update
         peak_v, peak_a = abs(share.voltage_v) * math.sqrt(2.0), abs(share.current_a) * share.crest
         limit_v, limit_a = self.ranges.voltage.peak_limit(), self.ranges.current.peak_limit()

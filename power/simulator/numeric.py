@@ -54,7 +54,7 @@ _VALUES: Final[dict[str, Callable[[Figures], float]]] = {
     "PPPeak": lambda now: now.voltage_peak_v * now.current_peak_a,
     "PMPeak": lambda now: 0.0 * now.power_w,
     "TIME": lambda now: now.elapsed_s,
-    # Rounded far below what is shown, so that what cancels out is nothing.
+    # Rounded far below what is shown, so sums that cancel out are exactly 0.
     "WH": lambda now: round(now.plus_wh + now.minus_wh, 12),
     "WHP": lambda now: now.plus_wh,
     "WHM": lambda now: now.minus_wh,

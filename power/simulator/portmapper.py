@@ -59,7 +59,7 @@ class Portmapper:
 
     def _serve_datagrams(self) -> None:
         while not self._closing.is_set():
-            # What is no call, an empty datagram too, or comes from where no answer goes to, is passed over.
+            # Ignore what is not a call, and senders that cannot be answered.
             with contextlib.suppress(MalformedError, OSError):
                 record, sender = self._datagrams.recvfrom(_LONGEST_DATAGRAM)
                 self._datagrams.sendto(self._reply(record), sender)

@@ -103,13 +103,13 @@ class MeterState:
         self.interrupt()
 
     def start(self) -> None:
-        """Start the integrator; with the fault `busy-after-start` the meter is deaf for a while then."""
+        """Start the integrator; with the fault `busy-after-start` the meter ignores messages for a while then."""
         self.measuring.start()
         if self.faults.busy_after_start_s:
             self._busy_until_s = self.faults.until(self.faults.busy_after_start_s)
 
     def is_busy(self) -> bool:
-        """Whether messages are lost on it now."""
+        """Whether it ignores messages now."""
         return self._busy_until_s > NEVER and self._clock() < self._busy_until_s
 
     def set_hold(self, on: bool) -> None:
@@ -126,7 +126,7 @@ class MeterState:
         self.settings.restore_defaults()
 
     def restart(self, after: str) -> None:
-        """Be switched off and on again: "keep", "lose" or "error" tells what becomes of the integrator.
+        """Be switched off and on again: "keep", "lose" or "error" says what happens to the integrator.
 
         Ranges, rate and items are remembered; how the meter talks, its filters and its errors are not.
         """

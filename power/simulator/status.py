@@ -53,7 +53,7 @@ class StatusRegisters:
         self.switch_on()
 
     def switch_on(self) -> None:
-        """Begin as after power-on: no filter, no error, one event that tells of it."""
+        """Begin as after power-on: no filter, no error, one event that reports it."""
         self.filters = ["NEVer"] * 16
         self.extended_events = 0
         self.extended_enable = 0

@@ -82,8 +82,7 @@ def plain(value: float, decimals: int) -> str:
 def number(text: str, unit: str = "") -> float:
     """Return the value of `150V`, `500MA`, `100MS`, `2K` or `0.5`, where `unit` is the letter that may follow.
 
-    Raises RefusedError 120 for what is no number, 123 for one beyond all bounds, 131 for a unit that does not
-    belong.
+    Raises RefusedError 120 for what is not a number, 123 for one that is too large, 131 for a wrong unit.
     """
     matched = _NUMBER.fullmatch(text.strip().upper())
     if not matched or len(text) > _LONGEST_NUMBER:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import socket
 import struct
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 from power.simulator.doors import Door
 from power.simulator.instrument import Instrument
 from power.simulator.links import OUT_OF_RESOURCES, Desk, DeviceLock, Link
-from power.simulator.xdr import MalformedError, Reader, Records, opaque, reply, uint
+from power.simulator.xdr import MalformedError, Procedure, Reader, Records, opaque, reply, uint
 
 CORE_PROGRAM: Final = 0x0607AF
 ABORT_PROGRAM: Final = 0x0607B0
@@ -66,6 +64,14 @@ class Device:
             link.clear()
             self.lock.release(number)
 
+    def abort(self, reader: Reader) -> bytes:
+        """The one procedure of the abort channel."""
+        link = self.find(reader.sint())
+        if link is None:
+            return uint(INVALID_LINK)
+        link.abort()
+        return uint(0)
+
 
 class CoreChannel:
     """One connection to the core channel; owns the links made through it."""
@@ -73,7 +79,7 @@ class CoreChannel:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._mine: set[int] = set()
-        self.procedures: dict[int, Callable[[Reader], bytes]] = {
+        self.procedures: dict[int, Procedure] = {
             10: self._create_link,
             11: self._write,
             12: self._read,
@@ -178,36 +184,8 @@ class CoreChannel:
         return (None if error else link), error
 
 
-class AbortChannel:
-    """One connection to the abort channel."""
-
-    def __init__(self, device: Device) -> None:
-        self._device = device
-        self.procedures: dict[int, Callable[[Reader], bytes]] = {1: self._abort}
-
-    def close(self) -> None:
-        """Nothing is held here."""
-
-    def _abort(self, reader: Reader) -> bytes:
-        link = self._device.find(reader.sint())
-        if link is None:
-            return uint(INVALID_LINK)
-        link.abort()
-        return uint(0)
-
-
 def _seconds(milliseconds: int) -> float:
     return min(milliseconds / 1000.0, LONGEST_WAIT_S)
-
-
-class Channel(Protocol):
-    """The procedures that one connection can call."""
-
-    procedures: dict[int, Callable[[Reader], bytes]]
-
-    def close(self) -> None:
-        """Free what the connection held."""
-        ...
 
 
 class Vxi11Server:
@@ -221,10 +199,8 @@ class Vxi11Server:
         self._device = Device(self._desk, max_receive)
         self._doors: list[Door] = []
         self._mending: threading.Timer | None = None
-        core = functools.partial(self._serve, CORE_PROGRAM, lambda: CoreChannel(self._device))
-        abort = functools.partial(self._serve, ABORT_PROGRAM, lambda: AbortChannel(self._device))
         try:
-            for serve, wanted in ((core, port), (abort, 0)):
+            for serve, wanted in ((self._serve_core, port), (self._serve_abort, 0)):
                 self._doors.append(Door(host, wanted, serve, "vxi11"))
         except OSError:
             self.close()
@@ -266,18 +242,26 @@ class Vxi11Server:
         if mending is not None:
             mending.cancel()
 
-    def _serve(self, program: int, make: Callable[[], Channel], connection: socket.socket) -> None:
-        channel = make()
+    def _serve_core(self, connection: socket.socket) -> None:
+        channel = CoreChannel(self._device)
+        try:
+            self._serve(CORE_PROGRAM, channel.procedures, connection)
+        finally:
+            channel.close()
+
+    def _serve_abort(self, connection: socket.socket) -> None:
+        self._serve(ABORT_PROGRAM, {1: self._device.abort}, connection)
+
+    def _serve(self, program: int, procedures: dict[int, Procedure], connection: socket.socket) -> None:
         faults = self._desk.instrument.faults
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             records = Records(connection)
             while (record := records.receive()) is not None:
                 faults.wait_while_hung()
-                records.send(reply(record, program, PROGRAM_VERSION, channel.procedures))
+                records.send(reply(record, program, PROGRAM_VERSION, procedures))
                 self._desk.work()
         except (OSError, MalformedError):
-            pass  # the peer broke off, or talks something else: the link ends
+            pass  # the peer broke off, or speaks something else: the link ends
         finally:
             self._desk.work()  # what came last and could not be acknowledged
-            channel.close()

@@ -16,7 +16,7 @@ _AUTHENTICATION: Final = struct.Struct(">2I")
 
 
 class MalformedError(Exception):
-    """Bytes that are no XDR, no RPC call, or a record without end."""
+    """Bytes that are not XDR, not an RPC call, or a record without end."""
 
 
 class Reader:
@@ -82,7 +82,7 @@ class Call:
 
 
 def read_call(reader: Reader) -> Call:
-    """Take a call's header off a record, credentials skipped; MalformedError if it is no call."""
+    """Take a call's header off a record, credentials skipped; MalformedError if it is not a call."""
     transaction, kind, *rest = reader.numbers(_CALL)
     if kind != 0:
         raise MalformedError(f"message type {kind} is not a call")

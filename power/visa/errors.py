@@ -35,7 +35,7 @@ def udev_rule(vendor: int, product: int) -> str:
 
 
 def wrong_address(address: str, why: str) -> MeterError:
-    """A resource string that means no meter."""
+    """A resource string that is not a meter's."""
     return MeterAddressError(
         f"{address!r} names no meter that can be reached from here ({why}); `meter --help` lists the forms, such as "
         "TCPIP::HOST::INSTR, or TCPIP::HOST,PORT::INSTR, with a comma, for one at a port of its own.",
@@ -44,7 +44,7 @@ def wrong_address(address: str, why: str) -> MeterError:
 
 
 def unreachable(address: str, why: str) -> MeterError:
-    """Nobody answers there."""
+    """No answer."""
     hint = ""
     if host_of(address) and "," not in address:
         hint = " A server at a port of its own is TCPIP::HOST,PORT::INSTR, with a comma."
@@ -55,7 +55,7 @@ def unreachable(address: str, why: str) -> MeterError:
 
 
 def no_vxi11(address: str) -> MeterError:
-    """Somebody takes the connection and closes it at once, as servers of other kinds do."""
+    """The connection is accepted and closed at once, as servers of other kinds do."""
     return MeterUnreachable(
         f"No meter answers at {address}: what answers there closed the connection; it does not speak VXI-11, or "
         "is not ready yet: check host and port.",
@@ -74,7 +74,7 @@ def no_host(address: str, host: str) -> MeterError:
 
 
 def locked(address: str) -> MeterError:
-    """Another program has it to itself."""
+    """Another program holds the lock."""
     return MeterLocked(
         f"The meter at {address} is locked by another program; close that program or unlock it there.",
         address=address,

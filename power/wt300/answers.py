@@ -87,7 +87,7 @@ _BY_HUNDREDS: Final = {
 
 @dataclass(frozen=True)
 class Flags:
-    """Which bits of the condition register tell of what is measured: over range, voltage and current peak."""
+    """The condition register's bits for what is measured: over range, voltage peak and current peak."""
 
     over_range: int
     voltage_peak: int
@@ -147,12 +147,12 @@ def same(answer: str, expected: str) -> bool:
 
 
 def largest(numbers: Sequence[float]) -> float:
-    """Return the largest of some numbers, whatever their sign; NaN ones are left out, NaN if there is no other."""
+    """Return the largest of some numbers, without sign; NaN only if all are NaN."""
     return max((abs(number) for number in numbers if not math.isnan(number)), default=math.nan)
 
 
 def strange(text: str, wanted: str) -> MeterAnswerError:
-    """Return the error about an answer that makes no sense."""
+    """Return the error for an answer that makes no sense."""
     return MeterAnswerError(f"The meter answered {text!r} where {wanted} should be.", answer=text)
 
 
@@ -181,7 +181,7 @@ def explained(error: str) -> str:
 
 
 def is_error(error: str) -> bool:
-    """Whether an answer of :STATus:ERRor? tells of an error: its code is not 0."""
+    """Whether an answer of :STATus:ERRor? is an error: its code is not 0."""
     return error.partition(",")[0].strip().lstrip("+") != "0"
 
 

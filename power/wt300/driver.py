@@ -43,8 +43,8 @@ from power.wt300.settings import (
 CONFIRM_S: Final = 3.0
 """How long the integrator may take to say that it started or stopped."""
 CONFIRM_TIMEOUTS_MS: Final = (100, 100, 100, 200, 400, 800)
-"""A question in the 0.2 s after a start may be lost; asked again soon, it costs little of the time that counts already.
-The later ones are for a meter that is slow."""
+"""A question in the 0.2 s after a start may be lost; asking again soon costs little time. The later ones are for a slow
+meter."""
 POLL_S: Final = 0.02
 SETTLING_UPDATES: Final = 2.0
 SETTLING_S: Final = 0.5
@@ -65,7 +65,7 @@ class Wt300:
     ) -> None:
         """Nothing is asked yet; MeterError `meter-wrong-model` if the identity is not that of a WT300.
 
-        `former` holds what `restore` puts back; share one between the drivers of one meter, made one after another.
+        `former` holds what `restore` restores; share it among the drivers made for one meter.
         """
         model = model_named(identity.model)
         if model is None:
@@ -91,11 +91,11 @@ class Wt300:
         return self._identity
 
     def attach(self, element: str = "1") -> None:
-        """Fix how the two talk, and which values a sample carries, without touching the measurement.
+        """Set the form of messages and the values of a sample, without touching the measurement.
 
         `element` is one of the meter's, or "sum" for all; MeterError `meter-range` if it has no such element.
         """
-        self._turn_to(SampleForm.of_run(element))
+        self._choose(SampleForm.of_run(element))
         talk = talking()
         self._former.keep((":COMMUNICATE:HEADER", ":COMMUNICATE:VERBOSE"), self._link.query)
         self._apply_all(talk[:2])
@@ -104,19 +104,19 @@ class Wt300:
         self._element = element
 
     def look(self, element: str = "1") -> None:
-        """Prepare to read an element without disturbing anybody: `close` puts back what that changed.
+        """Prepare to read an element without disturbing other clients: `close` restores what that changed.
 
-        The values come from places of their own, and no reading is told to be new. MeterError `meter-range` if there
-        is no such element, `meter-busy` if another program has a meter that integrates answer in binary.
+        The values come from items of their own, and no reading is marked as new. MeterError `meter-range` if there
+        is no such element, `meter-busy` if a meter that integrates is set to answer in binary.
         """
-        self._turn_to(SampleForm.of_onlooker(element))
+        self._choose(SampleForm.of_onlooker(element))
         wanted = [*self._form.settings, *self._form.peak_settings(self._measured)]
         if not FORMAT.holds(self._ask(FORMAT.query)):
             self._require_not_integrating()
             wanted.append(FORMAT)
         for setting in wanted:
             found = self._ask(setting.query)
-            # What is there already is another onlooker's, who still needs it, or of one that was killed.
+            # Items that are set already belong to another onlooker, or to one that was killed.
             if not setting.holds(found):
                 self._borrowed.append(plain(setting.header, found))
                 self._apply(setting)
@@ -166,15 +166,15 @@ class Wt300:
         return self.read_update()[0]
 
     def read_update(self) -> tuple[Reading, bool]:
-        """Take one sample, and tell whether the meter has measured anew since the last one."""
+        """Take one sample, and say whether the meter has updated since the last one."""
         stamp = functools.partial(reading, self._clocks.monotonic(), self._clocks.utcnow(), self._flags)
         return self._form.taken(self._link.query(self._form.question), stamp)
 
     def read_final(self) -> Reading:
         """Take the sample of record after the stop, once the meter has had an update to settle its values.
 
-        What stands in its way is put right before: another element's values, which somebody may have asked for
-        meanwhile, and HOLD, under which the meter goes on showing what was. The energy itself suffers by neither.
+        First it undoes what would spoil the sample: another element's values, which another client may have chosen, and
+        HOLD, which freezes what the meter shows. Neither changes the energy itself.
         """
         self._apply_all(
             setting for setting in self._in_the_way() if not setting.holds(self._ask(setting.query))
@@ -187,7 +187,7 @@ class Wt300:
         return present.status(self._ask, self._model, self.state, self._errors)
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
-        """Return what in the meter differs from `setup`, which values it gives included: one phrase each."""
+        """Return what in the meter differs from `setup`, and from the values of a sample: one phrase each."""
         wanted = (*self._settings(setup), *TELLING, *SampleForm.of_run(setup.element).settings)
         found = [(setting, self._ask(setting.query)) for setting in wanted]
         return tuple(
@@ -209,7 +209,7 @@ class Wt300:
     def peaks(self) -> Peaks:
         """Return the largest peaks of the last update, of either sign and among all elements that are measured.
 
-        They are items of their own behind those of a sample, and asked for one by one: samples stay as they are.
+        They are items of their own behind those of a sample, so samples stay as they are.
         """
         if not self._has_peak_items:
             self._change(self._form.peak_settings(self._measured))
@@ -250,7 +250,7 @@ class Wt300:
             )
 
     def restore(self) -> None:
-        """Put back the settings found before the first `attach` and `configure`; this resets the integrator.
+        """Restore the settings found before the first `attach` and `configure`; this resets the integrator.
 
         Nothing happens if `configure` was never called, and on a second call. Raises MeterError `meter-busy` while
         the meter integrates, `meter-refused` after all others are back if it does not take some.
@@ -269,18 +269,18 @@ class Wt300:
             except MeterRefused as error:
                 refused.append(error.sentence)
         if refused:
-            raise MeterRefused(f"Not all former settings are back. {' '.join(refused)}")
+            raise MeterRefused(f"Not all former settings are restored. {' '.join(refused)}")
         self._former.forget()
 
     def close(self) -> None:
-        """Close the link, after putting back what `look` took."""
+        """Close the link, after restoring what `look` changed."""
         borrowed, self._borrowed = self._borrowed, []
         with contextlib.suppress(MeterError):
             for setting in borrowed:
                 self._link.write(setting.command)
         self._link.close()
 
-    def _turn_to(self, form: SampleForm) -> None:
+    def _choose(self, form: SampleForm) -> None:
         self._measured = measured_elements(self._model, form.element, self._identity.model)
         self._flags = answers.Flags.of(self._measured)
         self._form, self._element, self._has_peak_items = form, None, False
@@ -311,10 +311,10 @@ class Wt300:
         return (HOLD_OFF, *TELLING, *self._form.settings)
 
     def _await_update(self) -> None:
-        """Wait until the meter has measured once more, but not for ever: another client may read of it first."""
+        """Wait for one more update, but not for ever: another client may clear its event first."""
         interval_s = self._update_interval_s
         deadline_s = self._clocks.monotonic() + SETTLING_UPDATES * interval_s + SETTLING_S
-        self._link.query(EVENTS)  # of the time before
+        self._link.query(EVENTS)  # clears older events
         while not answers.register(self._link.query(EVENTS)) & answers.NEW_DATA:
             if self._clocks.monotonic() >= deadline_s:
                 return
@@ -357,8 +357,8 @@ class Wt300:
     def _confirm(self, wanted: Callable[[IntegratorState], bool], command: str) -> None:
         deadline_s = self._clocks.monotonic() + CONFIRM_S
         answer = "nothing"
-        patience_ms = itertools.chain(CONFIRM_TIMEOUTS_MS, itertools.repeat(CONFIRM_TIMEOUTS_MS[-1]))
-        for timeout_ms in patience_ms:
+        timeouts_ms = itertools.chain(CONFIRM_TIMEOUTS_MS, itertools.repeat(CONFIRM_TIMEOUTS_MS[-1]))
+        for timeout_ms in timeouts_ms:
             try:
                 state = self._state(timeout_ms)
                 if wanted(state):

@@ -66,7 +66,7 @@ class Model:
         return self.elements if len(self.elements) == 1 else (*self.elements, ALL_ELEMENTS)
 
 
-# *IDN? carries no suffix code; E models are told by how the name begins. The two elements of a WT332E are its first
+# *IDN? carries no suffix code; the beginning of the name identifies a model. The two elements of a WT332E are its first
 # and its third; P1W3 adds the apparent power of both as it is, P3W3 does not (IM WT310-02EN, computation).
 _MODELS: Final = (
     (re.compile(r"WT310EH"), Model(_HIGH_A, E_RATES_S)),

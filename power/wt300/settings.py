@@ -38,7 +38,7 @@ class Setting:
         return f"{self.header}?"
 
     def holds(self, answer: str) -> bool:
-        """Whether an answer to the query tells that the setting holds."""
+        """Whether an answer to the query confirms the setting."""
         return answers.same(answer, self.expected)
 
 
@@ -50,12 +50,12 @@ _ITEM: Final = ":NUMERIC:NORMAL:ITEM"
 AVERAGING: Final = ":MEASURE:AVERAGING:STATE"
 SCALING: Final = ":INPUT:SCALING:STATE"
 OPTIONAL: Final = (AVERAGING, SCALING)
-"""Settings of which only public drivers for this family tell (averaging), or of which the manual at hand shows no more
-than that they exist (scaling, by the ratio of a transformer): a meter that does not know one is used without it."""
+"""Averaging is known from public drivers only, scaling by a transformer's ratio by name only; a meter that does not know
+one is used without it."""
 
 _WIRING: Final = ":INPUT:WIRING"
 _MEASURING: Final = (
-    # In the order in which they are put back: the crest factor forces both ranges to their maximum, and a range
+    # In the order in which they are restored: the crest factor forces both ranges to their maximum, and a range
     # that is set ends automatic ranging.
     *(":INPUT:CFACTOR", ":INPUT:MODE", ":INPUT:FILTER:LINE", ":INPUT:FILTER:FREQUENCY", ":INPUT:SYNCHRONIZE"),
     *(":INPUT:VOLTAGE:RANGE", ":INPUT:VOLTAGE:AUTO", ":INPUT:CURRENT:RANGE", ":INPUT:CURRENT:AUTO"),
@@ -69,7 +69,7 @@ TELLING: Final = (Setting(":STATUS:FILTER1", "FALL", "FALL"), FORMAT)
 
 
 def measuring_headers(model: Model) -> tuple[str, ...]:
-    """Return the settings that `measuring` may change, in the order in which they can be put back."""
+    """Return the settings that `measuring` may change, in the order in which they can be restored."""
     return _MEASURING if len(model.elements) == 1 else (_WIRING, *_MEASURING)
 
 
@@ -79,7 +79,7 @@ def plain(header: str, written: str) -> Setting:
 
 
 def talking() -> tuple[Setting, ...]:
-    """Return how the two talk: plain values in long words, as text, and the end of an update as an event.
+    """Return the form of messages: plain values in long words, as text, and the end of an update as an event.
 
     *RST leaves headers and word length alone, so both are always set.
     """
@@ -171,8 +171,8 @@ class FormerSettings:
     """The settings found in a meter, each as it was when it was first asked for.
 
     Give the same one to every `Wt300` that is opened on a meter: a driver made after a lost link finds what an
-    earlier one has set, not what was there before. `is_due` says that the meter was taken over, so that they are to be
-    put back.
+    earlier one has set, not what was there before. `is_due` says that the meter was set up, and the settings are to be
+    restored.
     """
 
     def __init__(self) -> None:

@@ -139,7 +139,7 @@ def test_a_full_disk_in_a_run_costs_the_rest_of_the_file_but_not_the_energy(
         cwd=tmp_path,
     )
     assert ended.returncode == 1
-    assert "run.csv is not whole" in ended.stderr
+    assert "run.csv is incomplete" in ended.stderr
     assert one_line(ended.stderr)
     facts = json.loads(ended.stdout)
     assert facts["energy_j"] == pytest.approx(36 * 3, rel=1e-4)

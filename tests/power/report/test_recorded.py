@@ -101,7 +101,7 @@ def test_start_and_stop_are_in_the_accuracy(recorded: Any) -> None:
 def test_too_short_a_window_tells_no_mean_power(recorded: Any) -> None:
     short = recorded(0.9)
     assert math.isnan(short.power_w)
-    assert row(short, "mean power").startswith("not told: 0.900 s is less than 10 updates of 0.1 s")
+    assert row(short, "mean power").startswith("unknown: 0.900 s is less than 10 updates of 0.1 s")
     assert recorded_facts(short, 10)["mean_power_w"] is None
     assert recorded(1.1).power_w == pytest.approx(6.0)
 

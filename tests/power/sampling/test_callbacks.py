@@ -17,7 +17,7 @@ def test_calls_come_in_the_order_in_which_they_were_put() -> None:
     calls.end(10)
 
 
-def test_a_call_that_raises_is_kept_and_the_next_ones_go_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_call_that_raises_is_logged_and_the_next_ones_go_on(caplog: pytest.LogCaptureFixture) -> None:
     def fail(words: str) -> None:
         raise ValueError(words)
 
@@ -27,7 +27,6 @@ def test_a_call_that_raises_is_kept_and_the_next_ones_go_on(caplog: pytest.LogCa
     calls.put(functools.partial(taken.append, 1))
     calls.end(10)
     assert taken == [1]
-    assert str(calls.error) == "first"
     assert caplog.text.count("could not be recorded") == 2
 
 

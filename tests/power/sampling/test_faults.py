@@ -149,7 +149,7 @@ def test_a_meter_that_hears_nothing_after_its_start_is_started_all_the_same(
     run.arm()
     run.start()
     recorder.more(5)
-    assert (run.losses, recorder.events) == (0, [])
+    assert recorder.events == []
     assert run.stop().energy_wh > 0
 
 

@@ -137,7 +137,6 @@ def test_a_taker_that_fails_does_not_end_sampling(
     run.start()
     recorder.more(3)
     run.stop()
-    assert isinstance(run.consumer_error, ValueError)
     assert "disk full" in caplog.text
 
 

@@ -99,7 +99,7 @@ def test_without_a_vendors_visa_it_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("power.visa.link._resources", nothing_there)
     error = failure("GPIB0::1::INSTR", backend="@ivi")
     assert error.code == "meter-backend"
-    assert "no VISA of a vendor on this machine" in error.sentence
+    assert "no vendor VISA is installed" in error.sentence
 
 
 def test_an_unknown_backend_is_refused() -> None:

@@ -139,7 +139,7 @@ def test_what_does_not_go_back_is_told_after_all_else_is_back(clocks: Clocks) ->
             link.answers[":RATE?"] = "100.0E-03"
 
     link.write = stubborn  # type: ignore[method-assign]
-    with pytest.raises(MeterError, match=r"Not all former settings are back.*:RATE 1 ") as caught:
+    with pytest.raises(MeterError, match=r"Not all former settings are restored.*:RATE 1 ") as caught:
         meter.restore()
     assert caught.value.code == "meter-refused"
     assert link.answers[":INTEGRATE:TIMER?"] == "1"

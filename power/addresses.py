@@ -114,8 +114,7 @@ class MeterAddress:
             self._child, self._resource = _start_simulator(self._rest or DEFAULT_LOAD)
         elif self._child.poll() is not None:
             raise MeterLost(
-                f"The simulated meter started for {self.address} has ended, and its energy with it.",
-                address=self.address,
+                f"The simulated meter started for {self.address} has ended, and its energy with it."
             )
         return self._resource
 
@@ -141,9 +140,7 @@ def driver_of(found: Identity) -> type[Driver]:
             return driver
         known.append(driver.models)
     raise MeterError(
-        "meter-wrong-model",
-        f"The meter says it is a {found.model}; only {', '.join(known)} are supported.",
-        model=found.model,
+        "meter-wrong-model", f"The meter says it is a {found.model}; only {', '.join(known)} are supported."
     )
 
 
@@ -158,9 +155,7 @@ def identity(answer: str) -> Identity:
     parts = [part.strip() for part in answer.split(",")]
     if len(parts) != 4:
         raise MeterError(
-            "meter-wrong-model",
-            f"The instrument introduces itself as {answer!r}; that is not a meter.",
-            answer=answer,
+            "meter-wrong-model", f"The instrument introduces itself as {answer!r}; that is not a meter."
         )
     return Identity(*parts)
 
@@ -221,7 +216,7 @@ def _require_port(address: str, port: str) -> None:
 
 
 def _wrong(address: str, why: str) -> MeterError:
-    return MeterAddressError(f"{address!r} is not the address of a meter. {why}", address=address)
+    return MeterAddressError(f"{address!r} is not the address of a meter. {why}")
 
 
 def _start_simulator(load: str) -> tuple[subprocess.Popen[str], str]:
@@ -238,7 +233,7 @@ def _start_simulator(load: str) -> tuple[subprocess.Popen[str], str]:
     child.kill()
     _, complaint = child.communicate()
     reason = complaint.strip().removeprefix("meter: ") or "It did not start."
-    raise MeterError("simulator-failed", f"No simulated meter: {reason}", load=load)
+    raise MeterError("simulator-failed", f"No simulated meter: {reason}")
 
 
 def _first_line(child: subprocess.Popen[str]) -> str:

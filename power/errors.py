@@ -1,4 +1,4 @@
-"""The failures of meters: a stable code, one clear sentence, the facts beside it; a class where a program branches."""
+"""The failures of meters: a stable code, one clear sentence, and a class where a program branches."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import ClassVar
 class MeterError(Exception):
     """A failure of a meter, of the link to it, or of a request to it.
 
-    `code` is stable and kebab-case ("meter-lost"); the sentence names the value and says what to do; `facts`
-    are JSON-ready details for machines. docs/energy.md lists the codes.
+    `code` is stable and kebab-case ("meter-lost"); the sentence names the value and says what to do. docs/energy.md
+    lists the codes.
     """
 
-    def __init__(self, code: str, sentence: str, **facts: object) -> None:
+    def __init__(self, code: str, sentence: str) -> None:
         super().__init__(sentence)
         self.code = code
         self.sentence = sentence
-        self.facts = facts
 
 
 class NamedMeterError(MeterError):
@@ -24,8 +23,8 @@ class NamedMeterError(MeterError):
 
     CODE: ClassVar[str]
 
-    def __init__(self, sentence: str, **facts: object) -> None:
-        super().__init__(self.CODE, sentence, **facts)
+    def __init__(self, sentence: str) -> None:
+        super().__init__(self.CODE, sentence)
 
 
 class PassingMeterError(NamedMeterError):

@@ -40,10 +40,7 @@ class IntegratorState(Enum):
         for state, short in zip(cls, ("RES", "STAR", "STOP", "TIM", "ERR"), strict=True):
             if wanted in (state.value, short):
                 return state
-        raise MeterAnswerError(
-            f"The meter names {word!r} as the integrator's state; no such state is known.",
-            answer=word,
-        )
+        raise MeterAnswerError(f"The meter names {word!r} as the integrator's state; no such state is known.")
 
 
 @dataclass(frozen=True)

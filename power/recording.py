@@ -90,9 +90,7 @@ def convert_2015(path: Path) -> list[Reading]:
     lines = _lines(path)
     if lines[0][1] == list(COLUMNS):
         raise MeterError(
-            "recording-format",
-            f"{path} is a recording of this program already; there is nothing to convert.",
-            file=str(path),
+            "recording-format", f"{path} is a recording of this program already; there is nothing to convert."
         )
     return _read_2015(path, lines)
 
@@ -111,9 +109,7 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
             lines = [(rows.line_num, [cell.strip() for cell in cells]) for cells in rows if cells]
     except (OSError, ValueError, csv.Error) as error:  # ValueError: no text, or a name that no file can have
         why = error.strerror if isinstance(error, OSError) else "it is not CSV text"
-        raise MeterError(
-            "recording-unreadable", f"The recording {path} cannot be read: {why}.", file=str(path)
-        ) from error
+        raise MeterError("recording-unreadable", f"The recording {path} cannot be read: {why}.") from error
     if not lines:
         raise _empty(path)
     return lines
@@ -130,8 +126,6 @@ def _read_2015(path: Path, lines: list[tuple[int, list[str]]]) -> list[Reading]:
             "recording-format",
             f"{path}, line {number}, begins no recording: neither the heading {header_line()} nor the five numbers "
             "V, A, W, Wh, s of the 2015 driver.",
-            file=str(path),
-            line=number,
         )
     return _in_order(path, ((number, _reading_of_2015(path, number, cells)) for number, cells in lines))
 
@@ -146,8 +140,6 @@ def _in_order(path: Path, readings: Iterator[tuple[int, Reading]]) -> list[Readi
                 "recording-order",
                 f"{path}, line {number}: the time goes back from {taken[-1].monotonic_s:g} s to "
                 f"{reading.monotonic_s:g} s; a file holds one recording.",
-                file=str(path),
-                line=number,
             )
         taken.append(reading)
     if not taken:
@@ -202,8 +194,6 @@ def _require_width(path: Path, number: int, cells: list[str], wanted: int) -> No
             "recording-value",
             f"{path}, line {number}, has {len(cells)} cells where {wanted} should be; if it is the last line, the "
             "recording was cut off there: delete the line to use the rest.",
-            file=str(path),
-            line=number,
         )
 
 
@@ -255,11 +245,7 @@ def _is_number(text: str) -> bool:
 
 def _wrong(path: Path, number: int, name: str, text: str, wanted: str) -> MeterError:
     return MeterError(
-        "recording-value",
-        f"{path}, line {number}: {name} is {_shown(text)} where {wanted} should be.",
-        file=str(path),
-        line=number,
-        column=name,
+        "recording-value", f"{path}, line {number}: {name} is {_shown(text)} where {wanted} should be."
     )
 
 
@@ -268,4 +254,4 @@ def _shown(text: str) -> str:
 
 
 def _empty(path: Path) -> MeterError:
-    return MeterError("recording-empty", f"The recording {path} holds no reading.", file=str(path))
+    return MeterError("recording-empty", f"The recording {path} holds no reading.")

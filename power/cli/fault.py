@@ -26,9 +26,7 @@ def fault(address: str, command: tuple[str, ...]) -> None:
     answer = _asked(address, " ".join(command))
     verdict, _, text = answer.partition(" ")
     if verdict != "ok":
-        raise MeterError(
-            "simulator-control", text or f"The simulated meter answers {answer!r}.", command=command
-        )
+        raise MeterError("simulator-control", text or f"The simulated meter answers {answer!r}.")
     click.echo(text or verdict)
 
 
@@ -38,7 +36,6 @@ def _asked(address: str, line: str) -> str:
         raise MeterError(
             "simulator-control",
             f"{address!r} is not HOST:PORT, as `meter simulate --control 0` prints it after its address.",
-            address=address,
         )
     try:
         with (
@@ -57,10 +54,7 @@ def _asked(address: str, line: str) -> str:
             "simulator-control",
             f"No control socket answers at {address} ({why}); "
             "start the meter with `meter simulate --control 0`.",
-            address=address,
         ) from error
     if not answer.endswith("\n"):
-        raise MeterError(
-            "simulator-control", f"What listens at {address} ended without an answer.", address=address
-        )
+        raise MeterError("simulator-control", f"What listens at {address} ended without an answer.")
     return answer.rstrip("\n")

@@ -35,18 +35,15 @@ class Logbook:
         self._whole_bytes = 0
         self._written = 0
         if path.is_dir():
-            raise MeterError(
-                "recording-file", f"{path} is a folder; give the name of a file.", file=str(path)
-            )
+            raise MeterError("recording-file", f"{path} is a folder; give the name of a file.")
         if path.is_fifo():  # it would be waited for, with the meter set up
-            raise MeterError("recording-file", f"{path} is a pipe; give the name of a file.", file=str(path))
+            raise MeterError("recording-file", f"{path} is a pipe; give the name of a file.")
         if path.exists() and not force:
             raise _exists(path)
         if not path.parent.is_dir():
             raise MeterError(
                 "recording-file",
                 f"There is no folder {str(path.parent)!r} to write {path.name} to; make it first.",
-                file=str(path),
             )
 
     @property
@@ -89,9 +86,7 @@ class Logbook:
         try:
             self._writer = RecordingWriter(stream)
         except OSError as error:
-            raise MeterError(
-                "recording-file", f"{self.path} cannot be written: {error.strerror}.", file=str(self.path)
-            ) from error
+            raise MeterError("recording-file", f"{self.path} cannot be written: {error.strerror}.") from error
 
     def _write(self, stream: TextIO, reading: Reading) -> None:
         if self._writer is None:
@@ -122,6 +117,4 @@ class Logbook:
 
 
 def _exists(path: Path) -> MeterError:
-    return MeterError(
-        "recording-file", f"{path} exists already; choose another name, or add --force.", file=str(path)
-    )
+    return MeterError("recording-file", f"{path} exists already; choose another name, or add --force.")

@@ -116,4 +116,4 @@ def _end(program: subprocess.Popen[bytes], watcher: threading.Thread, *, timeout
 
 
 def _missing(name: str, sentence: str) -> ProgramMissing:
-    return ProgramMissing(sentence.format(name), program=name)
+    return ProgramMissing(sentence.format(name))

@@ -108,9 +108,7 @@ def _nothing_seen(load: Drawn) -> MeterError:
     if load.flagged:
         advice = f"{load.flagged} were over range or clipped: use larger ranges, or automatic ones"
     return MeterError(
-        "ranging-no-data",
-        f"None of {load.readings} readings shows both voltage and current; {advice}.",
-        readings=load.readings,
+        "ranging-no-data", f"None of {load.readings} readings shows both voltage and current; {advice}."
     )
 
 

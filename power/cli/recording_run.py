@@ -186,7 +186,6 @@ class _Run:
                 error.code,
                 f"{error.sentence} The energy could not be read: the meter keeps it until it is reset, see `meter "
                 f"probe`; {len(self._logbook.readings)} readings are in {self._logbook.path}.",
-                **error.facts,
             ) from error
 
 

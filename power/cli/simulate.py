@@ -32,7 +32,7 @@ NAMES = [model.name for model in MODELS]
 @click.option(
     "--portmapper",
     is_flag=True,
-    help="Answer on port 111 too, for addresses without a port, TCPIP::HOST::INSTR.",
+    help="Answer on port 111 too, for TCPIP::HOST::INSTR.",
 )
 @click.option("--parent", type=click.IntRange(1), help="End when this process ends.")
 @click.option("--commands", is_flag=True, help="Print the commands it knows, and do nothing else.")

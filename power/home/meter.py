@@ -96,8 +96,7 @@ class Integrator:
         """Count from now on; MeterError `meter-refused` if it runs already or its time is up."""
         if self.state not in (IntegratorState.RESET, IntegratorState.STOP):
             raise MeterRefused(
-                f"The integrator cannot start in state {self.state.value}; it must be reset first.",
-                state=self.state.value,
+                f"The integrator cannot start in state {self.state.value}; it must be reset first."
             )
         self.state = IntegratorState.START
         self._last = sample
@@ -157,8 +156,7 @@ class HomeMeter:
         """Check the element: there is one input, which is also the sum. MeterError `meter-range` for others."""
         if element not in ("1", ALL_ELEMENTS):
             raise MeterRangeError(
-                f"The meter {self.identity.model} has one element, not an element {element}; choose 1.",
-                element=element,
+                f"The meter {self.identity.model} has one element, not an element {element}; choose 1."
             )
 
     def look(self, element: str = "1") -> None:
@@ -171,8 +169,7 @@ class HomeMeter:
         _require_possible(setup)
         if self.state() is IntegratorState.START:
             raise MeterBusy(
-                f"The meter {self.identity.model} {self.identity.serial} is integrating; stop it before a new run.",
-                serial=self.identity.serial,
+                f"The meter {self.identity.model} {self.identity.serial} is integrating; stop it before a new run."
             )
         self._box.update_interval_s = setup.update_interval_s
         self._box.integrator.reset(setup.integrator_timer_s)
@@ -252,8 +249,7 @@ class HomeMeter:
     def zero(self) -> None:
         """Refuse: MeterError `meter-refused`."""
         raise MeterRefused(
-            f"The meter {self.identity.model} {self.identity.serial} has no zero level to compensate.",
-            serial=self.identity.serial,
+            f"The meter {self.identity.model} {self.identity.serial} has no zero level to compensate."
         )
 
     def restore(self) -> None:

@@ -111,10 +111,7 @@ def _chosen(choice: str, found: list[Zone], root: Path) -> list[Zone]:
     for word in choice.split("+"):
         named = [zone for zone in found if word in (zone.name, str(zone))]
         if not named:
-            raise MeterAddressError(
-                f"There is no energy counter {word!r} here; rapl: can name {names}.",
-                name=word,
-            )
+            raise MeterAddressError(f"There is no energy counter {word!r} here; rapl: can name {names}.")
         chosen += named
     _require_apart(chosen)
     return chosen

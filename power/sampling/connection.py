@@ -40,9 +40,7 @@ class MeterSession:
             if self.identity is not None and str(meter.identity) != str(self.identity):
                 meter.close()
                 raise MeterChanged(
-                    f"Another meter answers: {meter.identity}, not {self.identity}. Put the right one back.",
-                    expected=str(self.identity),
-                    found=str(meter.identity),
+                    f"Another meter answers: {meter.identity}, not {self.identity}. Put the right one back."
                 )
             self._meter, self.identity = meter, meter.identity
         return self._meter

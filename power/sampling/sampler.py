@@ -300,6 +300,5 @@ class Sampler:
 
 def _integrating(meter: Meter) -> MeterError:
     return MeterBusy(
-        f"The meter {meter.identity.serial} is integrating; the idle power is measured before the start.",
-        serial=meter.identity.serial,
+        f"The meter {meter.identity.serial} is integrating; the idle power is measured before the start."
     )

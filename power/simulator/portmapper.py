@@ -97,6 +97,4 @@ def _unavailable(host: str, port: int, error: OSError) -> MeterError:
         "simulator-port",
         f"The portmapper cannot listen on {host} port {port}: {why} leave --portmapper out and use the address "
         "with its port, TCPIP::HOST,PORT::INSTR.",
-        host=host,
-        port=port,
     )

@@ -93,8 +93,6 @@ def _listening(what: str, host: str, port: int, make: Callable[[], Server]) -> S
             "simulator-port",
             f"The simulated {what} cannot listen on {host} port {port}: {error.strerror}. "
             "Choose another, or 0 for any.",
-            host=host,
-            port=port,
         ) from error
 
 

@@ -111,7 +111,7 @@ class Link:
     @contextlib.contextmanager
     def _translated(self, message: str, timeout_ms: int | None = None) -> Iterator[None]:
         if self._failed or self._closed:
-            raise self._lost(message, "it has failed before")
+            raise self._lost("it has failed before")
         try:
             yield
         except pyvisa.VisaIOError as error:
@@ -121,13 +121,10 @@ class Link:
             self._failed = True
             if locked:
                 raise link_failures.locked(self.address) from error
-            raise self._lost(message, str(error)) from error
-        except (pyvisa.Error, OSError, EOFError, ValueError) as error:
-            self._failed = True
-            raise self._lost(message, str(error)) from error
+            raise self._lost(str(error)) from error
         except Exception as error:  # pyvisa-py's RPC errors derive from Exception only
             self._failed = True
-            raise self._lost(message, str(error)) from error
+            raise self._lost(str(error)) from error
 
     def _is_locked(self) -> bool:
         # A refusal because of another's lock and a dead server both come as VI_ERROR_IO; a serial poll, which a lock
@@ -145,16 +142,12 @@ class Link:
     def _silent(self, message: str, timeout_ms: int) -> MeterError:
         return MeterTimeout(
             f"The meter at {self.address} did not answer {message!r} in {timeout_ms / 1000:g} s; "
-            "it may be busy, or not know the command.",
-            address=self.address,
-            message=message,
+            "it may be busy, or not know the command."
         )
 
-    def _lost(self, message: str, why: str) -> MeterError:
+    def _lost(self, why: str) -> MeterError:
         return MeterLost(
-            f"The link to the meter at {self.address} is lost ({why}); check cable and power of the meter.",
-            address=self.address,
-            message=message,
+            f"The link to the meter at {self.address} is lost ({why}); check cable and power of the meter."
         )
 
 

@@ -153,7 +153,7 @@ def largest(numbers: Sequence[float]) -> float:
 
 def strange(text: str, wanted: str) -> MeterAnswerError:
     """Return the error for an answer that makes no sense."""
-    return MeterAnswerError(f"The meter answered {text!r} where {wanted} should be.", answer=text)
+    return MeterAnswerError(f"The meter answered {text!r} where {wanted} should be.")
 
 
 def _shortened(found: str, wanted: str) -> bool:

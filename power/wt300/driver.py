@@ -69,7 +69,7 @@ class Wt300:
         """
         model = model_named(identity.model)
         if model is None:
-            raise MeterError("meter-wrong-model", f"A {identity.model} is not a WT300.", model=identity.model)
+            raise MeterError("meter-wrong-model", f"A {identity.model} is not a WT300.")
         self._link = link
         self._clocks = clocks
         self._identity = identity
@@ -144,7 +144,7 @@ class Wt300:
         self._update_interval_s = setup.update_interval_s
         errors = self._errors()
         if errors:
-            raise MeterRefused(f"The meter reports {'; '.join(errors)}.", errors=list(errors))
+            raise MeterRefused(f"The meter reports {'; '.join(errors)}.")
 
     def start(self) -> None:
         """Start the integrator; returns once the meter says that it integrates, within three seconds."""
@@ -235,8 +235,7 @@ class Wt300:
         if state is not IntegratorState.RESET:
             raise MeterBusy(
                 f"The meter {self._identity.serial} still holds the energy of a run (state {state.value}); it "
-                "compensates its zero level only once the integrator is reset.",
-                serial=self._identity.serial,
+                "compensates its zero level only once the integrator is reset."
             )
         answer = self._link.query("*CAL?", timeout_ms=ZERO_TIMEOUT_MS).strip()
         if answer != "0":
@@ -244,9 +243,7 @@ class Wt300:
             why = f" ({'; '.join(errors)})" if errors else ""
             raise MeterRefused(
                 f"The meter {self._identity.serial} could not compensate its zero level, it answers {answer}{why}; "
-                "let it warm up for half an hour and try again, and have it serviced if that does not help.",
-                answer=answer,
-                errors=list(errors),
+                "let it warm up for half an hour and try again, and have it serviced if that does not help."
             )
 
     def restore(self) -> None:
@@ -330,8 +327,7 @@ class Wt300:
         if self.state() is IntegratorState.START:
             raise MeterBusy(
                 f"The meter {self._identity.model} {self._identity.serial} is integrating; press STOP and RESET on its "
-                "panel, or end the program that uses it.",
-                serial=self._identity.serial,
+                "panel, or end the program that uses it."
             )
 
     def _reset_integrator(self) -> None:
@@ -374,12 +370,7 @@ class Wt300:
     def _refused(self, command: str, answer: str) -> MeterError:
         errors = self._errors()
         why = "; ".join(errors) if errors else "it gives no reason"
-        return MeterRefused(
-            f"The meter does not take {command} (it answers {answer}): {why}.",
-            command=command,
-            answer=answer,
-            errors=list(errors),
-        )
+        return MeterRefused(f"The meter does not take {command} (it answers {answer}): {why}.")
 
     def _errors(self) -> tuple[str, ...]:
         found: list[str] = []

@@ -93,11 +93,7 @@ def measured_elements(model: Model, element: str, name: str) -> tuple[str, ...]:
             has = f"a {name} has element {model.elements[0]} only"
         else:
             has = f"a {name} has elements {' and '.join(model.elements)}, and their {ALL_ELEMENTS}"
-        raise MeterRangeError(
-            f"This meter has no element {element!r}: {has}.",
-            value=element,
-            choices=list(model.measurable),
-        )
+        raise MeterRangeError(f"This meter has no element {element!r}: {has}.")
     return model.elements if element == ALL_ELEMENTS else (element,)
 
 
@@ -107,8 +103,4 @@ def listed(value: float, choices: tuple[float, ...], what: str, unit: str) -> fl
         if math.isclose(value, choice, rel_tol=1e-6):
             return choice
     names = ", ".join(f"{choice:g}" for choice in choices)
-    raise MeterRangeError(
-        f"This meter has no {what} {value:g} {unit}; it has {names} {unit}.",
-        value=value,
-        choices=list(choices),
-    )
+    raise MeterRangeError(f"This meter has no {what} {value:g} {unit}; it has {names} {unit}.")

@@ -90,8 +90,7 @@ class SampleForm:
             if not items[place].holds(answer):
                 raise MeterAnswerError(
                     f"The meter gives {answers.data(answer)} where {items[place].expected} was set: another program "
-                    "has changed which values it gives.",
-                    answer=answer,
+                    "has changed which values it gives."
                 )
 
 

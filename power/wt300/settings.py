@@ -50,8 +50,8 @@ _ITEM: Final = ":NUMERIC:NORMAL:ITEM"
 AVERAGING: Final = ":MEASURE:AVERAGING:STATE"
 SCALING: Final = ":INPUT:SCALING:STATE"
 OPTIONAL: Final = (AVERAGING, SCALING)
-"""Averaging is known from public drivers only, scaling by a transformer's ratio by name only; a meter that does not know
-one is used without it."""
+"""Averaging is known from public drivers only, scaling by a transformer's ratio by name only: a meter without them is
+used as it is."""
 
 _WIRING: Final = ":INPUT:WIRING"
 _MEASURING: Final = (
@@ -143,21 +143,20 @@ def _range(node: str, unit: str, wanted: float | None, choices: tuple[float, ...
 
 def _crest_factor(wanted: int) -> int:
     if wanted not in CREST_FACTORS:
-        raise MeterRangeError(f"The meter has no crest factor {wanted}; it has 3 and 6.", value=wanted)
+        raise MeterRangeError(f"The meter has no crest factor {wanted}; it has 3 and 6.")
     return wanted
 
 
 def _word(wanted: str, words: dict[str, str], what: str) -> str:
     if wanted not in words:
-        raise MeterRangeError(f"The meter has no {what} {wanted!r}; it has {', '.join(words)}.", value=wanted)
+        raise MeterRangeError(f"The meter has no {what} {wanted!r}; it has {', '.join(words)}.")
     return words[wanted]
 
 
 def _timer(timer_s: int) -> str:
     if not 0 <= timer_s <= LONGEST_TIMER_S:
         raise MeterRangeError(
-            f"The integrator's timer cannot be {timer_s} s; it takes 0 to {LONGEST_TIMER_S} s.",
-            value=timer_s,
+            f"The integrator's timer cannot be {timer_s} s; it takes 0 to {LONGEST_TIMER_S} s."
         )
     minutes, seconds = divmod(timer_s, 60)
     return f"{minutes // 60},{minutes % 60},{seconds}"

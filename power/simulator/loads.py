@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import math
 import os
-import random
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -274,6 +273,8 @@ class Noise:
     """
 
     def __init__(self, power_w: float, deviation_w: float, seed: int) -> None:
+        import random  # not every simulator needs it, and all start fast
+
         draw = random.Random(seed).gauss  # noqa: S311  reproducible, and nothing is secret
         drawn = [draw(0.0, deviation_w) for _ in range(CELLS)]
         surplus_w = sum(drawn) / CELLS

@@ -195,6 +195,7 @@ class Vxi11Server:
     """
 
     def __init__(self, instrument: Instrument, host: str, port: int, max_receive: int = MAX_RECEIVE) -> None:
+        self.instrument = instrument
         self._desk = Desk(instrument)
         self._device = Device(self._desk, max_receive)
         self._doors: list[Door] = []
@@ -230,7 +231,7 @@ class Vxi11Server:
     def close(self) -> None:
         """Stop listening, drop every connection, end the instrument's thread."""
         self._forget_mending()
-        self._desk.instrument.close()
+        self.instrument.close()
         for door in self._doors:
             door.close()
         for number in list(self._device.links):
@@ -253,7 +254,7 @@ class Vxi11Server:
         self._serve(ABORT_PROGRAM, {1: self._device.abort}, connection)
 
     def _serve(self, program: int, procedures: dict[int, Procedure], connection: socket.socket) -> None:
-        faults = self._desk.instrument.faults
+        faults = self.instrument.faults
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             records = Records(connection)

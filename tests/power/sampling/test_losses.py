@@ -64,7 +64,7 @@ def test_stop_waits_for_a_cut_cable_to_be_mended(
     finals: list[Reading] = []
     stopping = threading.Thread(target=lambda: finals.append(run.stop()))
     stopping.start()
-    until(lambda: not run._sampling.is_running())
+    until(lambda: "sampler" not in {thread.name for thread in threading.enumerate()})
     cable.mend()
     stopping.join()
     assert finals[0].state is IntegratorState.STOP

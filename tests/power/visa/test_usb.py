@@ -39,7 +39,7 @@ def bus(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
         reload()
 
     def reload() -> None:
-        monkeypatch.setattr(Session, "_session_classes", dict(Session._session_classes))
+        monkeypatch.setattr(Session, "_session_classes", dict(Session._session_classes))  # noqa: SLF001 - pyvisa-py registers its sessions at import
         monkeypatch.delitem(sys.modules, "pyvisa_py.usb", raising=False)
         with contextlib.suppress(Exception):
             importlib.import_module("pyvisa_py.usb")

@@ -154,7 +154,7 @@ def test_a_setting_that_does_not_stay_is_refused_with_the_meters_reason(box: Any
     meter.attach()
     meter.start()
     with pytest.raises(MeterError, match=r"813 .*cannot be changed until the integrator is reset") as caught:
-        meter._apply(plain(":RATE", "1"))
+        meter._apply(plain(":RATE", "1"))  # noqa: SLF001 - no public call sets a rate while integrating
     assert caught.value.code == "meter-refused"
 
 

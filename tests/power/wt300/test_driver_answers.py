@@ -13,7 +13,7 @@ from power.errors import MeterError, MeterLost, MeterTimeout
 from power.meter import Setup
 from power.wt300.models import model_named
 from power.wt300.sample import SampleForm
-from power.wt300.settings import OPTIONAL, measuring_headers
+from power.wt300.settings import OPTIONAL, FormerSettings, measuring_headers
 from tests.power.opened import wt300
 
 
@@ -126,12 +126,12 @@ def test_a_zero_level_that_cannot_be_compensated_is_told(clocks: Clocks) -> None
 
 
 def test_what_does_not_go_back_is_told_after_all_else_is_back(clocks: Clocks) -> None:
-    link = Canned()
-    meter = wt300(link, clocks)
+    link, former = Canned(), FormerSettings()
+    meter = wt300(link, clocks, former)
     headers = measuring_headers(model_named("WT310"))
     link.answers |= {f"{header}?": "1" for header in headers}
-    meter._former.keep(headers, link.query)
-    meter._former.is_due = True
+    former.keep(headers, link.query)
+    former.is_due = True
     write = link.write
 
     def stubborn(message: str) -> None:

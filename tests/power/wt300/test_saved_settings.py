@@ -117,11 +117,11 @@ def test_who_never_configured_has_nothing_to_put_back(box: Any) -> None:
 )  # while measuring is set up, and talking
 def test_settings_come_back_also_after_a_failed_setup(found: Any, at: str) -> None:
     meter, spy, before = found
-    link = meter._link
-    meter._link = Breaking(link, at)
+    link = meter._link  # noqa: SLF001 - the link breaks in mid-setup
+    meter._link = Breaking(link, at)  # noqa: SLF001 - the link breaks in mid-setup
     with pytest.raises(MeterError, match="broken on purpose"):
         meter.configure(SETUP)
-    meter._link = link
+    meter._link = link  # noqa: SLF001 - the link breaks in mid-setup
     assert everything(spy) != before
     meter.restore()
     assert everything(spy) == before

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from power.cli.clocks import real_clocks
 from power.cli.options import address_argument, element_option, json_option
+from power.clocks import real_clocks
 
 if TYPE_CHECKING:
     from power.clocks import Clocks

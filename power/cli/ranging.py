@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from power.cli.boundary import to_stderr, warnings_printed
-from power.cli.clocks import real_clocks
 from power.cli.options import DURATION, Figure, address_argument, json_option, setup_options
 from power.cli.program import Course
+from power.clocks import real_clocks
 from power.errors import MeterError, MeterRangeError, PassingMeterError
 from power.meter import ALL_ELEMENTS, Setup
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from power.cli.boundary import StatedFailure
-from power.cli.clocks import real_clocks
 from power.cli.options import DURATION, json_option, require_address, setup_options
 from power.cli.program import Course
+from power.clocks import real_clocks
 from power.errors import MeterError
 from power.meter import Setup
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from power.addresses import limits_of, open_meter
 from power.cli.boundary import warnings_printed
-from power.cli.clocks import real_clocks
 from power.cli.logbook import Logbook
 from power.cli.program import Course
+from power.clocks import real_clocks
 from power.energy import Measurement
 from power.errors import MeterBusy, MeterError
 from power.meter import Identity, Reading, Setup

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from power.cli.boundary import to_stderr
-from power.cli.clocks import real_clocks
 from power.cli.options import address_argument, element_option
+from power.clocks import real_clocks
 from power.errors import MeterChanged, MeterError
 
 if TYPE_CHECKING:

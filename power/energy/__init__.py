@@ -1,4 +1,7 @@
-"""Energy: its arithmetic, and the checks of a run. Pure: no clock, no threads, no meter."""
+"""Energy: its arithmetic, and the checks of a run. Pure: no clock, no threads, no meter, no model by its name.
+
+Start with `checks`.
+"""
 
 from power.energy.checks import energy_checks
 from power.energy.integral import above_idle_wh, mean_power_w, trapezoid_wh

@@ -1,14 +1,15 @@
-"""Answers of the WT300 family turned into values (IM WT310-17EN, responses and numeric data)."""
+"""Answers of the WT300 family turned into values, and its error codes into words (IM WT310-17EN)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from power.errors import MeterAnswerError
 
+MOST_ERRORS: Final = 100
 NEW_DATA: Final = 1 << 0
 SHORT: Final = (3, 4)
 """How many letters a shortened word has."""
@@ -17,6 +18,8 @@ _FIRST_FLAG: Final = 6
 _FLAGS_AN_ELEMENT: Final = 3
 _TRUE: Final = ("1", "ON")
 _FALSE: Final = ("0", "OFF")
+# 113, 350, 813, 842, 844 and 845 are of IM WT310-17EN. The other codes below 500 follow IEEE 488.2 and the maker's
+# sibling instruments, the other 8xx are inferred from those: likely, not proven on a WT300.
 _COMMAND_ERRORS: Final = {
     102: "it cannot read the command; a character in it may be wrong",
     103: "a separator between the parts of the command is wrong",
@@ -170,6 +173,14 @@ def _comparable(text: str) -> str:
     # A meter with the harmonics option names the order behind an item: U,1,TOTAL.
     word = word.removesuffix(",TOTAL").removesuffix(",TOT")
     return {"ON": "1", "OFF": "0"}.get(word, word)
+
+
+def queued_errors(ask: Callable[[], str]) -> tuple[str, ...]:
+    """Return the errors in the meter's queue, each explained; `ask` takes the oldest one out."""
+    found: list[str] = []
+    while len(found) < MOST_ERRORS and is_error(error := ask()):
+        found.append(explained(error))
+    return tuple(found)
 
 
 def explained(error: str) -> str:

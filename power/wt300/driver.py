@@ -24,7 +24,6 @@ from power.meter import (
 )  # fmt: skip
 from power.wt300 import answers
 from power.wt300 import settings as present
-from power.wt300.answers import explained, is_error
 from power.wt300.models import Model, measured_elements, model_named
 from power.wt300.sample import EVENTS, SampleForm, reading
 from power.wt300.settings import (
@@ -54,7 +53,6 @@ UNKNOWN_HEADER: Final = "113"
 ZERO_TIMEOUT_MS: Final = 60_000
 """The manuals name no time for the compensation of the zero level; it takes seconds."""
 SAMPLE: Final = SampleForm.of_run("1").question
-MOST_ERRORS: Final = 100
 
 
 class Wt300:
@@ -373,10 +371,7 @@ class Wt300:
         return MeterRefused(f"The meter does not take {command} (it answers {answer}): {why}.")
 
     def _errors(self) -> tuple[str, ...]:
-        found: list[str] = []
-        while len(found) < MOST_ERRORS and is_error(error := self._link.query(":STATUS:ERROR?")):
-            found.append(explained(error))
-        return tuple(found)
+        return answers.queued_errors(lambda: self._link.query(":STATUS:ERROR?"))
 
 
 class Wt300Family:

@@ -21,6 +21,7 @@ import numpy as np
 import vxi11
 
 from bench.figures import keep, row
+from power.addresses import identity, limits_of
 from power.clocks import Clocks
 from power.energy import Measurement, energy_checks, trapezoid_wh
 from power.meter import Reading, Setup
@@ -62,7 +63,13 @@ class Recorded:
     def failed_checks(self, setup: Setup) -> str:
         """The codes of the checks that did not hold, but for the one that the meter is a simulated one."""
         measured = Measurement(
-            self.energy_wh(), float(setup.integrator_timer_s), self.start_s, self.end_s, setup, "WT310"
+            self.energy_wh(),
+            float(setup.integrator_timer_s),
+            self.start_s,
+            self.end_s,
+            setup,
+            "WT310",
+            limits_of("WT310"),
         )
         return ", ".join(check.code for check in energy_checks(self.readings, measured) if not check.ok)
 
@@ -94,7 +101,8 @@ def simulator(*options: str) -> Iterator[tuple[str, str]]:
 def _queries(address: str) -> list[dict[str, Any]]:
     host, port = "127.0.0.1", int(address.split(",")[1].split(":")[0])
     with contextlib.closing(Link(address)) as link:
-        Wt300(link, Clocks(time.monotonic, lambda: datetime.now(UTC), time.sleep)).attach()
+        clocks = Clocks(time.monotonic, lambda: datetime.now(UTC), time.sleep)
+        Wt300(link, identity(link.query("*IDN?")), clocks).attach()
         state_s = _median_s(lambda: link.query(":INTEGRATE:STATE?"))
         sample_s = _median_s(lambda: link.query(SAMPLE))
     other = vxi11.Instrument(host)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TypeGuard
 
+from power.addresses import limits_of
 from power.energy import Check, Measurement, energy_checks
 from power.meter import Identity, Reading
 from referee.store.records import Run
@@ -30,13 +31,15 @@ def run_checks(
     measured = _energy_measured(run, missing)
     if run.energy_wh is None or run.integrator_s is None or run.elapsed_s is None:
         return (measured,)
+    model = Identity.parse(run.meter_identity or "").model
     measurement = Measurement(
         integrator_wh=run.energy_wh,
         integrator_s=run.integrator_s,
         start_s=start_s,
         end_s=start_s + run.elapsed_s,
         setup=run.setup,
-        model=Identity.parse(run.meter_identity or "").model,
+        model=model,
+        limits=limits_of(model),
         official=run.official,
         changes=(NOT_ASKED,) if run.meter_changes is None else run.meter_changes,
         start_stop_s=start_stop_s,

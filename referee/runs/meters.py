@@ -42,7 +42,7 @@ class RunMeter:
 
     def leave(self) -> None:
         """Let go of the meter of a run that is not closed, as it is: its energy may be read, but it is not stored."""
-        self.sampler.close(give_back=False)
+        self.sampler.close(restore_settings=False)
 
     def close(self) -> None:
         """Let go of the meter: with its former settings if its energy has been read or it was never started."""

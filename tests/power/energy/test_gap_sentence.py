@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from power.energy.continuity import gap_sentence, integrator_since
 from power.meter import Identity, IntegratorState, Reading
-from power.sampling.gaps import gap_sentence, integrator_since
 
 Make = Callable[..., Reading]
 METER = Identity("YOKOGAWA", "WT310E", "C2PH13047V", "F1.03")
@@ -34,8 +34,8 @@ def test_what_differs_is_named(reading: Make) -> None:
     ("after", "words"),
     [
         ({"state": IntegratorState.RESET, "energy_wh": 0.0, "integrator_s": 0.0}, "is reset"),
-        ({"energy_wh": 1.1, "integrator_s": 20.0}, "began anew"),
-        ({"energy_wh": 0.4, "integrator_s": 130.0}, "began anew"),
+        ({"energy_wh": 1.1, "integrator_s": 20.0}, "started again"),
+        ({"energy_wh": 0.4, "integrator_s": 130.0}, "started again"),
         ({"energy_wh": 0.999, "integrator_s": 130.0}, "went on"),
         ({"energy_wh": 1.1, "integrator_s": 104.0}, "stood still for some 26 s"),
         ({"state": IntegratorState.TIMEUP, "energy_wh": 1.2, "integrator_s": 120.0}, "has ended (TIMEUP)"),

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.simulator.refusals import TEXTS
-from power.wt300.error_codes import EXPLANATIONS, explained, is_error
+from power.simulator.syntax import TEXTS
+from power.wt300.answers import EXPLANATIONS, explained, is_error
 
 
 @pytest.mark.parametrize(

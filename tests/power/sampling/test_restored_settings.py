@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from power.errors import MeterError
 from power.visa.link import Link
 
 KNOBS = (
@@ -159,11 +160,15 @@ def test_a_dead_meter_delays_the_end_by_no_more_than_one_question(
     assert caplog.text.count("may not have its former settings") == 2
 
 
-def test_a_meter_whose_link_is_down_is_reached_once_more(sampler: Any, box: Any) -> None:
+def test_a_meter_whose_link_is_down_is_reached_once_more(sampler: Any, box: Any, relay: Any) -> None:
     before = settings(box.address)
-    run = sampler(box.address)
+    cable = relay(box.port)
+    run = sampler(cable.address)
     run.arm()
-    run._loan.drop()
+    cable.cut()
+    with pytest.raises(MeterError):
+        run.measure_idle(0.1)
+    cable.mend()
     run.close()
     assert settings(box.address) == before
 

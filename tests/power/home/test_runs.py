@@ -15,7 +15,7 @@ from power.energy import Check, Measurement, energy_checks
 from power.errors import MeterError
 from power.meter import IntegratorState, Reading, Setup
 from power.recording import read_recording
-from power.sampling.sampler import Sampler
+from power.sampling.sampler import LinkEvent, Sampler
 from tests.power.busy_host import failed
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)
@@ -77,14 +77,19 @@ class Recorder:
 def compared(
     readings: list[Reading], final: Reading, start_s: float, end_s: float, setup: Setup
 ) -> list[Check]:
-    measured = Measurement(final.energy_wh, final.integrator_s, start_s, end_s, setup, "rapl", official=False)
+    measured = Measurement(
+        final.energy_wh, final.integrator_s, start_s, end_s, setup, "rapl", None, official=False
+    )
     return [check for check in energy_checks(readings, measured) if check.code in COMPARED]
 
 
 def test_a_whole_run_on_an_energy_counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("METER_SYSFS", str(tmp_path))
     burner, recorder = Burner(tmp_path), Recorder()
-    run = Sampler("rapl:", SETUP, recorder, burner.monotonic, lambda: datetime.now(UTC))
+    events: list[LinkEvent] = []
+    run = Sampler(
+        "rapl:", SETUP, recorder, burner.monotonic, lambda: datetime.now(UTC), on_link=events.append
+    )
     try:
         identity = run.arm()
         assert not identity.official
@@ -98,7 +103,7 @@ def test_a_whole_run_on_an_energy_counter(tmp_path: Path, monkeypatch: pytest.Mo
     assert final.state is IntegratorState.STOP
     assert final.energy_wh == pytest.approx(WATTS * final.integrator_s / 3600, rel=0.01)
     assert failed(compared(recorder.readings, final, start_s, end_s, SETUP)) == []
-    assert run.losses == 0
+    assert events == []
 
 
 def test_a_counter_that_was_away_for_a_while_costs_no_energy(
@@ -106,7 +111,10 @@ def test_a_counter_that_was_away_for_a_while_costs_no_energy(
 ) -> None:
     monkeypatch.setenv("METER_SYSFS", str(tmp_path))
     burner, recorder = Burner(tmp_path), Recorder()
-    run = Sampler("rapl:", SETUP, recorder, burner.monotonic, lambda: datetime.now(UTC))
+    events: list[LinkEvent] = []
+    run = Sampler(
+        "rapl:", SETUP, recorder, burner.monotonic, lambda: datetime.now(UTC), on_link=events.append
+    )
     try:
         run.arm()
         run.start()
@@ -120,7 +128,7 @@ def test_a_counter_that_was_away_for_a_while_costs_no_energy(
         final = run.stop()
     finally:
         run.close()
-    assert run.losses == 1
+    assert [event.kind for event in events] == ["meter-lost", "meter-back"]
     assert final.energy_wh == pytest.approx(WATTS * final.integrator_s / 3600, rel=0.01)
 
 

@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.report.sparkline import BARS, sparkline
+from power.cli.live import BARS, sparkline
 
 WATTS = st.floats(-1e9, 1e9) | st.sampled_from([math.nan, math.inf, -math.inf])
 POINTS = st.lists(st.tuples(st.floats(0, 60), WATTS), max_size=50)

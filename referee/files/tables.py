@@ -1,4 +1,4 @@
-"""Small CSV tables with named columns, read whole and checked cell by cell."""
+"""Small CSV tables with named columns, checked cell by cell."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class TableRow:
 def read_table(
     path: Path, columns: Sequence[str], aliases: Mapping[str, str] | None = None
 ) -> list[TableRow]:
-    """The rows of a CSV whose header names the columns, in any order and among others; blank lines are passed over.
+    """The rows of a CSV whose header has the columns, in any order and among others; blank lines are skipped.
 
-    With `aliases`, from other names to those of `columns`, the header may use them; a file that begins with as many
-    numbers as there are columns may have none.
+    With `aliases`, from other names to those of `columns`, the header may use these, or be missing where the file
+    begins with as many numbers as there are columns.
 
     Raises RefereeError `unreadable-file` (no file, empty, not UTF-8), `bad-table` (a missing or doubled column, a line
     of another length, no line below the header).
@@ -66,6 +66,15 @@ def read_table(
     if not rows:
         raise RefereeError("bad-table", f"{path}: the file has no line below its header {','.join(columns)}")
     return rows
+
+
+def table_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
+    """A CSV with a header, in UTF-8; each row by column name."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
 
 
 def _rows(path: Path, lines: Iterable[tuple[int, list[str]]], columns: Sequence[str]) -> Iterator[TableRow]:
@@ -85,7 +94,7 @@ def _rows(path: Path, lines: Iterable[tuple[int, list[str]]], columns: Sequence[
 def _named(
     lines: Iterator[tuple[int, list[str]]], columns: Sequence[str], aliases: Mapping[str, str]
 ) -> Iterator[tuple[int, list[str]]]:
-    """The same lines under a header of proper names, made where there is none."""
+    """The same lines with the column names in the header, which is added where it is missing."""
     for number, cells in lines:
         if len(cells) == len(columns) and all(_is_number(cell) for cell in cells):
             yield 0, list(columns)

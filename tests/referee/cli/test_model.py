@@ -17,11 +17,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from referee.cli import harness, main
-from referee.cli.harness import Limits
+from referee.cli import main
 from referee.contest import open_contest
-from referee.errors import RefereeError
+from referee.errors import ModelCrashed, ModelFault
 from referee.store import Store
+from referee.tracks.submissions import harness
+from referee.tracks.submissions.harness import Limits
 from referee.tracks.submissions.submitting import MODELS
 from tests import tflite_models as models
 from tests.referee.tracks.submissions.model_days import colour_set, model_contest, spot_set
@@ -259,7 +260,7 @@ def test_a_bad_model_is_told_in_one_sentence_and_the_board_is_unharmed(
     board = hall.board()
     assert (board["track"], board["split"], board["places"], board["invalid"]) == ("phones", "public", [], [])
     told_empty = hall.call("board", "--track", "phones").stdout
-    assert told_empty == "phones (LPIRC 2018 track 1), public test set: no valid submission stands yet.\n"
+    assert told_empty == "phones (LPIRC 2018 track 1), public test set: no valid submission yet.\n"
     assert not (hall.day / MODELS).exists()
     (told_list,) = hall.call("list").stderr.splitlines()
     assert told_list == "No model is handed in yet; see: referee model submit --help"
@@ -450,7 +451,7 @@ def test_a_model_that_is_gone_or_fails_keeps_no_other_from_being_measured_again(
         for model, team in [(made[0], "alpha"), (made[1], "alpha"), (made[1], "beta")]
     ]
     (hall.day / MODELS / f"{kept[0]}.tflite").unlink()
-    bench, benched = harness.bench, iter([RefereeError("model-timeout", "No answer within 1 s."), None])
+    bench, benched = harness.bench, iter([ModelCrashed("model-timeout", "No answer within 1 s."), None])
 
     def failing_first(*arguments: Any) -> bytes:
         if failure := next(benched):
@@ -476,7 +477,7 @@ def test_a_model_that_is_damaged_or_refused_keeps_no_other_from_being_measured_a
         hall.told("submit", hall.model(team, data), "--track", "phones", "--team", team, *ONCE)
         for team, data in made
     )
-    bench, failures = harness.bench, [RefereeError(code, "No.") for code in ("bad-result", "wrong-outputs")]
+    bench, failures = harness.bench, [ModelFault(code, "No.") for code in ("bad-result", "wrong-outputs")]
 
     def failing_first(model: Path, *arguments: Any) -> bytes:
         if model.name.startswith(first["model_sha256"]):

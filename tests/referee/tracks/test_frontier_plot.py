@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import os
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from referee.errors import RefereeError
 from referee.tracks import Aim, track_named
-from referee.tracks.submissions.frontier_plot import PlotPoint, check_plot_path, plot, write_plot
+from referee.tracks.frontier_plot import PlotPoint, check_plot_path, place_labels, plot, write_plot
+
+pytest.importorskip("matplotlib", reason="matplotlib draws and is not installed")
 
 POINTS = (
     PlotPoint("ant", 20.0, 21.0),
@@ -85,7 +89,7 @@ def test_a_drawing_is_written_by_the_name_of_its_file(tmp_path: Path) -> None:
 def test_a_pipe_is_no_place_for_a_drawing(tmp_path: Path) -> None:
     pipe = tmp_path / "p.png"
     os.mkfifo(pipe)
-    with pytest.raises(RefereeError, match="no regular file") as failure:
+    with pytest.raises(RefereeError, match="regular file") as failure:
         check_plot_path(pipe)
     assert failure.value.code == "bad-plot-file"
 
@@ -93,3 +97,37 @@ def test_a_pipe_is_no_place_for_a_drawing(tmp_path: Path) -> None:
 def test_the_latency_that_is_marked_has_the_rules_own_word_for_it() -> None:
     track = track_named("lpirc2018-track1")
     assert b"<!-- budget 30 ms -->" in plot("svg", POINTS, track.accuracy_at, track.aim())
+
+
+def labelled(places: list[tuple[float, float]], texts: list[str]) -> tuple[Any, list[Any]]:
+    """Axes with points and labels as they stand in the finished drawing, and the labels."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained")
+    axes = figure.add_subplot()
+    axes.scatter(*zip(*places, strict=True))
+    place_labels(axes, places, texts)
+    figure.draw_without_rendering()
+    return axes, list(axes.texts)
+
+
+def test_labels_of_points_at_one_place_stand_apart_beside_it() -> None:
+    axes, labels = labelled([(1.0, 2.0)] * 9, [f"team-{number}" for number in range(9)])
+    assert [label.get_text() for label in labels] == [f"team-{number}" for number in range(9)]
+    boxes = [label.get_window_extent() for label in labels]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    assert not any(box.contains(*axes.transData.transform((1.0, 2.0))) for box in boxes)
+
+
+def test_a_label_at_the_edge_stands_inside_the_frame_and_not_over_another_point() -> None:
+    axes, (label,) = labelled([(0.0, 0.0), (100.0, 0.0), (95.0, 0.2)], ["", "a team with a name"])
+    box = label.get_window_extent()
+    assert axes.bbox.x0 < box.x0
+    assert box.x1 < axes.bbox.x1
+    assert not box.contains(*axes.transData.transform((95.0, 0.2)))
+
+
+def test_a_label_without_room_is_left_out() -> None:
+    _, labels = labelled([(1.0, 2.0)] * 100, ["one of many"] * 100)
+    assert 20 < len(labels) < 100
+    assert labelled([(1.0, 2.0)], ["too long for any drawing " * 20])[1] == []

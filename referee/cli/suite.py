@@ -19,14 +19,7 @@ from referee.tracks.rules.aiotbench import SuiteScore, scores
 from referee.tracks.submissions.open_track import first_images, track_on
 from referee.tracks.suites.plan import read_plan
 from referee.tracks.suites.run import SuiteRun
-from referee.tracks.suites.tables import (
-    SuiteRow,
-    read_flops,
-    read_rows,
-    read_tests,
-    table_lock,
-    write_flops,
-)
+from referee.tracks.suites.tables import SuiteRow, read_flops, read_rows, read_tests, table_lock, write_flops
 
 RULE = "aiotbench"
 DEFAULT_OUT = "suite.csv"

@@ -18,17 +18,7 @@ from referee.tracks.track import Aim, Entry, Place, Track, Verdict
 
 GROUP = "lpirc_referee.tracks"
 
-__all__ = [
-    "GROUP",
-    "Aim",
-    "Entry",
-    "Measured",
-    "Place",
-    "Track",
-    "Verdict",
-    "track_named",
-    "track_names",
-]
+__all__ = ["GROUP", "Aim", "Entry", "Measured", "Place", "Track", "Verdict", "track_named", "track_names"]
 
 
 def track_named(name: str, settings: Mapping[str, object] | None = None) -> Track:

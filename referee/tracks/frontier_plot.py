@@ -72,11 +72,7 @@ def plot(
 
 
 def _draw(
-    figure: Any,
-    points: Sequence[PlotPoint],
-    frontier: Expected | None,
-    aim: Aim | None,
-    title: str,
+    figure: Any, points: Sequence[PlotPoint], frontier: Expected | None, aim: Aim | None, title: str
 ) -> None:
     axes = figure.add_subplot(xlabel="mean latency, ms", ylabel="accuracy, %")
     axes.set_title(printable(title), parse_math=False)
@@ -108,12 +104,7 @@ def _draw_points(axes: Any, points: Sequence[PlotPoint], is_valid: bool) -> None
     )
 
 
-def _draw_frontier(
-    axes: Any,
-    points: Sequence[PlotPoint],
-    frontier: Expected,
-    aim: Aim | None,
-) -> None:
+def _draw_frontier(axes: Any, points: Sequence[PlotPoint], frontier: Expected, aim: Aim | None) -> None:
     latencies = [point.latency_ms for point in points] + ([] if aim is None else [aim.latency_ms])
     if not latencies:
         return
@@ -146,13 +137,7 @@ def place_labels(axes: Any, places: Sequence[tuple[float, float]], texts: Sequen
             continue
         # Draw a team's name as it is, even with dollar signs.
         label = axes.annotate(
-            text,
-            place,
-            (0, 0),
-            textcoords="offset points",
-            va="bottom",
-            fontsize="x-small",
-            parse_math=False,
+            text, place, (0, 0), textcoords="offset points", va="bottom", fontsize="x-small", parse_math=False
         )
         label.set_in_layout(False)  # the layout must not change any more
         size = label.get_window_extent().size / pixels_per_pt

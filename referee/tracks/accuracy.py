@@ -1,4 +1,4 @@
-"""The accuracy of a model's answers, in percent, over all images of a set: one without an answer is wrong. Pure.
+"""The accuracy of a model's answers, in percent, over all images of a set: an image without answer is wrong. Pure.
 
 Boxes of a result document are inclusive corners in pixels of the original image, as everywhere in the contest: a width
 is xmax - xmin + 1.
@@ -20,7 +20,7 @@ from testsets.ground_truth import GroundTruth
 def detections_of(rows: NDArray[np.float64], ground_truth: GroundTruth) -> Detections:
     """Rows (M, 7) of image, category, confidence, xmin, ymin, xmax, ymax as detections of the set's categories.
 
-    Models of COCO answer in 90 categories; those that a set does not have are left out, as COCO's evaluation does.
+    Models of COCO answer in 90 categories; categories that a set lacks are ignored, as in COCO's evaluation.
     """
     kept = rows[np.isin(rows[:, 1], ground_truth.category_ids)]
     return Detections.from_rows(kept)

@@ -28,7 +28,7 @@ Expected = Callable[[float], float | None]
 
 @dataclass(frozen=True)
 class PlotPoint:
-    """A model: mean latency in ms, above 0, accuracy in percent; one that is not valid is drawn hollow."""
+    """A model: mean latency in ms, above 0, accuracy in percent; a point that is not valid is drawn hollow."""
 
     label: str
     latency_ms: float
@@ -76,8 +76,13 @@ def _draw(
 ) -> None:
     axes = figure.add_subplot(xlabel="mean latency, ms", ylabel="accuracy, %")
     axes.set_title(printable(title), parse_math=False)
-    for is_valid in (True, False):
-        _draw_points(axes, [point for point in points if point.is_valid is is_valid], is_valid)
+    for is_valid, face, label in ((True, "tab:blue", "models"), (False, "none", "not valid")):
+        places = [
+            (point.latency_ms, point.accuracy_percent) for point in points if point.is_valid is is_valid
+        ]
+        if places:
+            style = {"s": 25, "facecolors": face, "edgecolors": "tab:blue", "zorder": 3}
+            axes.scatter(*zip(*places, strict=True), label=label, **style)
     if frontier is not None:
         _draw_frontier(axes, points, frontier, aim)
     if aim is not None:
@@ -91,17 +96,6 @@ def _draw(
     place_labels(axes, places, [printable(point.label) for point in points][:_MOST_LABELS])
     if axes.get_legend_handles_labels()[1]:
         axes.legend(fontsize="small", loc="best")
-
-
-def _draw_points(axes: Any, points: Sequence[PlotPoint], is_valid: bool) -> None:
-    if not points:
-        return
-    places = [(point.latency_ms, point.accuracy_percent) for point in points]
-    face = "tab:blue" if is_valid else "none"
-    name = "models" if is_valid else "not valid"
-    axes.scatter(
-        *zip(*places, strict=True), s=25, facecolors=face, edgecolors="tab:blue", label=name, zorder=3
-    )
 
 
 def _draw_frontier(axes: Any, points: Sequence[PlotPoint], frontier: Expected, aim: Aim | None) -> None:
@@ -144,7 +138,8 @@ def place_labels(axes: Any, places: Sequence[tuple[float, float]], texts: Sequen
         for offset in _offsets(*size):
             corner = (x + offset[0] * pixels_per_pt, y + offset[1] * pixels_per_pt)
             box = Bbox.from_bounds(*corner, *(size * pixels_per_pt))
-            if _holds(axes.bbox, box) and not box.count_overlaps(taken):
+            is_inside = axes.bbox.x0 <= box.x0 and axes.bbox.y0 <= box.y0 and (box.max <= axes.bbox.max).all()
+            if is_inside and not box.count_overlaps(taken):
                 label.xyann = offset
                 taken.append(box)
                 break
@@ -159,7 +154,3 @@ def _offsets(width_pt: float, height_pt: float) -> Iterator[tuple[float, float]]
         away = up + row * (height_pt + _BETWEEN_ROWS_PT)
         above, below = away, -away - height_pt
         yield from product((right, -right - width_pt), (above, below))
-
-
-def _holds(frame: Any, box: Any) -> bool:
-    return bool(frame.x0 <= box.x0 and frame.y0 <= box.y0 and box.x1 <= frame.x1 and box.y1 <= frame.y1)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import wraps
 from importlib.metadata import version
@@ -17,7 +15,7 @@ import click
 from referee.cli.model_board import board_command
 from referee.cli.model_report import print_result, submission_line
 from referee.cli.options import above_0_s, as_json, contest_folder, run_number
-from referee.cli.processes import endings_interrupt
+from referee.cli.processes import endings_interrupt, interruption_reported
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import ModelFault, RefereeError
@@ -27,11 +25,10 @@ from referee.tracks.submissions import harness
 from referee.tracks.submissions.board import build_number, judged_now
 from referee.tracks.submissions.harness import Limits
 from referee.tracks.submissions.lock import broken_off
-from referee.tracks.submissions.metering import DEFAULT_LOOP_S, Metering, metered
+from referee.tracks.submissions.metering import DEFAULT_LOOP_S, Metering, bench_on
 from referee.tracks.submissions.open_track import OpenTrack, configured_track, open_track, rule_of, track_on
 from referee.tracks.submissions.result_document import LARGEST_BYTES, parse_result
 from referee.tracks.submissions.submitting import (
-    Bench,
     Order,
     judge,
     measure_again,
@@ -40,6 +37,7 @@ from referee.tracks.submissions.submitting import (
     to_measure_again,
 )
 
+WITHDRAWN = "a submission that was being measured is withdrawn."
 file_path = click.Path(path_type=Path)
 model_file = click.argument("model", type=file_path)
 rule_option = click.option(
@@ -138,8 +136,8 @@ def bench_command(
     With --json it prints the result document, which `referee model submit --result` accepts.
     """
     opened = track_on(images, track, track_named(track))
-    with _interruption_reported("."):
-        content = _benched(opened, limits, metering)(model)
+    with interruption_reported(lambda: "nothing is stored."):
+        content = bench_on(opened, limits, metering, Clock())(model)
     document = parse_result(content)
     measured, verdict = judge(opened, document)
     if as_json:
@@ -176,7 +174,7 @@ def submit_command(
     """Measure MODEL for a team and rank it on the track's board."""
     if result is not None and metering is not None:
         raise click.UsageError("--meter is for a model that is measured here; leave it out with --result.")
-    with _interruption_reported(), open_contest(folder) as contest:
+    with interruption_reported(lambda: WITHDRAWN), open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout, to_run=result is None)
         if result is None:
             _require_meter(opened, metering)
@@ -191,7 +189,7 @@ def submit_command(
                 sentence = f"The model is refused: {reasons[0]}{more if len(reasons) > 1 else ''}"
                 raise RefereeError("model-refused", sentence, refusals=list(reasons))
 
-        made = submit(contest, opened, order, validate, _benched(opened, limits, metering), Clock())
+        made = submit(contest, opened, order, validate, bench_on(opened, limits, metering, Clock()), Clock())
         notes = _notes(contest, made)
     _report(made, as_json=as_json, notes=notes)
 
@@ -217,15 +215,14 @@ def remeasure_command(
     as_json: bool,
 ) -> None:
     """Measure every kept model of a track again in another build, or on the hold-out set; the best build counts."""
-    with _interruption_reported(), open_contest(folder) as contest:
+    with interruption_reported(lambda: WITHDRAWN), open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout)
         _require_meter(opened, metering)
         wanted = to_measure_again(contest.store.submissions(track), opened.split, build)
         if not wanted and not as_json:
             click.echo("Nothing is left to measure.")
-        failed = 0
+        bench, failed = bench_on(opened, limits, metering, Clock()), 0
         for earlier in wanted:
-            bench = _benched(opened, limits, metering)
             try:
                 _report(measure_again(contest, opened, earlier, build, bench, Clock()), as_json=as_json)
             except ModelFault as failure:  # go on with the other models
@@ -292,30 +289,6 @@ def _require_meter(track: OpenTrack, metering: Metering | None) -> None:
         raise RefereeError(
             "no-meter", f"The track {track.name} counts no run without its energy; measure it with --meter."
         )
-
-
-def _benched(track: OpenTrack, limits: Limits, metering: Metering | None) -> Bench:
-    budget_s = track.rule.budget_s(len(track.test_set.images))
-
-    def bench(file: Path, energy_loop_s: float | None = None) -> bytes:
-        return harness.bench(file, track.test_set.folder, track.rule, budget_s, limits, energy_loop_s)
-
-    if metering is None:
-        return bench
-    return lambda file: metered(metering, lambda: bench(file, metering.loop_s), Clock())
-
-
-@contextmanager
-def _interruption_reported(
-    outcome: str = "; a submission that was being measured is withdrawn.",
-) -> Iterator[None]:
-    """Exit with 130 and one line when Ctrl-C, SIGTERM or a closed terminal interrupts a measurement."""
-    try:
-        with endings_interrupt():
-            yield
-    except KeyboardInterrupt:
-        click.echo(f"referee: interrupted{outcome}", err=True)
-        sys.exit(130)
 
 
 def _notes(contest: Contest, made: Submission) -> str:

@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, Self
+
+import click
 
 from referee.errors import RefereeError
 
@@ -114,6 +116,17 @@ def endings_interrupt() -> Iterator[None]:
     finally:
         for one, handler in before:
             signal.signal(one, handler)
+
+
+@contextmanager
+def interruption_reported(outcome: Callable[[], str]) -> Iterator[None]:
+    """Exit with 130 and one line, with the outcome, when Ctrl-C, SIGTERM or a closed terminal interrupts the work."""
+    try:
+        with endings_interrupt():
+            yield
+    except KeyboardInterrupt:
+        click.echo(f"referee: interrupted; {outcome()}", err=True)
+        sys.exit(130)
 
 
 def program(name: str) -> str:

@@ -23,7 +23,7 @@ from referee.auth.passwords import hash_password
 from referee.cli.contest import config_text
 from referee.cli.judge import judge_with_interval
 from referee.cli.options import as_json
-from referee.cli.processes import HELD, Child, endings_interrupt, program
+from referee.cli.processes import HELD, Child, interruption_reported, program
 from referee.cli.report import print_score, score_document
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
@@ -116,12 +116,8 @@ def rehearse(
     stamp = Clock().utc().strftime("%Y%m%dT%H%M%SZ")
     folder = out or Path("rehearsals") / f"{stamp}-{secrets.token_hex(2)}"
     plan = Plan(folder, images or DEFAULT_IMAGES, window_s, load or CLIENT_LOAD, meter, testset, replay)
-    try:
-        with endings_interrupt():
-            run, score = carry_out(plan)
-    except KeyboardInterrupt:
-        click.echo(f"referee: interrupted; everything is stopped, {folder} is kept as it is.", err=True)
-        sys.exit(130)
+    with interruption_reported(lambda: f"everything is stopped, {folder} is kept as it is."):
+        run, score = carry_out(plan)
     document = score_document(run, score) | {"paths": _paths(plan)}
     write_atomically(folder / "report.json", f"{json.dumps(document, indent=2)}\n".encode())
     if as_json:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import click
 
 from referee.cli.options import as_json
-from referee.cli.processes import endings_interrupt
+from referee.cli.processes import interruption_reported
 from referee.cli.terminal import console, figures_table
 from referee.clock import Clock
 from referee.files.atomic_write import real_path, require_writable
@@ -77,16 +77,10 @@ def run_command(file: Path, images: Path, out: Path, flops: Path | None, *, as_j
     plan = read_plan(file)
     track = first_images(track_on(images, RULE, track_named(RULE)), plan.limit)
     run = SuiteRun(plan, track, out, Clock(), lambda line: click.echo(line, err=True))
-    try:
-        with endings_interrupt(), table_lock(out):
-            if flops is not None:
-                write_flops(flops, plan.mflops)
-            rows = run.measure()
-    except KeyboardInterrupt:
-        count = len(read_rows(out))
-        done = "1 test is" if count == 1 else f"{count} tests are"
-        click.echo(f"referee: interrupted; {done} in {out}, and the same command continues.", err=True)
-        sys.exit(130)
+    with interruption_reported(partial(_kept, out)), table_lock(out):
+        if flops is not None:
+            write_flops(flops, plan.mflops)
+        rows = run.measure()
     (score,) = scores([row.test for row in rows], plan.mflops)
     if as_json:
         tests = [
@@ -96,6 +90,11 @@ def run_command(file: Path, images: Path, out: Path, flops: Path | None, *, as_j
         click.echo(json.dumps({"tests": tests, "scores": [asdict(score)]}))
     else:
         _print_run(rows, score)
+
+
+def _kept(out: Path) -> str:
+    count = len(read_rows(out))
+    return f"{'1 test is' if count == 1 else f'{count} tests are'} in {out}, and the same command continues."
 
 
 def _print_run(rows: list[SuiteRow], score: SuiteScore) -> None:

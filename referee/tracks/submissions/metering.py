@@ -6,12 +6,17 @@ import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from power.meter import Reading, Setup
 from power.sampling.sampler import Sampler
 from referee.clock import Clock
+from referee.tracks.submissions import harness
 from referee.tracks.submissions.energy import inference_energy
+from referee.tracks.submissions.harness import Limits
+from referee.tracks.submissions.open_track import OpenTrack
 from referee.tracks.submissions.result_document import field_of, number, whole
+from referee.tracks.submissions.submitting import Bench
 
 UPDATE_INTERVAL_S = 0.1
 DEFAULT_LOOP_S = 10.0
@@ -29,6 +34,21 @@ class Metering:
     address: str
     loop_s: float = DEFAULT_LOOP_S
     idle_s: float | None = None
+
+
+def bench_on(track: OpenTrack, limits: Limits, metering: Metering | None, clock: Clock) -> Bench:
+    """What benches a model on a track's test set, within the rule's budget, with a meter where there is one."""
+    images, rule = track.test_set, track.rule
+    bench = partial(
+        harness.bench,
+        images=images.folder,
+        rule=rule,
+        budget_s=rule.budget_s(len(images.images)),
+        limits=limits,
+    )
+    if metering is None:
+        return bench
+    return lambda model: metered(metering, lambda: bench(model, energy_loop_s=metering.loop_s), clock)
 
 
 def metered(metering: Metering, bench: Callable[[], bytes], clock: Clock) -> bytes:

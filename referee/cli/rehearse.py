@@ -42,7 +42,8 @@ UPDATE_INTERVAL_S = 0.1
 CLOSE_TIMEOUT_S = 30.0
 # A fast client would end before the meter has measured anything.
 LEAST_RUN_S = 2.0
-CLIENT_LOAD = "cpu:{pid},idle=2W,busy=9W"
+PID = "{pid}"  # in a load: the client's process id
+CLIENT_LOAD = f"cpu:{PID},idle=2W,busy=9W"
 REPLAY = "replay:"
 CLIENT_RANGES = (150.0, 0.1)  # volts and amperes for that load
 
@@ -108,7 +109,7 @@ def rehearse(
     if meter is not None:
         _try_meter(meter)
     if load is not None:
-        _try_meter(f"sim:{_load_of(load, os.getpid())}")
+        _try_meter(f"sim:{load.replace(PID, str(os.getpid()))}")
     if images is not None and testset is not None:
         raise click.UsageError("--images is the size of the synthetic set; leave it out with --testset.")
     if replay is not None and not replay.is_file():
@@ -146,11 +147,15 @@ def carry_out(plan: Plan) -> tuple[Run, Score]:
     with ExitStack() as processes:
         held = [sys.executable, "-c", HELD]
         client = processes.enter_context(Child("client", held, plan.folder / "client.log", reads="stderr"))
-        address = plan.meter or processes.enter_context(_meter(plan, client.pid)).first_line()
+        address = plan.meter
+        if address is None:
+            load = plan.load.replace(PID, str(client.pid))
+            meter = processes.enter_context(_child(plan, "meter", "meter", "simulate", "--load", load))
+            address = meter.first_line()
         stage(f"Meter at {address}" if plan.meter else f"Meter simulated at {address}")
         password = _make_contest(plan, address)
-        server = processes.enter_context(_server(plan))
-        serving = server.first_line()
+        serve = _child(plan, "server", "referee", "serve", str(plan.folder), "--port", "0")
+        serving = processes.enter_context(serve).first_line()
         stage(serving)
         url = serving.split(" at ")[-1].split()[0]
         client.write(json.dumps(_client_arguments(plan, url, password)))
@@ -167,9 +172,9 @@ def _prepare_test_set(plan: Plan) -> int:
     if plan.testset is None:
         plan.folder.mkdir(parents=True, exist_ok=True)
         synthesize(plan.testset_folder, images=plan.images, categories=CATEGORIES, seed=SEED, size=SIZE)
-    images = len(load_test_set(plan.testset_folder).images)
+    images = load_test_set(plan.testset_folder).images  # raises before the folder is created
     plan.folder.mkdir(parents=True, exist_ok=True)
-    return images
+    return len(images)
 
 
 def _make_contest(plan: Plan, meter: str) -> str:
@@ -190,18 +195,9 @@ def _make_contest(plan: Plan, meter: str) -> str:
     return password
 
 
-def _meter(plan: Plan, client_pid: int) -> Child:
-    arguments = [program("meter"), "simulate", "--load", _load_of(plan.load, client_pid)]
-    return Child("meter", [*arguments, "--parent", str(os.getpid())], plan.folder / "meter.log")
-
-
-def _load_of(load: str, client_pid: int) -> str:
-    return load.replace("{pid}", str(client_pid))
-
-
-def _server(plan: Plan) -> Child:
-    arguments = [program("referee"), "serve", str(plan.folder), "--port", "0", "--parent", str(os.getpid())]
-    return Child("server", arguments, plan.folder / "server.log")
+def _child(plan: Plan, name: str, command: str, *arguments: str) -> Child:
+    own = [program(command), *arguments, "--parent", str(os.getpid())]
+    return Child(name, own, plan.folder / f"{name}.log")
 
 
 def _client_arguments(plan: Plan, url: str, password: str) -> list[str]:

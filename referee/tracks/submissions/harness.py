@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from referee.errors import ModelCrashed, ModelFault, RefereeError
 from referee.tracks import Track
 
+PROGRAM = (sys.executable, "-P", "-m", "lpirc_client.cli")
 PREFIX = "lpirc-client: "
 LONGEST_LINE = 300
 CRASHED = frozenset(
@@ -50,7 +50,7 @@ def refusals(model: Path, task: str, limits: Limits) -> tuple[str, ...]:
     failure = _failure(done)
     if not isinstance(failure, ModelFault):
         raise failure
-    reasons = [line.removeprefix(PREFIX) for line in done.stderr.splitlines() if line.startswith(PREFIX)]
+    reasons = [line.removeprefix(PREFIX) for line in _lines(done.stderr) if line.startswith(PREFIX)]
     return tuple(dict.fromkeys([failure.sentence, *reasons]))
 
 
@@ -79,18 +79,11 @@ def bench(
     return done.stdout
 
 
-@dataclass(frozen=True)
-class _Done:
-    returncode: int
-    stdout: bytes
-    stderr: str
-
-
-def _run(command: str, model: Path, options: dict[str, Any]) -> _Done:
+def _run(command: str, model: Path, options: dict[str, Any]) -> subprocess.CompletedProcess[bytes]:
     """Run the harness to its end. It ends when this process does, or when this call is interrupted."""
     given = [f"--{name.replace('_', '-')}={value}" for name, value in options.items() if value is not None]
     process = subprocess.Popen(  # noqa: S603 - our own program
-        [*_PROGRAM, command, f"--parent={os.getpid()}", *given, "--json", "--", str(model)],
+        [*PROGRAM, command, f"--parent={os.getpid()}", *given, "--json", "--", str(model)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -103,19 +96,20 @@ def _run(command: str, model: Path, options: dict[str, Any]) -> _Done:
             os.killpg(process.pid, signal.SIGKILL)  # its model's process dies with it
         process.communicate()
         raise
-    return _Done(process.returncode, stdout, stderr.decode(errors="replace"))
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
 
-_PROGRAM: Sequence[str] = (sys.executable, "-P", "-m", "lpirc_client.cli")
+def _lines(stderr: bytes) -> list[str]:
+    return [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
 
 
-def _failure(done: _Done) -> RefereeError:
+def _failure(done: subprocess.CompletedProcess[bytes]) -> RefereeError:
     try:
         error: Any = json.loads(done.stdout)["error"]
         code, sentence, facts = str(error["code"]), str(error["sentence"]), dict(error["facts"])
     except (ValueError, KeyError, TypeError):
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
-        last = lines[-1][-LONGEST_LINE:] if lines else f"it ended with exit code {done.returncode}"
+        lines = _lines(done.stderr) or [f"it ended with exit code {done.returncode}"]
+        last = lines[-1][-LONGEST_LINE:]
         return RefereeError("harness-failed", f"The device harness failed: {last.removeprefix(PREFIX)}")
     if code in CRASHED:
         return ModelCrashed(code, sentence, **facts)

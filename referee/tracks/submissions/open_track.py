@@ -145,8 +145,6 @@ def _truth(rule: Track, test_set: TestSet) -> tuple[str, GroundTruth | NDArray[n
 
 
 def _unfit(rule: Track, test_set: TestSet, problem: str, importer: str) -> RefereeError:
-    sentence = (
-        f"{test_set.folder} has {problem}, but {rule.name} is a track of {rule.task}; make its test set with: "
-        f"referee testset import {importer}"
-    )
+    hint = f"make its test set with: referee testset import {importer}"
+    sentence = f"{test_set.folder} has {problem}, but {rule.name} is a track of {rule.task}; {hint}"
     return RefereeError("testset-unfit", sentence)

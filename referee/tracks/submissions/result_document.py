@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, TypeGuard
@@ -193,16 +193,17 @@ def parse_result(content: bytes) -> ResultDocument:
         raise bad(f"result_version is {shown(version)}, this program reads 1")
     for path, check in FIELDS.items():
         check(path, field_of(values, path))
-    document = ResultDocument(values, np.empty((0, 7)), ())
-    _check_images(document)
+    document = ResultDocument(values, np.empty((0, len(COLUMNS))), ())
+    images, processed, stopped_by = (document[path] for path in ("images.count", "processed", "stopped_by"))
+    if processed > images:
+        raise bad(f"processed = {processed} is more than images.count = {images}")
+    if (processed < images) != (stopped_by == "budget"):
+        raise bad(f"processed = {processed} of {images} images, but stopped_by is {stopped_by!r}")
     _check_latency(document)
     _check_energy(values)
-    images, processed = document["images.count"], document["processed"]
     if document["task"] == "detection":
-        rows = _detection_rows(field_of(values, "predictions.rows"), processed)
-        return ResultDocument(values, rows, ())
-    answers = _top1_answers(field_of(values, "predictions.labels"), images, processed)
-    return ResultDocument(values, document.rows, answers)
+        return replace(document, rows=_detection_rows(document["predictions.rows"], processed))
+    return replace(document, answers=_top1_answers(document["predictions.labels"], images, processed))
 
 
 def says_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -262,13 +263,13 @@ def _check_latency(document: ResultDocument) -> None:
         if low_value > high_value:
             raise bad(f"latency.{low} = {low_value} is above latency.{high} = {high_value}")
     mean_ms, counted = document["latency.mean_ms"], document["latency.counted"]
-    _require_between("mean_ms", mean_ms, "min_ms and max_ms", figures[0][1], figures[-1][1])
+    _require_between(mean_ms, "min_ms and max_ms", figures[0][1], figures[-1][1])
     means_ms = document["latency.repeat_means_ms"]
     if not 1 <= len(means_ms) <= document["settings.repeats"]:
         raise bad(
             f"latency.repeat_means_ms has {len(means_ms)} means of {document['settings.repeats']} repeats"
         )
-    _require_between("mean_ms", mean_ms, "the repeat_means_ms", min(means_ms), max(means_ms))
+    _require_between(mean_ms, "the repeat_means_ms", min(means_ms), max(means_ms))
     least, most = document["processed"] - 1, len(means_ms) * (document["images.count"] - 1)
     if not least <= counted <= most:
         raise bad(
@@ -282,27 +283,19 @@ def _check_latency(document: ResultDocument) -> None:
         raise bad(f"timed has {timed_s:g} s, less than latency.total_s = {total_s}")
 
 
-def _require_between(name: str, value: float, of: str, least: float, most: float) -> None:
-    if not least * (1 - TOLERANCE) <= value <= most * (1 + TOLERANCE):
-        raise bad(f"latency.{name} = {value} does not lie between {of}, {least} and {most}")
+def _require_between(mean_ms: float, ends: str, least: float, most: float) -> None:
+    if not least * (1 - TOLERANCE) <= mean_ms <= most * (1 + TOLERANCE):
+        raise bad(f"latency.mean_ms = {mean_ms} does not lie between {ends}, {least} and {most}")
 
 
 def _is_near(value: float, other: float) -> bool:
     return abs(value - other) <= TOLERANCE * max(value, other)
 
 
-def _check_images(document: ResultDocument) -> None:
-    count, processed = document["images.count"], document["processed"]
-    if processed > count:
-        raise bad(f"processed = {processed} is more than images.count = {count}")
-    if (processed < count) != (document["stopped_by"] == "budget"):
-        raise bad(f"processed = {processed} of {count} images, but stopped_by is {document['stopped_by']!r}")
-
-
 def _detection_rows(rows: Any, processed: int) -> NDArray[np.float64]:
     """Rows (M, 7) image, category, confidence, xmin, ymin, xmax, ymax of images 1..`processed`.
 
-    Raises ModelFault `bad-result`: anything else than seven finite numbers, another image, a category below 1, more
+    Raises ModelFault `bad-result` for anything but seven finite numbers, another image, a category below 1, or more
     than a hundred rows of an image.
     """
     if not isinstance(rows, list):

@@ -14,7 +14,7 @@ from referee.scoring.curves import Curve
 SUFFIXES = (".csv", ".png", ".svg")
 HEADER = ("category", "name", "rank", "recall", "precision", "confidence")
 _MOST_IN_LEGEND = 20
-_COLOURS = 10  # of matplotlib's cycle; after them the next style tells curves apart
+_COLOURS = 10  # of matplotlib's cycle; after them the next style distinguishes curves
 _STYLES = ("-", "--", ":", "-.")
 
 

@@ -452,7 +452,7 @@ def places(document: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
     return found
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_whatever_a_document_says_it_is_judged_or_refused(
     contest: Contest, track: OpenTrack, data: st.DataObject

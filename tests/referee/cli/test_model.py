@@ -132,12 +132,21 @@ def test_a_classifier_is_measured_ranked_and_measured_again(hall: Hall) -> None:
 
 @pytest.mark.parametrize("quantized", [False, True])
 def test_a_detector_finds_what_was_painted(hall: Hall, quantized: bool) -> None:
-    model = hall.model("cells", models.detector(quantized=quantized))
-    made = hall.told("submit", model, "--track", "finder", "--team", "beta", *ONCE)
+    made = found(hall, quantized=quantized)
     assert made["measurement"]["measured"]["accuracy_percent"] == pytest.approx(100)
     expected = 100 - (16.894553358968146 * math.log(24) - 34.42191514521174)
     assert made["measurement"]["metric"] == pytest.approx(expected)
     assert made["measurement"]["figures"]["counted_latency_ms"] == 24.0
+
+
+def found(hall: Hall, *, quantized: bool = False) -> Any:
+    """A submission of the detector to its track."""
+    model = hall.model("cells", models.detector(quantized=quantized))
+    return hall.told("submit", model, "--track", "finder", "--team", "beta", *ONCE)
+
+
+def test_board_and_list_judge_by_the_present_settings(hall: Hall) -> None:
+    made = found(hall)
     drawing = hall.folder / "board.svg"
     assert len(hall.board("finder", "--plot", str(drawing))["places"]) == 1
     assert drawing.read_text().startswith("<?xml")

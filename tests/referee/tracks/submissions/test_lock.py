@@ -57,7 +57,7 @@ def read(contest: Contest) -> Iterator[IO[bytes]]:
 
 
 class ReadersEnd(Clock):
-    """A clock on which readers let go of the lock as soon as somebody waits."""
+    """A clock on which readers let go of the lock as soon as someone waits."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
@@ -67,7 +67,7 @@ class ReadersEnd(Clock):
         return super().wait(event, until_s)
 
 
-def test_who_lists_the_submissions_keeps_nobody_from_measuring(contest: Contest) -> None:
+def test_listing_the_submissions_does_not_keep_others_from_measuring(contest: Contest) -> None:
     with read(contest) as file, measuring_lock(contest, ReadersEnd(file)):
         pass
 
@@ -83,20 +83,20 @@ def test_who_measures_keeps_others_from_it(contest: Contest) -> None:
 
 
 @pytest.mark.parametrize(
-    "turn", [lambda contest: measuring_lock(contest, Clock()), handing_in_lock], ids=["measure", "hand in"]
+    "lock_of", [lambda contest: measuring_lock(contest, Clock()), handing_in_lock], ids=["measure", "hand in"]
 )
 def test_only_the_submission_that_is_being_measured_is_not_broken_off(
-    contest: Contest, turn: Callable[[Contest], AbstractContextManager[Record]]
+    contest: Contest, lock_of: Callable[[Contest], AbstractContextManager[Record]]
 ) -> None:
     def accepted() -> int:
         return contest.store.accept_submission(SUBMISSION, Clock().utc(), limit=9).id
 
     killed = [accepted()]
     for _ in range(2):
-        with turn(contest) as tell:
+        with lock_of(contest) as record:
             assert broken_off(contest) == set(killed)  # its model is still looked at
             own = accepted()
-            tell(own)
+            record(own)
             assert broken_off(contest) == set(killed)
             killed.append(own)
         assert broken_off(contest) == set(killed)

@@ -13,7 +13,7 @@ from referee.cli.terminal import console, figures_table
 from referee.files.tables import read_table
 from referee.tracks import Aim
 from referee.tracks.frontier import BASES, Fit, fit
-from referee.tracks.frontier_plot import PlotPoint, check_plot_path, write_plot
+from referee.tracks.frontier_plot import Plot, PlotPoint, check_plot_path
 from referee.tracks.measured import LEAST, MOST
 
 COLUMNS = ("latency_ms", "accuracy")
@@ -54,7 +54,7 @@ def fit_command(
     found = fit(latencies, [point.accuracy_percent for point in points], BASES[base], target_ms)
     if plot_path is not None:
         aim = None if target_ms is None else Aim("target", target_ms)
-        write_plot(plot_path, points, found.frontier.at, aim, found.frontier.sentence)
+        Plot(points, found.frontier.at, aim, found.frontier.sentence).write(plot_path)
     for warning in found.warnings:
         click.echo(f"referee: warning: {warning}", err=True)
     if as_json:

@@ -13,7 +13,7 @@ from referee.cli.terminal import console, figures_table
 from referee.contest import open_contest
 from referee.files.tables import table_bytes
 from referee.tracks import Track
-from referee.tracks.frontier_plot import PlotPoint, check_plot_path, write_plot
+from referee.tracks.frontier_plot import Plot, PlotPoint, check_plot_path
 from referee.tracks.submissions.board import Board, Candidate, board, candidates
 from referee.tracks.submissions.open_track import open_track
 
@@ -52,7 +52,7 @@ def board_command(
         click.echo(f"referee: warning: {warning}", err=True)
     title = f"{track} ({rule.title}), {opened.split}"
     if plot is not None:
-        write_plot(plot, _points(made), rule.accuracy_at, rule.aim(), title)
+        Plot(_points(made), rule.accuracy_at, rule.aim(), title).write(plot)
     if as_json:
         judged_by = {
             "name": rule.name,

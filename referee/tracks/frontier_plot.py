@@ -35,83 +35,68 @@ class PlotPoint:
     accuracy_percent: float
     is_valid: bool = True
 
+    @property
+    def place(self) -> tuple[float, float]:
+        """Where it is drawn."""
+        return self.latency_ms, self.accuracy_percent
+
 
 def check_plot_path(path: Path) -> None:
     """Raise `RefereeError` `bad-plot-file` unless the path ends in one of SUFFIXES and can be written."""
     require_drawable(path, SUFFIXES, "bad-plot-file")
 
 
-def write_plot(
-    path: Path,
-    points: Sequence[PlotPoint],
-    frontier: Expected | None = None,
-    aim: Aim | None = None,
-    title: str = "",
-) -> None:
-    """Write the drawing of `plot` to a .png or .svg.
+@dataclass(frozen=True)
+class Plot:
+    """A drawing of accuracy (percent) over latency (ms) with labels and a mark at `aim`."""
 
-    Raises `RefereeError` `bad-plot-file`, `plot-not-written`, `no-matplotlib`.
-    """
-    check_plot_path(path)
-    drawing = plot(path.suffix.lower().removeprefix("."), points, frontier, aim, title)
-    write_drawing(path, drawing, "plot")
+    points: Sequence[PlotPoint]
+    frontier: Expected | None = None
+    aim: Aim | None = None
+    title: str = ""
 
+    def write(self, path: Path) -> None:
+        """Write a .png or .svg. Raises `RefereeError` `bad-plot-file`, `plot-not-written`, `no-matplotlib`."""
+        check_plot_path(path)
+        write_drawing(path, self.drawn(path.suffix.lower().removeprefix(".")), "plot")
 
-def plot(
-    form: str,
-    points: Sequence[PlotPoint],
-    frontier: Expected | None = None,
-    aim: Aim | None = None,
-    title: str = "",
-) -> bytes:
-    """Draw accuracy (percent) over latency (ms) with labels, as the bytes of a "png" or an "svg".
+    def drawn(self, form: str) -> bytes:
+        """The bytes of a "png" or an "svg", the same for the same points. Raises `RefereeError` `no-matplotlib`."""
+        return drawn(form, self._draw)
 
-    `aim` is marked. The same points give the same bytes. Raises `RefereeError` `no-matplotlib`.
-    """
-    return drawn(form, lambda figure: _draw(figure, points, frontier, aim, title))
+    def _draw(self, figure: Any) -> None:
+        axes = figure.add_subplot(xlabel="mean latency, ms", ylabel="accuracy, %")
+        axes.set_title(printable(self.title), parse_math=False)
+        for is_valid, face, label in ((True, "tab:blue", "models"), (False, "none", "not valid")):
+            places = [point.place for point in self.points if point.is_valid is is_valid]
+            if places:
+                style = {"s": 25, "facecolors": face, "edgecolors": "tab:blue", "zorder": 3}
+                axes.scatter(*zip(*places, strict=True), label=label, **style)
+        curve = self._curve()
+        if any(not math.isnan(accuracy) for _, accuracy in curve):
+            axes.plot(*zip(*curve, strict=True), color="tab:orange", linewidth=1.2, label="frontier")
+        if self.aim is not None:
+            label = f"{self.aim.what} {self.aim.latency_ms:g} ms"
+            axes.axvline(self.aim.latency_ms, color="0.6", linestyle=":", linewidth=1, label=label)
+        axes.grid(alpha=0.3)
+        if not self.points:
+            axes.set_ylim(0, 100)
+            note_in_middle(axes, "no models yet", backgroundcolor="white")
+        labels = [printable(point.label) for point in self.points]
+        place_labels(axes, [point.place for point in self.points], labels[:_MOST_LABELS])
+        if axes.get_legend_handles_labels()[1]:
+            axes.legend(fontsize="small", loc="best")
 
-
-def _draw(
-    figure: Any, points: Sequence[PlotPoint], frontier: Expected | None, aim: Aim | None, title: str
-) -> None:
-    axes = figure.add_subplot(xlabel="mean latency, ms", ylabel="accuracy, %")
-    axes.set_title(printable(title), parse_math=False)
-    for is_valid, face, label in ((True, "tab:blue", "models"), (False, "none", "not valid")):
-        places = [
-            (point.latency_ms, point.accuracy_percent) for point in points if point.is_valid is is_valid
-        ]
-        if places:
-            style = {"s": 25, "facecolors": face, "edgecolors": "tab:blue", "zorder": 3}
-            axes.scatter(*zip(*places, strict=True), label=label, **style)
-    if frontier is not None:
-        _draw_frontier(axes, points, frontier, aim)
-    if aim is not None:
-        label = f"{aim.what} {aim.latency_ms:g} ms"
-        axes.axvline(aim.latency_ms, color="0.6", linestyle=":", linewidth=1, label=label)
-    axes.grid(alpha=0.3)
-    if not points:
-        axes.set_ylim(0, 100)
-        note_in_middle(axes, "no models yet", backgroundcolor="white")
-    places = [(point.latency_ms, point.accuracy_percent) for point in points]
-    place_labels(axes, places, [printable(point.label) for point in points][:_MOST_LABELS])
-    if axes.get_legend_handles_labels()[1]:
-        axes.legend(fontsize="small", loc="best")
-
-
-def _draw_frontier(axes: Any, points: Sequence[PlotPoint], frontier: Expected, aim: Aim | None) -> None:
-    latencies = [point.latency_ms for point in points] + ([] if aim is None else [aim.latency_ms])
-    if not latencies:
-        return
-    ends = 0.8 * min(latencies), 1.2 * max(latencies)
-    # Dense both where a log is steep and where a rule bends its frontier.
-    steps = np.union1d(np.geomspace(*ends, _CURVE_POINTS), np.linspace(*ends, _CURVE_POINTS))
-    curve = [
-        (float(latency), accuracy if 0 <= accuracy <= 100 else math.nan)  # NaN breaks the curve
-        for latency in steps
-        if (accuracy := frontier(float(latency))) is not None
-    ]
-    if any(not math.isnan(accuracy) for _, accuracy in curve):
-        axes.plot(*zip(*curve, strict=True), color="tab:orange", linewidth=1.2, label="frontier")
+    def _curve(self) -> list[tuple[float, float]]:
+        """The frontier's points (ms, percent); NaN, which breaks the curve, outside 0..100 %."""
+        latencies = [point.latency_ms for point in self.points] + ([self.aim.latency_ms] if self.aim else [])
+        if self.frontier is None or not latencies:
+            return []
+        ends = 0.8 * min(latencies), 1.2 * max(latencies)
+        # Dense both where a log is steep and where a rule bends its frontier.
+        steps = np.union1d(np.geomspace(*ends, _CURVE_POINTS), np.linspace(*ends, _CURVE_POINTS))
+        expected = [(latency, self.frontier(latency)) for latency in steps.tolist()]
+        return [(t, a if 0 <= a <= 100 else math.nan) for t, a in expected if a is not None]
 
 
 def place_labels(axes: Any, places: Sequence[tuple[float, float]], texts: Sequence[str]) -> None:

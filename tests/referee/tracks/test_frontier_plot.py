@@ -10,7 +10,7 @@ import pytest
 
 from referee.errors import RefereeError
 from referee.tracks import Aim, track_named
-from referee.tracks.frontier_plot import PlotPoint, check_plot_path, place_labels, plot, write_plot
+from referee.tracks.frontier_plot import Plot, PlotPoint, check_plot_path, place_labels
 
 pytest.importorskip("matplotlib", reason="matplotlib draws and is not installed")
 
@@ -20,6 +20,10 @@ POINTS = (
     PlotPoint("cat", 40.0, 30.0, is_valid=False),
 )
 OVIC = track_named("ovic-detection")
+
+
+def plot(form: str, *figures: Any, **more: Any) -> bytes:
+    return Plot(*figures, **more).drawn(form)
 
 
 def groups(drawing: bytes, name: str) -> int:
@@ -79,7 +83,7 @@ def test_the_same_points_give_the_same_bytes() -> None:
 
 
 def test_a_drawing_is_written_by_the_name_of_its_file(tmp_path: Path) -> None:
-    write_plot(tmp_path / "p.SVG", POINTS)
+    Plot(POINTS).write(tmp_path / "p.SVG")
     assert (tmp_path / "p.SVG").read_bytes() == plot("svg", POINTS)
     with pytest.raises(RefereeError, match=r"ends in \.png or \.svg"):
         check_plot_path(tmp_path / "p.pdf")

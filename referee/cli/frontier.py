@@ -17,6 +17,7 @@ from referee.tracks.frontier_plot import Plot, PlotPoint, check_plot_path
 from referee.tracks.measured import LEAST, MOST
 
 COLUMNS = ("latency_ms", "accuracy")
+POINT_KEYS = ("label", *COLUMNS, "residual")
 ALIASES = {"T": "latency_ms", "A": "accuracy", "time_ms": "latency_ms", "accuracy_percent": "accuracy"}
 file_path = click.Path(path_type=Path)
 
@@ -29,7 +30,7 @@ def _latency(ctx: click.Context, param: click.Parameter, value: float | None) ->
 
 @click.group()
 def frontier() -> None:
-    """The accuracy that a latency is worth: a(t) = k log t + a0."""
+    """The accuracy to expect at a latency: a(t) = k log t + a0."""
 
 
 @frontier.command("fit")
@@ -70,13 +71,8 @@ def as_document(found: Fit, base: str, points: list[PlotPoint], target_ms: float
         "a0": found.frontier.a0,
         "base": base,
         "points": [
-            {
-                "label": one.label,
-                "latency_ms": one.latency_ms,
-                "accuracy": one.accuracy_percent,
-                "residual": left,
-            }
-            for one, left in zip(points, found.residuals, strict=True)
+            dict(zip(POINT_KEYS, (one.label, *one.place, residual), strict=True))
+            for one, residual in zip(points, found.residuals, strict=True)
         ],
         "rms": found.rms,
         "r_squared": found.r_squared,

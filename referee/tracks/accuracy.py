@@ -71,11 +71,8 @@ def only_objects(ground_truth: GroundTruth) -> Mapping[int, NDArray[np.float64]]
     found = dict(zip(images.tolist(), counts.tolist(), strict=True))
     for image in ground_truth.image_ids.tolist():
         if found.get(image, 0) != 1:
-            raise RefereeError(
-                "bad-ground-truth",
-                f"This track needs one object in each image; image {image} has {found.get(image, 0)}.",
-                image=image,
-            )
+            sentence = f"This track needs one object in each image; image {image} has {found.get(image, 0)}."
+            raise RefereeError("bad-ground-truth", sentence, image=image)
     if not found:
         raise RefereeError("no-images", "The test set has no images; there is no accuracy.")
     return dict(zip(ground_truth.image.tolist(), ground_truth.boxes, strict=True))

@@ -29,11 +29,8 @@ class Frontier:
     def at(self, latency_ms: float) -> float:
         """The accuracy in percent at a latency above 0 ms. Raises RefereeError `bad-latency`."""
         if not (math.isfinite(latency_ms) and latency_ms > 0):
-            raise RefereeError(
-                "bad-latency",
-                f"A frontier needs a latency above 0 ms, not {latency_ms}.",
-                value=str(latency_ms),
-            )
+            sentence = f"A frontier needs a latency above 0 ms, not {latency_ms}."
+            raise RefereeError("bad-latency", sentence, value=str(latency_ms))
         return self.k * math.log(latency_ms) / math.log(self.base) + self.a0
 
     def doubt(self, *latencies_ms: float) -> str | None:
@@ -106,9 +103,7 @@ def _warnings(frontier: Frontier, latencies_ms: Sequence[float], target_ms: floa
     if count < _FEW:
         found.append(f"{count} points are few for two constants: their residuals mean little.")
     if not frontier.k > 0:
-        found.append(
-            f"k = {frontier.k:.6g} is not above 0: the slower models are not the more accurate ones."
-        )
+        found.append(f"k = {frontier.k:.6g} is not above 0: slower models are not more accurate.")
     if target_ms is not None and not low <= target_ms <= high:
         found.append(f"The target {target_ms:g} ms lies outside the points' {low:g} to {high:g} ms.")
     judged = (low, high) if target_ms is None else tuple(f * target_ms for f in (1, LOW_FACTOR, HIGH_FACTOR))

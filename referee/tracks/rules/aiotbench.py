@@ -89,10 +89,8 @@ class SuiteTrack(Track):
     def measure(self, result: Measured) -> Verdict:
         """Judge a test by its share of VIPS."""
         value = valid_images_per_s(result.accuracy_percent, result.latency_ms)
-        sentence = (
-            f"{result.accuracy_percent:.3f} % at {result.latency_ms:.3f} ms adds {value:.3f} valid images/s."
-        )
-        return self.verdict(result, value, sentence)
+        run = f"{result.accuracy_percent:.3f} % at {result.latency_ms:.3f} ms"
+        return self.verdict(result, value, f"{run} adds {value:.3f} valid images/s.")
 
 
 TRACKS = (

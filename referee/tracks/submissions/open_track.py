@@ -108,10 +108,8 @@ def _require_kept_back(opened: OpenTrack, other: Path) -> None:
         return
     own = {image.sha256 for image in opened.test_set.images}
     if others and ((own <= others) if opened.split == HOLDOUT else (others <= own)):
-        raise RefereeError(
-            "bad-config",
-            f"Track {opened.name!r}: every image of the hold-out test set is in the public one; keep others back.",
-        )
+        problem = "every image of the hold-out test set is in the public one; keep others back"
+        raise RefereeError("bad-config", f"Track {opened.name!r}: {problem}.")
 
 
 def first_images(track: OpenTrack, limit: int | None) -> OpenTrack:

@@ -76,11 +76,10 @@ def read_tests(path: Path, mflops: Mapping[str, float]) -> tuple[SuiteTest, ...]
         if key in found:
             raise row.bad(f"the test {', '.join(key)} is listed twice")
         if model not in mflops:
-            names = ", ".join(mflops)
-            sentence = (
-                f"{path}: line {row.line}: the model {model!r} has no FLOPs; those of {names} are known"
+            problem = f"the model {model!r} has no FLOPs; those of {', '.join(mflops)} are known"
+            raise RefereeError(
+                "unknown-flops", f"{path}: line {row.line}: {problem}", model=model, line=row.line
             )
-            raise RefereeError("unknown-flops", sentence, model=model, line=row.line)
         found[key] = SuiteTest(*key, *_figures(row))
     return tuple(found.values())
 

@@ -1,4 +1,4 @@
-"""How long a rehearsal takes, and how many images a second one client connection gets through."""
+"""How long a rehearsal takes, and how many images a second one client connection processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.figures import keep
+from bench.figures import keep, row
 from testsets import load_test_set, read_ground_truth, synthesize
 
 IMAGES = 5000
@@ -31,13 +31,9 @@ def measure() -> None:
         replay = _replayed(folder)
     rate = replay["images"] / replay["elapsed_s"]
     rows = [
-        {
-            "what": "referee rehearse, 200 images, in all (s)",
-            "measured": rehearsal_s,
-            "target": TARGET_REHEARSAL_S,
-        },
-        {"what": "its run alone (s)", "measured": usual["elapsed_s"], "target": None},
-        {"what": f"{IMAGES} images replayed (images/s)", "measured": rate, "target": TARGET_IMAGES_PER_S},
+        row("referee rehearse, 200 images, in all (s)", rehearsal_s, TARGET_REHEARSAL_S),
+        row("its run alone (s)", usual["elapsed_s"]),
+        row(f"{IMAGES} images replayed (images/s)", rate, TARGET_IMAGES_PER_S),
     ]
     keep("rehearsal", rows, RESULT)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from referee.cli.options import as_json, contest_folder
-from referee.cli.whole_table import Column, print_whole
+from referee.cli.terminal import Column, print_whole
 from referee.contest import Contest, open_contest
 from referee.judging.leaderboard import Place, Standing, rank
 from referee.store.records import Run, RunState, Score

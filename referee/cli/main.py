@@ -20,7 +20,6 @@ from referee.cli.run_list import list_runs
 from referee.cli.run_versus import versus
 from referee.cli.score import score
 from referee.cli.suite import suite
-from referee.cli.suite_run import suite_run
 from referee.cli.team import team
 from referee.cli.testset import testset
 from referee.errors import RefereeError
@@ -55,6 +54,5 @@ def main() -> None:
 
 for command in (rehearse, init, serve, team, run, judge, leaderboard, score, testset, frontier, model, suite):
     main.add_command(command)
-suite.add_command(suite_run)
 for command in (list_runs, versus):
     run.add_command(command)

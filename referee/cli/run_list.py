@@ -11,7 +11,7 @@ import click
 
 from referee.cli.options import as_json, contest_folder
 from referee.cli.report import current_judgement
-from referee.cli.whole_table import Column, print_whole
+from referee.cli.terminal import Column, print_whole
 from referee.contest import Contest, open_contest
 from referee.judging.checks import is_scorable
 from referee.scoring import score

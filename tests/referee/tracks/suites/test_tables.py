@@ -6,8 +6,16 @@ from pathlib import Path
 import pytest
 
 from referee.errors import RefereeError
-from referee.tracks.suites.files import read_flops, read_tests
-from referee.tracks.suites.log import SuiteRow, read_log, row_of, turn, write_flops, write_log
+from referee.tracks.suites.tables import (
+    SuiteRow,
+    read_flops,
+    read_rows,
+    read_tests,
+    row_of,
+    table_lock,
+    write_flops,
+    write_rows,
+)
 
 DONE = SuiteRow("Pi, 5", "float", "m", "71.25", "12.5", "5000", "aa", "bb", "")
 FAILED = replace(
@@ -17,21 +25,21 @@ FAILED = replace(
 
 def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
     path = tmp_path / "suite.csv"
-    assert read_log(path) == []
-    write_log(path, [DONE, FAILED])
+    assert read_rows(path) == []
+    write_rows(path, [DONE, FAILED])
     link = tmp_path / "link.csv"
     link.symlink_to(path)
-    write_log(link, [DONE])
+    write_rows(link, [DONE])
     assert link.is_symlink()
-    assert read_log(path) == [DONE]
-    write_log(link, [DONE, FAILED])
+    assert read_rows(path) == [DONE]
+    write_rows(link, [DONE, FAILED])
     link.unlink()
-    assert read_log(path) == [DONE, FAILED]
+    assert read_rows(path) == [DONE, FAILED]
     assert [file.name for file in tmp_path.iterdir()] == ["suite.csv"]
 
 
 def test_the_scorer_reads_what_a_run_writes(tmp_path: Path) -> None:
-    write_log(tmp_path / "suite.csv", [DONE, FAILED])
+    write_rows(tmp_path / "suite.csv", [DONE, FAILED])
     write_flops(tmp_path / "flops.csv", {"m": 300.5})
     mflops = read_flops(tmp_path / "flops.csv")
     assert mflops == {"m": 300.5}
@@ -60,7 +68,7 @@ def test_a_file_that_is_no_table_of_a_run_is_refused(tmp_path: Path, spoilt: str
     path = tmp_path / "suite.csv"
     path.write_text(spoilt)
     with pytest.raises(RefereeError):
-        read_log(path)
+        read_rows(path)
     for figures, told in (
         ({"time_ms": "soon"}, "time_ms"),
         ({"time_ms": "0"}, "time_ms = '0' must be above 0"),
@@ -69,18 +77,22 @@ def test_a_file_that_is_no_table_of_a_run_is_refused(tmp_path: Path, spoilt: str
         ({"accuracy_percent": "", "time_ms": ""}, "either figures or a sentence"),
         ({"sentence": "It crashed."}, "either figures or a sentence"),
     ):
-        write_log(path, [replace(DONE, **figures)])
+        write_rows(path, [replace(DONE, **figures)])
         with pytest.raises(RefereeError, match=told):
-            read_log(path)
+            read_rows(path)
 
 
 def test_one_suite_is_run_at_a_time_and_only_into_a_file(tmp_path: Path) -> None:
     path = tmp_path / "suite.csv"
-    with turn(path), pytest.raises(RefereeError, match="Another suite is being run") as busy, turn(path):
+    with (
+        table_lock(path),
+        pytest.raises(RefereeError, match="Another suite is being run") as busy,
+        table_lock(path),
+    ):
         pass
     assert busy.value.code == "suite-busy"
-    with turn(path):
-        write_log(path, [DONE])
-    with pytest.raises(RefereeError, match="no regular file"), turn(tmp_path):
+    with table_lock(path):
+        write_rows(path, [DONE])
+    with pytest.raises(RefereeError, match="regular file"), table_lock(tmp_path):
         pass
     assert [file.name for file in tmp_path.iterdir()] == ["suite.csv"]

@@ -14,10 +14,16 @@ from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
 from referee.store import Store
 from referee.store.records import Submission
-from referee.tracks.submissions import turns
+from referee.tracks.submissions import lock
+from referee.tracks.submissions.lock import (
+    MEASURING,
+    Record,
+    broken_off,
+    handing_in_lock,
+    measuring_lock,
+)
 from referee.tracks.submissions.open_track import open_track
 from referee.tracks.submissions.submitting import Order, submit
-from referee.tracks.submissions.turns import MEASURING, Tell, broken_off, handing_in_turn, measuring_turn
 from tests.referee.tracks.submissions.model_days import colour_set, model_contest, packed, result
 
 TRACK = '[[tracks]]\nname = "phones"\nrule = "lpirc2018-track1"\ntestset = "../colours"\n'
@@ -51,7 +57,7 @@ def read(contest: Contest) -> Iterator[IO[bytes]]:
 
 
 class ReadersEnd(Clock):
-    """A clock on which readers let go of the lock as soon as somebody waits."""
+    """A clock on which readers let go of the lock as soon as someone waits."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
@@ -61,36 +67,36 @@ class ReadersEnd(Clock):
         return super().wait(event, until_s)
 
 
-def test_who_lists_the_submissions_keeps_nobody_from_measuring(contest: Contest) -> None:
-    with read(contest) as file, measuring_turn(contest, ReadersEnd(file)):
+def test_listing_the_submissions_does_not_keep_others_from_measuring(contest: Contest) -> None:
+    with read(contest) as file, measuring_lock(contest, ReadersEnd(file)):
         pass
 
 
 def test_who_measures_keeps_others_from_it(contest: Contest) -> None:
     with (
-        measuring_turn(contest, Clock()),
+        measuring_lock(contest, Clock()),
         pytest.raises(RefereeError, match="Another model") as failure,
-        measuring_turn(contest, Clock()),
+        measuring_lock(contest, Clock()),
     ):
         pytest.fail("two measure")
     assert failure.value.code == "bench-busy"
 
 
 @pytest.mark.parametrize(
-    "turn", [lambda contest: measuring_turn(contest, Clock()), handing_in_turn], ids=["measure", "hand in"]
+    "lock_of", [lambda contest: measuring_lock(contest, Clock()), handing_in_lock], ids=["measure", "hand in"]
 )
 def test_only_the_submission_that_is_being_measured_is_not_broken_off(
-    contest: Contest, turn: Callable[[Contest], AbstractContextManager[Tell]]
+    contest: Contest, lock_of: Callable[[Contest], AbstractContextManager[Record]]
 ) -> None:
     def accepted() -> int:
         return contest.store.accept_submission(SUBMISSION, Clock().utc(), limit=9).id
 
     killed = [accepted()]
     for _ in range(2):
-        with turn(contest) as tell:
+        with lock_of(contest) as record:
             assert broken_off(contest) == set(killed)  # its model is still looked at
             own = accepted()
-            tell(own)
+            record(own)
             assert broken_off(contest) == set(killed)
             killed.append(own)
         assert broken_off(contest) == set(killed)
@@ -129,7 +135,7 @@ def test_of_one_document_that_is_handed_in_twice_at_once_one_is_refused(
             assert second_is_there.wait(60)
         return accept(store, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(turns.fcntl, "flock", waits)
+    monkeypatch.setattr(lock.fcntl, "flock", waits)
     monkeypatch.setattr(Store, "accept_submission", accepts)
     with model_contest(tmp_path / "day", TRACK):
         hand_in()

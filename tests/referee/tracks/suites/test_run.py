@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from referee.cli import harness
-from referee.cli.suite_run import SuiteRun
 from referee.clock import Clock
 from referee.errors import RefereeError
 from referee.tracks import track_named
+from referee.tracks.submissions import harness
 from referee.tracks.submissions.open_track import first_images, track_on
-from referee.tracks.suites.log import read_log
 from referee.tracks.suites.plan import read_plan
+from referee.tracks.suites.run import SuiteRun
+from referee.tracks.suites.tables import read_rows
 from tests import tflite_models as models
 from tests.contest_day import called
 from tests.referee.tracks.submissions.model_days import colour_set
@@ -124,7 +124,7 @@ def test_another_model_under_the_same_name_is_not_taken_for_the_one_measured(
 ) -> None:
     out = tmp_path / "table.csv"
     run(place, plan("garbage"), out)
-    out.write_text(out.read_text().replace(read_log(out)[0].model_sha256, "0" * 64))
+    out.write_text(out.read_text().replace(read_rows(out)[0].model_sha256, "0" * 64))
     told = called("suite", "run", str(plan("garbage")), "--images", str(place / "colours"), "--out", str(out))
     assert told.returncode == 1
     assert "nothing (float) with other model file" in told.stderr
@@ -144,8 +144,8 @@ def test_an_interruption_keeps_what_was_measured(
     where = ("--images", str(place / "colours"), "--out", str(out))
     told = called("suite", "run", str(plan("garbage", "quantized")), *where)
     assert told.returncode == 130
-    assert f"1 test is in {out}, and the same command goes on" in told.stderr
-    assert [row.model for row in read_log(out)] == ["nothing"]
+    assert f"1 test is in {out}, and the same command continues" in told.stderr
+    assert [row.model for row in read_rows(out)] == ["nothing"]
     told = called("suite", "run", str(plan("garbage")), *where)
     assert (
         f"not a TFLite flatbuffer: its identifier is b'odel' instead of b'TFL3' (from {out})" in told.stderr
@@ -185,7 +185,9 @@ def test_between_two_tests_the_device_cools_down(
     clock = Patient()
     track = first_images(track_on(place / "colours", "aiotbench", track_named("aiotbench")), 5)
     read = read_plan(plan("garbage", "good", cooldown_s=300))
-    assert len(SuiteRun(read, track, tmp_path / "table.csv", clock).measure()) == 2
-    assert clock.waits_s == [300.0]
-    SuiteRun(read, track, tmp_path / "table.csv", clock).measure()
-    assert clock.waits_s == [300.0]
+    reports: list[str] = []
+    run = SuiteRun(read, track, tmp_path / "table.csv", clock, reports.append)
+    assert len(run.measure()) == 2
+    assert (clock.waits_s, reports[1]) == ([300.0], "cooling down for 300 s")
+    run.measure()
+    assert (clock.waits_s, len(reports)) == ([300.0], 5)

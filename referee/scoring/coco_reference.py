@@ -18,8 +18,7 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 from referee.scoring.columns import Detections
-from referee.scoring.result import Counts, Evaluation
-from referee.scoring.signature import signature
+from referee.scoring.result import Counts, Evaluation, signature
 from testsets.boxes import coco_from_corners
 from testsets.ground_truth import GroundTruth
 

@@ -13,9 +13,24 @@ from referee.errors import RefereeError
 from referee.scoring.average_precision import area_under_envelope, eleven_points
 from referee.scoring.matching import Pairs, best_of_all, best_of_free
 from referee.scoring.overlap import object_thresholds
-from referee.scoring.tolerance import STRICT, Tolerance
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """By kind, whether a reader of detections takes it, with a warning, or refuses it.
+
+    `new_categories` and `new_images` are those that detections name and the ground truth does not; they mean
+    something only where the ground truth cannot declare its categories and images.
+    """
+
+    inverted_boxes: bool = False
+    new_categories: bool = False
+    new_images: bool = False
+
+
+STRICT = Tolerance()
 
 
 def _same_for_all(boxes: Floats, iou: float) -> Floats:
@@ -43,6 +58,15 @@ class Rule:
     ignores_difficult: bool = False
     ties_by_image: bool = True
     tolerance: Tolerance = STRICT
+
+    def threshold(self, iou: float | None) -> float:
+        """The IoU threshold to use: `iou`, or the usual one for None. Raises `RefereeError` `bad-iou` outside (0, 1]."""
+        asked = self.iou if iou is None else iou
+        if not (math.isfinite(asked) and 0 < asked <= 1):
+            raise RefereeError(
+                "bad-iou", f"An IoU threshold lies above 0 and up to 1, {asked} does not.", iou=str(asked)
+            )
+        return float(asked)
 
 
 _OFFICIAL = Tolerance(inverted_boxes=True, new_categories=True)
@@ -90,12 +114,3 @@ def rule_named(metric: str) -> Rule:
         known = ", ".join(METRICS)
         raise RefereeError("unknown-metric", f"There is no metric {metric!r}; choose one of {known}.")
     return RULES[metric]
-
-
-def checked_iou(iou: float) -> float:
-    """Return the IoU threshold when it lies in (0, 1]. Raises `RefereeError` `bad-iou`."""
-    if not (math.isfinite(iou) and 0 < iou <= 1):
-        raise RefereeError(
-            "bad-iou", f"An IoU threshold lies above 0 and up to 1, {iou} does not.", iou=str(iou)
-        )
-    return float(iou)

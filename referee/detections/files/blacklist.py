@@ -8,7 +8,7 @@ from pathlib import Path
 from referee.detections.files.findings import Findings
 from referee.detections.files.names import Finders
 from referee.detections.files.text import check_length, csv_lines, head_of
-from referee.scoring.tolerance import STRICT, Tolerance
+from referee.scoring.rules import STRICT, Tolerance
 from testsets.ground_truth import GroundTruth
 
 _HEADERS = (["image", "class"], ["image", "category"])

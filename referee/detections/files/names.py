@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from referee.detections import shown
 from referee.detections.files.findings import NEW_CATEGORY, NEW_IMAGE, Findings
 from referee.detections.files.text import NUMBER
-from referee.scoring.tolerance import Tolerance
+from referee.scoring.rules import Tolerance
 from testsets.ground_truth import GroundTruth
 
 _LARGEST_ID = 2**53  # rows travel as float64, which holds no larger integer exactly

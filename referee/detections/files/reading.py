@@ -11,7 +11,7 @@ from referee.detections.files.names import Finders
 from referee.detections.files.rows import read_rows
 from referee.detections.files.text import head_of
 from referee.scoring.columns import Detections
-from referee.scoring.tolerance import STRICT, Tolerance
+from referee.scoring.rules import STRICT, Tolerance
 from testsets.ground_truth import GroundTruth
 
 

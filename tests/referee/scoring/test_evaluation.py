@@ -11,7 +11,7 @@ from referee.scoring import METRICS, Counts, Detections, evaluate
 from referee.scoring import evaluation as evaluation_module
 from referee.scoring import groups as groups_module
 from referee.scoring import matching as matching_module
-from referee.scoring.signature import VERSION
+from referee.scoring.result import VERSION
 from tests.referee.scoring import oracle
 
 BOX = (10.0, 10.0, 29.0, 29.0)

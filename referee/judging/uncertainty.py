@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from referee.contest import Contest
 from referee.judging.checks import is_scorable
-from referee.judging.judge import scored_columns
+from referee.judging.judge import scored_detections, testset_rows
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap
 from referee.scoring.interval import score_interval
 from referee.store.records import Score, ScoreInterval
+from testsets import read_ground_truth
 
 LEVEL = 0.95
 RESAMPLES = 1000
@@ -19,12 +20,14 @@ def judge_interval(contest: Contest, number: int) -> ScoreInterval | None:
 
     Apart from `judge`, since it takes a thousand times as much computing and no prize depends on it.
     """
-    run, judged = contest.store.run(number), contest.store.latest_score(number)
-    if judged is None or contest.config.metric not in BOOTSTRAP_METRICS:
+    judged, metric = contest.store.latest_score(number), contest.config.metric
+    if judged is None or metric not in BOOTSTRAP_METRICS:
         return None
     if judged.interval is not None:
         return judged.interval
-    of_map = bootstrap(*scored_columns(contest, run), contest.config.metric, RESAMPLES, SEED, LEVEL)
+    detections = scored_detections(testset_rows(contest.store, number), metric)
+    ground_truth = read_ground_truth(contest.test_set.folder)
+    of_map = bootstrap(ground_truth, detections, metric, RESAMPLES, SEED, LEVEL)
     uncertainty = energy_uncertainty(judged)
     of_score = None
     if uncertainty is not None and is_scorable(judged.energy_wh):

@@ -124,7 +124,10 @@ def _categories(
         is_true = np.zeros(len(listed), np.bool_)
         is_true[each.ranks - 1] = True
         yield _Category(
-            images[listed], detections.confidence[listed], is_true, object_images[object_categories == each.id]
+            images[listed],
+            detections.confidence[listed],
+            is_true,
+            object_images[object_categories == each.id],
         )
 
 

@@ -60,7 +60,7 @@ class Rule:
     tolerance: Tolerance = STRICT
 
     def threshold(self, iou: float | None) -> float:
-        """The IoU threshold to use: `iou`, or the usual one for None. Raises `RefereeError` `bad-iou` outside (0, 1]."""
+        """Return `iou`, or the usual threshold for None. Raises `RefereeError` `bad-iou` outside (0, 1]."""
         asked = self.iou if iou is None else iou
         if not (math.isfinite(asked) and 0 < asked <= 1):
             raise RefereeError(

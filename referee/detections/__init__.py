@@ -10,12 +10,11 @@ from referee.detections.checking import check_rows, is_known
 from referee.detections.form_body import parse_form
 from referee.detections.json_body import parse_json
 from referee.detections.packed_body import parse_packed
-from referee.detections.rows import MAX_PROBLEMS, MAX_ROWS, ProblemList, Rows, inverted_box, plain, shown
+from referee.detections.rows import MAX_PROBLEMS, ProblemList, Rows, inverted_box, plain, shown
 from referee.detections.text_body import parse_text
 
 __all__ = [
     "MAX_PROBLEMS",
-    "MAX_ROWS",
     "ProblemList",
     "Rows",
     "check_rows",

@@ -11,7 +11,7 @@ from referee.detections.checking import check_rows
 from referee.detections.form_body import parse_form
 from referee.detections.json_body import parse_json
 from referee.detections.packed_body import parse_packed
-from referee.detections.rows import Rows, refuse_too_many
+from referee.detections.rows import Rows
 from referee.detections.text_body import parse_text
 from referee.errors import RefereeError
 
@@ -31,14 +31,12 @@ def parse_detections(
 
     Images are 1..`images`; `category_ids` (K,) ascend; `content_type` says which kind of body it is.
 
-    Raises `RefereeError` with code `unsupported-media-type`, `bad-json`, `length-mismatch`, `too-large` or
-    `bad-rows`; the last has the facts `problems` (at most 20 of {"line", "problem"}) and `total`.
+    Raises `RefereeError` with code `unsupported-media-type`, `bad-json`, `length-mismatch` or `bad-rows`;
+    the last has the facts `problems` (at most 20 of {"line", "problem"}) and `total`.
     """
     kind = content_type.partition(";")[0].strip().lower()
     parse = _PARSERS.get(kind)
     if parse is None:
         sentence = f"Detections of type {kind[:80]!r} are not understood; send one of {', '.join(_PARSERS)}."
         raise RefereeError("unsupported-media-type", sentence, content_type=kind[:80])
-    rows = parse(body)
-    refuse_too_many(len(rows.values))
-    return check_rows(rows, images, category_ids)
+    return check_rows(parse(body), images, category_ids)

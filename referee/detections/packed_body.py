@@ -9,16 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from referee.detections.checking import bad_rows
-from referee.detections.rows import ProblemList, Rows, plain, refuse_too_many
+from referee.detections.rows import ProblemList, Rows, plain
 
 ROW_BYTES = 28
 FIRST_INEXACT = 2.0**24
 
 
 def parse_packed(body: bytes) -> Rows:
-    """Read packed rows. Raises RefereeError `bad-rows` for a cut row, `too-large`."""
+    """Read packed rows. Raises RefereeError `bad-rows` for a cut row."""
     count, left_over = divmod(len(body), ROW_BYTES)
-    refuse_too_many(count)
     if left_over:
         problems = ProblemList()
         problems.add(count + 1, f"a packed row is {ROW_BYTES} bytes, the last one has {left_over}")

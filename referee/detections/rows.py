@@ -13,17 +13,11 @@ from referee.errors import RefereeError
 
 NAMES = ("image", "category", "confidence", "xmin", "ymin", "xmax", "ymax")
 
-MAX_ROWS = 1_000_000
-"""The most detections one body may hold."""
-
 MAX_PROBLEMS = 20
 """The most problems that are told one by one; beyond it they are only counted."""
 
 ENOUGH_PROBLEMS = 10_000
 """A body with that many problems is read no further."""
-
-PIECE_BYTES = 2**16
-"""About so much of a body is read at a time: other threads get their turn in between, and memory stays small."""
 
 
 @dataclass
@@ -64,27 +58,16 @@ class Rows:
 
     @classmethod
     def joined(cls, parts: Iterable[Rows]) -> Rows:
-        """The rows of parts that follow one another, up to where they have problems enough.
-
-        Raises RefereeError `too-large` for more than `MAX_ROWS`.
-        """
-        taken: list[Rows] = []
-        problems = ProblemList()
+        """The rows of parts that follow one another, up to where they have problems enough."""
+        values, lines, problems = [np.empty((0, 7))], [np.empty(0, np.int64)], ProblemList()
         for part in parts:
-            taken.append(part)
-            room = MAX_PROBLEMS - len(problems.first)
-            problems = ProblemList(
-                problems.first + part.unreadable.first[:room], problems.total + part.unreadable.total
-            )
-            refuse_too_many(sum(len(one.values) for one in taken))
+            values.append(part.values)
+            lines.append(np.asarray(part.lines, np.int64))
+            problems.first = (problems.first + part.unreadable.first)[:MAX_PROBLEMS]
+            problems.total += part.unreadable.total
             if problems.total >= ENOUGH_PROBLEMS:
                 break
-        if len(taken) == 1:
-            return taken[0]
-        if not taken:
-            return cls.none()
-        values = np.concatenate([one.values for one in taken])
-        return cls(values, np.concatenate([np.asarray(one.lines, np.int64) for one in taken]), problems)
+        return cls(np.concatenate(values), np.concatenate(lines), problems)
 
 
 def read_each(numbered: Iterable[tuple[int, object]], number_of: Callable[[object], float]) -> Rows:
@@ -117,13 +100,6 @@ def text_number(item: object) -> float:
     except ValueError:
         pass
     raise ValueError(f"{shown(item)} is not a number")
-
-
-def refuse_too_many(count: int) -> None:
-    """Raise RefereeError `too-large` for more rows than one body may hold."""
-    if count > MAX_ROWS:
-        sentence = f"A body may hold {MAX_ROWS} detections, this one has {count}; send several."
-        raise RefereeError("too-large", sentence, limit=MAX_ROWS, rows=count)
 
 
 def refuse(code: str, sentence: str) -> NoReturn:

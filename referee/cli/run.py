@@ -12,9 +12,10 @@ import click
 import requests
 
 from referee.cli.options import as_json, contest_folder, run_number
-from referee.cli.report import current_judgement, print_score, score_document
+from referee.cli.report import print_score
 from referee.contest import open_contest
 from referee.errors import RefereeError
+from referee.judging.results import current_judgement, run_document, score_document
 from referee.store.records import Run
 
 TIMEOUT_S = 60.0
@@ -101,7 +102,7 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
         events = contest.store.events(number)
     if as_json:
         judged = None if score is None else score_document(one, score)
-        click.echo(json.dumps(asdict(one) | {"official": one.official, "judged": judged, "events": events}))
+        click.echo(json.dumps(run_document(one) | {"judged": judged, "events": events}))
         return
     if score is not None:
         print_score(one, score)

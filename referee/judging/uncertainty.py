@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from referee.clock import Clock
 from referee.contest import Contest
 from referee.judging.checks import is_scorable
-from referee.judging.judge import scored_detections, testset_rows
+from referee.judging.judge import judge, scored_detections, testset_rows
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap
 from referee.scoring.interval import score_interval
 from referee.store.records import Score, ScoreInterval
@@ -13,6 +16,12 @@ from testsets import read_ground_truth
 LEVEL = 0.95
 RESAMPLES = 1000
 SEED = 0
+
+
+def judge_with_interval(contest: Contest, number: int, clock: Clock) -> Score:
+    """Judge a run; its score is stored before the longer work on its interval begins. Raises as `judge` does."""
+    judged = judge(contest, number, clock)
+    return replace(judged, interval=judge_interval(contest, number))
 
 
 def judge_interval(contest: Contest, number: int) -> ScoreInterval | None:

@@ -1,4 +1,4 @@
-"""Tables for the terminal in which no figure, name or state is ever shortened."""
+"""Tables for the terminal that never shorten a figure, a name or a state."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ UNBOUNDED = 10_000
 
 @dataclass(frozen=True)
 class Column:
-    """One column; figures stand at its right edge."""
+    """One column; figures are aligned right."""
 
     name: str
     is_figure: bool = False
 
 
-def print_whole(columns: Sequence[Column], rows: Sequence[Sequence[str]], caption: str) -> None:
-    """Print a table on stdout, without frame, each row on a line of its own however narrow the terminal."""
+def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], caption: str) -> None:
+    """Print a table without a frame on stdout, one line a row however narrow the terminal."""
     table = Table(box=None, pad_edge=False, caption=caption, caption_justify="left")
     for column in columns:
         table.add_column(column.name, justify="right" if column.is_figure else "left", no_wrap=True)

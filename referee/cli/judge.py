@@ -18,7 +18,7 @@ from referee.store.records import RunState
 
 @click.command()
 @click.argument("number", metavar="[RUN]", type=run_number, required=False)
-@click.option("--all", "all_runs", is_flag=True, help="Every run that is closed and not judged yet.")
+@click.option("--all", "all_runs", is_flag=True, help="Judge every run that is closed and not judged yet.")
 @contest_folder
 @as_json
 def judge(number: int | None, folder: Path, *, all_runs: bool, as_json: bool) -> None:
@@ -38,4 +38,4 @@ def judge(number: int | None, folder: Path, *, all_runs: bool, as_json: bool) ->
     for run, score in zip(runs, scores, strict=True):
         print_score(run, score)
     if not runs:
-        click.echo("No closed run waits for judgement.", err=True)
+        click.echo("No closed run is waiting to be judged.", err=True)

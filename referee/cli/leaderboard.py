@@ -72,5 +72,5 @@ def _print(places: tuple[Place, ...]) -> None:
     for place in places:
         if place.level_with:
             click.echo(
-                f"{place.standing.team} overlaps {', '.join(place.level_with)}: chance may order them."
+                f"{place.standing.team} overlaps {', '.join(place.level_with)}: chance may have decided their order."
             )

@@ -1,8 +1,8 @@
-"""Detections as they come: bodies of POSTs, read and checked into rows of seven numbers, or all their problems told.
+"""Bodies of POSTs and files, parsed and checked into rows of seven numbers, or refused with a list of their problems.
 
-A row is image, category, confidence, xmin, ymin, xmax, ymax (inclusive pixels). A body is taken whole or
-refused whole. The fast path only proves that a body is plain; whatever it cannot prove, the slow path reads
-again, row by row, to explain.
+A row is image, category, confidence, xmin, ymin, xmax, ymax (inclusive pixels). A body is accepted whole or refused
+whole. Start with `bodies`. Each parser has a fast path for regular bodies; all others are read again row by row, to
+name each problem. Knows nothing of HTTP or SQL.
 """
 
 from referee.detections.bodies import parse_detections

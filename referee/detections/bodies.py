@@ -1,4 +1,4 @@
-"""Bodies of POSTs: four kinds, equal in meaning."""
+"""Bodies of POSTs: one parser for each of four content types, all equal in meaning."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def parse_detections(
 ) -> NDArray[np.float64]:
     """Read and check the rows of a body: float64 of shape (n, 7).
 
-    Images are 1..`images`; `category_ids` (K,) ascend; `content_type` says which kind of body it is.
+    Images are 1..`images`; `category_ids` (K,) ascend; `content_type` chooses the parser.
 
     Raises `RefereeError` with code `unsupported-media-type`, `bad-json`, `length-mismatch` or `bad-rows`;
     the last has the facts `problems` (at most 20 of {"line", "problem"}) and `total`.
@@ -37,6 +37,6 @@ def parse_detections(
     kind = content_type.partition(";")[0].strip().lower()
     parse = _PARSERS.get(kind)
     if parse is None:
-        sentence = f"Detections of type {kind[:80]!r} are not understood; send one of {', '.join(_PARSERS)}."
+        sentence = f"Detections of type {kind[:80]!r} are not supported; send one of {', '.join(_PARSERS)}."
         raise RefereeError("unsupported-media-type", sentence, content_type=kind[:80])
     return check_rows(parse(body), images, category_ids)

@@ -7,7 +7,6 @@ The line of a row is its place in the lists.
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote_to_bytes
 
 import numpy as np
 
@@ -21,14 +20,19 @@ _IMAGE, _CATEGORY = 0, 1
 _ROW_MARKS = b"".join(_KEYS).translate(None, NUMBER_CHARACTERS)
 _SUFFIX = b".jpg"
 _PLAIN = NUMBER_CHARACTERS.replace(b"+", b"") + b","  # a plus is a blank here
-_FIELD = re.compile(rb"&([^&=]*)=([^&]*)")
-_LONGEST_FIELD = 1000
+_ESCAPE = re.compile(rb"%([0-9a-fA-F]{2})")
+# An escaped & or = belongs to a name or a value: it must not separate fields, and no number has one.
+_CHARACTERS = [b"\0" if value in b"&=" else bytes([value]) for value in range(256)]
 
 
 def parse_form(body: bytes) -> Rows:
     """Read the rows of a form. Raises RefereeError `length-mismatch` for lists of unequal length, or no lists."""
     form = b"&" + body
-    return _interleaved_rows(form) or _grouped_rows(form) or _rows_one_by_one(form)
+    rows = _interleaved_rows(form) or _grouped_rows(form)
+    if rows is None and (b"%" in form or b"+" in form):
+        form = _unescaped(form)
+        rows = _grouped_rows(form)
+    return rows or _rows_one_by_one(form)
 
 
 def _interleaved_rows(form: bytes) -> Rows | None:
@@ -38,8 +42,8 @@ def _interleaved_rows(form: bytes) -> Rows | None:
     if _SUFFIX in form:
         form = form.replace(_SUFFIX + _KEYS[_CATEGORY], _KEYS[_CATEGORY])
     count = form.count(_KEYS[_IMAGE])
-    # Without the characters of numbers: which fields there are, and in which order. A key that has such a character too
-    # many is not replaced below, and then there is no number in its place.
+    # Without the characters of numbers: which fields there are, and in which order. A key with an
+    # additional such character is not replaced below, so the result is not a list of numbers.
     if not count or form.translate(None, NUMBER_CHARACTERS) != _ROW_MARKS * count or b"+" in form:
         return None
     for key in _KEYS:
@@ -65,18 +69,14 @@ def _grouped_rows(form: bytes) -> Rows | None:
             return None
         lists.append(values)
     counts = {values.count(b",") + 1 for values in lists}
-    # Only lists of equal length are put together: an error of one must not be made up for by another.
+    # Lists of unequal length are reported by the slow path.
     array = flat_array(b",".join(lists), (7, counts.pop())) if len(counts) == 1 else None
     return None if array is None else Rows.numbered(array.T)
 
 
 def _rows_one_by_one(form: bytes) -> Rows:
-    """The rows whatever the order and escapes of the fields, with what is wrong with each."""
-    lists: dict[bytes, list[bytes]] = {name: [] for name in FIELDS}
-    for field in _FIELD.finditer(form):
-        values = lists.get(_unescaped(field[1]))
-        if values is not None:
-            values.append(field[2])
+    """The rows of a form with any order of its fields, escapes resolved, and the problems of each row."""
+    lists = {name: re.findall(key + b"([^&]*)", form) for name, key in zip(FIELDS, _KEYS, strict=True)}
     _require_equal_lengths(form, lists)
     problems = ProblemList()
     rows: list[list[float]] = []
@@ -99,7 +99,7 @@ def _rows_one_by_one(form: bytes) -> Rows:
 def _require_equal_lengths(form: bytes, lists: dict[bytes, list[bytes]]) -> None:
     counts = {name.decode(): len(values) for name, values in lists.items()}
     if not any(counts.values()):
-        # A body of another kind is easily sent as a form by mistake; none is meant where there is at most a token.
+        # Some clients send another kind of body as a form by mistake; at most a token means no detections.
         if any(field and not field.startswith(b"token=") for field in form.split(b"&", 3)[1:]):
             raise BadRows(
                 "length-mismatch",
@@ -115,12 +115,9 @@ def _require_equal_lengths(form: bytes, lists: dict[bytes, list[bytes]]) -> None
 
 
 def _number(name: bytes, value: bytes) -> float:
-    text = _unescaped(value).decode(errors="backslashreplace").strip()
+    text = value.decode(errors="backslashreplace").strip()
     return text_number(text.removesuffix(_SUFFIX.decode()) if name == FIELDS[_IMAGE] else text)
 
 
-def _unescaped(text: bytes) -> bytes:
-    if b"%" not in text and b"+" not in text:
-        return text
-    # Nothing longer is a name or a number; unescaping it would take much memory.
-    return unquote_to_bytes(text[:_LONGEST_FIELD].replace(b"+", b" ")) + text[_LONGEST_FIELD:]
+def _unescaped(form: bytes) -> bytes:
+    return _ESCAPE.sub(lambda escape: _CHARACTERS[int(escape[1], 16)], form.replace(b"+", b" "))

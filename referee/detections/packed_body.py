@@ -1,7 +1,7 @@
-"""Packed rows: seven little-endian float32 each, 28 bytes, for boards where writing numbers out costs energy.
+"""Packed rows: seven little-endian float32 each, 28 bytes, for boards where formatting numbers costs energy.
 
-float32 has 24 bits: whole numbers are exact below 2^24. No test set has as many images, but a category's id may be
-larger: from there on it could mean its neighbour, so it is refused.
+float32 has 24 bits of precision: whole numbers are exact below 2^24. An id from there on could be rounded to its
+neighbour, so it is refused.
 """
 
 from __future__ import annotations

@@ -18,11 +18,11 @@ from referee.store.records import ENERGY_MISSING, RUN_CLOSED, Run, RunState, Sco
 from testsets import GroundTruth, read_ground_truth
 
 IMAGE = 0
-START_S = 0.0  # a closed run's host times are told from its start
+START_S = 0.0  # readings of a closed run are timed from its start
 
 
 def judge(contest: Contest, number: int, clock: Clock) -> Score:
-    """Judge a closed run, or judge it again; the new score is appended and counts from now on.
+    """Judge a closed run, or judge it again; the new score is appended and replaces the earlier one in every result.
 
     Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`; TestSetError.
     """
@@ -31,7 +31,7 @@ def judge(contest: Contest, number: int, clock: Clock) -> Score:
         judged = _judged(contest, run, clock)
         contest.store.add_score(judged)
         states = (RunState.CLOSED, RunState.JUDGED)
-        # Its energy may have been read meanwhile: then this was not the judgement of that run.
+        # If the energy was read meanwhile, the run is judged again.
         if contest.store.change_run(run.id, states, state=RunState.JUDGED.value).energy_wh == run.energy_wh:
             break
     contest.store.log_event(clock.utc(), run.id, "judged", map=judged.map, score=judged.score)
@@ -79,7 +79,7 @@ def undo_image_order(rows: NDArray[np.float64], order: NDArray[np.int64]) -> NDA
 
 
 def _checks(contest: Contest, run: Run) -> tuple[Check, ...]:
-    """The run's checks, with what was noted when it was closed; of several notes of a kind the last one counts."""
+    """The run's checks, with the events noted when it was closed; the last event of a kind counts."""
     noted = {event["kind"]: event for event in contest.store.events(run.id)}
     return run_checks(
         run,

@@ -1,4 +1,4 @@
-"""How sure the score of a judged run is: a bootstrap over images, and the meter's stated accuracy."""
+"""The uncertainty of a judged run's score: a bootstrap over images, and the meter's stated accuracy."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def judge_with_interval(contest: Contest, number: int, clock: Clock) -> Score:
 
 
 def judge_interval(contest: Contest, number: int) -> ScoreInterval | None:
-    """How sure the latest score of a judged run is, stored with it; None for a metric without a bootstrap.
+    """Compute and store the interval of a judged run's latest score; None for a metric without a bootstrap.
 
-    Apart from `judge`, since it takes a thousand times as much computing and no prize depends on it.
+    Separate from `judge` because it takes a thousand times as long and no prize depends on it.
     """
     judged, metric = contest.store.latest_score(number), contest.config.metric
     if judged is None or metric not in BOOTSTRAP_METRICS:
@@ -58,7 +58,7 @@ def judge_interval(contest: Contest, number: int) -> ScoreInterval | None:
 def energy_uncertainty(judged: Score) -> float | None:
     """The meter's limit of error for a judged run's energy, relative to it, as its check `accuracy` found it.
 
-    None where its readings, or the kind of meter, do not tell, and where it would be no limit.
+    None where the readings or the meter do not give one, and where it is not below 100 %.
     """
     found = next((check.figures["uncertainty"] for check in judged.checks if check.code == "accuracy"), None)
     return found if found is not None and found < 1 else None

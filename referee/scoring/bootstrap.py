@@ -1,8 +1,8 @@
-"""How much of a mAP is the choice of the test images: a bootstrap over images.
+"""How much a mAP depends on the choice of test images: a bootstrap over images.
 
 Each resample draws as many images as the test set has, with replacement, and counts objects and detections of an
 image as often as it was drawn (Efron 1979; the image is the unit, since what happens inside one image is not
-independent). Matching never looks beyond an image, so that it is done once; a resample then only weighs the matched
+independent). Matching never looks beyond an image, so it is done once; a resample then only weighs the matched
 detections.
 
 The convention for copies: those of an image stand side by side, where the image stands. Of equal confidences, the
@@ -51,7 +51,7 @@ def bootstrap(
 
     The samples are moved so that their mean is the mAP. Copies of an image make the precision curve rougher, and
     the envelope takes the best of what follows: resampled mAPs lie above the mAP, with many categories by several
-    times their spread, so that their plain quantiles need not even hold it. Their spread is right: in simulated
+    times their spread, so their plain quantiles may not even contain it. Their spread is right: in simulated
     contests the moved interval held the true mean in 92 to 98 % of cases at level .95, the plain one in 64 to 89.
 
     Raises `RefereeError` as `evaluate` does, `metric-without-bootstrap`, `bad-level`, and `bad-resamples` below 1.
@@ -189,8 +189,8 @@ def _rows(category: _Category, most: Counts) -> _Rows:
 def _sums_of_precisions(rows: _Rows, drawn: Counts) -> Floats:
     """By resample, the sum of the envelope over all copies of the true positives.
 
-    The copies of one true positive stand side by side, so that the last of them has the best precision and all
-    have the same envelope. A row that is not drawn has at best the precision of the true positive before it: it
+    The copies of one true positive stand side by side: the last of them has the best precision, and all have the same
+    envelope. A row that is not drawn has at best the precision of the true positive before it: it
     never raises an envelope.
     """
     true = np.flatnonzero(rows.is_true)

@@ -1,4 +1,4 @@
-"""The COCO metric: the numbers of pycocotools' COCOeval for boxes, out of whole columns at once.
+"""The COCO metric: the numbers of pycocotools' COCOeval for boxes, computed on whole columns.
 
 Semantics: https://github.com/cocodataset/cocoapi, `cocoeval.py`. Ten IoUs and four ranges of areas; an object that
 is a crowd or outside the range is ignored, and so is a detection that finds such an object or that finds none and
@@ -153,7 +153,7 @@ def _counts(objects: Ints, ranked: Ranked) -> list[Counts]:
 
 
 def _outside(area: Floats, name: str) -> NDArray[np.bool_]:
-    """Tell which areas (M,) lie outside a range of AREAS."""
+    """Which areas (M,) lie outside a range of AREAS."""
     least, most = AREAS[name]
     return (area < least) | (area > most)
 

@@ -1,7 +1,6 @@
-"""The COCO metric by pycocotools itself: the second engine, to check the first one by.
+"""The COCO metric by pycocotools itself: the second engine, to check the first one.
 
-pycocotools takes an object of id 0 for unmatched, so everything is numbered from 1; and it prints, which is
-silenced.
+pycocotools takes an object of id 0 for unmatched, so everything is numbered from 1. Its prints are silenced.
 """
 
 from __future__ import annotations

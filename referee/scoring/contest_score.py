@@ -1,4 +1,4 @@
-"""The contest's number: accuracy by energy."""
+"""The contest's score: accuracy divided by energy."""
 
 from __future__ import annotations
 

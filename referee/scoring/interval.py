@@ -1,4 +1,4 @@
-"""How sure a published number is: intervals and the energy's share in them."""
+"""Intervals around published numbers, and the energy's share in them."""
 
 from __future__ import annotations
 

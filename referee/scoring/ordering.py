@@ -74,7 +74,7 @@ def _by_packed_key(image: NDArray[np.int32] | None, category: NDArray[np.int32],
 def true_positive_ranks(
     confidence: NDArray[np.float64], is_true: NDArray[np.bool_], order: Order, sizes: Ints
 ) -> Iterator[Ints]:
-    """Ascending ranks from 1 of the true positives of each category in turn.
+    """Yield, for each category, the ascending ranks from 1 of its true positives.
 
     `order` is that of `by_category`, `sizes` (K,) the detections that count in each category. The list of a
     category runs by confidence, highest first; equal confidences keep the given order.

@@ -1,4 +1,4 @@
-"""What every metric answers with."""
+"""The result of every metric, and the signature it was computed with."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Counts:
 class Evaluation:
     """The outcome of a metric: `ap` and `counts` by category id, `map` their mean in 0..1, never NaN.
 
-    A category without ground truth has the AP None and is no part of the mean; without any the mean is 0.
+    A category without ground truth has the AP None and is left out of the mean; without any other the mean is 0.
     `coco` has no single threshold, so its `iou` is None, its counts are those at IoU .5, and it alone has a
     `summary`: the twelve numbers, None where no object is in the range of areas.
     """

@@ -19,10 +19,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Tolerance:
-    """By kind, whether a reader of detections takes it, with a warning, or refuses it.
+    """Which questionable rows a reader accepts with a warning, as the metric's official program does.
 
-    `new_categories` and `new_images` are those that detections name and the ground truth does not; they mean
-    something only where the ground truth cannot declare its categories and images.
+    `new_categories` and `new_images` are those that detections name and the ground truth does not; they apply only
+    where the ground truth cannot declare its categories and images.
     """
 
     inverted_boxes: bool = False
@@ -41,13 +41,13 @@ def _same_for_all(boxes: Floats, iou: float) -> Floats:
 class Rule:
     """A metric with one IoU threshold: what differs between those that share overlaps, order and counting.
 
-    `iou` is the usual threshold; `thresholds` tells the overlap (G,) asked of each object, from boxes (G, 4)
-    and the IoU; `outcomes` what becomes of each detection, from pairs, the number of detections and the
-    ignored objects; `average` the AP from ranks of true positives and the number of objects.
+    `iou` is the usual threshold; `thresholds` gives the overlap (G,) that each object requires, from boxes (G, 4)
+    and the IoU; `outcomes` the outcome of each detection, from pairs, the number of detections and the ignored
+    objects; `average` the AP from ranks of true positives and the number of objects.
 
     `ignores_difficult`: difficult objects do not count, and neither do detections of them.
-    `ties_by_image`: of equal confidences the lower image id comes first, whatever arrived first.
-    `tolerance` is what its official program takes; the contest's own rule has none and takes nothing.
+    `ties_by_image`: of equal confidences the lower image id comes first, not the earlier arrival.
+    `tolerance` is what its official program accepts; the contest's own rule accepts nothing questionable.
     """
 
     name: str
@@ -92,19 +92,19 @@ RULES = {
 }
 
 COCO = "coco"
-"""The metric of ten IoU thresholds, which has no rule of this kind."""
+"""The metric of ten IoU thresholds, which is not a `Rule`."""
 
 METRICS = (*RULES, COCO)
 """The names of the metrics that `evaluate` knows."""
 
 
 def tolerance_of(metric: str) -> Tolerance:
-    """Return what a metric takes of detections. Raises `RefereeError` `unknown-metric`."""
+    """Return which questionable rows a metric accepts. Raises `RefereeError` `unknown-metric`."""
     return _OFFICIAL if metric == COCO else rule_named(metric).tolerance
 
 
 def lists_ties_by_image(metric: str) -> bool:
-    """Whether equal confidences are listed by image id, so that arrival across images cannot matter."""
+    """Whether equal confidences are listed by image id; then the order of arrival across images does not matter."""
     return metric == COCO or rule_named(metric).ties_by_image
 
 

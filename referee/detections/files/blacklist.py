@@ -22,9 +22,9 @@ def read_blacklist(
 ) -> frozenset[tuple[int, int]]:
     """Read the (image id, category id) pairs of a CSV with the header `image,class`.
 
-    The header alone is none. A pair of a new image or category that `tolerance` takes has no effect: it is
-    left out, and `warn` gets a sentence. Raises `RefereeError` `bad-blacklist` or `unreadable-file`, as
-    `read_submission` tells.
+    The header alone is none. A pair of a new image or category that `tolerance` accepts has no effect: it
+    is left out, and `warn` gets a sentence. Raises `RefereeError` `bad-blacklist` or `unreadable-file`, as
+    `read_submission` does.
     """
     findings = Findings(path)
     finders = Finders.of(ground_truth, tolerance, findings)

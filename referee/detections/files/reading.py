@@ -1,4 +1,4 @@
-"""Reading a submission in whichever of its forms."""
+"""Reading a file of detections in any of its forms."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ class Submission:
 
 
 def read_detections(path: Path, ground_truth: GroundTruth) -> Detections:
-    """Read a file of detections and take nothing that looks wrong; raises as `read_submission` tells."""
+    """Read a file of detections and accept nothing questionable. Raises as `read_submission` does."""
     return read_submission(path, ground_truth).detections
 
 
 def read_submission(path: Path, ground_truth: GroundTruth, tolerance: Tolerance = STRICT) -> Submission:
-    """Read a file of detections, whichever of the three forms it has.
+    """Read a file of detections in any of its three forms.
 
     CSV has the header `image,class,confidence,xmin,ymin,xmax,ymax` (or `category`); without a header every
     line is seven values separated by blanks or commas; COCO results are a JSON array of {image_id,
     category_id, bbox, score}, whose boxes x, y, w, h become inclusive corners (xmax = x + w - 1). A header
-    alone, or `[]`, is no detections; an empty file is an error.
+    alone, or `[]`, means no detections; an empty file is an error.
 
     Raises `RefereeError` `bad-detections` for numbers that are not finite and, as far as `tolerance` does not
-    take them, unknown images or categories and inverted boxes, with the facts `file`, `problems` (at most 20
-    of {"line", "problem"}; in JSON the entry's number) and `total`; `unreadable-file` when there is nothing
-    to read.
+    accept them, unknown images or categories and inverted boxes, with the facts `file`, `problems` (at most 20
+    of {"line", "problem"}; in JSON the entry's number) and `total`; `unreadable-file` when it cannot be
+    read.
     """
     findings = Findings(path)
     finders = Finders.of(ground_truth, tolerance, findings)

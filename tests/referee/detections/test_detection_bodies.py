@@ -328,8 +328,8 @@ def test_a_bomb_is_refused_without_taking_much_memory(name: str) -> None:
         _, most_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    # Lists of Python objects are what takes memory: a body of 4 MiB never takes more than 120 MiB.
-    assert most_bytes < 30 * len(body) + MIB
+    # Lists of Python objects are what takes memory: a body of 4 MiB never takes more than 160 MiB.
+    assert most_bytes < 40 * len(body) + MIB
 
 
 def test_a_body_with_very_many_problems_is_read_no_further() -> None:

@@ -141,7 +141,7 @@ def test_settings_that_cannot_be_are_refused() -> None:
     for iou in (0.0, -0.5, 1.1, math.nan, math.inf):
         with pytest.raises(RefereeError, match="IoU threshold"):
             evaluate(TRUTH, nothing, iou=iou)
-    with pytest.raises(RefereeError, match="knows no image 7"):
+    with pytest.raises(RefereeError, match="has no image 7"):
         evaluate(TRUTH, nothing, blacklist=[(7, 1)])
 
 

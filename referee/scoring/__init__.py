@@ -1,10 +1,9 @@
 """Scoring: pure functions on numpy arrays; no I/O, no clock."""
 
 from referee.scoring.columns import Detections
-from referee.scoring.contest_score import format_score, score
 from referee.scoring.curves import Curve, precision_recall_curves
 from referee.scoring.evaluation import evaluate
-from referee.scoring.result import Counts, Evaluation
+from referee.scoring.result import Counts, Evaluation, format_score, score
 from referee.scoring.rules import COCO, METRICS, STRICT, Tolerance, lists_ties_by_image, tolerance_of
 
 __all__ = [

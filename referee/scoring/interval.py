@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from referee.errors import RefereeError
-from referee.scoring.contest_score import score
+from referee.scoring.result import score
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,13 @@
-"""The result of every metric, and the signature it was computed with."""
+"""The result of a metric, the signature it was computed with, and the contest's score: mAP divided by energy."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+from referee.errors import RefereeError
 
 VERSION = "0.1.0"
 """The program's version; a test holds it equal to the distribution's, since scoring reads no files."""
@@ -69,3 +72,25 @@ def _blacklist(pairs: Iterable[tuple[int, int]]) -> str:
         return "none"
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     return f"{len(lines)}-{digest[:DIGEST_LENGTH]}"
+
+
+def score(map_value: float, energy_wh: float) -> float:
+    """Mean average precision (0..1) divided by the energy of the run in watt-hours; the unit is 1/Wh.
+
+    Raises `RefereeError` `bad-energy` unless the energy is finite and above 0.
+    """
+    if not (math.isfinite(energy_wh) and energy_wh > 0):
+        raise RefereeError(
+            "bad-energy", f"A score needs an energy above 0 Wh, not {energy_wh}.", energy_wh=str(energy_wh)
+        )
+    value = map_value / energy_wh
+    if not math.isfinite(value):
+        raise RefereeError(
+            "bad-energy", f"An energy of {energy_wh} Wh is too small for a score.", energy_wh=str(energy_wh)
+        )
+    return value
+
+
+def format_score(value: float) -> str:
+    """Return the score as the contest publishes it, with four decimals."""
+    return f"{value:.4f}"

@@ -12,7 +12,7 @@ import numpy as np
 
 from referee.detections.numbers import NUMBER_CHARACTERS, flat_array
 from referee.detections.rows import ENOUGH_PROBLEMS, ProblemList, Rows, text_number
-from referee.errors import BadRows
+from referee.errors import LengthMismatch
 
 FIELDS = (b"image_name", b"CLASS_ID", b"confidence", b"xmin", b"ymin", b"xmax", b"ymax")
 _KEYS = tuple(b"&" + name + b"=" for name in FIELDS)
@@ -101,15 +101,13 @@ def _require_equal_lengths(form: bytes, lists: dict[bytes, list[bytes]]) -> None
     if not any(counts.values()):
         # Some clients send another kind of body as a form by mistake; at most a token means no detections.
         if any(field and not field.startswith(b"token=") for field in form.split(b"&", 3)[1:]):
-            raise BadRows(
-                "length-mismatch",
+            raise LengthMismatch(
                 f"The form has none of the lists {', '.join(counts)}, so nothing was taken; send those, or the "
                 "Content-Type of what it is.",
             )
     elif len({*counts.values()}) > 1:
         found = ", ".join(f"{count} {name}" for name, count in counts.items())
-        raise BadRows(
-            "length-mismatch",
+        raise LengthMismatch(
             f"The lists must be equally long, but there are {found}; nothing was taken.",
         )
 

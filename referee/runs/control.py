@@ -12,7 +12,7 @@ from power.errors import MeterError
 from power.meter import Reading
 from referee.clock import Clock
 from referee.contest import Contest, require_place, require_same_test_set
-from referee.errors import RefereeError, WindowClosed
+from referee.errors import RefereeError, ShuttingDown, WindowClosed
 from referee.runs.arming import Arming, Turns
 from referee.runs.heats import (
     StartBoard,
@@ -24,7 +24,7 @@ from referee.runs.heats import (
     undo,
 )
 from referee.runs.meters import RunMeter, StationMeters
-from referee.runs.open_run import LiveRun, same_body, window_closed
+from referee.runs.open_run import LiveRun, key_reused, window_closed
 from referee.runs.recorder import note_event
 from referee.runs.recovery import resume_sampling
 from referee.runs.window import Phase, Window, elapsed_s, phase_at, window_of
@@ -196,7 +196,7 @@ class RunControl:
     def _register(self, live: LiveRun) -> None:
         with self._lock:
             if self._is_down:
-                raise RefereeError("shutting-down", "The referee is shutting down; log in again later.")
+                raise ShuttingDown
             self._live[live.run.id] = live
 
     # Lookups
@@ -337,10 +337,6 @@ class RunControl:
         for station in self._contest.config.stations:
             with self._turns.of(f"station {station.name}"):
                 self._meters.read_left_over(station)
-        try:
-            self._store.forget_unfinished()
-        except RefereeError as error:
-            logger.warning("what is left of bodies that were being stored stays: %s", error.sentence)
 
     def _take_up(self, run: Run, window: Window) -> None:
         if run.closed_by is None and phase_at(window, self._clock.monotonic_s()) is Phase.OPEN:
@@ -354,7 +350,9 @@ class RunControl:
         Raises RefereeError `key-reused` when the key came with another body.
         """
         earlier = self._store.find_post(run, key) if key else None
-        return None if earlier is None else same_body(earlier, hashlib.sha256(body).hexdigest())
+        if earlier is not None and earlier.sha256 != hashlib.sha256(body).hexdigest():
+            raise key_reused()
+        return earlier
 
     def shutdown(self) -> None:
         """Let go of the meters; open runs stay open, their integrators running, for the next start."""

@@ -11,7 +11,6 @@ from typing import Any
 
 from power.meter import IntegratorState, Reading
 from referee.store.database import Database
-from referee.store.group_commit import NOBODY
 
 _FLAGS = ("over_range", "voltage_peak_over", "current_peak_over")
 
@@ -35,7 +34,7 @@ class EvidenceTables(Database):
         def insert(connection: sqlite3.Connection) -> None:
             connection.executemany("INSERT INTO readings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
-        self._group.write(insert, _nothing, owner=run)
+        self._group.write(insert)
 
     def readings(self, run: int, start_s: float) -> list[Reading]:
         """The readings of a run in order, their host time moved so that the window starts at `start_s`."""
@@ -59,7 +58,7 @@ class EvidenceTables(Database):
                     connection.execute(_INSERT_SERVED + ", ".join(["(?, ?, ?, ?)"] * count), values)
                     at += count
 
-        self._group.write(insert, _nothing, owner=run)
+        self._group.write(insert)
 
     def served_images(self, run: int) -> list[int]:
         """The different images of a run in the log, by the number the team knows them by."""
@@ -76,16 +75,12 @@ class EvidenceTables(Database):
         """Append several events, (when, kind, detail), in one commit."""
         rows = [(when.isoformat(), run, kind, json.dumps(detail)) for when, kind, detail in events]
         sql = "INSERT INTO events (utc, run, kind, detail) VALUES (?, ?, ?, ?)"
-        self._group.write(lambda connection: connection.executemany(sql, rows), _nothing, owner=run or NOBODY)
+        self._group.write(lambda connection: connection.executemany(sql, rows))
 
     def events(self, run: int) -> list[dict[str, Any]]:
         """The events of a run, oldest first."""
         rows = self._rows("SELECT utc, kind, detail FROM events WHERE run = ? ORDER BY id", run)
         return [{"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])} for r in rows]
-
-
-def _nothing(result: object) -> None:
-    """Nothing to tell of a write but that it is on disk."""
 
 
 def _reading_values(run: int, start_s: float, reading: Reading) -> tuple[object, ...]:

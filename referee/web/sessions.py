@@ -1,10 +1,13 @@
-"""Whose request it is, and how much of its window is left; asked of the WSGI environ, with Flask or without."""
+"""Whose request it is, resolved once for each request, and how much of its window is left."""
 
 from __future__ import annotations
 
+import hmac
+
+from referee.auth import tokens
 from referee.auth.tokens import Session
 from referee.contest import require_place
-from referee.errors import RefereeError, SessionRefused
+from referee.errors import RefereeError, SessionRefused, WindowClosed
 from referee.runs.open_run import LiveRun
 from referee.runs.window import remaining_s
 from referee.store.records import Run
@@ -12,41 +15,52 @@ from referee.web.answers import Environ
 from referee.web.state import WebState
 
 REMAINING = "X-Window-Remaining-Ms"
-_LIVE = "referee.live"
-_SESSION = "referee.session"
+OPEN_RUN = "referee.open-run"
+"""Where the environ of a request keeps its open run."""
 
 
-def session_of(state: WebState, environ: Environ) -> Session:
-    """The session whose token the request bears; a token that was good when it came is good for all of the request.
+def session_of(state: WebState, environ: Environ, token: str | None = None) -> Session:
+    """The session whose token the request bears, in its header `Authorization` or as `token`.
 
     Raises RefereeError `token-missing`, `bad-token`, `token-expired`.
     """
-    known: Session | None = environ.get(_SESSION)
-    if known is None:
-        authorization = environ.get("HTTP_AUTHORIZATION")
-        known = environ[_SESSION] = state.tokens.session(authorization, state.clock.utc().timestamp())
-    return known
+    if token is None:
+        scheme, _, token = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            sentence = "The request bears no token; send Authorization: Bearer <token>."
+            raise SessionRefused("token-missing", sentence)
+    session = tokens.read(state.contest.secret, token)
+    if state.clock.utc().timestamp() >= session.expires_s:
+        raise SessionRefused("token-expired", "The token has expired; log in again.")
+    return session
 
 
-def live_run_of(state: WebState, environ: Environ) -> LiveRun:
-    """The open run of the request's session; the answer will tell how much of its window is left.
+def is_operator(state: WebState, environ: Environ) -> bool:
+    """Whether the request bears the operator's key."""
+    scheme, _, key = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+    expected = state.contest.operator_key
+    return scheme.lower() == "bearer" and hmac.compare_digest(key.strip().encode(), expected.encode())
 
-    Raises RefereeError `token-missing`, `bad-token`, `token-expired`, `window-closed`, `not-your-run`,
+
+def live_run_of(state: WebState, environ: Environ, session: Session | None = None) -> LiveRun:
+    """The open run of the request's session, resolved once; the answer will say how much of its window is left.
+
+    Raises what `session_of` raises unless `session` is given; RefereeError `window-closed`, `not-your-run`,
     `wrong-address`.
     """
-    session = session_of(state, environ)
+    known: LiveRun | None = environ.get(OPEN_RUN)
+    if known is not None:
+        return known
+    session = session or session_of(state, environ)
     live = state.control.live(session.run)
     require_own(state, environ, session, live.run)
-    follow(environ, live)
+    environ[OPEN_RUN] = live
     return live
 
 
 def require_own(state: WebState, environ: Environ, session: Session, run: Run) -> None:
-    """Raise RefereeError unless the run is that of the session's team, and the request from where its station takes it.
-
-    `not-your-run`, `wrong-address`. The address is that of the connection: what a proxy in front of the referee claims
-    in a header is not believed.
-    """
+    """Raise RefereeError `not-your-run`, `wrong-address` unless team and client address are those of the run."""
     if run.team != session.team:
         raise SessionRefused(
             "not-your-run", f"Run {run.id} is not {session.team}'s; log in again.", run=run.id
@@ -56,19 +70,16 @@ def require_own(state: WebState, environ: Environ, session: Session, run: Run) -
             require_place(station, environ.get("REMOTE_ADDR"))
 
 
-def follow(environ: Environ, live: LiveRun) -> None:
-    """Let the answer to this request tell how much of the run's window is left."""
-    environ[_LIVE] = live
-
-
 def remaining_ms(state: WebState, environ: Environ) -> str | None:
     """What the answer says in X-Window-Remaining-Ms: a whole number, or None for a request outside any run."""
-    live: LiveRun | None = environ.get(_LIVE)
+    live: LiveRun | None = environ.get(OPEN_RUN)
     if live is None:
         if "HTTP_AUTHORIZATION" not in environ:
             return None
         try:
             live = live_run_of(state, environ)
-        except RefereeError as error:
-            return "0" if error.code == "window-closed" else None
+        except WindowClosed:
+            return "0"
+        except RefereeError:
+            return None
     return str(int(remaining_s(live.window, state.clock.monotonic_s()) * 1000))

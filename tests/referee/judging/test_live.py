@@ -159,12 +159,12 @@ def test_a_real_run_ends_with_the_judges_figures(build: Build) -> None:
     followed = FollowedRuns(house.contest, house.clock)
     posts = found_boxes(house.contest.test_set, opened.order)
     for rows in posts[:4]:
-        opened.take_post(rows.tobytes(), None, parse_rows)
+        opened.accept(rows.tobytes(), None, parse_rows)
     followed.tick()
     half = shown(house.contest, opened.run)
     assert half.detections == sum(len(rows) for rows in posts[:4])
     for rows in posts[4:]:
-        opened.take_post(rows.tobytes(), None, parse_rows)
+        opened.accept(rows.tobytes(), None, parse_rows)
     house.control.close(opened.run.id, "logout")
     followed.tick()
     judged = judge(house.contest, opened.run.id, Clock())

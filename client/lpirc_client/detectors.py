@@ -1,0 +1,83 @@
+"""Finds a detector by its name, the sample one or a contestant's own, and turns what it finds into rows."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from lpirc_client.errors import AnswerError, ClientError, missing_extra
+from lpirc_client.run import Answer
+from lpirc_client.wire import Category, Login, Row
+
+Found = tuple[int, float, float, float, float, float]
+"""category id, confidence, xmin, ymin, xmax, ymax in inclusive pixels."""
+
+Detector = Callable[[bytes, Sequence[Category]], Iterable[Found]]
+
+
+def load(name: str) -> Detector:
+    """Return the detector "sample", or the function "module:function", searched in the current folder first."""
+    if name == "sample":
+        return _sample()
+    module_name, _, function_name = name.partition(":")
+    if not (module_name and function_name):
+        raise ClientError("bad-detector", f"detector {name!r}: must be sample or module:function")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    module = _module(module_name, here)
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        what = f"{module_name} has no function {function_name!r}"
+        raise ClientError("bad-detector", f"detector {name!r}: {what}")
+    detector: Detector = function
+    return detector
+
+
+def answers_of(detector: Detector, login: Login) -> Answer:
+    """Return the detector's answers as rows; an exception becomes an AnswerError that names the image."""
+
+    def answer(number: int, jpeg: bytes) -> list[Row]:
+        try:
+            return [_row(number, found) for found in detector(jpeg, login.categories)]
+        except Exception as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            raise AnswerError("detector-failed", f"image {number}: the detector failed: {reason}") from error
+
+    return answer
+
+
+def _row(number: int, found: Found) -> Row:
+    """Return a row of plain numbers, also from numpy's. Raises ValueError unless there are six finite numbers."""
+    category, *rest = found
+    if len(rest) != 5:
+        raise ValueError(f"a detection has six numbers, not {len(found)}: {found!r}")
+    confidence, xmin, ymin, xmax, ymax = map(float, rest)
+    if not all(map(math.isfinite, (confidence, xmin, ymin, xmax, ymax))):
+        raise ValueError(f"a detection has a number that is not finite: {found!r}")
+    if int(category) != category:
+        raise ValueError(f"a detection's category is an id, a whole number, not {category!r}")
+    return number, int(category), confidence, xmin, ymin, xmax, ymax
+
+
+def _module(name: str, here: str) -> object:
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == name:
+            sentence = f"detector: there is no module {name!r}, neither in {here} nor installed"
+        else:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            sentence = f"detector: importing {name!r} failed: {reason}"
+        raise ClientError("bad-detector", sentence) from error
+
+
+def _sample() -> Detector:
+    try:
+        from lpirc_client.sample_detector.detector import detect
+    except ImportError as error:
+        raise missing_extra("the sample detector", error.name, "detector") from error
+    return detect

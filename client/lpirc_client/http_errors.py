@@ -1,0 +1,101 @@
+"""Turns what requests raises and what the referee answers into one clear sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import requests
+from urllib3.exceptions import NameResolutionError
+
+from lpirc_client.errors import (
+    AnswerError,
+    ClientError,
+    ConnectionLost,
+    NotStarted,
+    TransientError,
+    UnknownRoute,
+    WindowClosed,
+)
+
+SHOWN_PROBLEMS = 3
+REFUSED_BODY = (413, 415, 422)
+BROKEN = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError)
+BY_CODE = {
+    "window-closed": WindowClosed,
+    "not-started": NotStarted,
+    "not-found": UnknownRoute,
+    "method-not-allowed": UnknownRoute,
+}
+
+
+def from_transport(url: str, error: requests.RequestException | OSError) -> ClientError:
+    """Say why no answer came from `url`."""
+    causes = list(_chain(error))
+    if isinstance(error, requests.exceptions.SSLError):
+        why = f"the TLS connection failed: {_root_cause(error)}; a self-signed referee needs --ca-cert"
+        return ClientError("tls", f"{url}: {why}")
+    if any(isinstance(cause, NameResolutionError) for cause in causes):
+        return TransientError("unknown-host", f"{url}: the host name is unknown here; check its spelling")
+    if isinstance(error, requests.ConnectTimeout):
+        return TransientError("timeout", f"{url}: the host does not answer; check address, cable, firewall")
+    if isinstance(error, requests.Timeout):
+        return TransientError("timeout", f"{url}: connected, but no answer came in time")
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        why = "nothing listens there; start the referee, check the port, or wait for it with --wait"
+        return TransientError("connection-refused", f"{url}: {why}")
+    if isinstance(error, BROKEN):
+        return ConnectionLost("connection-lost", f"{url}: the connection broke: {_root_cause(error)}")
+    return ClientError("bad-request", f"{url}: the request could not be sent: {_root_cause(error)}")
+
+
+def from_response(url: str, response: requests.Response) -> ClientError:
+    """Say what the referee refused, in its own words if it answered problem+json."""
+    document = json_object(response)
+    if "code" not in document:
+        what = f"status {response.status_code}, which is not a referee's answer; is this its URL?"
+        return UnknownRoute("not-a-referee", f"{url} answered {what}")
+    code = str(document["code"])
+    sentence = str(document.get("detail") or document.get("title") or f"status {response.status_code}")
+    problems = [_problem(item) for item in document.get("problems") or ()]
+    if problems:
+        more = "" if len(problems) <= SHOWN_PROBLEMS else f"; and {len(problems) - SHOWN_PROBLEMS} more"
+        sentence = f"{sentence.rstrip('.:')}: {'; '.join(problems[:SHOWN_PROBLEMS])}{more}"
+    retry_after = response.headers.get("Retry-After")
+    if retry_after and response.status_code in (429, 503):
+        sentence = f"{sentence.rstrip('.')}; try again in {retry_after} s"
+    kind = AnswerError if response.status_code in REFUSED_BODY else BY_CODE.get(code, ClientError)
+    return kind(code, " ".join(sentence.split()))
+
+
+def json_object(response: requests.Response) -> dict[str, Any]:
+    """Return the JSON object in the response, or an empty one if it holds none."""
+    try:
+        document = response.json()
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _problem(item: object) -> str:
+    if not isinstance(item, dict):
+        return str(item)
+    text = str(item.get("detail") or item.get("problem") or item.get("message") or item)
+    return f"line {item['line']}: {text}" if "line" in item else text
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield the error and everything that caused it; urllib3 keeps reasons in attributes and arguments."""
+    seen: set[int] = set()
+    waiting: list[object] = [error]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, BaseException) and id(item) not in seen:
+            seen.add(id(item))
+            yield item
+            waiting += [item.__cause__, item.__context__, getattr(item, "reason", None), *item.args]
+
+
+def _root_cause(error: BaseException) -> str:
+    *_, root = _chain(error)
+    return " ".join(str(root).split()) or type(root).__name__

@@ -1,0 +1,83 @@
+"""A contestant's own detectors: how they are found, and what their mistakes cause."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lpirc_client import detectors
+from lpirc_client.errors import AnswerError, ClientError
+from lpirc_client.wire import Category, Login
+
+LOGIN = Login("token", "r1", 1, 60.0, 60.0, (Category(7, "red-disc"),))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if name.startswith("mine"):
+            del sys.modules[name]
+
+
+def test_a_function_of_a_file_here_is_found(folder: Path) -> None:
+    (folder / "mine_a.py").write_text(
+        "def detect(jpeg, categories):\n    yield categories[0].id, .5, 1, 2, 3, 4\n"
+    )
+    answer = detectors.answers_of(detectors.load("mine_a:detect"), LOGIN)
+    assert answer(3, b"") == [(3, 7, 0.5, 1.0, 2.0, 3.0, 4.0)]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nonsense", "must be sample or module:function"),
+        ("no_such_module:f", "there is no module 'no_such_module', neither in "),
+        ("mine_b:nothing", "mine_b has no function 'nothing'"),
+        ("mine_b:number", "mine_b has no function 'number'"),
+        (
+            "mine_c:detect",
+            "importing 'mine_c' failed: ModuleNotFoundError: No module named 'no_such_framework'",
+        ),
+        ("mine_d:detect", "importing 'mine_d' failed: SyntaxError"),
+    ],
+)
+def test_a_detector_that_cannot_be_loaded_is_named(folder: Path, name: str, words: str) -> None:
+    (folder / "mine_b.py").write_text("number = 1\n")
+    (folder / "mine_c.py").write_text("import no_such_framework\n")
+    (folder / "mine_d.py").write_text("def\n")
+    with pytest.raises(ClientError) as caught:
+        detectors.load(name)
+    assert words in caught.value.sentence
+    assert "\n" not in caught.value.sentence
+
+
+def test_the_sample_detector_says_which_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "lpirc_client.sample_detector.detector", raising=False)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(ClientError, match=r'pip install "\./client\[detector\]"'):
+        detectors.load("sample")
+
+
+def test_numbers_of_numpy_become_plain_ones() -> None:
+    found = (np.int64(7), np.float32(0.5), *np.arange(4))
+    (row,) = detectors.answers_of(lambda *_: [found], LOGIN)(1, b"")
+    assert row == (1, 7, 0.5, 0.0, 1.0, 2.0, 3.0)
+    assert {type(value) for value in row} == {int, float}
+
+
+@pytest.mark.parametrize(
+    "found",
+    [(7, 0.5, 1, 2, 3), (7, float("nan"), 1, 2, 3, 4), (7.5, 0.5, 1, 2, 3, 4), None, (7, "x", 1, 2, 3, 4)],
+)
+def test_what_is_not_a_detection_names_the_image(found: Any) -> None:
+    with pytest.raises(AnswerError, match="image 12: the detector failed: "):
+        detectors.answers_of(lambda *_: [found], LOGIN)(12, b"")

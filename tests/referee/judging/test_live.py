@@ -279,7 +279,7 @@ def test_another_process_takes_up_where_the_first_was(contest: Contest, followed
 @pytest.fixture
 def own(contest: Contest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Contest]:
     """The contest with a connection of its own that soon gives up on a busy database."""
-    monkeypatch.setattr(database, "LOCK_PATIENCE_S", 0.05)
+    monkeypatch.setattr(database, "LOCK_TIMEOUT_S", 0.05)
     with open_contest(contest.folder) as opened:
         opened.store.forgo_durability()
         yield opened

@@ -44,12 +44,12 @@ def measure() -> None:
 
 
 def _interleaved(path: Path) -> dict[str, Any]:
-    told: dict[str, list[dict[str, float]]] = {name: [] for name in CONTENDERS}
-    for turn in range(ROUNDS):
+    measured: dict[str, list[dict[str, float]]] = {name: [] for name in CONTENDERS}
+    for round_ in range(ROUNDS):
         for name in CONTENDERS:
-            if name not in SLOW or turn < ROUNDS_OF_THE_SLOW:
-                told[name].append(_one(name, path))
-    _require_agreement({name: told[name][0]["map"] for name in SAME_NUMBER})
+            if name not in SLOW or round_ < ROUNDS_OF_THE_SLOW:
+                measured[name].append(_one(name, path))
+    _require_agreement({name: measured[name][0]["map"] for name in SAME_NUMBER})
     return {
         name: {
             "median_s": statistics.median(one["elapsed_s"] for one in runs),
@@ -58,15 +58,15 @@ def _interleaved(path: Path) -> dict[str, Any]:
             "map": runs[0]["map"],
             "rounds": len(runs),
         }
-        for name, runs in told.items()
+        for name, runs in measured.items()
     }
 
 
 def _one(name: str, path: Path) -> dict[str, float]:
     command = [sys.executable, "-m", "bench.contender", name, str(path)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
-    told: dict[str, float] = json.loads(done.stdout)
-    return told
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
 
 
 def _require_agreement(maps: dict[str, float]) -> None:

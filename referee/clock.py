@@ -30,6 +30,10 @@ class Clock:
         """
         return monotonic_s + self.monotonic_s() - time.monotonic()
 
+    def process_s(self) -> float:
+        """The processor time that this process has used, in seconds."""
+        return time.process_time()
+
     def utc(self) -> datetime:
         """The wall clock, for records only."""
         return datetime.now(UTC)

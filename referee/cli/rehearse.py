@@ -21,14 +21,15 @@ from power.clocks import Clocks
 from power.recording import read_recording, update_interval_s
 from referee.auth.passwords import hash_password
 from referee.cli.contest import config_text
-from referee.cli.judge import judge_with_interval
 from referee.cli.options import as_json
 from referee.cli.processes import HELD, Child, interruption_reported, program
-from referee.cli.report import print_score, score_document
+from referee.cli.report import print_score
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
+from referee.judging.results import score_document
+from referee.judging.uncertainty import judge_with_interval
 from referee.store import Store
 from referee.store.records import Run, RunState, Score
 from testsets import load_test_set, synthesize
@@ -164,7 +165,7 @@ def carry_out(plan: Plan) -> tuple[Run, Score]:
         run = _closed_run(plan)
     stage(f"Run {run.id} closed; judging")
     with open_contest(plan.folder) as contest:
-        score = judge_with_interval(contest, run.id)
+        score = judge_with_interval(contest, run.id, Clock())
         return contest.store.run(run.id), score
 
 

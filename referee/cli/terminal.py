@@ -17,7 +17,7 @@ console = partial(Console, soft_wrap=True, highlight=False, markup=False)
 
 @dataclass(frozen=True)
 class Column:
-    """One column of `print_whole`; figures are aligned right."""
+    """One column; figures are aligned right."""
 
     name: str
     is_figure: bool = False
@@ -31,8 +31,8 @@ def figures_table(*names: str, figures: Sequence[str], title: str | None = None)
     return table
 
 
-def print_whole(columns: Sequence[Column], rows: Sequence[Sequence[str]], caption: str) -> None:
-    """Print a table on stdout without a frame, one line a row, however narrow the terminal is."""
+def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], caption: str) -> None:
+    """Print a table without a frame on stdout, one line a row however narrow the terminal."""
     table = Table(box=None, pad_edge=False, caption=caption, caption_justify="left")
     for column in columns:
         table.add_column(column.name, justify="right" if column.is_figure else "left", no_wrap=True)

@@ -337,10 +337,6 @@ class RunControl:
         for station in self._contest.config.stations:
             with self._turns.of(f"station {station.name}"):
                 self._meters.read_left_over(station)
-        try:
-            self._store.forget_unfinished()
-        except RefereeError as error:
-            logger.warning("what is left of bodies that were being stored stays: %s", error.sentence)
 
     def _take_up(self, run: Run, window: Window) -> None:
         if run.closed_by is None and phase_at(window, self._clock.monotonic_s()) is Phase.OPEN:

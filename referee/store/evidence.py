@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,16 +13,14 @@ from power.meter import IntegratorState, Reading
 from referee.store.database import Database
 from referee.store.group_commit import NOBODY
 
+_FIGURES = (
+    *("voltage_v", "current_a", "apparent_va", "power_w", "power_factor"),
+    *("energy_wh", "integrator_s"),
+)
 _FLAGS = ("over_range", "voltage_peak_over", "current_peak_over")
-
-
 _INSERT_SERVED = "INSERT INTO served (run, image, elapsed_s, bytes) VALUES "
-_SERVED_AT_ONCE = (
-    512,
-    64,
-    8,
-    1,
-)  # rows a statement: between two statements other threads take the interpreter
+# Rows a statement: few statements, since between two of them other threads take the interpreter.
+_SERVED_AT_ONCE = (512, 64, 8, 1)
 
 
 class EvidenceTables(Database):
@@ -30,12 +28,9 @@ class EvidenceTables(Database):
 
     def append_readings(self, run: int, start_s: float, readings: Sequence[Reading]) -> None:
         """Store meter readings. SQLite keeps NaN as NULL: a NULL figure is one the meter had no data for."""
-        values = [_reading_values(run, start_s, reading) for reading in readings]
-
-        def insert(connection: sqlite3.Connection) -> None:
-            connection.executemany("INSERT INTO readings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
-
-        self._group.write(insert, _nothing, owner=run)
+        rows = [_reading_row(run, start_s, reading) for reading in readings]
+        sql = "INSERT INTO readings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        self._append_rows(run, lambda connection: connection.executemany(sql, rows))
 
     def readings(self, run: int, start_s: float) -> list[Reading]:
         """The readings of a run in order, their host time moved so that the window starts at `start_s`."""
@@ -54,12 +49,14 @@ class EvidenceTables(Database):
         def insert(connection: sqlite3.Connection) -> None:
             at = 0
             for count in _SERVED_AT_ONCE:
+                sql = _INSERT_SERVED + ", ".join(["(?, ?, ?, ?)"] * count)
                 while len(served) - at >= count:
-                    values = [value for one in served[at : at + count] for value in (run, *one)]
-                    connection.execute(_INSERT_SERVED + ", ".join(["(?, ?, ?, ?)"] * count), values)
+                    connection.execute(
+                        sql, [value for one in served[at : at + count] for value in (run, *one)]
+                    )
                     at += count
 
-        self._group.write(insert, _nothing, owner=run)
+        self._append_rows(run, insert)
 
     def served_images(self, run: int) -> list[int]:
         """The different images of a run in the log, by the number the team knows them by."""
@@ -76,44 +73,26 @@ class EvidenceTables(Database):
         """Append several events, (when, kind, detail), in one commit."""
         rows = [(when.isoformat(), run, kind, json.dumps(detail)) for when, kind, detail in events]
         sql = "INSERT INTO events (utc, run, kind, detail) VALUES (?, ?, ?, ?)"
-        self._group.write(lambda connection: connection.executemany(sql, rows), _nothing, owner=run or NOBODY)
+        self._append_rows(run or NOBODY, lambda connection: connection.executemany(sql, rows))
 
     def events(self, run: int) -> list[dict[str, Any]]:
         """The events of a run, oldest first."""
         rows = self._rows("SELECT utc, kind, detail FROM events WHERE run = ? ORDER BY id", run)
         return [{"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])} for r in rows]
 
+    def _append_rows(self, owner: int, insert: Callable[[sqlite3.Connection], object]) -> None:
+        self._group.write(insert, lambda _: None, owner=owner)
 
-def _nothing(result: object) -> None:
-    """Nothing to tell of a write but that it is on disk."""
 
-
-def _reading_values(run: int, start_s: float, reading: Reading) -> tuple[object, ...]:
+def _reading_row(run: int, start_s: float, reading: Reading) -> tuple[object, ...]:
     flags = ",".join(name for name in _FLAGS if getattr(reading, name))
-    return (
-        *(run, reading.monotonic_s - start_s, reading.utc.isoformat()),
-        *(reading.voltage_v, reading.current_a, reading.apparent_va, reading.power_w, reading.power_factor),
-        *(reading.energy_wh, reading.integrator_s, reading.state.value, flags),
-    )
+    figures = (getattr(reading, name) for name in _FIGURES)
+    return (run, reading.monotonic_s - start_s, reading.utc.isoformat(), *figures, reading.state.value, flags)
 
 
 def _reading(row: sqlite3.Row, start_s: float) -> Reading:
-    def figure(name: str) -> float:
-        return math.nan if row[name] is None else float(row[name])
-
     flags = row["flags"].split(",")
-    return Reading(
-        monotonic_s=start_s + row["elapsed_s"],
-        utc=datetime.fromisoformat(row["utc"]),
-        voltage_v=figure("voltage_v"),
-        current_a=figure("current_a"),
-        apparent_va=figure("apparent_va"),
-        power_w=figure("power_w"),
-        power_factor=figure("power_factor"),
-        energy_wh=figure("energy_wh"),
-        integrator_s=figure("integrator_s"),
-        state=IntegratorState(row["state"]),
-        over_range="over_range" in flags,
-        voltage_peak_over="voltage_peak_over" in flags,
-        current_peak_over="current_peak_over" in flags,
-    )
+    values: dict[str, Any] = {name: math.nan if row[name] is None else float(row[name]) for name in _FIGURES}
+    values |= {name: name in flags for name in _FLAGS}
+    utc, state = datetime.fromisoformat(row["utc"]), IntegratorState(row["state"])
+    return Reading(monotonic_s=start_s + row["elapsed_s"], utc=utc, state=state, **values)

@@ -1,16 +1,10 @@
-"""The detections of a run, as they came: one row a body, its detections as one blob.
-
-A large body is committed in parts ahead of its row: whoever commits at the same time waits for one part only. Until
-the row is there, the parts are of nothing.
-"""
+"""The detections of a run, as they came: one row a body, its detections as one blob."""
 
 from __future__ import annotations
 
 import shutil
 import sqlite3
-import uuid
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,32 +12,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from referee.errors import RefereeError
 from referee.store.database import Database
-from referee.store.group_commit import NOBODY, PREPARING
+from referee.store.group_commit import PREPARING
 from referee.store.records import Post
 from referee.store.room import Room
 
 ROW = np.dtype("<f8")
 ROW_BYTES = 7 * ROW.itemsize
-PART_BYTES = 2**21
-_COLUMNS = "run, received_utc, elapsed_s, sha256, idempotency_key, row_count, rows, upload, received_total"
+_COLUMNS = "run, received_utc, elapsed_s, sha256, idempotency_key, row_count, rows, received_total"
 _INSERT = f"INSERT INTO posts ({_COLUMNS}) VALUES "  # noqa: S608 - constant column names
 _LAST_TOTAL = "coalesce((SELECT received_total FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1), 0)"
 _INSERT_ONE = (
-    f"{_INSERT} (?, ?, ?, ?, ?, ?, ?, ?, ? + {_LAST_TOTAL})"
+    f"{_INSERT} (?, ?, ?, ?, ?, ?, ?, ? + {_LAST_TOTAL})"
     " ON CONFLICT (run, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING"
 )
-_ROWS = (
-    "SELECT posts.id AS id, coalesce(parts.rows, posts.rows) AS rows"
-    " FROM posts LEFT JOIN parts ON parts.upload = posts.upload"
-    " WHERE run = ? AND posts.id > ? ORDER BY posts.id, parts.id"
-)
-_INSERT_PART = "INSERT INTO parts (upload, rows) VALUES (?, ?)"
-_DELETE_PARTS = "DELETE FROM parts WHERE upload = ?"
-_DELETE_UNFINISHED = (
-    "DELETE FROM parts WHERE upload NOT IN (SELECT upload FROM posts WHERE upload IS NOT NULL)"
-)
+_ROWS = "SELECT id, rows FROM posts WHERE run = ? AND id > ? ORDER BY id"
 _FIND = "SELECT row_count, sha256, received_total FROM posts WHERE run = ? AND idempotency_key = ?"
 
 
@@ -58,8 +41,6 @@ class _NewPost:
     idempotency_key: str | None
     count: int = 0
     packed: bytes = b""
-    upload: str | None = None
-    is_new: bool = True
 
     def pack(self, rows: NDArray[np.float64]) -> None:
         """Keep the rows as they are stored."""
@@ -68,12 +49,11 @@ class _NewPost:
     def values(self, total: int) -> tuple[object, ...]:
         """The row, with the run's `total` after it."""
         told = (self.run, self.received_utc, self.elapsed_s, self.sha256, self.idempotency_key)
-        return (*told, self.count, self.packed, self.upload, total)
+        return (*told, self.count, self.packed, total)
 
     def __call__(self, connection: sqlite3.Connection) -> Post | None:
         """Insert it; gives the receipt of the earlier body with its key, None when there is none."""
-        self.is_new = bool(connection.execute(_INSERT_ONE, (*self.values(self.count), self.run)).rowcount)
-        if self.is_new:
+        if connection.execute(_INSERT_ONE, (*self.values(self.count), self.run)).rowcount:
             return None
         return _post(connection.execute(_FIND, (self.run, self.idempotency_key)).fetchone())
 
@@ -110,10 +90,7 @@ class PostTables(Database):
         if callable(rows):
             return self._append(post, rows, unread_bytes)
         post.pack(rows)  # what takes memory is done before, where it can fail for this body alone
-        if len(post.packed) <= PART_BYTES:
-            return self._append(post)
-        earlier = None if idempotency_key is None else self.find_post(run, idempotency_key)
-        return earlier or self._append_large(post)
+        return self._append(post)
 
     def _append(
         self, post: _NewPost, rows: Callable[[], NDArray[np.float64]] | None = None, unread_bytes: int = 0
@@ -132,34 +109,6 @@ class PostTables(Database):
         size_bytes = len(post.packed) + PREPARING * unread_bytes
         as_one = _insert_several if post.idempotency_key is None else None
         return self._group.write(post, tell, size_bytes, make, post.run, as_one)
-
-    def _append_large(self, post: _NewPost) -> Post:
-        """Store the rows in parts, then their post; away with the parts if that fails or its key was used meanwhile."""
-        packed, post.packed = memoryview(post.packed), b""
-        post.upload = uuid.uuid4().hex
-        self._require_room(post.run, len(packed))
-        is_stored = False
-        try:
-            for at in range(0, len(packed), PART_BYTES):
-                part = (post.upload, packed[at : at + PART_BYTES])
-                self._write(_INSERT_PART, part, post.run, PART_BYTES)
-            receipt = self._append(post)
-            is_stored = post.is_new
-            return receipt
-        finally:
-            if not is_stored:
-                with suppress(RefereeError):
-                    self._write(_DELETE_PARTS, (post.upload,), post.run)
-
-    def forget_unfinished(self) -> None:
-        """Delete the parts of bodies that were being stored when the only writer, the server, was killed."""
-        self._write(_DELETE_UNFINISHED, ())
-
-    def _write(self, sql: str, values: Sequence[object], owner: int = NOBODY, size_bytes: int = 0) -> None:
-        def execute(connection: sqlite3.Connection) -> None:
-            connection.execute(sql, values)
-
-        self._group.write(execute, lambda nothing: nothing, size_bytes, owner=owner)
 
     def _require_room(self, run: int, more_bytes: int) -> None:
         self._room.require(run, self._totals[run] * ROW_BYTES, more_bytes)
@@ -200,7 +149,7 @@ def _insert_several(connection: sqlite3.Connection, posts: Sequence[_NewPost]) -
             totals[post.run] = connection.execute(f"SELECT {_LAST_TOTAL}", (post.run,)).fetchone()[0]
         totals[post.run] += post.count
         values += post.values(totals[post.run])
-    connection.execute(_INSERT + ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?, ?)"] * len(posts)), values)
+    connection.execute(_INSERT + ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?)"] * len(posts)), values)
     return [None] * len(posts)
 
 

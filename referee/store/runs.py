@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +22,7 @@ _RUN_COLUMNS = ", ".join(field.name for field in fields(Run))
 
 
 class RunTables(Database):
-    """Who takes part, and every attempt."""
+    """Teams, and all their runs."""
 
     def add_team(self, name: str, password_hash: str, now: datetime) -> None:
         """Register a team. Raises RefereeError `team-exists`."""
@@ -47,7 +47,7 @@ class RunTables(Database):
         return {row["name"]: bool(row["disabled"]) for row in self._rows("SELECT * FROM teams ORDER BY name")}
 
     def disable_team(self, name: str) -> None:
-        """Let a team log in no more. Raises RefereeError `team-unknown`."""
+        """Refuse further log-ins of a team. Raises RefereeError `team-unknown`."""
         with self._transaction() as connection:
             changed = connection.execute("UPDATE teams SET disabled = 1 WHERE name = ?", (name,)).rowcount
         if not changed:
@@ -56,19 +56,17 @@ class RunTables(Database):
     def arm_run(self, run: Run, now: datetime, order: Callable[[int], NDArray[np.int64]]) -> Run:
         """Store a new armed run under a new number (`run.id` is ignored) and return it with its number.
 
-        `order` gives the image order, shape (images,), for that number; it is stored with the run, for good.
+        `order` gives the image order, shape (images,), for that number: there is no run without its order.
         """
-        values = _columns(asdict(run))
-        values |= {"id": None, "state": RunState.ARMED.value, "armed_utc": now.isoformat()}
+        armed = replace(run, state=RunState.ARMED, armed_utc=now.isoformat())
+        values = _columns(asdict(armed) | {"id": None})
         with self._transaction() as connection:
             marks = ", ".join("?" * len(values))
-            number = connection.execute(
-                f"INSERT INTO runs ({_RUN_COLUMNS}) VALUES ({marks})",  # noqa: S608 - constant column names
-                tuple(values.values()),
-            ).lastrowid
-            numbers = order(int(number or 0)).astype("<i8").tobytes()
+            sql = f"INSERT INTO runs ({_RUN_COLUMNS}) VALUES ({marks})"  # noqa: S608 - constant column names
+            number = int(connection.execute(sql, tuple(values.values())).lastrowid or 0)
+            numbers = order(number).astype("<i8").tobytes()
             connection.execute("INSERT INTO image_orders (run, numbers) VALUES (?, ?)", (number, numbers))
-        return self.run(int(number or 0))
+        return replace(armed, id=number)
 
     def image_order(self, run: int) -> NDArray[np.int64]:
         """Test-set numbers in the order in which the team knows them, shape (images,)."""
@@ -80,35 +78,28 @@ class RunTables(Database):
 
         Raises RefereeError `run-state` when it is not: of two that race, one wins.
         """
-        values = _columns(values)
-        sets = ", ".join(f"{column} = ?" for column in values)
-        states = ", ".join("?" * len(expected))
-        with self._transaction() as connection:
-            changed = connection.execute(
-                f"UPDATE runs SET {sets} WHERE id = ? AND state IN ({states})",  # noqa: S608 - names from code
-                (*values.values(), run, *expected),
-            ).rowcount
-        found = self.run(run)
-        if not changed:
-            wanted = " or ".join(expected)
-            raise RefereeError("run-state", f"Run {run} is {found.state}; this needs it {wanted}.", run=run)
-        return found
+        return self._change({run: values}, expected)[0]
 
     def open_runs(self, identities: dict[int, str], **values: object) -> list[Run]:
         """Open armed runs, all or none, each with its meter's identity and all with the same `values`.
 
         Raises RefereeError `run-state` when one of them is not armed.
         """
-        sets = ", ".join(f"{column} = ?" for column in values)
+        shared = values | {"state": RunState.OPEN.value}
+        changes = {run: shared | {"meter_identity": identity} for run, identity in identities.items()}
+        return self._change(changes, (RunState.ARMED,))
+
+    def _change(self, changes: dict[int, dict[str, object]], expected: Sequence[RunState]) -> list[Run]:
+        """Change columns of runs, all or none."""
+        states = ", ".join("?" * len(expected))
         with self._transaction() as connection:
-            for run, identity in identities.items():
-                changed = connection.execute(
-                    f"UPDATE runs SET {sets}, state = ?, meter_identity = ? WHERE id = ? AND state = ?",  # noqa: S608
-                    (*values.values(), RunState.OPEN.value, identity, run, RunState.ARMED.value),
-                ).rowcount
-                if not changed:
-                    raise RefereeError("run-state", f"Run {run} is not armed any more.", run=run)
-        return [self.run(run) for run in identities]
+            for run, values in changes.items():
+                sets = ", ".join(f"{column} = ?" for column in values)
+                sql = f"UPDATE runs SET {sets} WHERE id = ? AND state IN ({states})"  # noqa: S608 - names from code
+                if not connection.execute(sql, (*_columns(values).values(), run, *expected)).rowcount:
+                    found, wanted = self.run(run).state, " or ".join(expected)
+                    raise RefereeError("run-state", f"Run {run} is {found}; this needs it {wanted}.", run=run)
+        return [self.run(run) for run in changes]
 
     def run(self, number: int) -> Run:
         """One run. Raises RefereeError `run-unknown`."""
@@ -118,7 +109,7 @@ class RunTables(Database):
         return found[0]
 
     def complete_setups(self, setup: Callable[[str, int], Setup]) -> None:
-        """Fill in the setup of runs of an earlier form, which took it from the configuration: by station, window_s."""
+        """Store the setup of runs of an earlier form, which is that of the configuration: by station and window_s."""
         for row in self._rows("SELECT id, station, window_s FROM runs WHERE setup IS NULL"):
             made = json.dumps(asdict(setup(row["station"], int(row["window_s"]))))
             with self._transaction() as connection:

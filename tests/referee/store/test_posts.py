@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from referee.errors import RefereeError
-from referee.store import Store, posts
+from referee.store import Store
 from referee.store.records import Post
 from tests.referee.factories import START, rows, stored_run
 
@@ -85,19 +83,6 @@ def test_a_receipt_tells_the_total_as_it_was_then(store: Store) -> None:
     append(store, run, rows(4))
     assert store.find_post(run, "k") == Post(2, "abc", 5)
     assert store.find_post(run, "other") is None
-
-
-def test_posts_of_an_earlier_form_get_the_totals_of_their_receipts(tmp_path: Path, store: Store) -> None:
-    one, two = stored_run(store).id, stored_run(store).id
-    for run, count, key in [(one, 3, "a"), (two, 7, "a"), (one, 2, "b"), (two, 1, "b")]:
-        append(store, run, rows(count), key=key)
-    store._connection.execute("ALTER TABLE posts DROP COLUMN received_total")
-    store._connection.commit()
-    with contextlib.closing(Store(tmp_path / "contest.db")) as again:
-        found = [again.find_post(run, key) for run in (one, two) for key in "ab"]
-        assert found == [Post(3, "s", 3), Post(2, "s", 5), Post(7, "s", 7), Post(1, "s", 8)]
-        assert append(again, two, rows(4), key="c") == again.find_post(two, "c") == Post(4, "s", 12)
-        assert append(again, one, rows(4), key="b") == Post(2, "s", 5)
 
 
 def test_telling_a_receipt_again_reads_no_other_post(store: Store) -> None:
@@ -191,77 +176,3 @@ def test_one_that_cannot_be_stored_leaves_the_others_of_its_commit_alone(
     assert isinstance(told[1], sqlite3.IntegrityError)
     assert [told[0].received_total, told[2].received_total] == [3, 5]
     assert stored(store, run) == [(3, 3), (2, 5)]
-
-
-# Large bodies
-
-
-@pytest.fixture
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> int:
-    """Parts of 100 bytes: not even whole rows."""
-    monkeypatch.setattr(posts, "PART_BYTES", 100)
-    return 100
-
-
-def parts(store: Store) -> int:
-    return int(store._connection.execute("SELECT count(*) FROM parts").fetchone()[0])
-
-
-@pytest.mark.usefixtures("small_parts")
-def test_a_large_body_comes_back_whole_in_its_place(store: Store) -> None:
-    one, other = stored_run(store).id, stored_run(store).id
-    bodies = [rows(count, seed=count) for count in (1, 40, 2, 17, 0, 3)]
-    for body in bodies:
-        append(store, one, body)
-        append(store, other, body[::-1])
-    assert store.detections(one).tobytes() == np.vstack(bodies).tobytes()
-    assert store.detections(other).tobytes() == np.vstack([body[::-1] for body in bodies]).tobytes()
-    assert (store.received_total(one), store.count_detections(one)) == (63, 63)
-    last = store.detections_after(one, 0)[1]
-    append(store, one, rows(30))
-    assert np.array_equal(store.detections_after(one, last)[0], rows(30))
-
-
-def test_the_parts_of_a_large_body_are_committed_one_by_one(store: Store, small_parts: int) -> None:
-    run, sizes = stored_run(store).id, list[int]()
-    store._connection.set_trace_callback(lambda sql: sizes.append(len(sql)) if sql == "COMMIT" else None)
-    append(store, run, rows(10))
-    assert len(sizes) == -(-560 // small_parts) + 1
-
-
-def test_a_large_body_with_a_key_counts_once(
-    store: Store, threads: ThreadPoolExecutor, small_parts: int
-) -> None:
-    run = stored_run(store).id
-    sent = [threads.submit(append, store, run, rows(30), "k") for _ in range(4)]
-    assert {one.result(20) for one in sent} == {Post(30, "s", 30)}
-    assert append(store, run, rows(50), "k", "other") == Post(30, "s", 30)
-    assert np.array_equal(store.detections(run), rows(30))
-    assert parts(store) == -(-30 * 56 // small_parts)
-
-
-@pytest.mark.usefixtures("small_parts")
-def test_a_large_body_that_cannot_be_stored_leaves_nothing(store: Store) -> None:
-    run = stored_run(store).id
-    pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
-    store._connection.execute(f"PRAGMA max_page_count = {pages + 3}")
-    with pytest.raises(RefereeError) as failure:
-        append(store, run, rows(500))
-    assert failure.value.code == "storage-failed"
-    assert (store.received_total(run), len(store.detections(run)), parts(store)) == (0, 0, 0)
-
-
-@pytest.mark.usefixtures("small_parts")
-def test_what_a_killed_server_left_of_a_body_counts_nowhere_and_is_forgotten(
-    tmp_path: Path, store: Store
-) -> None:
-    run = stored_run(store).id
-    append(store, run, rows(9))
-    kept = parts(store)
-    store._connection.execute("INSERT INTO parts (upload, rows) VALUES ('half', x'00')")
-    store._connection.commit()
-    with contextlib.closing(Store(tmp_path / "contest.db")) as again:
-        assert np.array_equal(again.detections(run), rows(9))
-        again.forget_unfinished()
-        assert parts(again) == kept
-        assert np.array_equal(again.detections(run), rows(9))

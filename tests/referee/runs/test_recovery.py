@@ -17,13 +17,14 @@ import pytest
 from power.meter import IntegratorState
 from referee.contest import open_contest
 from referee.errors import RefereeError
-from referee.runs import meters as station_meters
+from referee.runs import arming
 from referee.runs.control import RunControl
 from referee.runs.open_run import LiveRun
 from referee.runs.window import remaining_s
 from referee.store.records import Run, RunState
 from tests.power.conftest import Relay
 from tests.referee.factories import TEAM, House, body, parse_rows, station
+from tests.referee.runs.observing import kinds
 
 Build = Callable[..., House]
 Until = Callable[[Callable[[], object]], None]
@@ -41,10 +42,6 @@ def cable(instrument: Any) -> Iterator[Relay]:
 @pytest.fixture
 def hall(build: Build, cable: Relay) -> House:
     return build(station(meter=cable.address), auto_arm=True)
-
-
-def kinds(house: House, run: int) -> list[str]:
-    return [event["kind"] for event in house.store.events(run)]
 
 
 def covers_the_run(run: Run) -> bool:
@@ -159,7 +156,7 @@ def test_a_wall_clock_set_back_over_a_reboot_does_not_lock_the_team_out(hall: Ho
 
 
 def test_a_meter_that_is_out_of_reach_at_first_is_sampled_again_and_gives_the_energy(
-    hall: House, cable: Relay, until: Until, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    hall: House, cable: Relay, until: Until, caplog: pytest.LogCaptureFixture
 ) -> None:
     hall.control.login(TEAM)
     cable.cut()
@@ -190,7 +187,7 @@ def test_an_armed_run_keeps_its_own_window_when_the_configuration_changes(build:
     house.restart()
     live = house.control.login(TEAM)
     assert live.window.length_s == 300.0
-    assert live.meter.sampler._setup.integrator_timer_s == 300
+    assert live.meter.setup.integrator_timer_s == 300
 
 
 def test_a_meter_that_comes_back_after_the_close_gives_the_energy_at_the_next_start(
@@ -234,7 +231,7 @@ def test_the_energy_of_a_later_run_is_not_taken_for_an_earlier_ones(
     hall: House, cable: Relay, threads: ThreadPoolExecutor, until: Until, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed_without_meter(hall, cable, threads, until)
-    monkeypatch.setattr(station_meters.StationMeters, "read_left_over", lambda *_: hall.store.run(1))
+    monkeypatch.setattr(arming, "read_left_over", lambda *_: True)
     cable.mend()
     hall.control.login("badgers")
     monkeypatch.undo()

@@ -60,6 +60,13 @@ class BadRows(RefereeError):
     """Detections with rows that break a rule: `bad-rows`, or lists of different lengths, `length-mismatch`."""
 
 
+class LengthMismatch(BadRows):
+    """Parallel lists of a form that are not of one length."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__("length-mismatch", sentence, **facts)
+
+
 class TestSetChanged(RefereeError):
     """The test set is not the one that the run, or the manifest, was made for."""
 
@@ -74,3 +81,10 @@ class StorageFailed(RefereeError):
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__("storage-failed", sentence, **facts)
+
+
+class ShuttingDown(RefereeError):
+    """The server is stopping; it will take up its open runs when it is started again."""
+
+    def __init__(self) -> None:
+        super().__init__("shutting-down", "The referee is shutting down; log in again later.")

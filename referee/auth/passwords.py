@@ -1,10 +1,11 @@
-"""Team passwords: only Argon2 hashes are kept, and guessing is slowed down per address and team."""
+"""Team passwords: only Argon2 hashes are kept, and guessing is limited per client address and team."""
 
 from __future__ import annotations
 
 import math
 import threading
 from collections import deque
+from functools import cache, lru_cache
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
@@ -13,8 +14,9 @@ from referee.errors import LoginRefused
 
 FAILURES_ALLOWED = 10
 FAILURES_OF_AN_ADDRESS = 50
-HASHES_AT_ONCE = 2  # each takes 64 MiB for some tens of milliseconds
 FAILURE_MEMORY_S = 60.0
+HASHES_AT_ONCE = 2  # each takes 64 MiB for some tens of milliseconds
+RIGHT_PASSWORDS_CACHED = 256
 
 _hasher = PasswordHasher()
 
@@ -27,9 +29,21 @@ def hash_password(password: str) -> str:
 def matches(password_hash: str, password: str) -> bool:
     """Whether `password` is the one hashed."""
     try:
-        return _hasher.verify(password_hash, _as_bytes(password))
+        return _verify(password_hash, password)
     except (Argon2Error, InvalidHashError):
         return False
+
+
+@cache
+def decoy_hash() -> str:
+    """Checked when the team is unknown: the time a log-in takes must not tell which teams exist."""
+    return hash_password("decoy")
+
+
+# A team that waits for its heat logs in every second, and each check takes 45 ms. Wrong passwords raise: not cached.
+@lru_cache(RIGHT_PASSWORDS_CACHED)
+def _verify(password_hash: str, password: str) -> bool:
+    return _hasher.verify(password_hash, _as_bytes(password))
 
 
 def _as_bytes(password: str) -> bytes:
@@ -38,9 +52,9 @@ def _as_bytes(password: str) -> bytes:
 
 
 class FailureLimit:
-    """Counts failed log-ins per address and team, so that nobody can guess on, nor lock out a team from elsewhere.
+    """Counts failed log-ins per client address and team: no one can guess on, nor lock a team out from elsewhere.
 
-    It counts per address over all teams too, since a check of an Argon2 hash costs the host tens of milliseconds.
+    It also counts per address over all teams, since a check of an Argon2 hash costs the host tens of milliseconds.
     """
 
     def __init__(self) -> None:
@@ -63,7 +77,7 @@ class FailureLimit:
             )
 
     def count(self, address: str, team: str, now_s: float) -> None:
-        """Remember one failure."""
+        """Count one failure."""
         with self._lock:
             self._failures.setdefault((address, team), deque(maxlen=FAILURES_ALLOWED)).append(now_s)
             self._failures.setdefault((address, None), deque(maxlen=FAILURES_OF_AN_ADDRESS)).append(now_s)

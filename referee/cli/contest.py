@@ -128,7 +128,7 @@ def serve(
 ) -> None:
     """Serve the contest in FOLDER until Ctrl-C."""
     # It takes a fifth of a second, which no other command has to wait for.
-    from referee.web.server import Listen
+    from referee.web.listener import Listen
     from referee.web.server import serve as serve_contest
 
     if (tls_cert is None) != (tls_key is None):

@@ -23,7 +23,7 @@ from referee.detections.rows import (
     refuse_too_many,
     text_number,
 )
-from referee.errors import BadRows, RefereeError
+from referee.errors import LengthMismatch, RefereeError
 
 FIELDS = (b"image_name", b"CLASS_ID", b"confidence", b"xmin", b"ymin", b"xmax", b"ymax")
 OTHER_FIELDS = 1000  # in a piece with escapes, which is read field by field
@@ -58,8 +58,7 @@ def _no_rows(form: bytes) -> Rows:
     """None, if that is what was meant: a body of another kind is easily sent as a form by mistake."""
     for field in form.split(b"&", 3)[1:]:
         if field and not field.startswith(b"token="):
-            raise BadRows(
-                "length-mismatch",
+            raise LengthMismatch(
                 f"The form has none of the lists {b', '.join(FIELDS).decode()}, so nothing was taken; send those, or "
                 "the Content-Type of what it is.",
             )
@@ -149,8 +148,7 @@ class _Columns:
         """All of them. Raises RefereeError `length-mismatch`."""
         if len(set(self._lengths)) > 1 and self.problems.total < ENOUGH_PROBLEMS:
             counts = [f"{count} {name.decode()}" for count, name in zip(self._lengths, FIELDS, strict=True)]
-            raise BadRows(
-                "length-mismatch",
+            raise LengthMismatch(
                 f"The lists must be equally long, but there are {', '.join(counts)}; nothing was taken.",
             )
         least = min(self._lengths)

@@ -12,7 +12,7 @@ from functools import partial
 from power.meter import Reading
 from referee.clock import Clock
 from referee.contest import Contest, require_place, require_same_test_set
-from referee.errors import RefereeError, WindowClosed
+from referee.errors import RefereeError, ShuttingDown, WindowClosed
 from referee.runs.arming import Arming, Locks
 from referee.runs.heats import (
     StartBoard,
@@ -149,7 +149,7 @@ class RunControl:
             live = LiveRun(run, window, self._store.image_order(run.id), meter, self._store, self._clock)
             with self._lock:
                 if self._is_down:
-                    raise RefereeError("shutting-down", "The referee is shutting down; log in again later.")
+                    raise ShuttingDown
                 self._live[run.id] = live
             failed.pop_all()
         name = f"deadline-{run.id}"

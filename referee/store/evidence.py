@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from power.meter import IntegratorState, Reading
 from referee.store.database import Database
-from referee.store.group_commit import NOBODY
 
 _FIGURES = (
     *("voltage_v", "current_a", "apparent_va", "power_w", "power_factor"),
@@ -30,7 +29,7 @@ class EvidenceTables(Database):
         """Store meter readings. SQLite keeps NaN as NULL: a NULL figure is one the meter had no data for."""
         rows = [_reading_row(run, start_s, reading) for reading in readings]
         sql = "INSERT INTO readings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        self._append_rows(run, lambda connection: connection.executemany(sql, rows))
+        self._group.write(lambda connection: connection.executemany(sql, rows))
 
     def readings(self, run: int, start_s: float) -> list[Reading]:
         """The readings of a run in order, their host time moved so that the window starts at `start_s`."""
@@ -56,7 +55,7 @@ class EvidenceTables(Database):
                     )
                     at += count
 
-        self._append_rows(run, insert)
+        self._group.write(insert)
 
     def served_images(self, run: int) -> list[int]:
         """The different images of a run in the log, by the number the team knows them by."""
@@ -73,15 +72,12 @@ class EvidenceTables(Database):
         """Append several events, (when, kind, detail), in one commit."""
         rows = [(when.isoformat(), run, kind, json.dumps(detail)) for when, kind, detail in events]
         sql = "INSERT INTO events (utc, run, kind, detail) VALUES (?, ?, ?, ?)"
-        self._append_rows(run or NOBODY, lambda connection: connection.executemany(sql, rows))
+        self._group.write(lambda connection: connection.executemany(sql, rows))
 
     def events(self, run: int) -> list[dict[str, Any]]:
         """The events of a run, oldest first."""
         rows = self._rows("SELECT utc, kind, detail FROM events WHERE run = ? ORDER BY id", run)
         return [{"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])} for r in rows]
-
-    def _append_rows(self, owner: int, insert: Callable[[sqlite3.Connection], object]) -> None:
-        self._group.write(insert, lambda _: None, owner=owner)
 
 
 def _reading_row(run: int, start_s: float, reading: Reading) -> tuple[object, ...]:

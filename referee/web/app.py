@@ -6,23 +6,19 @@ from http import HTTPStatus
 
 from flask import Flask, Response, request
 
+from referee.auth.passwords import decoy_hash
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.runs.control import RunControl
 from referee.web import problems
 from referee.web.answers import NOT_TO_BE_KEPT
-from referee.web.auth import nobodys_hash
-from referee.web.contestant import detections
 from referee.web.contestant import session as contest_routes
-from referee.web.contestant.detections import DETECTIONS_PATH
 from referee.web.gateway import Gateway
 from referee.web.image_files import ImageFiles
-from referee.web.known_tokens import KnownTokens
 from referee.web.legacy import routes as legacy_routes
 from referee.web.operator import routes as operator_routes
 from referee.web.sessions import REMAINING, remaining_ms
 from referee.web.state import EXTENSION, WebState, web_state
-from referee.web.transfers import Transfers
 
 
 def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
@@ -35,24 +31,21 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         control=control,
         clock=clock,
         images=ImageFiles(contest.test_set),
-        tokens=KnownTokens(contest.secret),
-        transfers=Transfers(len(contest.config.stations)),
     )
     app.register_blueprint(contest_routes.blueprint)
     app.register_blueprint(operator_routes.blueprint)
     app.register_blueprint(legacy_routes.blueprint)
     problems.register(app)
     app.after_request(_finish)
-    posts = {DETECTIONS_PATH: detections.post}
-    app.wsgi_app = Gateway(app.wsgi_app, state, posts)  # type: ignore[method-assign]  # Flask's own way
-    nobodys_hash()
+    app.wsgi_app = Gateway(app.wsgi_app, state)  # type: ignore[method-assign]  # Flask's own way
+    decoy_hash()  # made now: the first guess must not take twice as long
     return app
 
 
 def _finish(response: Response) -> Response:
-    """Within a run every answer tells what is left of the window; none is for a cache but those that say so."""
+    """Say in every answer within a run what is left of the window; let no cache keep it, unless it says so."""
     if request.method == "OPTIONS" and response.status_code == HTTPStatus.OK:
-        response.status_code = HTTPStatus.NO_CONTENT  # Flask says it in an empty page of HTML
+        response.status_code = HTTPStatus.NO_CONTENT  # Flask sends an empty page of HTML
         del response.headers["Content-Type"], response.headers["Content-Length"]
     left_ms = remaining_ms(web_state(), request.environ)
     if left_ms is not None:

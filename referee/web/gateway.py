@@ -1,4 +1,4 @@
-"""The way in: images and detections go to their handlers directly, everything else through Flask.
+"""The entry: images and detections go to their handlers directly, everything else through Flask.
 
 Flask's routing, contexts and objects take several times longer than serving an image from memory (docs/decisions/0004).
 Each handler exists once: Flask has the same ones on its routes, for what is left of them, such as the methods that an
@@ -7,85 +7,76 @@ address does not take.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from referee.errors import RefereeError
-from referee.web.admission import account_of, require_sound
 from referee.web.answers import Answer, Environ, StartResponse, Stream
-from referee.web.bodies import TRANSFER
-from referee.web.contestant import images as image_answers
+from referee.web.contestant import detections, images
 from referee.web.problems import answer_to
 from referee.web.sessions import REMAINING, remaining_ms
+from referee.web.slots import hold_slot, release_slot, slots_of
 from referee.web.state import WebState
-from referee.web.transfers import Kind
 
 Handler = Callable[[WebState, Environ], Answer]
 App = Callable[[Environ, Any], Iterable[bytes]]
 
-IMAGE_PREFIX = image_answers.IMAGES_PATH + "/"
-
-
-def _image_handler(path: str) -> Handler | None:
-    if path == image_answers.IMAGES_PATH:
-        return image_answers.batch
-    prefix, number = path[: len(IMAGE_PREFIX)], path[len(IMAGE_PREFIX) :]
-    return image_answers.image if prefix == IMAGE_PREFIX and number and "/" not in number else None
+IMAGE_PREFIX = images.IMAGES_PATH + "/"
 
 
 class Gateway:
-    """A WSGI app in front of another one; `posts` are handlers of POST by path."""
+    """A WSGI app in front of Flask's."""
 
-    def __init__(self, app: App, state: WebState, posts: Mapping[str, Handler] | None = None) -> None:
+    def __init__(self, app: App, state: WebState) -> None:
         self._app = app
         self._state = state
-        self._posts = posts or {}
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
-        environ.pop("HTTP_UPGRADE", None)  # nothing to change to; Flask would refuse a GET that asks
-        method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        environ.pop("HTTP_UPGRADE", None)  # there is nothing to change to; Flask would refuse a GET that asks
+        handler = _handler(environ["REQUEST_METHOD"], environ["PATH_INFO"])
         try:
-            require_sound(environ)
-        except RefereeError as error:
-            return self._refuse(error, environ, start_response)
-        if method in ("GET", "HEAD") and path.startswith(image_answers.IMAGES_PATH):
-            handler = _image_handler(path)
-            if handler is not None:
-                return self._hand_out(handler, environ, start_response)
-        handler = self._posts.get(path) if method == "POST" else None
-        state, kind = self._state, Kind.UPLOAD if handler else Kind.ANSWER
-        account, address = account_of(state, environ), environ.get("REMOTE_ADDR", "")
-        try:
-            transfer = state.transfers.begin(kind, account, address, state.clock.monotonic_s())
-        except RefereeError as error:
-            return self._refuse(error, environ, start_response)
-        environ[TRANSFER] = transfer
-        try:
-            if handler is not None:
-                return self._hand_out(handler, environ, start_response)
-            return self._app(environ, start_response)
-        finally:
-            state.transfers.end(transfer)
-
-    def _refuse(
-        self, error: RefereeError, environ: Environ, start_response: StartResponse
-    ) -> list[bytes] | Stream:
-        return self._tell(answer_to(error), environ, start_response)
-
-    def _hand_out(
-        self, handler: Handler, environ: Environ, start_response: StartResponse
-    ) -> list[bytes] | Stream:
-        try:
+            _require_sound(environ)
+            if handler is None or handler is detections.post:
+                hold_slot(environ, slots_of(self._state, environ))
+            if handler is None:
+                return self._app(environ, start_response)
             answer = handler(self._state, environ)
         except Exception as error:  # noqa: BLE001 - the boundary: it becomes one problem document
             answer = answer_to(error)
-        return self._tell(answer, environ, start_response)
+        finally:
+            release_slot(environ)
+        return self._send(answer, environ, start_response)
 
-    def _tell(self, answer: Answer, environ: Environ, start_response: StartResponse) -> list[bytes] | Stream:
+    def _send(self, answer: Answer, environ: Environ, start_response: StartResponse) -> list[bytes] | Stream:
         left_ms = remaining_ms(self._state, environ)
         headers = answer.headers if left_ms is None else [*answer.headers, (REMAINING, left_ms)]
         start_response(answer.status_line, headers)
         if isinstance(answer.body, Stream):
             return answer.body
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [answer.body]
+
+
+def _handler(method: str, path: str) -> Handler | None:
+    """What answers without Flask: single images need no slot, batches take one for as long as they are sent."""
+    if method == "POST":
+        return detections.post if path == detections.DETECTIONS_PATH else None
+    if method not in ("GET", "HEAD") or not path.startswith(images.IMAGES_PATH):
+        return None
+    if path == images.IMAGES_PATH:
+        return images.batch
+    is_one = path.startswith(IMAGE_PREFIX) and path.count("/") == 3 and path != IMAGE_PREFIX
+    return images.image if is_one else None
+
+
+def _require_sound(environ: Environ) -> None:
+    """Raise RefereeError `method-unknown` or `bad-request` for what HTTP does not allow.
+
+    Methods are told apart by case (RFC 9110, 9.1), and a request of HTTP/1.1 names one host (RFC 9112, 3.2). The
+    server in front of us passes on none as an empty text, and several with commas between them.
+    """
+    if not environ["REQUEST_METHOD"].isupper():
+        raise RefereeError("method-unknown", "There is no such method; methods are written in capitals.")
+    host = environ.get("HTTP_HOST", "")
+    if (not host and environ.get("SERVER_PROTOCOL") == "HTTP/1.1") or "," in host:
+        raise RefereeError("bad-request", "A request of HTTP/1.1 has one header Host that names a host.")

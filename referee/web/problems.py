@@ -9,7 +9,7 @@ from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
 
 from power.errors import MeterError
-from referee.errors import RefereeError
+from referee.errors import RefereeError, ShuttingDown, StorageFailed
 from referee.web.answers import NOT_TO_BE_KEPT, Answer, through_flask
 
 logger = logging.getLogger(__name__)
@@ -33,7 +33,6 @@ STATUS_OF_CODE = {
     "team-unknown": 404,
     "not-found": 404,
     "method-not-allowed": 405,
-    "body-too-slow": 408,
     "not-armed": 409,
     "not-started": 409,
     "heat-started": 409,
@@ -46,17 +45,12 @@ STATUS_OF_CODE = {
     "run-state": 409,
     "key-reused": 409,
     "length-missing": 411,
-    "precondition-failed": 412,
     "too-large": 413,
     "unsupported-media-type": 415,
-    "range-not-satisfiable": 416,
     "bad-rows": 422,
     "length-mismatch": 422,
     "too-many-failures": 429,
-    "too-many-uploads": 429,
-    "too-many-downloads": 429,
     "too-many-requests": 429,
-    "too-many-logins": 429,
     "method-unknown": 501,
     "shutting-down": 503,
     "storage-failed": 503,
@@ -64,7 +58,6 @@ STATUS_OF_CODE = {
     "no-room": 507,
 }
 RETRY_AFTER_S = 5
-WORTH_ANOTHER_TRY = frozenset({"shutting-down", "storage-failed"})  # of the 503s; a meter's failures are, too
 CODE_OF_STATUS = {
     404: "not-found",
     405: "method-not-allowed",
@@ -112,7 +105,8 @@ def meter_problem(error: MeterError, outcome: str) -> Answer:
 
 def facts_of(error: RefereeError) -> dict[str, object]:
     """Its facts; with `retry_after_s`, the header `Retry-After`, where a client should just try again."""
-    return ({"retry_after_s": RETRY_AFTER_S} if error.code in WORTH_ANOTHER_TRY else {}) | error.facts
+    retry = {"retry_after_s": RETRY_AFTER_S} if isinstance(error, StorageFailed | ShuttingDown) else {}
+    return retry | error.facts
 
 
 def register(app: Flask) -> None:
@@ -125,10 +119,7 @@ def _through_flask(error: Exception) -> Response:
 
 
 def _referee_error(error: RefereeError) -> Answer:
-    answer = problem(STATUS_OF_CODE.get(error.code, 500), error.code, error.sentence, facts_of(error))
-    if answer.status == 416:
-        answer.headers.append(("Content-Range", f"bytes */{error.facts['size']}"))
-    return answer
+    return problem(STATUS_OF_CODE.get(error.code, 500), error.code, error.sentence, facts_of(error))
 
 
 def _http_error(error: HTTPException) -> Answer:

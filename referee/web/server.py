@@ -7,10 +7,8 @@ worker ends too, and the next `referee serve` takes them up.
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import http.client
-import multiprocessing
 import multiprocessing.util
 import os
 import signal
@@ -19,7 +17,6 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -35,44 +32,30 @@ from referee.contest import SERVER_NAME, Contest, open_contest, require_unchange
 from referee.errors import RefereeError
 from referee.judging.live import live_scores
 from referee.runs.control import RunControl
+from referee.runs.open_run import REQUESTS_AT_ONCE
 from referee.scoring.running import RUNNING_METRICS
 from referee.web.app import create_app
-from referee.web.connections import guard_listener, most_connections
-from referee.web.laggards import watch
-from referee.web.memory import give_back_large_blocks
+from referee.web.listener import (
+    Listen,
+    end_dead_connections,
+    most_connections,
+    require_certificate,
+    with_free_port,
+)
+from referee.web.processes import STOP_TIMEOUT_S, end_with, exists
 from referee.web.server_log import LOGGING
-from referee.web.state import state_of
-from referee.web.transfers import AT_ONCE
+from referee.web.state import OPERATORS_AT_ONCE, UNAUTHENTICATED_AT_ONCE, state_of
 
 LOCK_NAME = ".lock"
-STOP_PATIENCE_S = 3  # for answers under way; a client that stalls in mid-request is then cut off
-LOCK_PATIENCE_S = STOP_PATIENCE_S + 3.0  # for what is left of a server that was killed
-BUSY_PATIENCE_S = 1.0  # for one that is just ending
-# What stalls holds a thread, within the bounds of `transfers`; the rest is for all else. Threads start when needed.
-BLOCKING_THREADS = sum(AT_ONCE.values()) + 96
+LOCK_TIMEOUT_S = STOP_TIMEOUT_S + 3.0  # for what is left of a server that was killed
+BUSY_TIMEOUT_S = 1.0  # for one that is just ending
+IMAGE_THREADS = 64  # single images need no slot: beside all requests that hold one, they find a thread
 IDLE_S = 75  # an idle connection is kept for so long; a request's head has as long to arrive
 # Of a connection, at most: a request's head must fit, and ten thousand of them into memory.
 BUFFER_BYTES = 2**17
 RESPAWN_S = 0.1
-READY_PATIENCE_S = 30.0
+READY_TIMEOUT_S = 30.0
 BACKLOG = 4096
-
-
-@dataclass(frozen=True)
-class Listen:
-    """Where to listen; with `tls_cert` and `tls_key` (PEM files) over HTTPS."""
-
-    host: str = "127.0.0.1"
-    port: int = 8080
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
-
-    @property
-    def url(self) -> str:
-        """The address that clients use."""
-        scheme = "https" if self.tls_cert else "http"
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{scheme}://{host}:{self.port}"
 
 
 class _Server(MPServer):
@@ -82,6 +65,12 @@ class _Server(MPServer):
     """
 
     folder: Path
+
+    def _init_shared_socket(self) -> None:
+        super()._init_shared_socket()  # type: ignore[no-untyped-call]
+        assert self._sfd is not None  # noqa: S101 - the line above has made it
+        with socket.socket(fileno=os.dup(self._sfd)) as listener:
+            end_dead_connections(listener)
 
     def _respawn_workers(self, workers: Any, spawn_target: Any, target_loader: Any, delay: float = 0) -> None:
         super()._respawn_workers(workers, spawn_target, target_loader, delay)
@@ -100,11 +89,12 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
     with open_contest(folder) as contest:
         require_unchanged(contest.test_set)
         _require_detection(contest)
-    _check_tls(listen)
+        stations = len(contest.config.stations)
+    require_certificate(listen)
     with _sole_server(folder):
         (folder / SERVER_NAME).unlink(missing_ok=True)  # of a server that was killed
-        listen = _with_free_port(listen)
-        server = _server(folder, listen)
+        listen = with_free_port(listen)
+        server = _server(folder, listen, stations)
         try:
             server.serve(
                 target_loader=partial(_load_worker, folder, listen, on_ready, parent), wrap_loader=False
@@ -129,14 +119,16 @@ def _require_detection(contest: Contest) -> None:
         )
 
 
-def _server(folder: Path, listen: Listen) -> _Server:
+def _server(folder: Path, listen: Listen, stations: int) -> _Server:
+    # Threads start when they are needed.
+    threads = stations * REQUESTS_AT_ONCE + UNAUTHENTICATED_AT_ONCE + OPERATORS_AT_ONCE + IMAGE_THREADS
     server = _Server(
         "referee.web",
         address=listen.host,
         port=listen.port,
         interface=Interfaces.WSGI,
         workers=1,
-        blocking_threads=BLOCKING_THREADS,
+        blocking_threads=threads,
         http=HTTPModes.http1,
         http1_settings=HTTP1Settings(header_read_timeout=IDLE_S * 1000, max_buffer_size=BUFFER_BYTES),
         websockets=False,
@@ -144,7 +136,7 @@ def _server(folder: Path, listen: Listen) -> _Server:
         backpressure=most_connections(),
         respawn_failed_workers=True,
         respawn_interval=RESPAWN_S,
-        workers_kill_timeout=STOP_PATIENCE_S,
+        workers_kill_timeout=STOP_TIMEOUT_S,
         log_level=LogLevels.error,
         log_dictconfig=LOGGING,
         ssl_cert=listen.tls_cert,
@@ -161,10 +153,9 @@ def _server(folder: Path, listen: Listen) -> _Server:
 
 def _load_worker(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent: int | None) -> Flask:
     """In the worker process: take up the runs, make the app, announce it once it answers."""
-    threading.Thread(target=_end_with_parent, name="parent-watch", daemon=True).start()
+    end_with(os.getppid())
     if parent is not None:
-        threading.Thread(target=_end_after, args=(parent,), name="grandparent-watch", daemon=True).start()
-    give_back_large_blocks()
+        end_with(parent, signalled=os.getppid())
     resources = ExitStack()
     contest = resources.enter_context(open_contest(folder))
     clock = Clock()
@@ -179,46 +170,16 @@ def _load_worker(folder: Path, listen: Listen, on_ready: Callable[[str], None], 
     announce = partial(_announce, listen, contest, on_ready)
     threading.Thread(target=announce, name="announce", daemon=True).start()
     threading.Thread(target=state.images.preload, name="preload", daemon=True).start()
-    lagging = partial(watch, state.transfers, clock, listen.port)
-    threading.Thread(target=lagging, name="laggards", daemon=True).start()
     return app
 
 
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
-        clock = Clock()
-        clock.wait(threading.Event(), clock.monotonic_s() + STOP_PATIENCE_S)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _end_after(process: int) -> None:
-    clock, nobody = Clock(), threading.Event()
-    while _exists(process):
-        clock.wait(nobody, clock.monotonic_s() + 0.5)
-    os.kill(os.getppid(), signal.SIGTERM)
-
-
-def _exists(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
 def _announce(listen: Listen, contest: Contest, on_ready: Callable[[str], None]) -> None:
-    clock, nobody = Clock(), threading.Event()
-    deadline_s = clock.monotonic_s() + READY_PATIENCE_S
+    clock, never = Clock(), threading.Event()
+    deadline_s = clock.monotonic_s() + READY_TIMEOUT_S
     while not _answers(listen):
         if clock.monotonic_s() > deadline_s:
             return
-        clock.wait(nobody, clock.monotonic_s() + 0.02)
-    guard_listener(listen.port)
+        clock.wait(never, clock.monotonic_s() + 0.02)
     (contest.folder / SERVER_NAME).write_text(listen.url + "\n")
     images, window_s = len(contest.test_set.images), contest.config.window_s
     on_ready(f"Serving {contest.config.name} at {listen.url} ({images} images, window {window_s} s)")
@@ -242,49 +203,6 @@ def _answers(listen: Listen) -> bool:
         connection.close()
 
 
-def _with_free_port(listen: Listen) -> Listen:
-    """The same address with a port that nobody listens on.
-
-    Granian binds with SO_REUSEPORT: without this check a second server would silently share the first one's port.
-    """
-    try:
-        family, _, _, _, place = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(place)
-            host, port = probe.getsockname()[:2]
-    except (OSError, UnicodeError) as error:
-        raise _bind_error(listen, error) from error
-    return replace(listen, host=host, port=port)
-
-
-def _check_tls(listen: Listen) -> None:
-    """Raise RefereeError `tls-refused` for a certificate and key that do not work."""
-    if listen.tls_cert is None:
-        return
-    try:
-        # An empty password, so that a locked key is refused instead of asked about.
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(listen.tls_cert, listen.tls_key, password="")
-    except (OSError, ValueError) as error:
-        raise RefereeError(
-            "tls-refused",
-            f"{listen.tls_cert} and {listen.tls_key} are no certificate and its unlocked key in PEM form ({error}).",
-        ) from error
-
-
-def _bind_error(listen: Listen, error: OSError | UnicodeError) -> RefereeError:
-    number = getattr(error, "errno", None)
-    if number == errno.EADDRINUSE:
-        return RefereeError(
-            "port-busy", f"Port {listen.port} of {listen.host} is in use; choose another one with --port."
-        )
-    if number == errno.EACCES:
-        return RefereeError("port-refused", f"Port {listen.port} needs more rights; choose one above 1023.")
-    return RefereeError(
-        "host-unknown", f"{listen.host}:{listen.port} is no address of this machine ({error})."
-    )
-
-
 @contextmanager
 def _sole_server(folder: Path) -> Iterator[None]:
     """Hold the contest's lock, so that two servers never own the same runs."""
@@ -297,17 +215,17 @@ def _sole_server(folder: Path) -> Iterator[None]:
 
 
 def _lock(lock: IO[str], folder: Path) -> None:
-    clock, nobody = Clock(), threading.Event()
+    clock, never = Clock(), threading.Event()
     start_s = clock.monotonic_s()
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if clock.monotonic_s() - start_s > (BUSY_PATIENCE_S if _holder_lives(lock) else LOCK_PATIENCE_S):
+            if clock.monotonic_s() - start_s > (BUSY_TIMEOUT_S if _holder_lives(lock) else LOCK_TIMEOUT_S):
                 raise RefereeError(
                     "contest-busy", f"{folder} is being served already; stop that server first."
                 ) from None
-            clock.wait(nobody, clock.monotonic_s() + 0.05)
+            clock.wait(never, clock.monotonic_s() + 0.05)
         else:
             return
 
@@ -316,4 +234,4 @@ def _holder_lives(lock: IO[str]) -> bool:
     """Whether the server that took the lock still exists, not only a worker that has yet to notice its death."""
     lock.seek(0)
     holder = lock.read()
-    return holder.isdigit() and _exists(int(holder))
+    return holder.isdigit() and exists(int(holder))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import threading
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
@@ -15,52 +15,32 @@ from referee.auth.passwords import FailureLimit
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.runs.control import RunControl
-from referee.store.records import OVER, Run
-from referee.web.contestant.archives import Layouts
 from referee.web.image_files import ImageFiles
-from referee.web.known_passwords import KnownPasswords
-from referee.web.known_tokens import KnownTokens
-from referee.web.large_bodies import TakingTurns
-from referee.web.transfers import Transfers
 
 EXTENSION = "referee"
-REMEMBERED_RUNS = 1024
+UNAUTHENTICATED_AT_ONCE = 128
+OPERATORS_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
 class WebState:
-    """The finished objects that the app was made with, and what it remembers between requests."""
+    """The finished objects that the app was made with.
+
+    An open run has its own slots for requests at the same time (`OpenRun.slots`), the operator has some, and everyone
+    else shares the rest: a run can only exhaust itself, and no one can keep the operator out.
+    """
 
     contest: Contest
     control: RunControl
     clock: Clock
     images: ImageFiles
-    tokens: KnownTokens
     failures: FailureLimit = field(default_factory=FailureLimit)
-    transfers: Transfers = field(default_factory=Transfers)
-    large_turns: TakingTurns = field(default_factory=TakingTurns)
-    middle_turns: TakingTurns = field(default_factory=TakingTurns)
-    passwords: KnownPasswords = field(default_factory=KnownPasswords)
-    layouts: Layouts = field(default_factory=Layouts)
-
-    _handed_out: dict[int, int] = field(default_factory=dict)
-
-    def images_served(self, run: Run) -> int:
-        """How many different images a run that is not live was handed; of one that has ended it is counted once."""
-        known = self._handed_out.get(run.id)
-        if known is not None:
-            return known
-        count = len(self.contest.store.served_images(run.id))
-        if run.state in OVER:
-            if len(self._handed_out) >= REMEMBERED_RUNS:
-                self._handed_out.clear()
-            self._handed_out[run.id] = count
-        return count
-
-    @cached_property
-    def entity_tags(self) -> hashlib.blake2b:
-        """The keyed hash that entity tags are made with, to be copied: making one anew takes several times longer."""
-        return hashlib.blake2b(digest_size=12, key=self.contest.secret, person=b"entity tag")
+    operator_slots: threading.BoundedSemaphore = field(
+        default_factory=lambda: threading.BoundedSemaphore(OPERATORS_AT_ONCE)
+    )
+    other_slots: threading.BoundedSemaphore = field(
+        default_factory=lambda: threading.BoundedSemaphore(UNAUTHENTICATED_AT_ONCE)
+    )
 
     @cached_property
     def category_ids(self) -> NDArray[np.int64]:

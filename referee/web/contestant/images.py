@@ -1,4 +1,4 @@
-"""Images as answers: one JPEG, or a batch of them as a zip; whole, in part, or as what HEAD tells of them."""
+"""Images as answers: one JPEG, or a batch of them as a zip."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from functools import partial
 from urllib.parse import parse_qsl
 
-from referee.errors import RefereeError
+from referee.errors import RefereeError, WindowClosed
 from referee.runs.open_run import LiveRun
-from referee.store.records import Run
-from referee.web.answers import Answer, Environ, Stream
-from referee.web.conditions import Selection, select
-from referee.web.contestant.archives import LARGEST_ARCHIVE_BYTES, Entry, Part, StoredZip, joined
+from referee.web.answers import NOT_TO_BE_KEPT, Answer, Environ, Stream
+from referee.web.contestant.archives import LARGEST_ARCHIVE_BYTES, Entry, StoredZip
 from referee.web.sessions import live_run_of
+from referee.web.slots import take_slot
 from referee.web.state import WebState
-from referee.web.transfers import Kind, Transfer
 
 logger = logging.getLogger(__name__)
 
@@ -26,37 +24,25 @@ USUAL_BATCH = 100
 CHUNK_BYTES = 2**17  # of a batch: a chunk takes a wake-up of the server's thread, and memory while it is sent
 PARAMETERS = 8  # a query has two
 
-_RANGES = ("Accept-Ranges", "bytes")
-# Its client may keep it, and must ask before using it again.
-_OWN_COPY = ("Cache-Control", "private, no-cache")
-
 
 def image(state: WebState, environ: Environ) -> Answer:
     """GET or HEAD of /v1/images/<n>: one JPEG, while the window is open."""
     live = live_run_of(state, environ)
-    number = image_number(_last_part(environ), live)
-    return image_of(state, environ, live, number)
+    return image_of(state, environ, live, image_number(_last_part(environ), live))
 
 
 def image_of(state: WebState, environ: Environ, live: LiveRun, number: int) -> Answer:
     """The JPEG that the team of an open run knows by `number`.
 
-    Raises RefereeError `image-unknown`, `window-closed`, `testset-changed`, `precondition-failed`,
-    `range-not-satisfiable`.
+    Raises RefereeError `image-unknown`, `window-closed`, `testset-changed`.
     """
-    original = live.testset_number(number)
-    jpeg = state.images.read(original)
-    tag = _tag(state, live.run, state.contest.test_set.images[original - 1].sha256)
-    selection = select(environ, tag, len(jpeg))
-    size = selection.stop - selection.start
-    served = environ["REQUEST_METHOD"] != "HEAD" and selection.status != 304
-    live.serve([(number, size)] if served else [])
-    headers = _headers(selection, tag, len(jpeg), "image/jpeg")
-    if not served:
-        return Answer(selection.status, headers)
-    return Answer(
-        selection.status, headers, jpeg if size == len(jpeg) else jpeg[selection.start : selection.stop]
-    )
+    jpeg = state.images.read(live.testset_number(number))
+    if environ["REQUEST_METHOD"] == "HEAD":
+        live.require_open()
+    else:
+        live.serve(number, len(jpeg))
+    headers = [("Content-Type", "image/jpeg"), ("Content-Length", str(len(jpeg))), NOT_TO_BE_KEPT]
+    return Answer(200, headers, jpeg)
 
 
 def batch(state: WebState, environ: Environ) -> Answer:
@@ -70,64 +56,55 @@ def batch(state: WebState, environ: Environ) -> Answer:
 def batch_of(state: WebState, environ: Environ, live: LiveRun, numbers: range) -> Answer:
     """The images that the team of an open run knows by `numbers`, as a stored zip with entries <n>.jpg.
 
-    Raises RefereeError `image-unknown`, `window-closed`, `testset-changed`, `precondition-failed`,
-    `range-not-satisfiable`, `too-many-downloads`; `bad-request` for more bytes than a zip of the old form takes.
+    It holds one of the run's slots until it is sent. Raises RefereeError `image-unknown`, `window-closed`,
+    `testset-changed`, `too-many-requests`; `bad-request` for more bytes than a zip of the old form takes.
     """
-    transfers, address = state.transfers, environ.get("REMOTE_ADDR", "")
-    # Before it is laid out, which takes a millisecond or two and is asked for by HEAD, too.
-    transfer = transfers.begin(Kind.DOWNLOAD, live.run.id, address, state.clock.monotonic_s())
+    live.require_open()
+    take_slot(live.slots)
     try:
-        answer = _batch(state, environ, live, numbers, transfer)
+        archive = _archive(state, live, numbers)
     except BaseException:
-        transfers.end(transfer)
+        live.slots.release()
         raise
-    if not isinstance(answer.body, Stream):  # else it is ended with the sending
-        transfers.end(transfer)
-    return answer
+    headers = [("Content-Type", "application/zip"), ("Content-Length", str(archive.size)), NOT_TO_BE_KEPT]
+    if environ["REQUEST_METHOD"] == "HEAD":
+        live.slots.release()
+        return Answer(200, headers)
+    return Answer(200, headers, Stream(_chunks(live, numbers, archive), live.slots.release))
 
 
-def _batch(state: WebState, environ: Environ, live: LiveRun, numbers: range, transfer: Transfer) -> Answer:
-    archive = state.layouts.of(
-        live.run.id, numbers, lambda: StoredZip([_entry(state, live, number) for number in numbers])
-    )
+def _archive(state: WebState, live: LiveRun, numbers: range) -> StoredZip:
+    archive = StoredZip([_entry(state, live, number) for number in numbers])
     if archive.size > LARGEST_ARCHIVE_BYTES:
         raise RefereeError(
             "bad-request", f"These images make {archive.size} bytes, too many for one batch; ask for fewer."
         )
-    about = f"{numbers.start} to {numbers.stop} of {state.contest.test_set.digest}"
-    tag = _tag(state, live.run, about)
-    selection = select(environ, tag, archive.size)
-    headers = _headers(selection, tag, archive.size, "application/zip")
-    live.serve([])
-    if environ["REQUEST_METHOD"] == "HEAD" or selection.status == 304:
-        return Answer(selection.status, headers)
-    chunks = _chunks(state, live, numbers, transfer, archive.parts(selection.start, selection.stop))
-    return Answer(selection.status, headers, Stream(chunks, partial(state.transfers.end, transfer)))
+    return archive
 
 
-def _chunks(
-    state: WebState, live: LiveRun, numbers: range, transfer: Transfer, parts: Iterator[Part]
-) -> Iterator[bytes]:
+def _chunks(live: LiveRun, numbers: range, archive: StoredZip) -> Iterator[bytes]:
     """The batch as it is sent, its images logged as they go out; it ends early when a file cannot be read any more.
 
-    It does so at the end of the window, too. Its client sees a body that is shorter than was said.
+    It does so at the end of the window, too. Its client sees a body that is shorter than stated.
     """
     try:
-        for chunk, files in joined(parts, CHUNK_BYTES):
-            live.serve([(numbers[place], size) for place, size in files])
+        for chunk, ended in archive.chunks(CHUNK_BYTES):
+            live.require_open()
+            for entry in ended:
+                live.serve(numbers[entry], archive.entry_bytes(entry))
             yield chunk
-            transfer.goes_on(len(chunk), state.clock.monotonic_s())
+    except WindowClosed:
+        return
     except RefereeError as error:
-        if error.code != "window-closed":
-            logger.error("a batch was cut short: %s", error.sentence)  # noqa: TRY400 - its words suffice
+        logger.error("a batch was cut short: %s", error.sentence)  # noqa: TRY400 - its words suffice
 
 
 def image_number(text: str, live: LiveRun) -> int:
-    """The number that the text is. Raises RefereeError `image-unknown` for a text that is none."""
+    """The number that the text is. Raises RefereeError `image-unknown` for a text that is not one."""
     if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER):
         shown = text if len(text) <= LONGEST_NUMBER else text[:LONGEST_NUMBER] + "..."
         raise RefereeError(
-            "image-unknown", f"{shown!r} is no image number; the images are 1 to {live.run.images}."
+            "image-unknown", f"{shown!r} is not an image number; the images are 1 to {live.run.images}."
         )
     return int(text)
 
@@ -161,23 +138,6 @@ def _whole(given: dict[str, str], name: str, default: int, largest: int) -> int:
             "bad-request", f"{name} is {shown!r}; it must be a whole number from 1 to {largest}."
         )
     return value
-
-
-def _tag(state: WebState, run: Run, about: str) -> str:
-    """An entity tag that is keyed with the run: it must not tell which image of another run this one is."""
-    digest = state.entity_tags.copy()
-    digest.update(f"{run.id} {about}".encode())
-    return f'"{digest.hexdigest()}"'
-
-
-def _headers(selection: Selection, tag: str, size: int, media_type: str) -> list[tuple[str, str]]:
-    headers = [("ETag", tag), _OWN_COPY]
-    if selection.status != 304:
-        length = str(selection.stop - selection.start)
-        headers += [("Content-Type", media_type), ("Content-Length", length), _RANGES]
-    if selection.status == 206:
-        headers.append(("Content-Range", f"bytes {selection.start}-{selection.stop - 1}/{size}"))
-    return headers
 
 
 def _last_part(environ: Environ) -> str:

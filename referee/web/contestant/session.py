@@ -9,16 +9,15 @@ from importlib.metadata import version
 from flask import Blueprint, Response, jsonify, request
 
 from referee.auth.tokens import Session
-from referee.errors import RefereeError
+from referee.errors import WindowClosed
 from referee.runs.window import phase_at, remaining_s
 from referee.store.records import RunState
 from referee.web.answers import through_flask
-from referee.web.auth import current_session, issue_token, require_password
 from referee.web.bodies import read_texts
-from referee.web.contestant import detections as detection_posts
-from referee.web.contestant import images as image_answers
+from referee.web.contestant import detections, images
 from referee.web.contestant.openapi import openapi_document
-from referee.web.sessions import follow, require_own
+from referee.web.login import issue_token, require_password
+from referee.web.sessions import follow, require_own, session_of
 from referee.web.state import web_state
 
 blueprint = Blueprint("contest", __name__, url_prefix="/v1")
@@ -62,9 +61,7 @@ def show_session() -> Response:
     session, state = _own_session(), web_state()
     try:
         live = state.control.live(session.run)
-    except RefereeError as error:
-        if error.code != "window-closed":
-            raise
+    except WindowClosed:
         return jsonify(_closed_session(session.run))
     follow(request.environ, live)
     now_s = state.clock.monotonic_s()
@@ -86,8 +83,8 @@ def _closed_session(number: int) -> dict[str, object]:
         "run": run.id,
         "phase": run.state,
         "remaining_s": 0.0,
-        "images_served": state.images_served(run),
-        "detections_accepted": store.received_total(run.id),
+        "images_served": len(store.served_images(run.id)),
+        "detections_accepted": store.count_detections(run.id),
     } | _provisional(run.id)
 
 
@@ -109,7 +106,7 @@ def log_out() -> Response:
         phase=RunState.VOID if run.state is RunState.VOID else RunState.CLOSED,
         elapsed_s=run.elapsed_s,
         energy_wh=run.energy_wh,
-        detections_accepted=web_state().contest.store.received_total(run.id),
+        detections_accepted=web_state().contest.store.count_detections(run.id),
     )
 
 
@@ -117,30 +114,30 @@ def log_out() -> Response:
 def image(number: str) -> Response:
     """One JPEG, while the window is open; the gateway in front of Flask calls the same function."""
     del number  # it is read from the path
-    return through_flask(image_answers.image(web_state(), request.environ))
+    return through_flask(images.image(web_state(), request.environ))
 
 
 @blueprint.get("/images")
 def batch() -> Response:
     """Several images as one zip, in the same way."""
-    return through_flask(image_answers.batch(web_state(), request.environ))
+    return through_flask(images.batch(web_state(), request.environ))
 
 
 @blueprint.get("/openapi.json")
 def openapi() -> Response:
     """The interface as an OpenAPI 3.1 document."""
-    return through_flask(openapi_document(request.environ))
+    return Response(openapi_document(), content_type="application/json")
 
 
 @blueprint.post("/detections")
-def detections() -> Response:
+def post_detections() -> Response:
     """Rows of detections; the answer means that they are on disk. The gateway calls the same function."""
-    return through_flask(detection_posts.post(web_state(), request.environ))
+    return through_flask(detections.post(web_state(), request.environ))
 
 
 def _own_session() -> Session:
-    """The request's session, if it is the run's team that asks, from its station's place."""
-    session = current_session()
-    run = web_state().contest.store.run(session.run)
-    require_own(web_state(), request.environ, session, run)
+    """The request's session, if it is the run's team that asks, from an address its station accepts."""
+    state = web_state()
+    session = session_of(state, request.environ)
+    require_own(state, request.environ, session, state.contest.store.run(session.run))
     return session

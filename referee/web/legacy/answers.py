@@ -8,7 +8,7 @@ from urllib.parse import unquote_plus
 from flask import Response, request
 
 from referee.web.answers import Answer, through_flask
-from referee.web.bodies import LARGEST_BODY_BYTES, LARGEST_DOCUMENT_BYTES, TokenReader, read_body
+from referee.web.bodies import LARGEST_DOCUMENT_BYTES, read_body
 
 MISSING_LOGIN = "Missing username or password\n"
 INVALID_LOGIN = "Invalid username or password\n"
@@ -78,16 +78,14 @@ def _as_it_is_or_escaped(character: int) -> bytes:
     return b"(?:%s|%%(?i:%02x))" % (re.escape(bytes([character])), character)
 
 
-def read_form(largest_bytes: int = LARGEST_DOCUMENT_BYTES, run_in: TokenReader | None = None) -> Form:
+def read_form() -> Form:
     """The request's form; empty when there is no body, as with a plain GET. Raises what `read_body` raises."""
-    if request.content_length is None and "Transfer-Encoding" not in request.headers:
-        return Form(b"")
-    return Form(read_body(largest_bytes, run_in))
+    return Form(read_body(request.environ, LARGEST_DOCUMENT_BYTES) if has_body() else b"")
 
 
-def read_results(run_in: TokenReader) -> Form:
-    """The form of a POST of results, which may be large. Raises what `read_body` raises."""
-    return read_form(LARGEST_BODY_BYTES, run_in)
+def has_body() -> bool:
+    """Whether the request says that it has a body."""
+    return request.content_length is not None or "Transfer-Encoding" in request.headers
 
 
 def text(body: str, status: int = 200) -> Response:

@@ -1,14 +1,14 @@
-"""The routes of the contests of 2015 to 2019, byte for byte, on the same runs, stations and store: docs/legacy.md.
+"""The routes of the contests of 2015 to 2019 on the same runs, stations and store: docs/legacy.md.
 
-Whatever goes wrong is told with a status and a body that the clients of those years know; the few failures that had
-none then get one line of plain text.
+Failures are answered with the status and body that the clients of those years know; the few that had none then get
+one line of plain text.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 from flask import Blueprint, Response, request
@@ -16,14 +16,22 @@ from flask.blueprints import BlueprintSetupState
 from numpy.typing import NDArray
 
 from power.errors import MeterError
+from referee.auth import tokens
 from referee.auth.tokens import Session
 from referee.detections import check_rows, parse_form
-from referee.errors import RefereeError
+from referee.errors import (
+    BadRows,
+    LengthMismatch,
+    LoginRefused,
+    NotStarted,
+    RefereeError,
+    SessionRefused,
+    TestSetChanged,
+    WindowClosed,
+)
 from referee.runs.open_run import LiveRun
-from referee.web.auth import issue_token, require_password
-from referee.web.bodies import TRANSFER
-from referee.web.contestant import images as image_answers
-from referee.web.contestant.detections import turn_of
+from referee.web.bodies import LARGEST_BODY_BYTES, LARGEST_DOCUMENT_BYTES, body_length, read_exactly
+from referee.web.contestant import images
 from referee.web.legacy.answers import (
     HELP,
     INVALID_INDEX,
@@ -42,23 +50,18 @@ from referee.web.legacy.answers import (
     Form,
     Refusal,
     attachment,
+    has_body,
     read_form,
-    read_results,
     text,
 )
+from referee.web.login import issue_token, require_password
 from referee.web.problems import STATUS_OF_CODE, facts_of
-from referee.web.sessions import follow, require_own
-from referee.web.state import WebState, web_state
+from referee.web.sessions import live_run_for, require_own
+from referee.web.slots import move_slot
+from referee.web.state import web_state
 
-START_PATIENCE_S = 600.0  # how long a log-in waits for the start signal of its heat
+START_TIMEOUT_S = 600.0  # how long a log-in waits for the start signal of its heat
 ZIPPED = 100
-NO_LOGIN = frozenset({"bad-credentials", "too-many-failures", "wrong-address"})
-NO_SESSION = frozenset(
-    {
-        *("token-missing", "bad-token", "token-expired"),
-        *("not-your-run", "wrong-address", "run-unknown", "window-closed"),
-    }
-)
 BOTH = ["GET", "POST"]
 WITH_EFFECT = frozenset({"legacy.log_in", "legacy.log_out"})
 
@@ -74,11 +77,11 @@ def refused(refusal: Refusal) -> Response:
 @blueprint.errorhandler(RefereeError)
 def failed(error: RefereeError) -> Response:
     """A failure by the body that the old clients know, or else in a sentence."""
-    if error.code in NO_SESSION:
+    if isinstance(error, SessionRefused):
         return text(INVALID_TOKEN, 401)
-    if error.code == "length-mismatch":
+    if isinstance(error, LengthMismatch):
         return text(LENGTH_MISMATCH, 406)
-    if error.code == "bad-rows":
+    if isinstance(error, BadRows):
         return text(f"{error.sentence}\n", 406)
     answer, facts = text(f"{error.sentence}\n", STATUS_OF_CODE.get(error.code, 500)), facts_of(error)
     if "retry_after_s" in facts:
@@ -104,11 +107,11 @@ def log_in() -> Response:
     try:
         require_password(team, password)
         live = _opened(team)
-    except MeterError as error:
-        raise Refusal(500, NO_METER) from error
-    except RefereeError as error:
+    except LoginRefused as error:
+        raise Refusal(401, INVALID_LOGIN) from error
+    except (MeterError, RefereeError) as error:
         # The one answer of those years that means: not now, the referee's side is not ready.
-        raise (Refusal(401, INVALID_LOGIN) if error.code in NO_LOGIN else Refusal(500, NO_METER)) from error
+        raise Refusal(500, NO_METER) from error
     return text(issue_token(web_state(), live.run))
 
 
@@ -118,13 +121,13 @@ def _opened(team: str) -> LiveRun:
     Of several log-ins of a team only the newest waits: the others' clients have given up.
     """
     control, clock = web_state().control, web_state().clock
-    deadline_s, ticket = clock.monotonic_s() + START_PATIENCE_S, None
+    deadline_s, ticket = clock.monotonic_s() + START_TIMEOUT_S, None
     while True:
         signals = control.board.signals
         try:
             return control.login(team, request.remote_addr)
-        except RefereeError as error:
-            if error.code != "not-started" or clock.monotonic_s() >= deadline_s:
+        except NotStarted:
+            if clock.monotonic_s() >= deadline_s:
                 raise
         ticket = ticket or control.board.enter(team)
         if not control.board.wait(team, ticket, signals):
@@ -144,8 +147,8 @@ def count_images() -> Response:
     form = read_form()
     try:
         return text(str(_admitted(form).run.images))
-    except RefereeError as error:
-        if error.code not in NO_SESSION or not form.field("token"):
+    except SessionRefused as error:
+        if not form.field("token"):
             raise
         raise Refusal(401, INVALID_USER) from error
 
@@ -157,7 +160,7 @@ def image() -> Response:
     live = _admitted(form)
     number = _index(form, live)
     with _no_image():
-        answer = image_answers.image_of(web_state(), request.environ, live, number)
+        answer = images.image_of(web_state(), request.environ, live, number)
     return attachment(answer, f"{number}.jpg")
 
 
@@ -171,7 +174,7 @@ def zipped_images() -> Response:
         raise Refusal(406, OUT_OF_RANGE)
     numbers = range(first, min(first + ZIPPED, live.run.images + 1))
     with _no_image():
-        answer = image_answers.batch_of(web_state(), request.environ, live, numbers)
+        answer = images.batch_of(web_state(), request.environ, live, numbers)
     return attachment(answer, f"{first}.zip")
 
 
@@ -186,17 +189,26 @@ def show_image() -> Response:
 @blueprint.post("/result")
 def result() -> Response:
     """Rows of detections as parallel lists; the answer means that they are on disk. The same body counts once."""
-    form = read_results(_run_in)
-    session = _session(form)
-    key = f"result {hashlib.sha256(form.body).hexdigest()}"
+    body, session = _read_results()
+    key = f"result {hashlib.sha256(body).hexdigest()}"
     try:
-        live, state = _live_run(session), web_state()
-        live.take_post(form.body, key, lambda body: _rows(state, live, body))
-    except RefereeError as error:
-        # Too late for a new body, but not to be told again that this one was in time.
-        if error.code != "window-closed" or not _was_stored(session, form.body, key):
+        _live_run(session).accept(body, key, _rows)
+    except WindowClosed:
+        # Too late for a new body, but not to say again that this one was in time.
+        if not _was_stored(session, body, key):
             raise
     return text(STORED)
+
+
+def _read_results() -> tuple[bytes, Session]:
+    """The form and its session. The token must come in the first 64 KiB: no more is read before it is known."""
+    environ = request.environ
+    length = body_length(environ, LARGEST_BODY_BYTES) if has_body() else 0
+    first = read_exactly(environ, min(length, LARGEST_DOCUMENT_BYTES))
+    session = _session(Form(first))
+    with suppress(WindowClosed):  # the same body may have been stored before
+        _live_run(session)
+    return read_exactly(environ, length, first), session
 
 
 @blueprint.route("/logout", methods=BOTH)
@@ -218,36 +230,19 @@ def _refuse_head(setup: BlueprintSetupState) -> None:
 
 
 def _session(form: Form) -> Session:
-    token = form.field("token") or ""
-    return web_state().tokens.session(f"Bearer {token}", web_state().clock.utc().timestamp())
+    state = web_state()
+    return tokens.read(state.contest.secret, form.field("token") or "", state.clock.utc().timestamp())
 
 
 def _live_run(session: Session) -> LiveRun:
-    live = _run_of(session)
-    follow(request.environ, live)
-    transfer = request.environ.get(TRANSFER)
-    if transfer is not None:
-        web_state().transfers.charge(transfer, live.run.id)
+    live = live_run_for(web_state(), request.environ, session)
+    move_slot(request.environ, live)
     return live
-
-
-def _run_of(session: Session) -> LiveRun:
-    live = web_state().control.live(session.run)
-    require_own(web_state(), request.environ, session, live.run)
-    return live
-
-
-def _run_in(first: bytes) -> int | None:
-    """The open run whose token a large form begins with, so that it need not be taken on a stranger's account."""
-    try:
-        return _run_of(_session(Form(first))).run.id
-    except RefereeError:
-        return None  # or the token comes later
 
 
 def _admitted(form: Form) -> LiveRun:
     live = _live_run(_session(form))
-    live.serve(())
+    live.require_open()
     return live
 
 
@@ -255,8 +250,8 @@ def _index(form: Form, live: LiveRun) -> int:
     name = form.field("image_name") or ""
     if not (name.isascii() and name.isdigit()):
         raise Refusal(406, INVALID_INDEX)
-    number = int(name[-image_answers.LONGEST_NUMBER :])
-    if len(name.lstrip("0")) > image_answers.LONGEST_NUMBER or not 1 <= number <= live.run.images:
+    number = int(name[-images.LONGEST_NUMBER :])
+    if len(name.lstrip("0")) > images.LONGEST_NUMBER or not 1 <= number <= live.run.images:
         raise Refusal(406, OUT_OF_RANGE)
     return number
 
@@ -265,17 +260,15 @@ def _index(form: Form, live: LiveRun) -> int:
 def _no_image() -> Iterator[None]:
     try:
         yield
-    except RefereeError as error:
-        if error.code != "testset-changed":
-            raise
+    except TestSetChanged as error:
         raise Refusal(500, NO_IMAGE) from error
 
 
-def _rows(state: WebState, live: LiveRun, body: bytes) -> NDArray[np.float64]:
-    with turn_of(state, live, body):
-        # The clients of 2015 sent inverted boxes, one in thirty; they were stored, and matched nothing.
-        images = len(state.contest.test_set.images)
-        return check_rows(parse_form(body), images, state.category_ids, inverted_boxes=True)
+def _rows(body: bytes) -> NDArray[np.float64]:
+    # The clients of 2015 sent inverted boxes, one in thirty; they were stored, and matched nothing.
+    state = web_state()
+    images = len(state.contest.test_set.images)
+    return check_rows(parse_form(body), images, state.category_ids, inverted_boxes=True)
 
 
 def _was_stored(session: Session, body: bytes, key: str) -> bool:

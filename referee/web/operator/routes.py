@@ -10,10 +10,11 @@ from power.errors import MeterError
 from referee.contest import Contest
 from referee.errors import RefereeError, SessionRefused
 from referee.store.records import RunState
-from referee.web.admission import OPERATOR_PATH, is_operator
 from referee.web.answers import through_flask
 from referee.web.bodies import read_texts
 from referee.web.problems import meter_problem
+from referee.web.sessions import is_operator
+from referee.web.slots import OPERATOR_PATH
 from referee.web.state import web_state
 
 LARGEST_NUMBER = 2**63 - 1  # what the database can look for

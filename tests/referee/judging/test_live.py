@@ -108,12 +108,12 @@ def test_a_real_run_ends_with_the_judges_figures(build: Build) -> None:
     followed = FollowedRuns(house.contest, house.clock)
     posts = found_boxes(house.contest.test_set, live.order)
     for rows in posts[:4]:
-        live.take_post(rows.tobytes(), None, parse_rows)
+        live.accept(rows.tobytes(), None, parse_rows)
     followed.tick()
     half = shown(house.contest, live.run)
     assert half.detections == sum(len(rows) for rows in posts[:4])
     for rows in posts[4:]:
-        live.take_post(rows.tobytes(), None, parse_rows)
+        live.accept(rows.tobytes(), None, parse_rows)
     house.control.close(live.run.id, "logout")
     followed.tick()
     judged = judge(house.contest, live.run.id, Clock())

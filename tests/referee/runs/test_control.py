@@ -70,7 +70,7 @@ def test_teams_at_other_stations_are_independent(
     dead.die()
     failing = threads.submit(house.control.login, TEAM)
     live = house.control.login("badgers")
-    live.take_post(body(2), None, parse_rows)
+    live.accept(body(2), None, parse_rows)
     assert house.control.close(live.run.id, "logout").state is RunState.CLOSED
     assert code_of(failing.result) == "meter-unreachable"
 
@@ -160,7 +160,7 @@ def test_a_logout_stops_the_meter_and_reads_the_energy(build: Build, instrument:
     house = build(station(meter=meter.address))
     house.control.arm(TEAM, "one")
     live = house.control.login(TEAM)
-    live.take_post(body(4), None, parse_rows)
+    live.accept(body(4), None, parse_rows)
     closed = house.control.close(live.run.id, "logout")
     assert (closed.state, closed.closed_by) == (RunState.CLOSED, "logout")
     assert closed.elapsed_s is not None
@@ -169,7 +169,7 @@ def test_a_logout_stops_the_meter_and_reads_the_energy(build: Build, instrument:
     assert not integrates(meter.address)
     assert kinds(house, live.run.id)[-1] == "closed"
     assert code_of(house.control.live, live.run.id) == "window-closed"
-    assert code_of(live.take_post, body(1), None, parse_rows) == "window-closed"
+    assert code_of(live.accept, body(1), None, parse_rows) == "window-closed"
     assert house.control.close(live.run.id, "operator") == closed
 
 
@@ -203,7 +203,7 @@ def test_the_deadline_closes_by_itself_with_the_whole_window(build: Build, until
     house = build(window_s=60)
     house.control.arm(TEAM, "one")
     live = house.control.login(TEAM)
-    live.take_post(body(4), None, parse_rows)
+    live.accept(body(4), None, parse_rows)
     house.clock.advance(59)
     assert phase_at(live.window, house.clock.monotonic_s()) is Phase.OPEN
     assert not live.ending.is_set()
@@ -236,7 +236,7 @@ def test_posts_that_race_with_the_deadline_are_in_the_database_exactly_if_acknow
         acknowledged = 0
         with pytest.raises(RefereeError, match="is closed"):  # noqa: PT012 - until it is refused
             while True:
-                acknowledged += live.take_post(body(1 + number % 4), None, parse_rows).row_count
+                acknowledged += live.accept(body(1 + number % 4), None, parse_rows).row_count
         return acknowledged
 
     posting = [threads.submit(post, number) for number in range(8)]
@@ -274,12 +274,12 @@ def test_a_close_that_cannot_be_stored_is_tried_again_and_keeps_its_end(
     monkeypatch.setattr(control, "CLOSE_RETRY_S", 0.1)
     house = build(auto_arm=True)
     live = house.control.login(TEAM)
-    live.take_post(body(4), None, parse_rows)
+    live.accept(body(4), None, parse_rows)
     with busy_database(house):
         assert code_of(house.control.close, 1, "logout") == "storage-failed"
         ended_s = live.window.end_s
         assert house.store.run(1).state is RunState.OPEN
-        assert code_of(live.take_post, body(1), None, parse_rows) == "window-closed"
+        assert code_of(live.accept, body(1), None, parse_rows) == "window-closed"
         assert (
             code_of(house.control.login, TEAM) == "window-closed"
         )  # not locked out for good, and no second run
@@ -332,11 +332,11 @@ def test_an_energy_that_was_read_but_not_stored_is_still_in_the_meter_after_the_
 def test_a_post_that_cannot_be_stored_is_not_acknowledged_and_the_run_goes_on(build: Build) -> None:
     house = build(auto_arm=True)
     live = house.control.login(TEAM)
-    live.take_post(body(3), None, parse_rows)
+    live.accept(body(3), None, parse_rows)
     with busy_database(house):
-        assert code_of(live.take_post, body(2), "k", parse_rows) == "storage-failed"
+        assert code_of(live.accept, body(2), "k", parse_rows) == "storage-failed"
         assert live.received_total == house.store.count_detections(1) == 3
-    assert live.take_post(body(2), "k", parse_rows).received_total == 5
+    assert live.accept(body(2), "k", parse_rows).received_total == 5
     assert house.control.close(1, "logout").state is RunState.CLOSED
 
 
@@ -348,7 +348,7 @@ def test_a_run_can_be_voided_from_every_state_with_its_reason(build: Build) -> N
     for state in (RunState.ARMED, RunState.OPEN, RunState.CLOSED, RunState.JUDGED):
         run = house.control.arm(TEAM, "one").id
         if state is not RunState.ARMED:
-            house.control.login(TEAM).take_post(body(2), None, parse_rows)
+            house.control.login(TEAM).accept(body(2), None, parse_rows)
         if state in (RunState.CLOSED, RunState.JUDGED):
             house.control.close(run, "logout")
         if state is RunState.JUDGED:

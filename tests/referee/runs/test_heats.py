@@ -81,10 +81,10 @@ def test_one_signal_opens_all_with_one_start_and_one_deadline(build: Build, unti
     for live in lives:
         until(lambda live=live: len(house.store.readings(live.run.id, 0.0)) >= 2)
         assert all(one.state is IntegratorState.START for one in house.store.readings(live.run.id, 0.0))
-        live.take_post(body(2), None, parse_rows)
+        live.accept(body(2), None, parse_rows)
     # Logging out is each team's own affair; the deadline is common.
     assert house.control.close(1, "logout").closed_by == "logout"
-    assert lives[1].take_post(body(2), None, parse_rows).received_total == 4
+    assert lives[1].accept(body(2), None, parse_rows).received_total == 4
     house.clock.advance(60)
     until(lives[1].done.is_set)
     other = house.store.run(2)

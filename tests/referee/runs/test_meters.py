@@ -74,7 +74,7 @@ def test_each_open_run_has_its_own_meter_and_deadline(build: Build, instrument: 
     lives = [house.control.login(team) for team in (TEAM, "badgers")]
     assert lives[0].window.deadline_s < lives[1].window.deadline_s
     for live in lives:
-        live.take_post(body(2), None, parse_rows)
+        live.accept(body(2), None, parse_rows)
         until(lambda run=live.run.id: len(house.store.readings(run, 0.0)) >= 3)
     closed = [house.control.close(live.run.id, "logout") for live in lives]
     powers_w = [(run.energy_wh or 0.0) * 3600 / (run.elapsed_s or 1.0) for run in closed]

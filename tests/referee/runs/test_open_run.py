@@ -12,11 +12,10 @@ import pytest
 from power.sampling.sampler import Sampler
 from referee.errors import RefereeError
 from referee.runs.meters import RunMeter
-from referee.runs.open_run import SMALL_BODY_BYTES, LiveRun
+from referee.runs.open_run import LiveRun
 from referee.runs.recorder import EvidenceLog
 from referee.runs.window import Window
 from referee.store import Store
-from referee.store.group_commit import GROUP_BYTES
 from referee.store.records import Post
 from tests.referee.factories import DrivenClock, body, parse_rows, reading, rows, stored_run
 
@@ -53,7 +52,7 @@ def code_of(action: Callable[..., Any], *arguments: Any) -> str:
 
 
 def test_a_receipt_tells_rows_digest_and_total(live: LiveRun, store: Store) -> None:
-    first, second = live.take_post(body(3), None, parse_rows), live.take_post(body(2), None, parse_rows)
+    first, second = live.accept(body(3), None, parse_rows), live.accept(body(2), None, parse_rows)
     assert (first.row_count, first.received_total) == (3, 3)
     assert (second.row_count, second.received_total, live.received_total) == (2, 5, 5)
     assert first.sha256 != second.sha256
@@ -61,38 +60,38 @@ def test_a_receipt_tells_rows_digest_and_total(live: LiveRun, store: Store) -> N
 
 
 def test_the_same_key_and_body_get_the_first_receipt_and_count_once(live: LiveRun, store: Store) -> None:
-    first = live.take_post(body(3), "k", parse_rows)
-    live.take_post(body(2), None, parse_rows)
-    assert live.take_post(body(3), "k", parse_rows) == first
+    first = live.accept(body(3), "k", parse_rows)
+    live.accept(body(2), None, parse_rows)
+    assert live.accept(body(3), "k", parse_rows) == first
     assert store.count_detections(live.run.id) == live.received_total == 5
 
 
 def test_the_same_key_with_another_body_is_refused(live: LiveRun, store: Store) -> None:
-    live.take_post(body(3), "k", parse_rows)
-    assert code_of(live.take_post, body(2), "k", parse_rows) == "key-reused"
-    assert code_of(live.take_post, b"unreadable", "k", refuse) == "key-reused"
-    assert code_of(live.take_post, b"unreadable", "another", refuse) == "bad-rows"
+    live.accept(body(3), "k", parse_rows)
+    assert code_of(live.accept, body(2), "k", parse_rows) == "key-reused"
+    assert code_of(live.accept, b"unreadable", "k", refuse) == "key-reused"
+    assert code_of(live.accept, b"unreadable", "another", refuse) == "bad-rows"
     assert store.count_detections(live.run.id) == 3
 
 
 def test_the_same_body_under_other_keys_or_none_counts_each_time(live: LiveRun, store: Store) -> None:
     for key in ("a", "b", None, None, "", ""):
-        live.take_post(body(1), key, parse_rows)
+        live.accept(body(1), key, parse_rows)
     assert store.count_detections(live.run.id) == live.received_total == 6
 
 
 def test_a_key_belongs_to_its_run(live: LiveRun, store: Store, clock: DrivenClock) -> None:
     other = live_run(store, clock)
-    live.take_post(body(3), "k", parse_rows)
-    assert other.take_post(body(2), "k", parse_rows).received_total == 2
+    live.accept(body(3), "k", parse_rows)
+    assert other.accept(body(2), "k", parse_rows).received_total == 2
 
 
 def test_concurrent_posts_of_one_key_count_once(
     live: LiveRun, store: Store, threads: ThreadPoolExecutor
 ) -> None:
-    sent = [threads.submit(live.take_post, body(4), "k", parse_rows) for _ in range(32)]
+    sent = [threads.submit(live.accept, body(4), "k", parse_rows) for _ in range(32)]
     receipts = {one.result() for one in sent}
-    assert receipts == {live.take_post(body(4), "k", parse_rows)}
+    assert receipts == {live.accept(body(4), "k", parse_rows)}
     assert store.count_detections(live.run.id) == 4
 
 
@@ -105,7 +104,7 @@ def test_of_two_bodies_under_one_key_at_once_one_counts(
         def post(number: int, key: str = f"k{attempt}", together: threading.Barrier = together) -> Post | str:
             together.wait()
             try:
-                return live.take_post(body(1 + number % 2), key, parse_rows)
+                return live.accept(body(1 + number % 2), key, parse_rows)
             except RefereeError as error:
                 return error.code
 
@@ -119,7 +118,7 @@ def test_of_two_bodies_under_one_key_at_once_one_counts(
 def test_totals_are_those_of_the_order_in_which_bodies_were_stored(
     live: LiveRun, store: Store, threads: ThreadPoolExecutor
 ) -> None:
-    sent = [threads.submit(live.take_post, body(1 + i % 5, seed=i), f"k{i}", parse_rows) for i in range(300)]
+    sent = [threads.submit(live.accept, body(1 + i % 5, seed=i), f"k{i}", parse_rows) for i in range(300)]
     for number, one in enumerate(sent):
         receipt = one.result()
         assert store.find_post(live.run.id, f"k{number}") == receipt
@@ -128,56 +127,43 @@ def test_totals_are_those_of_the_order_in_which_bodies_were_stored(
 
 def test_a_body_that_cannot_be_parsed_leaves_nothing_behind(live: LiveRun, store: Store) -> None:
     with pytest.raises(ValueError, match="buffer size"):
-        live.take_post(b"odd", "k", parse_rows)
-    assert live.take_post(body(1), "k", parse_rows).received_total == 1
+        live.accept(b"odd", "k", parse_rows)
+    assert live.accept(body(1), "k", parse_rows).received_total == 1
     live.end("logout")
     assert store.count_detections(live.run.id) == 1
 
 
-def test_a_small_body_waits_for_no_large_one_that_is_being_read(
-    live: LiveRun, threads: ThreadPoolExecutor
+def test_a_run_parses_one_body_at_a_time_and_no_other_run_waits_for_it(
+    live: LiveRun, store: Store, clock: DrivenClock, threads: ThreadPoolExecutor
 ) -> None:
-    reading, goes_on = threading.Event(), threading.Event()
+    parsing, goes_on = threading.Event(), threading.Event()
 
-    def parse_when_told(text: bytes) -> Any:
-        reading.set()
+    def parse_slowly(text: bytes) -> Any:
+        parsing.set()
         assert goes_on.wait(20)
         return parse_rows(text)
 
-    large = body(SMALL_BODY_BYTES // ROW_BYTES + 1)
-    slow = threads.submit(live.take_post, large, None, parse_when_told)
-    assert reading.wait(20)
-    assert live.take_post(body(2), None, parse_rows).received_total == 2
+    slow = threads.submit(live.accept, body(3), None, parse_slowly)
+    assert parsing.wait(20)
+    behind = threads.submit(live.accept, body(1), None, parse_rows)
+    other = live_run(store, clock)
+    assert other.accept(body(2), None, parse_rows).received_total == 2
+    assert not behind.done()
     goes_on.set()
-    assert slow.result(20).received_total == 2 + len(large) // ROW_BYTES
+    assert max(slow.result(20).received_total, behind.result(20).received_total) == 4
 
 
 def refuse(_: bytes) -> np.ndarray:
     raise RefereeError("bad-rows", "There are no rows.")
 
 
-def test_few_bodies_are_read_for_one_commit(
-    live: LiveRun, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    worst, weights, write = body(SMALL_BODY_BYTES // ROW_BYTES), [], store._group.write
-
-    def weighing(statement: Any, told: Any, size_bytes: int, *more: Any) -> Any:
-        weights.append((size_bytes, more[1]))
-        return write(statement, told, size_bytes, *more)
-
-    monkeypatch.setattr(store._group, "write", weighing)
-    assert live.take_post(worst, None, parse_rows).received_total == len(worst) // ROW_BYTES
-    ((weight, owner),) = weights
-    assert 4 * weight >= GROUP_BYTES * 0.9
-    assert owner == live.run.id
-
-
 def test_nothing_is_admitted_at_the_deadline_even_if_no_timer_has_fired(
     live: LiveRun, clock: DrivenClock
 ) -> None:
     clock.monotonic_s = lambda: live.window.deadline_s  # type: ignore[method-assign]
-    assert code_of(live.take_post, body(1), None, parse_rows) == "window-closed"
-    assert code_of(live.admit().__enter__) == "window-closed"
+    assert code_of(live.accept, body(1), None, parse_rows) == "window-closed"
+    assert code_of(live.require_open) == "window-closed"
+    assert code_of(live.serve, 1, 100) == "window-closed"
     assert live.received_total == 0
 
 
@@ -191,7 +177,7 @@ def test_a_body_read_at_the_last_moment_counts_though_it_is_stored_later(
         clock.monotonic_s = lambda: live.window.deadline_s + 60  # type: ignore[method-assign]
         return parse_rows(text)
 
-    assert live.take_post(body(2), None, parse_slowly).received_total == 2
+    assert live.accept(body(2), None, parse_slowly).received_total == 2
     assert live.end("deadline").end_s == live.window.deadline_s
     assert store.count_detections(live.run.id) == 2
 
@@ -199,7 +185,7 @@ def test_a_body_read_at_the_last_moment_counts_though_it_is_stored_later(
 def test_nothing_is_admitted_before_the_start(store: Store, clock: DrivenClock) -> None:
     live = live_run(store, clock)
     clock.advance(-5)
-    assert code_of(live.take_post, body(1), None, parse_rows) == "window-closed"
+    assert code_of(live.accept, body(1), None, parse_rows) == "window-closed"
 
 
 def test_the_first_end_stays(live: LiveRun, clock: DrivenClock) -> None:
@@ -227,11 +213,11 @@ def test_the_end_waits_for_what_was_admitted_before_and_admits_nothing_more(
         assert go_on.wait(20)
         return parse_rows(text)
 
-    slow = threads.submit(live.take_post, body(3), None, parse_slowly)
+    slow = threads.submit(live.accept, body(3), None, parse_slowly)
     assert parsing.wait(20)
     ending = threads.submit(live.end, "logout")
     assert live.ending.wait(20)
-    assert code_of(live.take_post, body(1), None, parse_rows) == "window-closed"
+    assert code_of(live.accept, body(1), None, parse_rows) == "window-closed"
     assert not wait([ending], timeout=0.05).done
     go_on.set()
     ending.result(20)
@@ -241,7 +227,7 @@ def test_the_end_waits_for_what_was_admitted_before_and_admits_nothing_more(
 def test_a_post_that_fails_does_not_hold_up_the_end(live: LiveRun, threads: ThreadPoolExecutor) -> None:
     for _ in range(5):
         with pytest.raises(ValueError, match="buffer size"):
-            live.take_post(b"odd", None, parse_rows)
+            live.accept(b"odd", None, parse_rows)
     threads.submit(live.end, "logout").result(20)
 
 
@@ -266,19 +252,19 @@ def post_until_refused(live: LiveRun, number: int, together: threading.Barrier) 
     receipts: list[Post] = []
     with pytest.raises(RefereeError, match="is closed"):  # noqa: PT012 - until it is refused
         for i in count():
-            receipts += [live.take_post(body(1 + number % 3), f"{number}-{i % 40}", parse_rows)]
+            receipts += [live.accept(body(1 + number % 3), f"{number}-{i % 40}", parse_rows)]
     return receipts
 
 
 def test_a_run_taken_up_again_goes_on_counting(store: Store, clock: DrivenClock) -> None:
     live = live_run(store, clock)
-    receipt = live.take_post(body(3), "k", parse_rows)
-    live.note_served(2, 1.0, 100)
+    receipt = live.accept(body(3), "k", parse_rows)
+    live.serve(2, 100)
     live.meter.log.flush()
     again = live_run(store, clock, live.run.id)
     assert (again.received_total, again.served_images) == (3, 1)
-    assert again.take_post(body(3), "k", parse_rows) == receipt
-    assert again.take_post(body(1), None, parse_rows).received_total == 4
+    assert again.accept(body(3), "k", parse_rows) == receipt
+    assert again.accept(body(1), None, parse_rows).received_total == 4
 
 
 def test_an_image_is_known_by_its_place_in_the_runs_order(live: LiveRun) -> None:
@@ -289,7 +275,7 @@ def test_an_image_is_known_by_its_place_in_the_runs_order(live: LiveRun) -> None
 
 def test_served_images_are_counted_once_each(live: LiveRun, store: Store) -> None:
     for number in (1, 2, 1):
-        live.note_served(number, 0.1, 100)
+        live.serve(number, 100)
     assert live.served_images == 2
     live.meter.log.reading(reading(live.window.start_s + 1))
     assert store.served_images(live.run.id) == [1, 2]

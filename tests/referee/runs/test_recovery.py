@@ -63,8 +63,8 @@ def closed_without_meter(house: House, cable: Relay, threads: ThreadPoolExecutor
 @pytest.mark.parametrize("orderly", [True, False])
 def test_an_open_run_goes_on_as_if_nothing_had_happened(hall: House, until: Until, orderly: bool) -> None:
     before = hall.control.login(TEAM)
-    receipt = before.take_post(body(3), "k", parse_rows)
-    before.note_served(2, 0.1, 100)
+    receipt = before.accept(body(3), "k", parse_rows)
+    before.serve(2, 100)
     until(lambda: hall.store.readings(1, 0.0))
     hall.clock.advance(100)
     hall.restart(orderly=orderly)
@@ -74,8 +74,8 @@ def test_an_open_run_goes_on_as_if_nothing_had_happened(hall: House, until: Unti
     assert after.run == before.run
     assert after.order.tolist() == before.order.tolist()
     assert 450 < remaining_s(after.window, hall.clock.monotonic_s()) < 500
-    assert after.take_post(body(3), "k", parse_rows) == receipt
-    assert after.take_post(body(2), None, parse_rows).received_total == 5
+    assert after.accept(body(3), "k", parse_rows) == receipt
+    assert after.accept(body(2), None, parse_rows).received_total == 5
     assert after.served_images == (1 if orderly else after.served_images)
     until(lambda: after.meter.sampler.last is not None)
     assert after.meter.sampler.last is not None
@@ -109,7 +109,7 @@ def test_a_run_whose_deadline_passed_meanwhile_is_closed_with_its_whole_window(
 ) -> None:
     caplog.set_level(logging.INFO, "referee")
     live = hall.control.login(TEAM)
-    live.take_post(body(3), None, parse_rows)
+    live.accept(body(3), None, parse_rows)
     hall.abandon()
     hall.clock.advance(5000)
     hall.restart()
@@ -152,7 +152,7 @@ def test_a_wall_clock_set_back_over_a_reboot_does_not_lock_the_team_out(hall: Ho
     hall.restart()
     live = hall.control.login(TEAM)
     assert 590 < remaining_s(live.window, hall.clock.monotonic_s()) <= 600
-    live.take_post(body(3), None, parse_rows)
+    live.accept(body(3), None, parse_rows)
 
 
 def test_a_meter_that_is_out_of_reach_at_first_is_sampled_again_and_gives_the_energy(
@@ -162,7 +162,7 @@ def test_a_meter_that_is_out_of_reach_at_first_is_sampled_again_and_gives_the_en
     cable.cut()
     hall.restart()
     live = hall.control.live(1)
-    live.take_post(body(3), None, parse_rows)
+    live.accept(body(3), None, parse_rows)
     until(lambda: "does not answer yet" in caplog.text)
     cable.mend()
     until(lambda: live.meter.sampler.last is not None)
@@ -265,7 +265,7 @@ def test_a_run_that_was_ended_is_not_reopened_by_a_crash_before_its_close(
     hall: House, cable: Relay, threads: ThreadPoolExecutor, until: Until
 ) -> None:
     live = hall.control.login(TEAM)
-    live.take_post(body(3), None, parse_rows)
+    live.accept(body(3), None, parse_rows)
     cable.cut()
     closing = threads.submit(hall.control.close, 1, "logout")
     until(lambda: hall.store.run(1).closed_by)
@@ -277,7 +277,7 @@ def test_a_run_that_was_ended_is_not_reopened_by_a_crash_before_its_close(
     cable.mend()
     hall.restart(orderly=False)
     with pytest.raises(RefereeError, match="is closed"):
-        hall.control.live(1).take_post(body(3), None, parse_rows)
+        hall.control.live(1).accept(body(3), None, parse_rows)
     until(lambda: hall.store.run(1).state is RunState.CLOSED)
     closed = hall.store.run(1)
     assert (closed.closed_by, closed.elapsed_s) == ("logout", ended.elapsed_s)
@@ -306,7 +306,7 @@ from tests.referee.factories import TEAM, body, parse_rows
 with open_contest(Path(sys.argv[1])) as contest:
     live = RunControl(contest, Clock()).login(TEAM)
     for number in range(1_000_000):
-        print(live.take_post(body(1 + number % 3), f"key {number}", parse_rows).received_total, flush=True)
+        print(live.accept(body(1 + number % 3), f"key {number}", parse_rows).received_total, flush=True)
 """
 
 
@@ -331,7 +331,7 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(
         # One body may have been committed whose receipt was on its way.
         assert total <= live.received_total == len(contest.store.detections(1)) <= total + 3
         last = len(acknowledged) - 1
-        again = live.take_post(body(1 + last % 3), f"key {last}", parse_rows)
+        again = live.accept(body(1 + last % 3), f"key {last}", parse_rows)
         assert again.received_total == total
         assert covers_the_run(control.close(1, "logout"))
         control.shutdown()

@@ -10,8 +10,8 @@ import pytest
 from werkzeug.test import EnvironBuilder
 
 from referee.web import create_app
-from referee.web.auth import issue_token
 from referee.web.gateway import Gateway
+from referee.web.login import issue_token
 from referee.web.state import state_of
 from tests.referee.factories import TEAM, House
 
@@ -19,10 +19,6 @@ Told = tuple[str, dict[str, str], bytes]
 CASES = [
     ("GET", "/v1/images/1", {}),
     ("HEAD", "/v1/images/1", {}),
-    ("GET", "/v1/images/1", {"Range": "bytes=2-5"}),
-    ("GET", "/v1/images/1", {"Range": "bytes=999999-"}),
-    ("GET", "/v1/images/1", {"If-None-Match": "*"}),
-    ("GET", "/v1/images/1", {"If-Match": '"x"'}),
     ("GET", "/v1/images/99", {}),
     ("GET", "/v1/images/x", {}),
     ("GET", "/v1/images/\u00e9", {}),
@@ -33,7 +29,6 @@ CASES = [
     ("OPTIONS", "/v1/images", {}),
     ("GET", "/v1/images?count=3", {}),
     ("HEAD", "/v1/images?count=3", {}),
-    ("GET", "/v1/images?count=3", {"Range": "bytes=-30"}),
     ("GET", "/v1/images?count=x", {}),
     ("POST", "/v1/detections", {"Content-Type": "text/plain"}),
     ("POST", "/v1/detections", {"Content-Type": "image/png"}),
@@ -49,7 +44,7 @@ def both(build: Callable[..., House]) -> tuple[Callable[..., Told], Callable[...
     app = create_app(house.contest, house.control, house.clock)
     live = house.control.login(TEAM)
     token = issue_token(state_of(app), live.run)
-    gateway = app.wsgi_app
+    gateway, flask_alone = app.wsgi_app, app.__class__.wsgi_app.__get__(app)
     assert isinstance(gateway, Gateway)
 
     def through(target: Callable[[dict[str, Any], Any], Iterable[bytes]]) -> Callable[..., Told]:
@@ -67,7 +62,7 @@ def both(build: Callable[..., House]) -> tuple[Callable[..., Told], Callable[...
 
         return ask
 
-    return through(gateway), through(gateway._app)
+    return through(gateway), through(flask_alone)
 
 
 def settled(told: Told) -> Told:
@@ -100,7 +95,7 @@ def test_strangers_are_told_the_same_either_way(both: Any, bearer: str | None) -
 def test_an_error_nobody_foresaw_is_one_problem_document_and_is_logged(
     both: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("referee.web.contestant.images.select", lambda *_: 1 / 0)
+    monkeypatch.setattr("referee.web.contestant.images.image_number", lambda *_: 1 / 0)
     for ask in both:
         status, headers, content = ask("GET", "/v1/images/1", {})
         assert (status, headers["content-type"]) == ("500", "application/problem+json")

@@ -14,7 +14,7 @@ import pytest
 
 from referee.store.records import RunState
 from referee.web import create_app
-from referee.web.auth import issue_token
+from referee.web.login import issue_token
 from referee.web.state import state_of
 from tests.contest_day import PASSWORD, ROWS, TEAM, Day, problem, until
 from tests.referee.factories import TEAM as HOUSE_TEAM

@@ -1,0 +1,105 @@
+"""Where the server listens: a free port, a certificate that works, and a socket whose dead connections end."""
+
+from __future__ import annotations
+
+import errno
+import resource
+import socket
+import ssl
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from referee.errors import RefereeError
+
+# A board that loses its power in mid-body says nothing: the kernel probes such a silence and ends the connection.
+SILENCE_S, PROBE_S, PROBES = 15, 5, 3
+UNREAD_S = 30  # an answer of which nothing is taken for so long is given up
+MOST_CONNECTIONS = 16_384
+OTHER_FILES = 512  # that the process may open beside its connections
+
+
+@dataclass(frozen=True)
+class Listen:
+    """Where to listen; with `tls_cert` and `tls_key` (PEM files) over HTTPS."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+
+    @property
+    def url(self) -> str:
+        """The address that clients use."""
+        scheme = "https" if self.tls_cert else "http"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{scheme}://{host}:{self.port}"
+
+
+def with_free_port(listen: Listen) -> Listen:
+    """The same address with a port that no one listens on. Raises `port-busy`, `port-refused`, `host-unknown`.
+
+    Granian binds with SO_REUSEPORT: without this check a second server would silently share the first one's port.
+    """
+    try:
+        family, _, _, _, place = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(place)
+            host, port = probe.getsockname()[:2]
+    except (OSError, UnicodeError) as error:
+        raise _bind_error(listen, error) from error
+    return replace(listen, host=host, port=port)
+
+
+def require_certificate(listen: Listen) -> None:
+    """Raise RefereeError `tls-refused` for a certificate and key that do not work."""
+    if listen.tls_cert is None:
+        return
+    try:
+        # An empty password: an encrypted key is refused instead of asked about.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(listen.tls_cert, listen.tls_key, password="")
+    except (OSError, ValueError) as error:
+        raise RefereeError(
+            "tls-refused",
+            f"{listen.tls_cert} with {listen.tls_key} is not a valid certificate with an unencrypted key, both in "
+            f"PEM form ({error}).",
+        ) from error
+
+
+def end_dead_connections(listener: socket.socket) -> None:
+    """Let the kernel end connections that are dead or unread: on Linux they inherit this from the listening socket."""
+    if sys.platform != "linux":
+        return
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENCE_S)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, PROBE_S)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, PROBES)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_S * 1000)
+
+
+def most_connections() -> int:
+    """How many connections can be open at once, the process's limit of files raised as far as it may be.
+
+    Never more than there are descriptors for: Granian stops accepting for good once it has run out of them.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS + OTHER_FILES
+    limit = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    return max(limit - OTHER_FILES, limit // 2)
+
+
+def _bind_error(listen: Listen, error: OSError | UnicodeError) -> RefereeError:
+    number = getattr(error, "errno", None)
+    if number == errno.EADDRINUSE:
+        return RefereeError(
+            "port-busy", f"Port {listen.port} of {listen.host} is in use; choose another one with --port."
+        )
+    if number == errno.EACCES:
+        return RefereeError("port-refused", f"Port {listen.port} needs more rights; choose one above 1023.")
+    return RefereeError(
+        "host-unknown", f"{listen.host}:{listen.port} is not an address of this machine ({error})."
+    )

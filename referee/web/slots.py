@@ -1,0 +1,61 @@
+"""The concurrency limit: how many requests of one caller may hold a thread at the same time.
+
+A caller is an open run, the operator, or everyone else together. A request that finds no free slot is refused at once.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from referee.errors import RefereeError, SessionRefused
+from referee.runs.open_run import LiveRun
+from referee.web.answers import Environ
+from referee.web.sessions import is_operator, live_run_of
+from referee.web.state import WebState
+
+OPERATOR_PATH = "/operator"
+_SLOTS = "referee.slots"
+
+
+def slots_of(state: WebState, environ: Environ) -> threading.BoundedSemaphore:
+    """The slots that the request counts on: those of the open run whose token it bears, of the operator, of others."""
+    if "HTTP_AUTHORIZATION" in environ:
+        if environ["PATH_INFO"].startswith(OPERATOR_PATH) and is_operator(state, environ):
+            return state.operator_slots
+        try:
+            return live_run_of(state, environ).slots
+        except SessionRefused:
+            pass  # the handler refuses it
+    return state.other_slots
+
+
+def take_slot(slots: threading.BoundedSemaphore) -> None:
+    """Take one of the slots without waiting. Raises RefereeError `too-many-requests`."""
+    if not slots.acquire(blocking=False):
+        raise RefereeError(
+            "too-many-requests",
+            "Too many requests of this caller are under way; finish one of them first.",
+            retry_after_s=1,
+        )
+
+
+def hold_slot(environ: Environ, slots: threading.BoundedSemaphore) -> None:
+    """Take a slot for the length of the request. Raises RefereeError `too-many-requests`."""
+    take_slot(slots)
+    environ[_SLOTS] = slots
+
+
+def move_slot(environ: Environ, live: LiveRun) -> None:
+    """Hold a slot of this run instead: its token was in the body. Raises RefereeError `too-many-requests`."""
+    held = environ.get(_SLOTS)
+    if held is not None and held is not live.slots:
+        take_slot(live.slots)
+        environ[_SLOTS] = live.slots
+        held.release()
+
+
+def release_slot(environ: Environ) -> None:
+    """Free the slot that the request holds, if any."""
+    held = environ.pop(_SLOTS, None)
+    if held is not None:
+        held.release()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -26,28 +26,17 @@ logger = logging.getLogger(__name__)
 NOT_YET_STORED = 0
 
 
-class Locks:
-    """Locks by name: one a heat, a team, a station, so that a dead meter keeps no one else waiting."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._locks: dict[str, threading.Lock] = {}
-
-    def of(self, name: str) -> threading.Lock:
-        """The lock of that name, always the same."""
-        with self._lock:
-            return self._locks.setdefault(name, threading.Lock())
-
-
 class Arming:
-    """Makes armed runs. `locks` are RunControl's, which documents their order."""
+    """Makes armed runs. `lock_of` gives RunControl's locks, which documents their order."""
 
-    def __init__(self, contest: Contest, clock: Clock, meters: StationMeters, locks: Locks) -> None:
+    def __init__(
+        self, contest: Contest, clock: Clock, meters: StationMeters, lock_of: Callable[[str], threading.Lock]
+    ) -> None:
         self._contest = contest
         self._store = contest.store
         self._clock = clock
         self._meters = meters
-        self._locks = locks
+        self._lock_of = lock_of
         self._note = partial(note_event, contest.store, clock)
 
     def arm(self, team: str, station: Station, heat: str | None = None) -> Run:
@@ -55,7 +44,7 @@ class Arming:
 
         Raises RefereeError `station-busy`, `team-busy`; MeterError.
         """
-        with self._locks.of(f"station {station.name}"):
+        with self._lock_of(f"station {station.name}"):
             self._require_free(team, station)
             take_over = read_left_over(self._contest, self._clock, self._meters, station)
             meter = self._meters.set_up(station, take_over=take_over)
@@ -108,16 +97,12 @@ class Arming:
     def _require_free(self, team: str, station: Station) -> None:
         run = self._running(station=station.name)
         if run is not None:
-            raise StationBusy(
-                f"Station {station.name} has run {run.id} ({run.state}) of {run.team}; end it first: "
-                f"referee run {_ending(run)}",
-            )
+            what = f"Station {station.name} has run {run.id} ({run.state}) of {run.team}"
+            raise StationBusy(f"{what}; end it first: {_ending(run)}")
         run = self._running(team=team)
         if run is not None:
-            raise RefereeError(
-                "team-busy",
-                f"{team} has run {run.id} ({run.state}) at {run.station}; end it first: referee run {_ending(run)}",
-            )
+            what = f"{team} has run {run.id} ({run.state}) at {run.station}"
+            raise RefereeError("team-busy", f"{what}; end it first: {_ending(run)}")
 
     def _running(self, **where: str) -> Run | None:
         states = (RunState.ARMED, RunState.OPEN)
@@ -147,4 +132,6 @@ class Arming:
 
 
 def _ending(run: Run) -> str:
-    return f"close {run.id}" if run.state is RunState.OPEN else f'void {run.id} --reason "…"'
+    """The operator's command that ends it."""
+    how = f"close {run.id}" if run.state is RunState.OPEN else f'void {run.id} --reason "…"'
+    return f"referee run {how}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 from functools import partial
 
@@ -13,15 +12,8 @@ from power.meter import Reading
 from referee.clock import Clock
 from referee.contest import Contest, require_place, require_same_test_set
 from referee.errors import RefereeError, ShuttingDown, WindowClosed
-from referee.runs.arming import Arming, Locks
-from referee.runs.heats import (
-    StartBoard,
-    not_started,
-    put_back,
-    require_joinable,
-    runs_to_start,
-    start_meters,
-)
+from referee.runs.arming import Arming
+from referee.runs.heats import StartBoard, not_started, require_joinable, runs_to_start, start_meters
 from referee.runs.meters import RunMeter, StationMeters
 from referee.runs.open_run import LiveRun, same_body, window_closed
 from referee.runs.recorder import note_event
@@ -51,11 +43,15 @@ class RunControl:
         self._meters = StationMeters(contest, clock)
         self.board = StartBoard()
         self._lock = threading.Lock()
-        self._locks = Locks()
-        self._arming = Arming(contest, clock, self._meters, self._locks)
+        self._locks: dict[str, threading.Lock] = {}
+        self._arming = Arming(contest, clock, self._meters, self._lock_of)
         self._note = partial(note_event, contest.store, clock)
         self._live: dict[int, LiveRun] = {}
         self._is_down = False
+
+    def _lock_of(self, name: str) -> threading.Lock:
+        """The lock of a heat, a team or a station: a dead meter keeps no one else waiting."""
+        return self._locks.setdefault(name, threading.Lock())  # atomic
 
     # Arming and opening
 
@@ -70,9 +66,9 @@ class RunControl:
             raise RefereeError("team-unknown", f"There is no team {team!r}; see: referee team list")
         with ExitStack() as held:
             if heat is not None:
-                held.enter_context(self._locks.of(f"heat {heat}"))
+                held.enter_context(self._lock_of(f"heat {heat}"))
                 require_joinable(self._store, heat)
-            held.enter_context(self._locks.of(f"team {team}"))
+            held.enter_context(self._lock_of(f"team {team}"))
             return self._arming.arm(team, station, heat)
 
     def login(self, team: str, address: str | None = None) -> LiveRun:
@@ -81,7 +77,7 @@ class RunControl:
         Raises RefereeError `not-armed`, `station-busy`, `wrong-address`, and `not-started` for a run that waits for
         its heat's signal; MeterError when the meter does not start, and then the window has not opened.
         """
-        with self._locks.of(f"team {team}"):
+        with self._lock_of(f"team {team}"):
             live, now_s = self._live_of(team), self._clock.monotonic_s()
             if live is not None and phase_at(live.window, now_s) is Phase.OPEN:
                 require_place(self._contest.station(live.run.station), address)
@@ -96,7 +92,7 @@ class RunControl:
                     logger.info("run %d: %s waits for the signal of heat %s", run.id, team, run.heat)
                 raise not_started(run)
             require_same_test_set(self._contest, run)
-            return self._open([run], {run.id: self._meters.started(run)})[0]
+            return self._open({run.id: self._meters.started(run)})[0]
 
     def start(self, heat: str, *, absent_too: bool = False) -> list[Run]:
         """Give a heat's start signal: its runs open together, with one start and one deadline.
@@ -105,28 +101,29 @@ class RunControl:
         Raises RefereeError `heat-unknown`, `heat-started`, `heat-alone`, `heat-uneven`, `testset-changed`,
         `team-absent` unless every team waits for it or `absent_too`; MeterError.
         """
-        with self._locks.of(f"heat {heat}"), ExitStack() as held:
+        with self._lock_of(f"heat {heat}"), ExitStack() as held:
             for team in sorted({run.team for run in self._store.runs(heat=heat)}):
-                held.enter_context(self._locks.of(f"team {team}"))
+                held.enter_context(self._lock_of(f"team {team}"))
             runs = runs_to_start(self._contest, heat)
             if not absent_too:
                 self.board.require_all(runs, self._clock.monotonic_s())
-            opened = self._open(runs, start_meters(self._meters, runs, self._clock))
+            opened = self._open(start_meters(self._meters, runs, self._clock))
         self.board.signal()
         return [live.run for live in opened]
 
-    def _open(self, runs: Sequence[Run], started: dict[int, RunMeter]) -> list[LiveRun]:
-        """Open armed runs, all or none, with one start."""
+    def _open(self, started: dict[int, RunMeter]) -> list[LiveRun]:
+        """Open the armed runs of these meters, all or none, with one start."""
         start_s = self._clock.monotonic_s()
+        shared: dict[str, object] = {
+            "state": RunState.OPEN.value,
+            "opened_utc": self._clock.utc().isoformat(),
+        }
+        shared |= {"start_s": start_s, "boot_id": self._clock.boot_id()}
         try:
-            opened = self._store.open_runs(
-                {run.id: started[run.id].identity for run in runs},
-                opened_utc=self._clock.utc().isoformat(),
-                start_s=start_s,
-                boot_id=self._clock.boot_id(),
-            )
+            changes = {run: shared | {"meter_identity": meter.identity} for run, meter in started.items()}
+            opened = self._store.change_runs(changes, (RunState.ARMED,))
         except BaseException:
-            put_back(self._meters, runs, started)
+            self._meters.put_back(started)
             raise
         lives, failures = [], []
         for run in opened:
@@ -160,14 +157,10 @@ class RunControl:
 
     def live(self, run: int) -> LiveRun:
         """The open run of that number. Raises RefereeError `window-closed` when it is over, `run-unknown`."""
-        live = self._find(run)
+        live = self._live.get(run)
         if live is None:
             raise window_closed(self._store.run(run))
         return live
-
-    def _find(self, run: int) -> LiveRun | None:
-        with self._lock:
-            return self._live.get(run)
 
     def _live_of(self, team: str) -> LiveRun | None:
         with self._lock:
@@ -181,7 +174,7 @@ class RunControl:
         A run that is closed already is returned as it is. If storing fails, the run stays ended but not closed, and
         closing is tried again until it succeeds. Raises RefereeError `run-unknown`, `run-state`, `storage-failed`.
         """
-        live = self._find(run)
+        live = self._live.get(run)
         if live is not None:
             window = live.end(closed_by)
             with live.closing:
@@ -199,7 +192,7 @@ class RunControl:
         final = self._meters.final_reading(live.run, live.meter)
         live.meter.log.flush()
         # Once the run is closed, its station is free: it may be armed only when its meter is retired, too.
-        with self._locks.of(f"station {live.run.station}"):
+        with self._lock_of(f"station {live.run.station}"):
             # An earlier attempt may have failed after this.
             if self._store.run(live.run.id).state is RunState.OPEN:
                 self._record_close(live, elapsed_s(window, window.end_s), final)
@@ -224,13 +217,13 @@ class RunControl:
         """
         reason = reason.encode("utf-8", "replace").decode()
         found = self._store.run(run)
-        with self._locks.of(f"team {found.team}"):
-            if self._find(run) is not None:
+        with self._lock_of(f"team {found.team}"):
+            if self._live.get(run) is not None:
                 self.close(run, "operator")
             # Also an open run that no server could take up.
             voidable = (RunState.ARMED, RunState.OPEN, RunState.CLOSED, RunState.JUDGED)
             holds_station = found.state in (RunState.ARMED, RunState.OPEN)
-            with self._locks.of(f"station {found.station}") if holds_station else nullcontext():
+            with self._lock_of(f"station {found.station}") if holds_station else nullcontext():
                 voided = self._store.change_run(run, voidable, state=RunState.VOID.value, void_reason=reason)
                 self._meters.forget(run)
         self.board.signal()
@@ -274,7 +267,7 @@ class RunControl:
         """Take up the open runs that an earlier process left; read the energy that a closed one left in its meter."""
         take_up_runs(self._contest, self._clock, self._meters, self._go_live)
         for station in self._contest.config.stations:
-            with self._locks.of(f"station {station.name}"):
+            with self._lock_of(f"station {station.name}"):
                 read_left_over(self._contest, self._clock, self._meters, station)
 
     def receipt(self, run: int, body: bytes, key: str | None) -> Post | None:

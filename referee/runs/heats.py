@@ -25,14 +25,9 @@ class StartBoard:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._signals = 0
+        self.signals = 0  # how many were given; read it before asking, for `wait`
         self._asked_s: dict[int, float] = {}
         self._tickets: dict[str, int] = {}
-
-    @property
-    def signals(self) -> int:
-        """How many signals were given; read it before asking, for `wait`."""
-        return self._signals
 
     def ask(self, run: int, now_s: float) -> bool:
         """Note that the team of `run` is waiting; True if it was not before."""
@@ -53,7 +48,7 @@ class StartBoard:
     def signal(self) -> None:
         """Let all who wait ask again."""
         with self._changed:
-            self._signals += 1
+            self.signals += 1
             self._changed.notify_all()
 
     def enter(self, team: str) -> int:
@@ -67,7 +62,7 @@ class StartBoard:
         """Wait for a signal after the first `signals`, at most ASK_AGAIN_S; False if the ticket has expired."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self._signals != signals or self._tickets[team] != ticket, ASK_AGAIN_S
+                lambda: self.signals != signals or self._tickets[team] != ticket, ASK_AGAIN_S
             )
             return self._tickets[team] == ticket
 
@@ -85,10 +80,8 @@ def not_started(run: Run) -> RefereeError:
 def require_joinable(store: Store, heat: str) -> None:
     """Raise RefereeError `bad-request` or `heat-started` unless a run can still be armed for this heat."""
     if not heat.isprintable() or len(heat) > LONGEST_NAME:
-        raise RefereeError(
-            "bad-request",
-            f"A heat's name is at most {LONGEST_NAME} printable characters, not {heat[:80]!r}.",
-        )
+        sentence = f"A heat's name is at most {LONGEST_NAME} printable characters, not {heat[:80]!r}."
+        raise RefereeError("bad-request", sentence)
     _require_unstarted(store.runs(heat=heat), heat)
 
 
@@ -102,9 +95,8 @@ def runs_to_start(contest: Contest, heat: str) -> list[Run]:
         raise RefereeError("heat-unknown", f"No run is armed for heat {heat!r}; see: referee run list")
     _require_unstarted(runs, heat)
     if len(runs) == 1:
-        raise RefereeError(
-            "heat-alone", f"Heat {heat} has only run {runs[0].id} of {runs[0].team}; arm the others first."
-        )
+        sentence = f"Heat {heat} has only run {runs[0].id} of {runs[0].team}; arm the others first."
+        raise RefereeError("heat-alone", sentence)
     if len({(run.window_s, run.testset_digest) for run in runs}) > 1:
         raise RefereeError(
             "heat-uneven",
@@ -120,18 +112,19 @@ def start_meters(meters: StationMeters, runs: Sequence[Run], clock: Clock) -> di
     All are asked before any is started: a dead meter costs the others nothing. The caller holds the locks of the
     runs' teams. Raises MeterError, and RefereeError `heat-uneven` when they started too far apart.
     """
-    started: dict[int, RunMeter] = {}
     started_s: list[float] = []
 
-    def start(run: Run) -> None:
-        started[run.id] = meters.started(run)
+    def start(run: Run) -> RunMeter:
+        meter = meters.started(run)
         started_s.append(clock.monotonic_s())
+        return meter
 
     with ThreadPoolExecutor(len(runs)) as pool:
         for asked in [pool.submit(meters.prepare, run) for run in runs]:
             asked.result()
-        starting = [pool.submit(start, run) for run in runs]
-    failures = [error for one in starting if (error := one.exception()) is not None]
+        starting = {run.id: pool.submit(start, run) for run in runs}
+    failures = [error for one in starting.values() if (error := one.exception()) is not None]
+    started = {run: one.result() for run, one in starting.items() if one.exception() is None}
     if not failures and (lead_s := clock.monotonic_s() - min(started_s)) > LONGEST_LEAD_S:
         sentence = (
             f"The meters started {lead_s:.1f} s apart, which would count against those that were quicker; nothing has "
@@ -139,21 +132,13 @@ def start_meters(meters: StationMeters, runs: Sequence[Run], clock: Clock) -> di
         )
         failures = [RefereeError("heat-uneven", sentence)]
     if failures:
-        put_back(meters, runs, started)
+        meters.put_back(started)
         raise failures[0]
     return started
-
-
-def put_back(meters: StationMeters, runs: Sequence[Run], started: dict[int, RunMeter]) -> None:
-    """Stop the meters that were started; the runs stay armed."""
-    for run in runs:
-        if run.id in started:
-            meters.put_back(run, started[run.id])
 
 
 def _require_unstarted(runs: Sequence[Run], heat: str) -> None:
     for run in runs:
         if run.state not in (RunState.ARMED, RunState.VOID):
-            raise RefereeError(
-                "heat-started", f"Heat {heat} has started: run {run.id} is {run.state}; choose another name."
-            )
+            sentence = f"Heat {heat} has started: run {run.id} is {run.state}; choose another name."
+            raise RefereeError("heat-started", sentence)

@@ -135,17 +135,18 @@ class StationMeters:
             meter.sampler.start()
         return meter
 
-    def put_back(self, run: Run, meter: RunMeter) -> None:
-        """Stop a meter that was started for a window that did not open; the next start sets it up again."""
-        reason = None
-        try:
-            meter.sampler.stop()
-        except MeterError as error:
-            reason = error.sentence
-            logger.warning("run %d: its meter could not be stopped: %s", run.id, reason)
-        finally:
-            meter.sampler.close()
-        self._note(run.id, "start-undone", reason=reason)
+    def put_back(self, started: dict[int, RunMeter]) -> None:
+        """Stop meters that were started for windows that did not open; the next start sets them up again."""
+        for run, meter in started.items():
+            reason = None
+            try:
+                meter.sampler.stop()
+            except MeterError as error:
+                reason = error.sentence
+                logger.warning("run %d: its meter could not be stopped: %s", run, reason)
+            finally:
+                meter.sampler.close()
+            self._note(run, "start-undone", reason=reason)
 
     # Ended
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from power.meter import IntegratorState, Reading
 from referee.store.database import Database
+from referee.store.schema import insert
 
 _FIGURES = (
     *("voltage_v", "current_a", "apparent_va", "power_w", "power_factor"),
@@ -28,8 +29,7 @@ class EvidenceTables(Database):
     def append_readings(self, run: int, start_s: float, readings: Sequence[Reading]) -> None:
         """Store meter readings. SQLite keeps NaN as NULL: a NULL figure is one the meter had no data for."""
         rows = [_reading_row(run, start_s, reading) for reading in readings]
-        sql = "INSERT INTO readings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        self._group.write(lambda connection: connection.executemany(sql, rows))
+        self._group.write(lambda connection: connection.executemany(insert("readings"), rows))
 
     def readings(self, run: int, start_s: float) -> list[Reading]:
         """The readings of a run in order, their host time moved so that the window starts at `start_s`."""
@@ -80,10 +80,14 @@ class EvidenceTables(Database):
         return [{"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])} for r in rows]
 
 
-def _reading_row(run: int, start_s: float, reading: Reading) -> tuple[object, ...]:
-    flags = ",".join(name for name in _FLAGS if getattr(reading, name))
-    figures = (getattr(reading, name) for name in _FIGURES)
-    return (run, reading.monotonic_s - start_s, reading.utc.isoformat(), *figures, reading.state.value, flags)
+def _reading_row(run: int, start_s: float, reading: Reading) -> dict[str, object]:
+    return vars(reading) | {
+        "run": run,
+        "elapsed_s": reading.monotonic_s - start_s,
+        "utc": reading.utc.isoformat(),
+        "state": reading.state.value,
+        "flags": ",".join(name for name in _FLAGS if getattr(reading, name)),
+    }
 
 
 def _reading(row: sqlite3.Row, start_s: float) -> Reading:

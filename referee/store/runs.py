@@ -16,6 +16,7 @@ from power.meter import Setup
 from referee.errors import RefereeError, SessionRefused
 from referee.store.database import Database
 from referee.store.records import Run, RunState
+from referee.store.schema import insert
 
 LARGEST_NUMBER = 2**63 - 1
 _RUN_COLUMNS = ", ".join(field.name for field in fields(Run))
@@ -26,20 +27,20 @@ class RunTables(Database):
 
     def add_team(self, name: str, password_hash: str, now: datetime) -> None:
         """Register a team. Raises RefereeError `team-exists`."""
+        team = {"name": name, "password_hash": password_hash, "disabled": 0, "created_utc": now.isoformat()}
         try:
             with self._transaction() as connection:
-                connection.execute(
-                    "INSERT INTO teams (name, password_hash, disabled, created_utc) VALUES (?, ?, 0, ?)",
-                    (name, password_hash, now.isoformat()),
-                )
+                connection.execute(insert("teams"), team)
         except sqlite3.IntegrityError:
             raise RefereeError("team-exists", f"The team {name!r} exists already.") from None
 
     def password_hash(self, team: str) -> str | None:
         """The password hash of an enabled team, or None."""
-        if not _is_storable(team):
+        sql = "SELECT password_hash FROM teams WHERE name = ? AND NOT disabled"
+        try:
+            rows = self._rows(sql, team)
+        except UnicodeEncodeError:  # JSON can name half of a surrogate pair, UTF-8 cannot
             return None
-        rows = self._rows("SELECT password_hash FROM teams WHERE name = ? AND NOT disabled", team)
         return str(rows[0]["password_hash"]) if rows else None
 
     def teams(self) -> dict[str, bool]:
@@ -61,11 +62,9 @@ class RunTables(Database):
         armed = replace(run, state=RunState.ARMED, armed_utc=now.isoformat())
         values = _columns(asdict(armed) | {"id": None})
         with self._transaction() as connection:
-            marks = ", ".join("?" * len(values))
-            sql = f"INSERT INTO runs ({_RUN_COLUMNS}) VALUES ({marks})"  # noqa: S608 - constant column names
-            number = int(connection.execute(sql, tuple(values.values())).lastrowid or 0)
+            number = int(connection.execute(insert("runs"), values).lastrowid or 0)
             numbers = order(number).astype("<i8").tobytes()
-            connection.execute("INSERT INTO image_orders (run, numbers) VALUES (?, ?)", (number, numbers))
+            connection.execute(insert("image_orders"), {"run": number, "numbers": numbers})
         return replace(armed, id=number)
 
     def image_order(self, run: int) -> NDArray[np.int64]:
@@ -78,19 +77,10 @@ class RunTables(Database):
 
         Raises RefereeError `run-state` when it is not: of two that race, one wins.
         """
-        return self._change({run: values}, expected)[0]
+        return self.change_runs({run: values}, expected)[0]
 
-    def open_runs(self, identities: dict[int, str], **values: object) -> list[Run]:
-        """Open armed runs, all or none, each with its meter's identity and all with the same `values`.
-
-        Raises RefereeError `run-state` when one of them is not armed.
-        """
-        shared = values | {"state": RunState.OPEN.value}
-        changes = {run: shared | {"meter_identity": identity} for run, identity in identities.items()}
-        return self._change(changes, (RunState.ARMED,))
-
-    def _change(self, changes: dict[int, dict[str, object]], expected: Sequence[RunState]) -> list[Run]:
-        """Change columns of runs, all or none."""
+    def change_runs(self, changes: dict[int, dict[str, object]], expected: Sequence[RunState]) -> list[Run]:
+        """Change columns of several runs as `change_run` does, of all or none."""
         states = ", ".join("?" * len(expected))
         with self._transaction() as connection:
             for run, values in changes.items():
@@ -125,27 +115,16 @@ class RunTables(Database):
         return [_run(row) for row in self._rows(sql, *wanted.values())]
 
 
-def _is_storable(text: str) -> bool:
-    """Whether SQLite can hold it: JSON can name half of a surrogate pair, UTF-8 cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _run(row: sqlite3.Row) -> Run:
     changes = row["meter_changes"]
     read = {
         "state": RunState(row["state"]),
-        "setup": Setup(**json.loads(row["setup"])) if row["setup"] else _unknown_setup(row["window_s"]),
+        "setup": Setup(**json.loads(row["setup"]))
+        if row["setup"]
+        else Setup(None, None, 0.25, int(row["window_s"])),
         "meter_changes": None if changes is None else tuple(json.loads(changes)),
     }
     return Run(**(dict(row) | read))
-
-
-def _unknown_setup(window_s: float) -> Setup:
-    return Setup(None, None, update_interval_s=0.25, integrator_timer_s=int(window_s))
 
 
 def _columns(values: dict[str, Any]) -> dict[str, Any]:

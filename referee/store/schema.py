@@ -6,7 +6,6 @@ Append-only except for the columns of `runs` that RunControl changes, `withdrawn
 from __future__ import annotations
 
 import json
-import sqlite3
 from typing import Any
 
 import sqlite_utils
@@ -24,18 +23,13 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     "runs": (
         {
             "id": int, "team": str, "station": str, "state": str, "armed_utc": str, "testset_digest": str,
-            "images": int, "window_s": float,
-            "setup": str,  # power.meter.Setup as JSON
+            "images": int, "window_s": float, "setup": str,  # power.meter.Setup as JSON
             "meter_identity": str, "opened_utc": str,
             "start_s": float, "boot_id": str,  # on the monotonic clock of that boot
-            "closed_utc": str,
-            "closed_by": str,  # logout, deadline, operator
-            "elapsed_s": float,
-            "energy_wh": float, "integrator_s": float,  # of record: the meter's integrator
-            "void_reason": str,
-            "meter_changes": str,  # JSON list: what differed from `setup` at the end
-            "idle_power_w": float,
-            "heat": str,  # runs of one heat are opened together
+            "closed_utc": str, "closed_by": str,  # logout, deadline, operator
+            "elapsed_s": float, "energy_wh": float, "integrator_s": float,  # of record: the meter's integrator
+            "void_reason": str, "meter_changes": str,  # JSON list: what differed from `setup` at the end
+            "idle_power_w": float, "heat": str,  # runs of one heat are opened together
         },
         {
             "pk": "id", "foreign_keys": [("team", "teams", "name")],
@@ -47,8 +41,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     "posts": (
         {
             "id": int, "run": int, "received_utc": str, "elapsed_s": float, "sha256": str, "idempotency_key": str,
-            "row_count": int,
-            "received_total": int,  # rows of the run up to and with this post
+            "row_count": int, "received_total": int,  # of the run up to and with this post
             "rows": bytes,  # little-endian float64, shape (row_count, 7), image numbers as the team knows them
         },
         {
@@ -92,12 +85,9 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     # The model tracks: what was accepted for measurement, and its result, at most one row each.
     "submissions": (
         {
-            "id": int, "accepted_utc": str, "track": str, "team": str,
-            "split": str,  # public, holdout
-            "build": str,
-            "model_file": str, "model_sha256": str,  # the team's name for it; kept under models/ by its SHA-256
-            "testset_digest": str,
-            "counts": int,  # towards the team's limit of that UTC day
+            "id": int, "accepted_utc": str, "track": str, "team": str, "split": str,  # public, holdout
+            "build": str, "model_file": str, "model_sha256": str,  # the team's name; the file's under models/
+            "testset_digest": str, "counts": int,  # towards the team's limit of that UTC day
             "withdrawn": str,  # why it is worth nothing and no longer counts; NULL: it stands
         },
         {
@@ -110,8 +100,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     "measurements": (
         {
             "submission": int, "measured_utc": str, "valid": int, "sentence": str, "device": str, "meter": str,
-            "metric": float,
-            "measured": str,  # referee.tracks.Measured as JSON; NULL: the model failed
+            "metric": float, "measured": str,  # referee.tracks.Measured as JSON; NULL: the model failed
             "figures": str,  # the other numbers of the track's rule, as JSON
             "result": bytes,  # the result document as received, compressed by zlib; NULL: the model failed
         },
@@ -149,9 +138,10 @@ def create_tables(database: sqlite_utils.Database) -> None:
     database.execute(f"PRAGMA user_version = {VERSION}")
 
 
-def is_complete(connection: sqlite3.Connection) -> bool:
-    """Whether the tables are those of this version."""
-    return bool(connection.execute("PRAGMA user_version").fetchone()[0] == VERSION)
+def insert(table: str, verb: str = "INSERT") -> str:
+    """The statement that inserts a whole row, given as a dict by column."""
+    columns = _TABLES[table][0]
+    return f"{verb} INTO {table} ({', '.join(columns)}) VALUES (:{', :'.join(columns)})"
 
 
 def _add_columns_of_runs(database: sqlite_utils.Database) -> None:

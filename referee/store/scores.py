@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import sqlite3
 
 from power.energy import Check
 from referee.store.database import Database
 from referee.store.records import Provisional, Score, ScoreInterval
-
-_INSERT_SCORE = (
-    "INSERT INTO scores"
-    " (run, judged_utc, map, energy_wh, score, mean_power_w, images, detections, ap, signature) VALUES"
-    " (:run, :judged_utc, :map, :energy_wh, :score, :mean_power_w, :images, :detections, :ap, :signature)"
-)
-_INSERT_CHECK = (
-    "INSERT INTO checks (run, score, code, ok, severity, sentence, figures) VALUES (?, ?, ?, ?, ?, ?, ?)"
-)
-_INSERT_INTERVAL = (
-    "INSERT INTO intervals"
-    " (score, level, resamples, seed, map_low, map_high, score_low, score_high, energy_uncertainty) VALUES"
-    " ((SELECT max(id) FROM scores WHERE run = :run), :level, :resamples, :seed, :map_low, :map_high,"
-    " :score_low, :score_high, :energy_uncertainty)"
-)
-_REPLACE_PROVISIONAL = (
-    "INSERT OR REPLACE INTO provisional (run, utc, map, energy_wh, score, detections)"
-    " VALUES (:run, :utc, :map, :energy_wh, :score, :detections)"
-)
+from referee.store.schema import insert
 
 
 class ScoreTables(Database):
@@ -34,14 +16,12 @@ class ScoreTables(Database):
 
     def add_score(self, score: Score) -> None:
         """Append a judgement with its checks; the latest one of a run counts."""
+        values = vars(score) | {"id": None, "ap": json.dumps(score.ap)}
         with self._transaction() as connection:
-            values = vars(score) | {"ap": json.dumps(score.ap)}
-            number = connection.execute(_INSERT_SCORE, values).lastrowid
-            checks = [
-                (score.run, number, c.code, int(c.ok), c.severity, c.sentence, json.dumps(c.figures))
-                for c in score.checks
-            ]
-            connection.executemany(_INSERT_CHECK, checks)
+            number = connection.execute(insert("scores"), values).lastrowid
+            of_score = {"run": score.run, "score": number}
+            checks = [vars(c) | of_score | {"figures": json.dumps(c.figures)} for c in score.checks]
+            connection.executemany(insert("checks"), checks)
 
     def latest_score(self, run: int) -> Score | None:
         """The judgement of a run that counts, or None before it is judged."""
@@ -55,26 +35,28 @@ class ScoreTables(Database):
             Check(c["code"], bool(c["ok"]), c["severity"], c["sentence"], json.loads(c["figures"]))
             for c in self._rows("SELECT * FROM checks WHERE score = ? ORDER BY rowid", number)
         )
-        return Score(**figures, checks=checks, interval=self._interval(number))
-
-    def _interval(self, score: int) -> ScoreInterval | None:
-        for row in self._rows("SELECT * FROM intervals WHERE score = ?", score):
-            figures = dict(row)
-            del figures["score"]
-            return ScoreInterval(**figures)
-        return None
+        intervals = self._rows("SELECT * FROM intervals WHERE score = ?", number)
+        return Score(**figures, checks=checks, interval=_interval(intervals[0]) if intervals else None)
 
     def add_interval(self, run: int, interval: ScoreInterval) -> None:
         """Add the confidence intervals of the run's latest score."""
+        latest = "SELECT max(id) FROM scores WHERE run = ?"
         with self._transaction() as connection:
-            connection.execute(_INSERT_INTERVAL, asdict(interval) | {"run": run})
+            number = connection.execute(latest, (run,)).fetchone()[0]
+            connection.execute(insert("intervals"), vars(interval) | {"score": number})
 
     def set_provisional(self, provisional: Provisional) -> None:
         """Replace the provisional figures of a run that is not judged yet."""
         with self._transaction() as connection:
-            connection.execute(_REPLACE_PROVISIONAL, asdict(provisional))
+            connection.execute(insert("provisional", "INSERT OR REPLACE"), vars(provisional))
 
     def provisional(self, run: int) -> Provisional | None:
         """The provisional figures of a run, or None if there are none yet."""
         rows = self._rows("SELECT * FROM provisional WHERE run = ?", run)
         return Provisional(**rows[0]) if rows else None
+
+
+def _interval(row: sqlite3.Row) -> ScoreInterval:
+    figures = dict(row)
+    del figures["score"]
+    return ScoreInterval(**figures)

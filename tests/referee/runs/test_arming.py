@@ -153,7 +153,7 @@ def test_from_an_address_that_no_station_takes_nothing_is_armed(build: Build) ->
 def test_an_armed_run_is_opened_from_its_own_station_only(build: Build) -> None:
     house = gated(build)
     run = house.control.arm(TEAM, "two")
-    with pytest.raises(RefereeError, match=r"Station two does not take requests from 192\.168\.1\.20"):
+    with pytest.raises(RefereeError, match=r"Station two does not accept requests from 192\.168\.1\.20"):
         house.control.login(TEAM, LEFT)
     assert kinds(house, run.id) == ["armed"]
     live = house.control.login(TEAM, RIGHT)

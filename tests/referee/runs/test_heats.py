@@ -200,7 +200,7 @@ def test_of_two_runs_either_both_are_opened_or_none(build: Build) -> None:
     house = armed(build)
     house.store.change_run(2, (RunState.ARMED,), state=RunState.VOID.value)
     with pytest.raises(RefereeError, match="is void; this needs it armed"):
-        house.store.open_runs({1: "a meter", 2: "another"}, start_s=5.0, boot_id="b", opened_utc="now")
+        house.store.change_runs({run: {"state": "open", "start_s": 5.0} for run in (1, 2)}, (RunState.ARMED,))
     assert states(house) == ["armed", "void"]
     assert starts(house) == [None, None]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +19,7 @@ import pytest
 from power.meter import IntegratorState
 from referee.contest import open_contest
 from referee.errors import RefereeError
+from referee.judging.judge import judge
 from referee.runs import arming
 from referee.runs.control import RunControl
 from referee.runs.open_run import LiveRun
@@ -335,3 +338,31 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(
         assert again.received_total == total
         assert covers_the_run(control.close(1, "logout"))
         control.shutdown()
+
+
+FORM_7 = Path(__file__).parents[1] / "store" / "contest_form_7.sql"
+REASONS = {
+    3: "The meter gives nan Wh in 12.0 s. The meter keeps it until its reset; it is read at the server's next start "
+    "or the station's next arming.",
+    4: "The meter's integrator was reset or the meter switched off after the run had started.",
+    5: "The meter's integrator began anew after the run (0.0061 Wh in 12 s, then 0.0001 Wh in 3 s).",
+}
+
+
+def test_a_contest_folder_of_form_7_goes_on_as_before(build: Build) -> None:
+    house = build(*(station(f"s{run}") for run in REASONS))
+    house.control.shutdown()
+    house.store.close()
+    (path := house.folder / "contest.db").unlink()
+    with contextlib.closing(sqlite3.connect(path)) as old:
+        old.executescript(FORM_7.read_text(encoding="utf-8").replace("d" * 64, house.contest.test_set.digest))
+    with open_contest(house.folder) as contest:
+        for run, reason in REASONS.items():
+            check = judge(contest, run, house.clock).checks[0]
+            assert (check.code, check.ok) == ("energy-measured", False)
+            assert check.sentence.endswith(reason)
+    house.restart()
+    # Only the meter that may still hold its run's energy is asked again; it is another one.
+    assert [kinds(house, run).count("energy-missing") for run in REASONS] == [2, 1, 1]
+    assert "Another meter answers" in house.store.events(3)[-1]["reason"]
+    assert house.control.arm(TEAM, "s4").id == 6

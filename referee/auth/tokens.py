@@ -33,19 +33,12 @@ def issue(secret: bytes, session: Session) -> str:
     return str(_serializer(secret).dumps(asdict(session)))
 
 
-def read(secret: bytes, token: str, now_s: float) -> Session:
-    """The session a token stands for at `now_s` (UTC epoch seconds).
-
-    Raises RefereeError `bad-token` when it was not issued with this secret, `token-expired` when it is too old.
-    """
-    session = _verified(secret, token)
-    if now_s >= session.expires_s:
-        raise SessionRefused("token-expired", "The token has expired; log in again.")
-    return session
-
-
 @lru_cache(TOKENS_CACHED)  # verifying takes 60 us, serving an image 10; failures are not cached
-def _verified(secret: bytes, token: str) -> Session:
+def read(secret: bytes, token: str) -> Session:
+    """The session a token stands for. Whether it has expired is for the caller to check: the result is cached.
+
+    Raises RefereeError `bad-token` when it was not issued with this secret.
+    """
     try:
         return Session(**_load(_serializer(secret), token.encode()))
     except (BadSignature, TypeError, ValueError) as error:

@@ -15,7 +15,7 @@ from referee.errors import RefereeError, ShuttingDown, WindowClosed
 from referee.runs.arming import Arming
 from referee.runs.heats import StartBoard, not_started, require_joinable, runs_to_start, start_meters
 from referee.runs.meters import RunMeter, StationMeters
-from referee.runs.open_run import LiveRun, same_body, window_closed
+from referee.runs.open_run import LiveRun, key_reused, window_closed
 from referee.runs.recorder import note_event
 from referee.runs.recovery import read_left_over, take_up_runs
 from referee.runs.window import Phase, Window, elapsed_s, phase_at
@@ -276,7 +276,9 @@ class RunControl:
         Raises RefereeError `key-reused` when the key came with another body.
         """
         earlier = self._store.find_post(run, key) if key else None
-        return None if earlier is None else same_body(earlier, hashlib.sha256(body).hexdigest())
+        if earlier is not None and earlier.sha256 != hashlib.sha256(body).hexdigest():
+            raise key_reused()
+        return earlier
 
     def shutdown(self) -> None:
         """Close the meters' links; open runs stay open, their integrators running, for the next start."""

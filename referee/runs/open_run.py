@@ -77,7 +77,9 @@ class LiveRun:
         Raises RefereeError: `window-closed`, `key-reused`, `no-room`, `storage-failed`, or what `parse` raises.
         """
         key = key or None  # an empty header is none
-        at_s = self._admit()
+        with self._lock:
+            at_s = self._require_open()
+            self._admitted += 1
         try:
             sha256 = hashlib.sha256(body).hexdigest()
             with self.parsing:
@@ -91,20 +93,13 @@ class LiveRun:
                 raise
             receipt = earlier  # whatever is wrong with this body, its key is used
         finally:
-            self._settle()
-        return same_body(receipt, sha256)
-
-    def _admit(self) -> float:
-        with self._lock:
-            at_s = self._require_open()
-            self._admitted += 1
-        return at_s
-
-    def _settle(self) -> None:
-        with self._lock:
-            self._admitted -= 1
-            if not self._admitted:
-                self._is_settled.notify_all()
+            with self._lock:
+                self._admitted -= 1
+                if not self._admitted:
+                    self._is_settled.notify_all()
+        if receipt.sha256 != sha256:
+            raise key_reused()
+        return receipt
 
     def end(self, closed_by: str) -> Window:
         """End the window now, or at its deadline if that has passed, and wait for what was admitted before.
@@ -153,11 +148,8 @@ def window_closed(run: Run) -> WindowClosed:
     return WindowClosed(f"Run {run.id} is closed; nothing more is served or counted.", run=run.id)
 
 
-def same_body(earlier: Post, sha256: str) -> Post:
-    """The earlier receipt, if it was for this body. Raises RefereeError `key-reused`."""
-    if earlier.sha256 != sha256:
-        raise RefereeError(
-            "key-reused",
-            "This Idempotency-Key came with another body before; use a new key for new detections.",
-        )
-    return earlier
+def key_reused() -> RefereeError:
+    """The refusal of a body under a key that came with another one."""
+    return RefereeError(
+        "key-reused", "This Idempotency-Key came with another body before; use a new key for new detections."
+    )

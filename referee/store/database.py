@@ -1,4 +1,4 @@
-"""The connection: opened, written in transactions, its failures told in one sentence."""
+"""The connection: opened, written in transactions, its failures explained in one sentence."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import NoReturn
 
 import sqlite_utils
 
@@ -16,7 +17,7 @@ from referee.store.schema import VERSION, create_tables
 
 DATABASE_NAME = "contest.db"
 ATTEMPTS, PAUSE_S = 100, 0.05  # at what SQLite does not wait for
-LOCK_PATIENCE_S = 30.0  # how long a write waits for another process, such as the judge's, to finish its own
+LOCK_TIMEOUT_S = 30.0  # how long a write waits for another process, such as the judge's, to finish its own
 
 
 class Database:
@@ -27,12 +28,14 @@ class Database:
         self._reading = threading.Lock()
         self._group = GroupCommit(self._transaction)
         with ExitStack() as opened:
-            with _failures_told("opened"):
+            try:
                 _make_private(path)
                 self._connection = _connect(path)
                 opened.callback(self._connection.close)
                 self._prepare(path)
                 self._reader = _connect(path)
+            except sqlite3.Error as error:
+                _fail("opened", error)
             opened.pop_all()
 
     def _prepare(self, path: Path) -> None:
@@ -62,25 +65,34 @@ class Database:
         Other processes then hardly ever wait for them. What was committed durably stays so: the next durable
         commit takes the earlier ones along, and checkpoints are left to others.
         """
-        with _failures_told("opened"), self._lock:
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._connection.execute("PRAGMA wal_autocheckpoint=0")
+        try:
+            with self._lock:
+                self._connection.execute("PRAGMA synchronous=NORMAL")
+                self._connection.execute("PRAGMA wal_autocheckpoint=0")
+        except sqlite3.Error as error:
+            _fail("opened", error)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with _failures_told("written"), self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
-            with self._connection:
-                yield self._connection
+        try:
+            with self._lock:
+                self._connection.execute("BEGIN IMMEDIATE")
+                with self._connection:
+                    yield self._connection
+        except sqlite3.Error as error:
+            _fail("written", error)
 
     def _rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
         """What the query finds of what is committed."""
-        with _failures_told("read"), self._reading:
-            return self._reader.execute(sql, values).fetchall()
+        try:
+            with self._reading:
+                return self._reader.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            _fail("read", error)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, check_same_thread=False, timeout=LOCK_PATIENCE_S)
+    connection = sqlite3.connect(path, check_same_thread=False, timeout=LOCK_TIMEOUT_S)
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
@@ -100,16 +112,13 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
             return
 
 
-@contextmanager
-def _failures_told(what: str) -> Iterator[None]:
-    try:
-        yield
-    except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
-        raise  # a rule of the tables, told by the caller; a defect of this program
-    except sqlite3.Error as error:
-        raise StorageFailed(
-            f"The contest database cannot be {what} ({error}); see to its disk space, rights and file, then try again.",
-        ) from error
+def _fail(what: str, error: sqlite3.Error) -> NoReturn:
+    """Raise StorageFailed in one sentence; a broken rule of the tables, or a defect of ours, as it is."""
+    if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+        raise error
+    raise StorageFailed(
+        f"The contest database cannot be {what} ({error}); see to its disk space, rights and file, then try again."
+    ) from error
 
 
 def _make_private(path: Path) -> None:

@@ -24,15 +24,11 @@ _OWN_ERRORS = (
 class _Write:
     """What one thread wants to write, and how that went."""
 
-    __slots__ = ("error", "is_over", "result", "statement", "woken")
-
-    def __init__(self, statement: Callable[[sqlite3.Connection], Any]) -> None:
-        self.statement = statement
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.is_over = False
-        self.woken = threading.Lock()
-        self.woken.acquire()
+    statement: Callable[[sqlite3.Connection], Any]
+    result: Any = None
+    error: BaseException | None = None
+    is_over = False
+    woken: threading.Event | None = None  # of a thread that waits
 
 
 class GroupCommit:
@@ -56,12 +52,15 @@ class GroupCommit:
         must be one SQL statement, or several that break none. A commit that fails raises the transaction's error for
         every write in it.
         """
-        mine = _Write(statement)
+        mine = _Write()
+        mine.statement = statement
         with self._lock:
             self._waiting.append(mine)
-            leads, self._has_leader = not self._has_leader, True
-        if not leads:
-            mine.woken.acquire()
+            if self._has_leader:
+                mine.woken = threading.Event()
+            self._has_leader = True
+        if mine.woken is not None:
+            mine.woken.wait()
         if not mine.is_over:
             self._commit_waiting()
         if mine.error is not None:
@@ -86,7 +85,7 @@ class GroupCommit:
             write.is_over = True
         with self._lock:
             self._has_leader = bool(self._waiting)
-            if self._waiting:
-                self._waiting[0].woken.release()
-        for write in group:
-            write.woken.release()
+            woken = [*self._waiting[:1], *group]
+        for write in woken:
+            if write.woken is not None:
+                write.woken.set()

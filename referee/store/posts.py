@@ -50,7 +50,13 @@ class PostTables(Database):
         first body. Raises RefereeError `no-room` when the disk is nearly full, `storage-failed`.
         """
         packed = rows.astype(ROW, copy=False).tobytes()
-        self._require_free_space(len(packed))
+        disk = os.statvfs(self._folder)
+        free_bytes = disk.f_bavail * disk.f_frsize
+        if free_bytes < LEAST_FREE_BYTES + len(packed):
+            raise RefereeError(
+                "no-room",
+                f"The referee's disk has only {free_bytes / 1e6:.1f} MB left, so nothing was taken; tell the operator.",
+            )
         count = len(rows)
         values = (run, now.isoformat(), elapsed_s, sha256, idempotency_key, count, packed, count, run)
 
@@ -61,15 +67,6 @@ class PostTables(Database):
             return _post(connection.execute(_FIND, (run, idempotency_key)).fetchone())
 
         return self._group.write(insert)
-
-    def _require_free_space(self, more_bytes: int) -> None:
-        disk = os.statvfs(self._folder)
-        free_bytes = disk.f_bavail * disk.f_frsize
-        if free_bytes < LEAST_FREE_BYTES + more_bytes:
-            raise RefereeError(
-                "no-room",
-                f"The referee's disk has only {free_bytes / 1e6:.1f} MB left, so nothing was taken; tell the operator.",
-            )
 
     def find_post(self, run: int, idempotency_key: str) -> Post | None:
         """The receipt given for this key, with the total as it was then."""

@@ -15,7 +15,7 @@ Environ = dict[str, Any]
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
 
 NOT_TO_BE_KEPT = ("Cache-Control", "no-store")
-_STATUS_LINES = {status.value: f"{status.value} {status.phrase}" for status in http.HTTPStatus}
+STATUS_LINES = {status.value: f"{status.value} {status.phrase}" for status in http.HTTPStatus}
 
 
 class Stream:
@@ -47,11 +47,6 @@ class Answer:
     status: int
     headers: list[tuple[str, str]] = field(default_factory=list)
     body: bytes | Stream = b""
-
-    @property
-    def status_line(self) -> str:
-        """The status and its phrase."""
-        return _STATUS_LINES.get(self.status) or f"{self.status} "
 
 
 def document(status: int, content: object, media_type: str = "application/json") -> Answer:

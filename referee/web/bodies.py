@@ -7,6 +7,7 @@ body from a cut one is its Content-Length; a chunked body has none and is refuse
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from flask import request
 
@@ -18,14 +19,14 @@ LARGEST_DOCUMENT_BYTES = 64 * 2**10  # all that is read of a request before it i
 LONGEST_LENGTH = 20  # digits that count; the server in front of us passes on thousands of zeros before them
 
 
-def read_body(environ: Environ, largest_bytes: int) -> bytes:
-    """The request's whole body. Raises RefereeError `length-missing`, `too-large`, `body-cut-off`."""
-    length = body_length(environ, largest_bytes)
-    return read_exactly(environ, length)
+def read_body(
+    environ: Environ, largest_bytes: int, authenticate: Callable[[bytes], object] | None = None
+) -> bytes:
+    """The request's whole body.
 
-
-def body_length(environ: Environ, largest_bytes: int) -> int:
-    """The stated length of the body. Raises RefereeError `length-missing`, `too-large`; nothing is read."""
+    With `authenticate`, which raises for a body that bears no good token, it is called with the first 64 KiB before
+    more is read. Raises RefereeError `length-missing`, `too-large`, both before anything is read, and `body-cut-off`.
+    """
     stated = environ.get("CONTENT_LENGTH", "")
     if not (stated.isascii() and stated.isdigit()) or "HTTP_TRANSFER_ENCODING" in environ:
         raise RefereeError(
@@ -37,12 +38,13 @@ def body_length(environ: Environ, largest_bytes: int) -> int:
         raise RefereeError(
             "too-large", f"The body has {length} bytes; at most {largest_bytes} are taken: send several."
         )
-    return length
-
-
-def read_exactly(environ: Environ, length: int, first: bytes = b"") -> bytes:
-    """A body of `length` bytes that begins with `first`, which has been read. Raises RefereeError `body-cut-off`."""
-    body: bytes = first + environ["wsgi.input"].read(length - len(first))
+    read: Callable[[int], bytes] = environ["wsgi.input"].read
+    body = b""
+    if authenticate is not None:
+        body = read(min(length, LARGEST_DOCUMENT_BYTES))
+        authenticate(body)
+    if len(body) < length:
+        body += read(length - len(body))
     if len(body) != length:
         raise RefereeError(
             "body-cut-off",

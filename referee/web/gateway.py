@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from referee.errors import RefereeError
-from referee.web.answers import Answer, Environ, StartResponse, Stream
+from referee.web.answers import STATUS_LINES, Answer, Environ, StartResponse, Stream
 from referee.web.contestant import detections, images
 from referee.web.problems import answer_to
 from referee.web.sessions import REMAINING, remaining_ms
@@ -34,31 +34,41 @@ class Gateway:
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
         environ.pop("HTTP_UPGRADE", None)  # there is nothing to change to; Flask would refuse a GET that asks
-        handler = _handler(environ["REQUEST_METHOD"], environ["PATH_INFO"])
         try:
-            _require_sound(environ)
-            if handler is None or handler is detections.post:
-                hold_slot(environ, slots_of(self._state, environ))
+            handler = _handler(environ)
             if handler is None:
-                return self._app(environ, start_response)
+                return self._through_flask(environ, start_response)
             answer = handler(self._state, environ)
         except Exception as error:  # noqa: BLE001 - the boundary: it becomes one problem document
             answer = answer_to(error)
-        finally:
-            release_slot(environ)
-        return self._send(answer, environ, start_response)
-
-    def _send(self, answer: Answer, environ: Environ, start_response: StartResponse) -> list[bytes] | Stream:
         left_ms = remaining_ms(self._state, environ)
         headers = answer.headers if left_ms is None else [*answer.headers, (REMAINING, left_ms)]
-        start_response(answer.status_line, headers)
+        start_response(STATUS_LINES.get(answer.status) or f"{answer.status} ", headers)
         if isinstance(answer.body, Stream):
             return answer.body
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [answer.body]
 
+    def _through_flask(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        hold_slot(environ, slots_of(self._state, environ))
+        try:
+            return self._app(environ, start_response)
+        finally:
+            release_slot(environ)
 
-def _handler(method: str, path: str) -> Handler | None:
-    """What answers without Flask: single images need no slot, batches take one for as long as they are sent."""
+
+def _handler(environ: Environ) -> Handler | None:
+    """What answers without Flask; None for what Flask answers.
+
+    Raises RefereeError `method-unknown` or `bad-request` for what HTTP does not allow: methods are told apart by case
+    (RFC 9110, 9.1), and a request of HTTP/1.1 names one host (RFC 9112, 3.2). The server in front of us passes on none
+    as an empty text, and several with commas between them.
+    """
+    method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+    if not method.isupper():
+        raise RefereeError("method-unknown", "There is no such method; methods are written in capitals.")
+    host = environ.get("HTTP_HOST", "")
+    if (not host and environ.get("SERVER_PROTOCOL") == "HTTP/1.1") or "," in host:
+        raise RefereeError("bad-request", "A request of HTTP/1.1 has one header Host that names a host.")
     if method == "POST":
         return detections.post if path == detections.DETECTIONS_PATH else None
     if method not in ("GET", "HEAD") or not path.startswith(images.IMAGES_PATH):
@@ -67,16 +77,3 @@ def _handler(method: str, path: str) -> Handler | None:
         return images.batch
     is_one = path.startswith(IMAGE_PREFIX) and path.count("/") == 3 and path != IMAGE_PREFIX
     return images.image if is_one else None
-
-
-def _require_sound(environ: Environ) -> None:
-    """Raise RefereeError `method-unknown` or `bad-request` for what HTTP does not allow.
-
-    Methods are told apart by case (RFC 9110, 9.1), and a request of HTTP/1.1 names one host (RFC 9112, 3.2). The
-    server in front of us passes on none as an empty text, and several with commas between them.
-    """
-    if not environ["REQUEST_METHOD"].isupper():
-        raise RefereeError("method-unknown", "There is no such method; methods are written in capitals.")
-    host = environ.get("HTTP_HOST", "")
-    if (not host and environ.get("SERVER_PROTOCOL") == "HTTP/1.1") or "," in host:
-        raise RefereeError("bad-request", "A request of HTTP/1.1 has one header Host that names a host.")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+import os
 import resource
 import socket
 import ssl
+import stat
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -67,10 +70,27 @@ def require_certificate(listen: Listen) -> None:
         ) from error
 
 
-def end_dead_connections(listener: socket.socket) -> None:
-    """Let the kernel end connections that are dead or unread: on Linux they inherit this from the listening socket."""
+def end_dead_connections(port: int) -> None:
+    """Let the kernel end connections to our `port` that are dead or unread: on Linux the listening socket hands it on.
+
+    Granian opens that socket in this process and does not say which it is.
+    """
     if sys.platform != "linux":
         return
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names suffice
+        with suppress(OSError):
+            descriptor = int(name)
+            # A copy of the database's descriptor must not even be made: closing it would release its locks (POSIX).
+            if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                with socket.socket(fileno=os.dup(descriptor)) as ours:
+                    if (
+                        ours.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+                        and ours.getsockname()[1] == port
+                    ):
+                        _probe(ours)
+
+
+def _probe(listener: socket.socket) -> None:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENCE_S)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, PROBE_S)

@@ -12,7 +12,6 @@ import http.client
 import multiprocessing.util
 import os
 import signal
-import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -65,12 +64,6 @@ class _Server(MPServer):
     """
 
     folder: Path
-
-    def _init_shared_socket(self) -> None:
-        super()._init_shared_socket()  # type: ignore[no-untyped-call]
-        assert self._sfd is not None  # noqa: S101 - the line above has made it
-        with socket.socket(fileno=os.dup(self._sfd)) as listener:
-            end_dead_connections(listener)
 
     def _respawn_workers(self, workers: Any, spawn_target: Any, target_loader: Any, delay: float = 0) -> None:
         super()._respawn_workers(workers, spawn_target, target_loader, delay)
@@ -180,6 +173,7 @@ def _announce(listen: Listen, contest: Contest, on_ready: Callable[[str], None])
         if clock.monotonic_s() > deadline_s:
             return
         clock.wait(never, clock.monotonic_s() + 0.02)
+    end_dead_connections(listen.port)
     (contest.folder / SERVER_NAME).write_text(listen.url + "\n")
     images, window_s = len(contest.test_set.images), contest.config.window_s
     on_ready(f"Serving {contest.config.name} at {listen.url} ({images} images, window {window_s} s)")

@@ -15,54 +15,47 @@ from referee.web.answers import Environ
 from referee.web.state import WebState
 
 REMAINING = "X-Window-Remaining-Ms"
-_LIVE = "referee.open-run"
-_SESSION = "referee.session"
+OPEN_RUN = "referee.open-run"
+"""Where the environ of a request keeps its open run."""
 
 
-def session_of(state: WebState, environ: Environ) -> Session:
-    """The session whose token the request bears; a token that was good when it came is good for all of the request.
+def session_of(state: WebState, environ: Environ, token: str | None = None) -> Session:
+    """The session whose token the request bears, in its header `Authorization` or as `token`.
 
     Raises RefereeError `token-missing`, `bad-token`, `token-expired`.
     """
-    known: Session | None = environ.get(_SESSION)
-    if known is None:
-        token = bearer(environ)
-        if not token:
+    if token is None:
+        scheme, _, token = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
             sentence = "The request bears no token; send Authorization: Bearer <token>."
             raise SessionRefused("token-missing", sentence)
-        now_s = state.clock.utc().timestamp()
-        known = environ[_SESSION] = tokens.read(state.contest.secret, token, now_s)
-    return known
-
-
-def bearer(environ: Environ) -> str:
-    """The credential of the header `Authorization: Bearer`; empty without one."""
-    scheme, _, credential = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
-    return str(credential.strip()) if scheme.lower() == "bearer" else ""
+    session = tokens.read(state.contest.secret, token)
+    if state.clock.utc().timestamp() >= session.expires_s:
+        raise SessionRefused("token-expired", "The token has expired; log in again.")
+    return session
 
 
 def is_operator(state: WebState, environ: Environ) -> bool:
     """Whether the request bears the operator's key."""
-    return hmac.compare_digest(bearer(environ).encode(), state.contest.operator_key.encode())
+    scheme, _, key = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+    expected = state.contest.operator_key
+    return scheme.lower() == "bearer" and hmac.compare_digest(key.strip().encode(), expected.encode())
 
 
-def live_run_of(state: WebState, environ: Environ) -> LiveRun:
-    """The open run of the request's session; the answer will say how much of its window is left.
+def live_run_of(state: WebState, environ: Environ, session: Session | None = None) -> LiveRun:
+    """The open run of the request's session, resolved once; the answer will say how much of its window is left.
 
-    Raises RefereeError `token-missing`, `bad-token`, `token-expired`, `window-closed`, `not-your-run`,
+    Raises what `session_of` raises unless `session` is given; RefereeError `window-closed`, `not-your-run`,
     `wrong-address`.
     """
-    known: LiveRun | None = environ.get(_LIVE)
+    known: LiveRun | None = environ.get(OPEN_RUN)
     if known is not None:
         return known
-    return live_run_for(state, environ, session_of(state, environ))
-
-
-def live_run_for(state: WebState, environ: Environ, session: Session) -> LiveRun:
-    """The open run of this session, as `live_run_of`; for clients that send their token elsewhere."""
+    session = session or session_of(state, environ)
     live = state.control.live(session.run)
     require_own(state, environ, session, live.run)
-    follow(environ, live)
+    environ[OPEN_RUN] = live
     return live
 
 
@@ -77,21 +70,16 @@ def require_own(state: WebState, environ: Environ, session: Session, run: Run) -
             require_place(station, environ.get("REMOTE_ADDR"))
 
 
-def follow(environ: Environ, live: LiveRun) -> None:
-    """Let the answer to this request say how much of the run's window is left."""
-    environ[_LIVE] = live
-
-
 def remaining_ms(state: WebState, environ: Environ) -> str | None:
     """What the answer says in X-Window-Remaining-Ms: a whole number, or None for a request outside any run."""
-    try:
-        live = environ.get(_LIVE) or (
-            live_run_of(state, environ) if "HTTP_AUTHORIZATION" in environ else None
-        )
-    except WindowClosed:
-        return "0"
-    except RefereeError:
-        return None
+    live: LiveRun | None = environ.get(OPEN_RUN)
     if live is None:
-        return None
+        if "HTTP_AUTHORIZATION" not in environ:
+            return None
+        try:
+            live = live_run_of(state, environ)
+        except WindowClosed:
+            return "0"
+        except RefereeError:
+            return None
     return str(int(remaining_s(live.window, state.clock.monotonic_s()) * 1000))

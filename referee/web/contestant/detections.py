@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
+from referee.auth.tokens import Session
 from referee.detections import parse_detections
 from referee.errors import RefereeError, WindowClosed
 from referee.store.records import Post
 from referee.web.answers import Answer, Environ, document
 from referee.web.bodies import LARGEST_BODY_BYTES, read_body
 from referee.web.sessions import live_run_of, require_own, session_of
+from referee.web.slots import take_slot
 from referee.web.state import WebState
 
 DETECTIONS_PATH = "/v1/detections"
@@ -19,35 +21,39 @@ USUAL_TYPE = "application/json"
 
 
 def post(state: WebState, environ: Environ) -> Answer:
-    """POST of /v1/detections: take one body.
+    """POST of /v1/detections: take one body. Nothing of it is read for a request without a good token.
 
-    Raises RefereeError: what `live_run_of`, `read_body`, `parse_detections` and `OpenRun.accept` raise, `bad-request`
-    for a bad Idempotency-Key, `unsupported-media-type` for a compressed body.
+    Raises RefereeError: what `live_run_of`, `read_body`, `parse_detections` and `OpenRun.accept` raise;
+    `too-many-requests`, `bad-request` for a bad Idempotency-Key, `unsupported-media-type` for a compressed body.
     """
-    session = session_of(state, environ)  # nothing is read for a bad token
-    key = _idempotency_key(environ)
-    _require_plain(environ)
+    session = session_of(state, environ)
+    key: str | None = environ.get("HTTP_IDEMPOTENCY_KEY")
+    # The server in front of us passes on an empty text for a header that is not ASCII.
+    if key is not None and not 1 <= len(key) <= LONGEST_KEY:
+        raise RefereeError("bad-request", f"An Idempotency-Key has 1 to {LONGEST_KEY} ASCII characters.")
+    coding = environ.get("HTTP_CONTENT_ENCODING", "")
+    if coding.strip().lower() not in ("", "identity"):
+        raise RefereeError(
+            "unsupported-media-type",
+            f"A body of Content-Encoding {coding[:LONGEST_CODING]!r} is not understood; send it uncompressed.",
+        )
+    content_type = environ.get("CONTENT_TYPE") or USUAL_TYPE
+    images, categories = len(state.contest.test_set.images), state.category_ids
+    parse = partial(parse_detections, content_type=content_type, images=images, category_ids=categories)
     body: bytes | None = None
     try:
-        live = live_run_of(state, environ)
-        body = read_body(environ, LARGEST_BODY_BYTES)
-        content_type = environ.get("CONTENT_TYPE") or USUAL_TYPE
-        images, categories = len(state.contest.test_set.images), state.category_ids
-        parse = partial(parse_detections, content_type=content_type, images=images, category_ids=categories)
-        return _receipt(live.accept(body, key, parse))
+        live = live_run_of(state, environ, session)
+        take_slot(live.slots)
+        try:
+            body = read_body(environ, LARGEST_BODY_BYTES)
+            receipt = live.accept(body, key, parse)
+        finally:
+            live.slots.release()
     except WindowClosed:
-        if key is None:
-            raise
-        # Too late for a new body, but not to say again that this one was in time.
-        require_own(state, environ, session, state.contest.store.run(session.run))
-        body = read_body(environ, LARGEST_BODY_BYTES) if body is None else body
-        earlier = state.control.receipt(session.run, body, key)
+        earlier = None if key is None else _repeated(state, environ, session, key, body)
         if earlier is None:
             raise
-        return _receipt(earlier)
-
-
-def _receipt(receipt: Post) -> Answer:
+        receipt = earlier
     content = {
         "accepted": receipt.row_count,
         "received_total": receipt.received_total,
@@ -56,18 +62,15 @@ def _receipt(receipt: Post) -> Answer:
     return document(202, content)
 
 
-def _require_plain(environ: Environ) -> None:
-    coding = environ.get("HTTP_CONTENT_ENCODING", "")
-    if coding.strip().lower() not in ("", "identity"):
-        raise RefereeError(
-            "unsupported-media-type",
-            f"A body of Content-Encoding {coding[:LONGEST_CODING]!r} is not understood; send it uncompressed.",
-        )
-
-
-def _idempotency_key(environ: Environ) -> str | None:
-    key: str | None = environ.get("HTTP_IDEMPOTENCY_KEY")
-    # The server in front of us passes on an empty text for a header that is not ASCII.
-    if key is not None and not 1 <= len(key) <= LONGEST_KEY:
-        raise RefereeError("bad-request", f"An Idempotency-Key has 1 to {LONGEST_KEY} ASCII characters.")
-    return key
+def _repeated(
+    state: WebState, environ: Environ, session: Session, key: str, body: bytes | None
+) -> Post | None:
+    """The receipt that this body got while its run was open: too late for a new one, but not to be told again."""
+    require_own(state, environ, session, state.contest.store.run(session.run))
+    if body is None:
+        take_slot(state.other_slots)
+        try:
+            body = read_body(environ, LARGEST_BODY_BYTES)
+        finally:
+            state.other_slots.release()
+    return state.control.receipt(session.run, body, key)

@@ -17,7 +17,7 @@ from referee.web.bodies import read_texts
 from referee.web.contestant import detections, images
 from referee.web.contestant.openapi import openapi_document
 from referee.web.login import issue_token, require_password
-from referee.web.sessions import follow, require_own, session_of
+from referee.web.sessions import OPEN_RUN, require_own, session_of
 from referee.web.state import web_state
 
 blueprint = Blueprint("contest", __name__, url_prefix="/v1")
@@ -43,7 +43,7 @@ def log_in() -> tuple[Response, int]:
     require_password(team, password)
     state = web_state()
     live = state.control.login(team, request.remote_addr)
-    follow(request.environ, live)
+    request.environ[OPEN_RUN] = live
     categories = [{"id": one.id, "name": one.name} for one in state.contest.test_set.categories]
     return jsonify(
         token=issue_token(state, live.run),
@@ -63,7 +63,7 @@ def show_session() -> Response:
         live = state.control.live(session.run)
     except WindowClosed:
         return jsonify(_closed_session(session.run))
-    follow(request.environ, live)
+    request.environ[OPEN_RUN] = live
     now_s = state.clock.monotonic_s()
     standing = {
         "run": live.run.id,

@@ -16,7 +16,6 @@ from flask.blueprints import BlueprintSetupState
 from numpy.typing import NDArray
 
 from power.errors import MeterError
-from referee.auth import tokens
 from referee.auth.tokens import Session
 from referee.detections import check_rows, parse_form
 from referee.errors import (
@@ -30,7 +29,7 @@ from referee.errors import (
     WindowClosed,
 )
 from referee.runs.open_run import LiveRun
-from referee.web.bodies import LARGEST_BODY_BYTES, LARGEST_DOCUMENT_BYTES, body_length, read_exactly
+from referee.web.bodies import LARGEST_BODY_BYTES, read_body
 from referee.web.contestant import images
 from referee.web.legacy.answers import (
     HELP,
@@ -56,7 +55,7 @@ from referee.web.legacy.answers import (
 )
 from referee.web.login import issue_token, require_password
 from referee.web.problems import STATUS_OF_CODE, facts_of
-from referee.web.sessions import live_run_for, require_own
+from referee.web.sessions import live_run_of, require_own, session_of
 from referee.web.slots import move_slot
 from referee.web.state import web_state
 
@@ -202,13 +201,15 @@ def result() -> Response:
 
 def _read_results() -> tuple[bytes, Session]:
     """The form and its session. The token must come in the first 64 KiB: no more is read before it is known."""
-    environ = request.environ
-    length = body_length(environ, LARGEST_BODY_BYTES) if has_body() else 0
-    first = read_exactly(environ, min(length, LARGEST_DOCUMENT_BYTES))
-    session = _session(Form(first))
-    with suppress(WindowClosed):  # the same body may have been stored before
-        _live_run(session)
-    return read_exactly(environ, length, first), session
+    if not has_body():
+        return b"", _session(Form(b""))
+
+    def authenticate(first: bytes) -> None:
+        with suppress(WindowClosed):  # the same body may have been stored before
+            _live_run(_session(Form(first)))
+
+    body = read_body(request.environ, LARGEST_BODY_BYTES, authenticate)
+    return body, _session(Form(body))
 
 
 @blueprint.route("/logout", methods=BOTH)
@@ -230,12 +231,11 @@ def _refuse_head(setup: BlueprintSetupState) -> None:
 
 
 def _session(form: Form) -> Session:
-    state = web_state()
-    return tokens.read(state.contest.secret, form.field("token") or "", state.clock.utc().timestamp())
+    return session_of(web_state(), request.environ, form.field("token") or "")
 
 
 def _live_run(session: Session) -> LiveRun:
-    live = live_run_for(web_state(), request.environ, session)
+    live = live_run_of(web_state(), request.environ, session)
     move_slot(request.environ, live)
     return live
 

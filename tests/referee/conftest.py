@@ -42,7 +42,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def short_lock_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """A write gives up soon when another process is writing, so that a test need not wait for half a minute."""
-    monkeypatch.setattr(database, "LOCK_PATIENCE_S", 0.02)
+    monkeypatch.setattr(database, "LOCK_TIMEOUT_S", 0.02)
 
 
 @pytest.fixture

@@ -231,7 +231,7 @@ def test_another_process_takes_up_where_the_first_was(contest: Contest, followed
 @pytest.fixture
 def impatient(contest: Contest, monkeypatch: pytest.MonkeyPatch) -> Iterator[FollowedRuns]:
     """A follower with a connection of its own that soon gives up on a busy database."""
-    monkeypatch.setattr(database, "LOCK_PATIENCE_S", 0.05)
+    monkeypatch.setattr(database, "LOCK_TIMEOUT_S", 0.05)
     with open_contest(contest.folder) as own:
         own.store.forgo_durability()
         yield FollowedRuns(own, Clock())

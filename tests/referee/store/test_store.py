@@ -388,7 +388,7 @@ def test_what_is_no_database_is_told(tmp_path: Path, kind: str) -> None:
 def test_writing_waits_for_another_process_and_says_so_when_it_takes_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "LOCK_PATIENCE_S", 0.05)
+    monkeypatch.setattr(database, "LOCK_TIMEOUT_S", 0.05)
     impatient = Store(tmp_path / "contest.db")
     run = stored_run(impatient).id
     judge = sqlite3.connect(tmp_path / "contest.db", isolation_level=None)

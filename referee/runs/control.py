@@ -59,7 +59,7 @@ class RunControl:
         """Prepare a run: its meter set up, its image order fixed. With a `heat`, it is opened by the heat's `start`.
 
         Raises RefereeError `team-unknown`, `station-unknown`, `station-busy`, `team-busy`, `heat-started`,
-        `bad-request` for a heat's name that cannot be one; MeterError.
+        `bad-request` for a bad name of a heat; MeterError.
         """
         station = self._contest.station(station_name)
         if self._store.password_hash(team) is None:
@@ -72,10 +72,10 @@ class RunControl:
             return self._arming.arm(team, station, heat)
 
     def login(self, team: str, address: str | None = None) -> LiveRun:
-        """The team's open run: the one that is open, or its armed one, opened now; asked for from `address`.
+        """The team's open run, or its armed one, opened now, for a request from `address`.
 
         Raises RefereeError `not-armed`, `station-busy`, `wrong-address`, and `not-started` for a run that waits for
-        its heat's signal; MeterError when the meter does not start, and then the window has not opened.
+        its heat's signal; MeterError when the meter does not start: then the window has not opened.
         """
         with self._lock_of(f"team {team}"):
             live, now_s = self._live_of(team), self._clock.monotonic_s()
@@ -114,13 +114,15 @@ class RunControl:
     def _open(self, started: dict[int, RunMeter]) -> list[LiveRun]:
         """Open the armed runs of these meters, all or none, with one start."""
         start_s = self._clock.monotonic_s()
-        shared: dict[str, object] = {
+        opened_utc, boot_id = self._clock.utc().isoformat(), self._clock.boot_id()
+        common = {
             "state": RunState.OPEN.value,
-            "opened_utc": self._clock.utc().isoformat(),
+            "opened_utc": opened_utc,
+            "start_s": start_s,
+            "boot_id": boot_id,
         }
-        shared |= {"start_s": start_s, "boot_id": self._clock.boot_id()}
         try:
-            changes = {run: shared | {"meter_identity": meter.identity} for run, meter in started.items()}
+            changes = {run: common | {"meter_identity": meter.identity} for run, meter in started.items()}
             opened = self._store.change_runs(changes, (RunState.ARMED,))
         except BaseException:
             self._meters.put_back(started)
@@ -152,8 +154,6 @@ class RunControl:
         name = f"deadline-{run.id}"
         threading.Thread(target=self._close_at_end, args=(live,), name=name, daemon=True).start()
         return live
-
-    # Lookups
 
     def live(self, run: int) -> LiveRun:
         """The open run of that number. Raises RefereeError `window-closed` when it is over, `run-unknown`."""
@@ -237,7 +237,7 @@ class RunControl:
             try:
                 self.close(live.run.id, "deadline")
             except Exception:
-                logger.exception("run %d could not be closed; it is tried again", live.run.id)
+                logger.exception("run %d could not be closed; the next attempt follows", live.run.id)
                 self._clock.wait(live.done, self._clock.monotonic_s() + CLOSE_RETRY_S)
 
     def _record_close(self, live: LiveRun, ended_s: float, final: Reading | None) -> None:

@@ -14,9 +14,9 @@ from referee.runs.meters import RunMeter, StationMeters
 from referee.store import Store
 from referee.store.records import Run, RunState
 
-READY_S = 5.0  # a team that asked in the last so many seconds is waiting for the signal
+READY_S = 5.0  # how long after its last log-in a team counts as waiting for the signal
 ASK_AGAIN_S = 1
-LONGEST_LEAD_S = 1.0  # what a meter may count before the common start: it is part of the energy of record
+LONGEST_LEAD_S = 1.0  # between a meter's start and the common one: the energy of record includes it
 LONGEST_NAME = 60
 
 
@@ -98,10 +98,10 @@ def runs_to_start(contest: Contest, heat: str) -> list[Run]:
         sentence = f"Heat {heat} has only run {runs[0].id} of {runs[0].team}; arm the others first."
         raise RefereeError("heat-alone", sentence)
     if len({(run.window_s, run.testset_digest) for run in runs}) > 1:
-        raise RefereeError(
-            "heat-uneven",
-            f"The runs of heat {heat} were armed with different windows or test sets; void them and arm them again.",
+        sentence = (
+            f"The runs of heat {heat} have different windows or test sets; void them and arm them again."
         )
+        raise RefereeError("heat-uneven", sentence)
     require_same_test_set(contest, runs[0])
     return runs
 
@@ -126,10 +126,7 @@ def start_meters(meters: StationMeters, runs: Sequence[Run], clock: Clock) -> di
     failures = [error for one in starting.values() if (error := one.exception()) is not None]
     started = {run: one.result() for run, one in starting.items() if one.exception() is None}
     if not failures and (lead_s := clock.monotonic_s() - min(started_s)) > LONGEST_LEAD_S:
-        sentence = (
-            f"The meters started {lead_s:.1f} s apart, which would count against those that were quicker; nothing has "
-            "opened: give the signal again."
-        )
+        sentence = f"The meters started {lead_s:.1f} s apart; nothing has opened: give the signal again."
         failures = [RefereeError("heat-uneven", sentence)]
     if failures:
         meters.put_back(started)

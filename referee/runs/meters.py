@@ -37,7 +37,7 @@ class RunMeter:
 
     @property
     def identity(self) -> str:
-        """Who answered, as it is stored with the run."""
+        """The meter that answered, as it is stored with the run."""
         return str(self.sampler.identity)
 
 

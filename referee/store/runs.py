@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from datetime import datetime
 from typing import Any
@@ -79,7 +79,9 @@ class RunTables(Database):
         """
         return self.change_runs({run: values}, expected)[0]
 
-    def change_runs(self, changes: dict[int, dict[str, object]], expected: Sequence[RunState]) -> list[Run]:
+    def change_runs(
+        self, changes: Mapping[int, Mapping[str, object]], expected: Sequence[RunState]
+    ) -> list[Run]:
         """Change columns of several runs as `change_run` does, of all or none."""
         states = ", ".join("?" * len(expected))
         with self._transaction() as connection:
@@ -127,8 +129,8 @@ def _run(row: sqlite3.Row) -> Run:
     return Run(**(dict(row) | read))
 
 
-def _columns(values: dict[str, Any]) -> dict[str, Any]:
-    """What is not a figure or a text is kept as JSON."""
+def _columns(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values as they are stored: dicts and tuples as JSON."""
     return {
         key: json.dumps(value) if isinstance(value, dict | tuple) else value for key, value in values.items()
     }

@@ -1,4 +1,4 @@
-"""Judgements, and the figures of a run that is still open."""
+"""Judgements, and the provisional figures of a run that is still open."""
 
 from __future__ import annotations
 

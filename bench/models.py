@@ -16,12 +16,12 @@ from ai_edge_litert.interpreter import Interpreter
 from PIL import Image
 
 from bench.figures import keep, row
-from lpirc_client.harness.failures import ModelError
+from lpirc_client.errors import ModelError
 from lpirc_client.harness.inference import LoadedModel
 from lpirc_client.harness.model import ModelFile
-from lpirc_client.harness.options import Settings
 from lpirc_client.harness.preprocessing import prepared
 from lpirc_client.harness.process import ModelProcess
+from lpirc_client.harness.settings import Settings
 from lpirc_client.harness.validator import examine
 from tests.tflite_models import classifier, corrupted, detector
 

@@ -1,9 +1,9 @@
-"""Tiny TFLite models whose answers can be worked out by hand, built from the flatbuffer schema.
+"""Tiny TFLite models with answers that can be computed by hand, built from the flatbuffer schema.
 
-`classifier` looks at the mean colour: output `RED` is the mean of red over 255, `GREEN` and `BLUE` likewise, all
-1001 - 3 others are 0. `detector` cuts the image into 10 x 10 cells, each an anchor of 0.1 x 0.1: of a cell it says
-class 0 (red), 1 (green) or 2 (blue), whichever has the highest mean, with that mean over 255 as score; all hundred
-cells are told, the highest score first. The rest are broken or hostile in one way each.
+`classifier` returns the mean colour: output `RED` is the mean of red over 255, `GREEN` and `BLUE` likewise, all others
+are 0. `detector` cuts the image into 10 x 10 cells, each an anchor of 0.1 x 0.1, and returns all of them by descending
+score: class 0 (red), 1 (green) or 2 (blue), whichever has the highest mean in the cell, with that mean over 255 as
+score. Each of the others is broken or hostile in one way.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OUTPUTS = 1001
 GRID = 10
 CELLS = GRID * GRID
 LEVEL = 1 / 255
-"""One step of an 8-bit colour, and the scale of every quantized tensor here unless told otherwise."""
+"""One step of an 8-bit colour, and the default scale of quantized tensors here."""
 
 TYPES = {
     "uint8": schema.TensorType.UINT8,
@@ -39,7 +39,7 @@ Shape = Sequence[int]
 
 @dataclass
 class Graph:
-    """One subgraph being built: tensors are numbers, operators are told with the tensors they take and give."""
+    """A subgraph under construction; tensors are numbers."""
 
     model: Model
     tensors: list[Any] = field(default_factory=list)
@@ -50,11 +50,11 @@ class Graph:
     def tensor(
         self, name: str, shape: Shape, dtype: str = "float32", scale: float = 0.0, zero: int = 0
     ) -> int:
-        """A tensor that is computed; quantized where `scale` is above 0."""
+        """Add a tensor that is computed; quantized if `scale` is above 0."""
         return self._add(name, shape, dtype, 0, scale, zero)
 
     def constant(self, name: str, values: Any, scale: float = 0.0, zero: int = 0) -> int:
-        """A tensor that stands in the file."""
+        """Add a tensor whose values are in the file."""
         array = np.ascontiguousarray(values)
         self.model.buffers.append(array.tobytes())
         return self._add(name, array.shape, array.dtype.name, len(self.model.buffers) - 1, scale, zero)
@@ -62,7 +62,7 @@ class Graph:
     def operator(
         self, name: str, takes: list[int], gives: list[int], options: Any = None, custom: bytes | None = None
     ) -> None:
-        """An operator by its name in the schema (`CONV_2D`), or a custom one when it has `custom` options."""
+        """Add an operator by its name in the schema (`CONV_2D`), or a custom one if it has `custom` options."""
         made = schema.OperatorT()
         made.opcodeIndex = self.model.code(name, custom is not None)
         made.inputs, made.outputs = takes, gives
@@ -85,7 +85,7 @@ class Graph:
 
 
 class Model:
-    """A model being built: its graphs (the first one runs), its constants, its operators' names."""
+    """A model under construction: its graphs (the first one runs), constants and operator names."""
 
     def __init__(self) -> None:
         self.buffers: list[bytes] = [b""]
@@ -93,18 +93,18 @@ class Model:
         self._codes: list[tuple[str, bool]] = []
 
     def graph(self) -> Graph:
-        """A further graph."""
+        """Add a graph."""
         self.graphs.append(Graph(self))
         return self.graphs[-1]
 
     def code(self, name: str, is_custom: bool) -> int:
-        """The number of an operator's name."""
+        """Return the number of an operator's name."""
         if (name, is_custom) not in self._codes:
             self._codes.append((name, is_custom))
         return self._codes.index((name, is_custom))
 
     def data(self) -> bytes:
-        """The file's bytes."""
+        """Return the file's bytes."""
         made = schema.ModelT()
         made.version, made.description = 3, "made by the tests"
         made.operatorCodes = [_operator_code(*code) for code in self._codes]
@@ -137,7 +137,7 @@ def _subgraph(graph: Graph) -> Any:
 def classifier(
     height: int = 8, width: int = 8, *, quantized: bool = False, outputs: int = OUTPUTS, batch: int = 1
 ) -> bytes:
-    """The mean colour's classifier: uint8 [1, H, W, 3] -> [1, 1001], float32, or uint8 (`quantized`)."""
+    """Return the classifier by mean colour: uint8 [1, H, W, 3] -> [1, 1001], float32, or uint8 (`quantized`)."""
     model = Model()
     graph = model.graph()
     image = graph.tensor("image", (batch, height, width, 3), "uint8", LEVEL)
@@ -165,7 +165,7 @@ def classifier(
 
 
 def cell_boxes() -> np.ndarray[Any, np.dtype[np.float32]]:
-    """The detector's anchors (100, 4): y and x of the centre, height, width; row by row, in 0..1."""
+    """Return the detector's anchors (100, 4): y and x of the centre, height, width; row by row, in 0..1."""
     centres = (np.arange(GRID) + 0.5) / GRID
     y, x = np.meshgrid(centres, centres, indexing="ij")
     return np.stack([y.ravel(), x.ravel(), *np.full((2, CELLS), 1 / GRID)], axis=1).astype(np.float32)
@@ -176,15 +176,14 @@ def detector(
     *,
     quantized: bool = False,
     score_threshold: float = 0.0,
-    told: int = 100,
-    bias: float = 0.0,
+    kept: int = 100,
     channels: int = 3,
 ) -> bytes:
-    """The cells' detector: uint8 [1, 10 cell, 10 cell, 3] -> boxes, classes, scores, count, all float32.
+    """Return the detector by cells: uint8 [1, 10 cell, 10 cell, 3] -> boxes, classes, scores, count, all float32.
 
-    `quantized` computes in uint8 up to TFLite_Detection_PostProcess, which takes that too; the anchors then stand
-    at multiples of 1/200, which 8 bits hold exactly. `told` is its max_detections. With a `score_threshold` cells
-    below it are not told and the count is lower. `bias` is added to every score (NaN makes all of them NaN).
+    `quantized` computes in uint8 up to TFLite_Detection_PostProcess, which takes that too; the anchors are then
+    multiples of 1/200, which 8 bits hold exactly. `kept` is its max_detections. Cells below `score_threshold` are
+    dropped and lower the count.
     """
     model = Model()
     graph = model.graph()
@@ -199,19 +198,19 @@ def detector(
         boxes = graph.constant("boxes", no_change.astype(np.uint8), LEVEL)
         anchors = graph.constant("anchors", np.rint(cell_boxes() * 200).astype(np.uint8), 1 / 200)
     else:
-        made = _float_scores(graph, image, kernel, bias)
+        made = _float_scores(graph, image, kernel)
         boxes = graph.constant("boxes", no_change.astype(np.float32))
         anchors = graph.constant("anchors", cell_boxes())
     gives = [
         graph.tensor(name, shape)
         for name, shape in (
-            ("detection_boxes", (1, told, 4)),
-            ("detection_classes", (1, told)),
-            ("detection_scores", (1, told)),
+            ("detection_boxes", (1, kept, 4)),
+            ("detection_classes", (1, kept)),
+            ("detection_scores", (1, kept)),
             ("num_detections", (1,)),
         )
     ]
-    options = _post_process_options(told, score_threshold)
+    options = _post_process_options(kept, score_threshold)
     graph.operator("TFLite_Detection_PostProcess", [boxes, made, anchors], gives, custom=options)
     graph.inputs, graph.outputs = [image], gives
     return model.data()
@@ -223,13 +222,13 @@ def _convolution(cell: int) -> Any:
     return options
 
 
-def _float_scores(graph: Graph, image: int, kernel: np.ndarray[Any, Any], bias: float) -> int:
+def _float_scores(graph: Graph, image: int, kernel: np.ndarray[Any, Any]) -> int:
     cell, channels = kernel.shape[1], kernel.shape[3]
     pixels = graph.tensor("pixels", (1, GRID * cell, GRID * cell, channels))
     graph.operator("DEQUANTIZE", [image], [pixels], schema.DequantizeOptionsT())
     maps, scores = graph.tensor("maps", (1, GRID, GRID, 4)), graph.tensor("scores", (1, CELLS, 4))
     weights = graph.constant("kernel", kernel.astype(np.float32))
-    added = graph.constant("bias", np.full(4, bias, np.float32))
+    added = graph.constant("bias", np.zeros(4, np.float32))
     graph.operator("CONV_2D", [pixels, weights, added], [maps], _convolution(cell))
     _reshape(graph, maps, scores)
     return scores
@@ -254,10 +253,10 @@ def _reshape(graph: Graph, source: int, target: int) -> None:
     graph.operator("RESHAPE", [source, shape], [target], options)
 
 
-def _post_process_options(told: int, score_threshold: float) -> bytes:
+def _post_process_options(kept: int, score_threshold: float) -> bytes:
     builder = flexbuffers.Builder()
     with builder.Map():
-        builder.Int("max_detections", told)
+        builder.Int("max_detections", kept)
         builder.Int("max_classes_per_detection", 1)
         builder.Int("detections_per_class", 100)
         builder.Bool("use_regular_nms", False)
@@ -272,9 +271,9 @@ def _post_process_options(told: int, score_threshold: float) -> bytes:
 def constant_answers(
     shape: Shape, dtype: str = "uint8", answers: Sequence[tuple[str, Any]] = (), *, inputs: int = 1
 ) -> bytes:
-    """A model that takes any input of that shape and type and always gives the named constants.
+    """Return a model that takes any input of that shape and type and always gives the named constants.
 
-    Each is computed as constant + 0, because a model may not hand out a constant itself.
+    Each is computed as constant + 0, because a constant cannot be an output.
     """
     model = Model()
     graph = model.graph()
@@ -291,21 +290,26 @@ def constant_answers(
 
 
 def detection_answers(
-    boxes: Any, classes: Any, scores: Any, count: float = 100.0, side: int = 8, dtype: str = "uint8"
+    boxes: Any, classes: Any, scores: Any, count: float = 100.0, dtype: str = "uint8"
 ) -> bytes:
-    """A detector that always gives these (as float32): boxes (1, 100, 4), classes and scores (1, 100)."""
+    """Return a detector that always gives these (as float32): boxes (1, 100, 4), classes and scores (1, 100)."""
     answers = [
         (name, np.asarray(values, np.float32))
         for name, values in (("boxes", boxes), ("classes", classes), ("scores", scores), ("count", [count]))
     ]
-    return constant_answers((1, side, side, 3), dtype, answers)
+    return constant_answers((1, 8, 8, 3), dtype, answers)
+
+
+def _started() -> tuple[Model, Graph, int]:
+    """Start a model with an image of 8 x 8."""
+    model = Model()
+    graph = model.graph()
+    return model, graph, graph.tensor("image", (1, 8, 8, 3), "uint8", LEVEL)
 
 
 def endless() -> bytes:
-    """A classifier whose WHILE never ends."""
-    model = Model()
-    graph = model.graph()
-    image = graph.tensor("image", (1, 8, 8, 3), "uint8", LEVEL)
+    """Return a classifier whose WHILE never ends."""
+    model, graph, image = _started()
     start = graph.constant("start", np.zeros((1, OUTPUTS), np.float32))
     scores = graph.tensor("scores", (1, OUTPUTS))
     options = schema.WhileOptionsT()
@@ -329,10 +333,8 @@ def endless() -> bytes:
 
 
 def unknown_operator(name: str) -> bytes:
-    """A classifier by an operator of that name, which no runtime has."""
-    model = Model()
-    graph = model.graph()
-    image = graph.tensor("image", (1, 8, 8, 3), "uint8", LEVEL)
+    """Return a classifier with an operator of that name, which no runtime has."""
+    model, graph, image = _started()
     scores = graph.tensor("scores", (1, OUTPUTS))
     graph.operator(name, [image], [scores], custom=b"")
     graph.inputs, graph.outputs = [image], [scores]
@@ -340,10 +342,8 @@ def unknown_operator(name: str) -> bytes:
 
 
 def greedy(gigabytes: int = 64, *, when_run: bool = False) -> bytes:
-    """A classifier that fills `gigabytes` of memory on its way: when loaded, or (`when_run`) only when it is run."""
-    model = Model()
-    graph = model.graph()
-    image = graph.tensor("image", (1, 8, 8, 3), "uint8", LEVEL)
+    """Return a classifier that fills `gigabytes` of memory: when it is loaded, or (`when_run`) only when it is run."""
+    model, graph, image = _started()
     pixels = graph.tensor("pixels", (1, 8, 8, 3))
     graph.operator("DEQUANTIZE", [image], [pixels], schema.DequantizeOptionsT())
     row = (OUTPUTS, (gigabytes << 28) // OUTPUTS)
@@ -365,8 +365,8 @@ def greedy(gigabytes: int = 64, *, when_run: bool = False) -> bytes:
 
 
 def corrupted(data: bytes, seed: int) -> bytes:
-    """The file with a few bytes changed, or cut off, or a stretch overwritten: the same for the same seed."""
-    chance = random.Random(seed)  # noqa: S311 - it damages files, it guards nothing
+    """Return the file with a few bytes changed, cut off or a stretch overwritten, by the seed."""
+    chance = random.Random(seed)  # noqa: S311 - not for secrets
     damaged = bytearray(data)
     kind = chance.randrange(10)
     if kind == 0:

@@ -1,8 +1,8 @@
-"""The project's commands as processes that need not import everything anew: half a second of work each.
+"""The project's commands as processes whose imports are already done, which saves half a second each.
 
-They are forked from a process that has only imported, which each process of pytest starts when it first needs it:
-real processes with their own files, folder, environment and signals, whose only difference to those of a shell is that
-their imports are done. The rehearsals start every command from scratch, and so do all tests with COLD_START=1.
+Each process of pytest starts one process that only imports, and forks the commands from it. They are real processes
+with their own files, folder, environment and signals. With COLD_START=1 all tests start every command from scratch, as
+the rehearsals always do.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ LONGEST_REQUEST = 2**20
 
 
 def cold(arguments: Sequence[str]) -> list[str]:
-    """The command line that starts it from scratch."""
+    """Return the command line that starts it from scratch."""
     return [str(Path(sys.executable).with_name(arguments[0])), *arguments[1:]]
 
 
 class Process:
-    """A command under way: what the tests use of subprocess.Popen. A stream is a file or, as a pipe, None."""
+    """A running command, with the parts of subprocess.Popen that the tests use; a stream is a file, or None: a pipe."""
 
     def __init__(
         self,
@@ -60,36 +60,36 @@ class Process:
         self.returncode: int | None = None
         self.stdout, out = _end(stdout)
         self.stderr, err = _end(stderr)
-        self._told, told = os.pipe()
+        self._news, news = os.pipe()
         request = {
             "arguments": self.args,
             "cwd": str(cwd or Path.cwd()),
             "env": dict(os.environ if env is None else env),
             "limits": {limit: resource.getrlimit(limit) for limit in LIMITS},
         }
-        socket.send_fds(_forking(), [json.dumps(request).encode()], [out, err, told])
-        for end in (out, err, told):
+        socket.send_fds(_forking(), [json.dumps(request).encode()], [out, err, news])
+        for end in (out, err, news):
             os.close(end)
         self.pid = int(self._line())
 
     def _line(self) -> bytes:
         line = b""
         while not line.endswith(b"\n"):
-            byte = os.read(self._told, 1)
-            assert byte, "the process that forks has ended"
+            byte = os.read(self._news, 1)
+            assert byte, "the forking process has ended"
             line += byte
         return line
 
     def poll(self) -> int | None:
-        """The exit code, or None while it runs."""
+        """Return the exit code, or None while it runs."""
         return self._ended(0)
 
-    def _ended(self, patience_s: float | None) -> int | None:
-        told = select.poll()  # which, unlike select, takes descriptors above 1023
-        told.register(self._told, select.POLLIN)
-        if self.returncode is None and told.poll(None if patience_s is None else patience_s * 1000):
+    def _ended(self, timeout_s: float | None) -> int | None:
+        news = select.poll()  # unlike select it takes descriptors above 1023
+        news.register(self._news, select.POLLIN)
+        if self.returncode is None and news.poll(None if timeout_s is None else timeout_s * 1000):
             self.returncode = int(self._line())
-            os.close(self._told)
+            os.close(self._news)
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -109,13 +109,13 @@ class Process:
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
-        """What it wrote to its pipes, once it has ended; no more than fits into them."""
+        """Wait for its end and return what it wrote to its pipes, which must fit into them."""
         self.wait(timeout)
-        told = []
+        written = []
         for stream in (self.stdout, self.stderr):
             with stream or contextlib.nullcontext():
-                told.append(stream.read() if stream else "")
-        return told[0], told[1]
+                written.append(stream.read() if stream else "")
+        return written[0], written[1]
 
     def __enter__(self) -> Self:
         return self
@@ -130,7 +130,7 @@ class Process:
 
 
 def _end(stream: IO[Any] | None) -> tuple[IO[str] | None, int]:
-    """Our end of a pipe, if it shall be one, and the process's end."""
+    """Return our end of a pipe, if there is no stream, and the process's end."""
     if stream is not None:
         return None, os.dup(stream.fileno())
     ours, theirs = os.pipe()
@@ -138,7 +138,7 @@ def _end(stream: IO[Any] | None) -> tuple[IO[str] | None, int]:
 
 
 def start(arguments: Sequence[str], **places: Any) -> Any:
-    """Start one of our commands by its name; streams that are not given are pipes, stdin has nothing."""
+    """Start one of our commands by its name; streams that are not given are pipes, stdin is empty."""
     if os.environ.get("COLD_START"):
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
         return subprocess.Popen(cold(arguments), text=True, **(streams | places))
@@ -158,16 +158,16 @@ def run(
                 process.wait(timeout)
             finally:
                 process.kill()
-        told = []
+        written = []
         for file in (out, err):
             file.seek(0)
-            told.append(file.read())
-        return subprocess.CompletedProcess(list(arguments), process.returncode, *told)
+            written.append(file.read())
+        return subprocess.CompletedProcess(list(arguments), process.returncode, *written)
 
 
 @functools.cache
 def _forking() -> socket.socket:
-    """The way to the process that forks; it ends when we do."""
+    """Start the forking process and return the socket to it; it ends when we do."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LONGEST_REQUEST)
     with theirs:
@@ -187,21 +187,21 @@ def _forking() -> socket.socket:
 
 
 def _serve(requests: socket.socket) -> dict[str, Any]:
-    """Fork for each request; returns in the child, with its request."""
-    under_way: dict[int, tuple[int, int]] = {}
+    """Fork for each request; return in the child, with its request."""
+    running: dict[int, tuple[int, int]] = {}
     while True:
-        for ready in select.select([requests, *under_way], [], [])[0]:
+        for ready in select.select([requests, *running], [], [])[0]:
             if ready is not requests:
-                _tell_end(*under_way.pop(ready), ready)
+                _report_end(*running.pop(ready), ready)
                 continue
             asked, files, _, _ = socket.recv_fds(requests, LONGEST_REQUEST, 3)
             if not asked:
                 os._exit(0)
-            *streams, told = files
+            *streams, news = files
             pid = os.fork()
             if pid == 0:
                 requests.close()
-                for end in (told, *under_way, *(end for _, end in under_way.values())):
+                for end in (news, *running, *(end for _, end in running.values())):
                     os.close(end)
                 for number, stream in enumerate(streams, 1):
                     os.dup2(stream, number)
@@ -210,20 +210,20 @@ def _serve(requests: socket.socket) -> dict[str, Any]:
                 return request
             for stream in streams:
                 os.close(stream)
-            os.write(told, b"%d\n" % pid)
-            under_way[os.pidfd_open(pid)] = (pid, told)
+            os.write(news, b"%d\n" % pid)
+            running[os.pidfd_open(pid)] = (pid, news)
 
 
-def _tell_end(pid: int, told: int, watched: int) -> None:
+def _report_end(pid: int, news: int, watched: int) -> None:
     _, status = os.waitpid(pid, 0)
     os.close(watched)
     with contextlib.suppress(BrokenPipeError):
-        os.write(told, b"%d\n" % os.waitstatus_to_exitcode(status))
-    os.close(told)
+        os.write(news, b"%d\n" % os.waitstatus_to_exitcode(status))
+    os.close(news)
 
 
 def _become(request: dict[str, Any]) -> None:
-    """Be the command of the request."""
+    """Become the command of the request."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for limit, values in request["limits"].items():
         resource.setrlimit(int(limit), tuple(values))
@@ -245,13 +245,13 @@ def _become(request: dict[str, Any]) -> None:
 
 
 def _exit(code: object) -> None:
-    """End as the interpreter does, but leave the taking apart of what was imported to the system."""
+    """End as the interpreter does, but without destroying the imported modules."""
     if isinstance(code, str):
         sys.stderr.write(f"{code}\n")
     for thread in threading.enumerate():
         if thread is not threading.main_thread() and not thread.daemon:
             thread.join()
-    atexit._run_exitfuncs()
+    atexit._run_exitfuncs()  # private, but os._exit below would skip what the commands registered
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""What `run` and `replay` do: prepare what can be prepared, wait for the referee, log in, work, report."""
+"""What `run` and `replay` do: prepare everything, wait for the referee, log in, work, report."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from lpirc_client import plugin, progress, replay
-from lpirc_client.errors import ClientError
-from lpirc_client.output import result, say
+from lpirc_client import detectors, progress, replay
+from lpirc_client.errors import ClientError, NotStarted, TransientError
 from lpirc_client.parent import ending_with
-from lpirc_client.run import Answer, ImageRun, Plan, Summary
+from lpirc_client.run import FAILED, FINISHED, WINDOW_CLOSED, Answer, ImageRun, Plan, Summary
 from lpirc_client.session import Session
+from lpirc_client.terminal import result, say
 from lpirc_client.wire import Login
 
 WAIT_PAUSE_S = 0.2
-NOT_YET = ("connection-refused", "connection-lost", "timeout", "unknown-host")
+ENDS = {FINISHED: "finished", WINDOW_CLOSED: "the window closed", FAILED: "failed"}
 
 
 def execute(options: argparse.Namespace) -> None:
-    """Do what the command line asks; raises ClientError, or KeyboardInterrupt that says what to do next."""
+    """Do what the command line asks. Raises ClientError, or KeyboardInterrupt that says what to do next."""
     with ending_with(options.parent):
         _contest(options)
 
 
 def wait_for(session: Session, wait_s: float) -> None:
-    """Return when the referee answers; its failure when it does not within `wait_s` seconds."""
+    """Return when the referee answers; raise its failure if it does not within `wait_s` seconds."""
     until = time.monotonic() + wait_s
     while True:
         try:
             session.health()
-        except ClientError as error:
-            if error.code not in NOT_YET or time.monotonic() + WAIT_PAUSE_S > until:
+        except TransientError:
+            if time.monotonic() + WAIT_PAUSE_S > until:
                 raise
             time.sleep(WAIT_PAUSE_S)
         else:
@@ -46,21 +46,19 @@ def wait_for(session: Session, wait_s: float) -> None:
 
 def log_in(session: Session, team: str, password: str) -> Login:
     """Log in; in a heat, wait for its start signal, however long that takes."""
-    told = False
+    announced = False
     while True:
         try:
             return session.login(team, password)
-        except ClientError as error:
-            if error.code != "not-started":
-                raise
-            if not told:
+        except NotStarted as error:
+            if not announced:
                 say(f"{error.sentence} Waiting; Ctrl-C ends it.")
-                told = True
+                announced = True
             time.sleep(WAIT_PAUSE_S)
 
 
 def password_from(file: Path | None) -> str:
-    """Return the password from the file, else from LPIRC_PASSWORD, else asked for on a terminal."""
+    """Return the password from the file, else from LPIRC_PASSWORD, else from a prompt on a terminal."""
     if file is not None:
         try:
             password = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
@@ -85,10 +83,8 @@ def _contest(options: argparse.Namespace) -> None:
         wait_for(session, options.wait)
         login = log_in(session, options.team, password)
         if plan.first > login.images:
-            raise ClientError(
-                "image-unknown",
-                f"--first {plan.first}: run {login.run} has {login.images} images; it stays open",
-            )
+            what = f"run {login.run} has {login.images} images; it stays open"
+            raise ClientError("image-unknown", f"--first {plan.first}: {what}")
         summary = _work(session, login, plan, prepare, options.progress)
     if options.json:
         result(json.dumps(_document(summary)))
@@ -99,10 +95,10 @@ def _contest(options: argparse.Namespace) -> None:
 
 
 def _preparation(options: argparse.Namespace) -> Callable[[Login], Answer]:
-    """Load detector or recording now: nothing that can fail or take time should wait for the window."""
+    """Load detector or recording now: nothing that may fail or take time should happen within the window."""
     if options.command == "replay":
         return replay.prepare(options.file, options.testset)
-    return partial(plugin.answers_of, plugin.load(options.detector))
+    return partial(detectors.answers_of, detectors.load(options.detector))
 
 
 def _work(
@@ -115,36 +111,25 @@ def _work(
     except KeyboardInterrupt as interrupt:
         raise KeyboardInterrupt(
             f"interrupted; run {login.run} is still open and its time goes on:"
-            f" the same command with --first {run.next_image} takes it up again"
+            f" the same command with --first {run.next_image} resumes it"
         ) from interrupt
     finally:
         reporter.close()
 
 
 def _document(summary: Summary) -> dict[str, object]:
-    document: dict[str, object] = {
-        "run": summary.run,
-        "images": summary.images,
-        "of": summary.of,
-        "detections": summary.detections,
-        "elapsed_s": summary.elapsed_s,
-        "ended": summary.ended,
-        "logged_out": summary.logged_out,
-        "next_image": summary.next_image,
-        "remaining_s": summary.remaining_s,
-    }
+    document = {name: value for name, value in vars(summary).items() if name != "failure"}
     if summary.failure is not None:
         document |= {"code": summary.failure.code, "detail": summary.failure.sentence}
     return document
 
 
 def _in_words(summary: Summary) -> str:
-    ends = {"finished": "finished", "window-closed": "the window closed", "failed": "failed"}
-    open_still = summary.ended == "finished" and not summary.logged_out and summary.remaining_s > 0
+    stays_open = summary.ended == FINISHED and not summary.logged_out and summary.remaining_s > 0
     return (
-        f"run {summary.run}: {ends[summary.ended]} after {summary.elapsed_s:.1f} s;"
+        f"run {summary.run}: {ENDS[summary.ended]} after {summary.elapsed_s:.1f} s;"
         f" {summary.images} of {summary.of} images, {summary.detections} detections posted"
-        + (f"; the run stays open, {summary.remaining_s:.0f} s left" if open_still else "")
+        + (f"; the run stays open, {summary.remaining_s:.0f} s left" if stays_open else "")
     )
 
 
@@ -153,4 +138,6 @@ def _with_next_step(summary: Summary, failure: ClientError) -> str:
         return f"{failure.sentence} (all images are posted, but the run is not logged out)"
     if summary.logged_out:
         return f"{failure.sentence} (logged out; {summary.images} images were posted)"
-    return f"{failure.sentence} (not logged out; --first {summary.next_image} goes on while the run is open)"
+    return (
+        f"{failure.sentence} (not logged out; --first {summary.next_image} continues while the run is open)"
+    )

@@ -1,24 +1,60 @@
-"""What can go wrong on the contestant's side."""
+"""What can go wrong on the contestant's side; a class of its own for each failure that some caller handles."""
 
 from __future__ import annotations
 
 
 class ClientError(Exception):
-    """A failure that the contestant must know of.
+    """A failure to report to the contestant.
 
-    `code` is stable and kebab-case: the referee's own code where the referee refused ("bad-credentials",
-    "window-closed"), else the client's ("connection-lost"). `sentence` is one line, names the value and says
-    what to do.
+    `code` is stable and kebab-case: the referee's own where the referee refused ("bad-credentials"), else the client's
+    ("connection-lost"). `sentence` is one printable line, whatever a server, a model or a file name puts into it.
+    `facts` are the values that the sentence names, for programs.
     """
 
-    def __init__(self, code: str, sentence: str) -> None:
-        super().__init__(sentence)
+    def __init__(self, code: str, sentence: str, **facts: object) -> None:
         self.code = code
-        self.sentence = sentence
+        self.sentence = printable(sentence)
+        self.facts = facts
+        super().__init__(self.sentence)
 
 
 class AnswerError(ClientError):
-    """A failure of what answers the images: the detector, the recording, or rows which the referee refused.
+    """The detector or the recording failed, or the referee refused the rows; connection and run are fine.
 
-    The connection and the run are well. What was found before it is still posted, then the run is logged out.
+    What was found before it is still posted, then the run is logged out.
     """
+
+
+class TransientError(ClientError):
+    """No answer from the referee; the same request may succeed later."""
+
+
+class ConnectionLost(TransientError):
+    """The connection broke after it was made: the request may have taken effect."""
+
+
+class NotStarted(ClientError):
+    """The run belongs to a heat that waits for its start signal."""
+
+
+class WindowClosed(ClientError):
+    """The window of the run has ended."""
+
+
+class UnknownRoute(ClientError):
+    """The server at the URL does not know this request."""
+
+
+class ModelError(ClientError):
+    """A model, its images or the way to run them is not usable."""
+
+
+def missing_extra(what: str, module: str | None, extra: str) -> ModelError:
+    """Make the failure of a client that was installed without `extra`; `module` is missing, `what` needs it."""
+    sentence = f'{what} needs {module}; in the project\'s folder: pip install "./client[{extra}]"'
+    return ModelError("missing-extra", sentence, missing=module)
+
+
+def printable(text: str) -> str:
+    """Return the text on one line, without characters that control a terminal."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

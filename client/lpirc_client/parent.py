@@ -1,9 +1,11 @@
-"""End with another process: a client started by a rehearsal must not outlive it."""
+"""Ends this process when another one ends: a client that a rehearsal started must not outlive it."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,68 +13,60 @@ from contextlib import contextmanager
 from lpirc_client.errors import ClientError
 
 POLL_S = 0.3
+PR_SET_PDEATHSIG = 1
 
 
 @contextmanager
-def ending_with(parent: int | None) -> Iterator[None]:
-    """What is done here ends when the process `parent` does; None: whatever becomes of others.
+def ending_with(pid: int | None) -> Iterator[None]:
+    """Interrupt the block, as Ctrl-C would, when process `pid` ends; None: never. Use it in the main thread.
 
-    Raises ClientError `bad-parent`, and `parent-gone` when it did.
+    Raises ClientError `bad-parent`, and `parent-gone` after an interruption.
     """
-    if parent is None:
+    if pid is None:
         yield
         return
-    watch = ParentWatch(parent)
-    watch.start()
+    if os.name != "posix":  # on Windows os.kill(pid, 0) ends the process
+        raise ClientError("bad-parent", "--parent works on POSIX systems only")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # inherited from a shell's `&`
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    main, is_own = threading.get_ident(), os.getppid() == pid
+    gone, done = threading.Event(), threading.Event()
+
+    def watch() -> None:
+        while not done.wait(POLL_S):
+            if not _lives(pid, is_own=is_own):
+                gone.set()
+                signal.pthread_kill(main, signal.SIGINT)
+                return
+
+    watcher = threading.Thread(target=watch, name="parent-watch", daemon=True)
+    watcher.start()
     try:
         yield
     except KeyboardInterrupt as interrupt:
-        if watch.gone:
-            raise ClientError("parent-gone", f"process {parent} is gone, so this one ends too") from interrupt
+        if gone.is_set():
+            raise ClientError("parent-gone", f"process {pid} is gone, so this one ends too") from interrupt
         raise
     finally:
-        watch.stop()
+        done.set()
+        watcher.join()
 
 
-class ParentWatch:
-    """Interrupts the main thread, as Ctrl-C would, when process `pid` is gone; `gone` then tells why."""
+def die_with(parent: int) -> None:
+    """Let Linux kill this process when the parent process `parent` ends, even while native code blocks Python."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it ended before the call above
+        sys.exit(0)
 
-    def __init__(self, pid: int) -> None:
-        if os.name != "posix":
-            # On Windows os.kill(pid, 0) would end the process instead of asking after it.
-            raise ClientError("bad-parent", "--parent works on POSIX systems only")
-        self.pid = pid
-        self.gone = False
-        self._is_own = os.getppid() == pid
-        self._stopped = threading.Event()
-        self._main = threading.get_ident()
-        self._thread = threading.Thread(target=self._watch, name="parent-watch", daemon=True)
 
-    def start(self) -> None:
-        """Start to watch; to be called from the main thread."""
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # inherited from a shell's `&`
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop watching."""
-        self._stopped.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._stopped.wait(POLL_S):
-            if not self._lives():
-                self.gone = True
-                signal.pthread_kill(self._main, signal.SIGINT)
-                return
-
-    def _lives(self) -> bool:
-        if self._is_own:
-            return os.getppid() == self.pid  # a dead parent that nobody waited for still answers signal 0
-        try:
-            os.kill(self.pid, 0)
-        except (ProcessLookupError, OverflowError):
-            return False
-        except PermissionError:
-            return True
+def _lives(pid: int, *, is_own: bool) -> bool:
+    if is_own:
+        return os.getppid() == pid  # a zombie still answers signal 0
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
         return True
+    return True

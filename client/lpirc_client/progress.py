@@ -1,4 +1,4 @@
-"""Where a run stands, told on stderr: a bar, lines, JSON lines, or nothing."""
+"""Reports on stderr how far a run is: a bar, lines, JSON lines, or nothing."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 import sys
 import time
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from lpirc_client.output import say
+from lpirc_client.terminal import say
 
 if TYPE_CHECKING:
     import rich.progress
@@ -28,48 +28,38 @@ class Progress:
     remaining_s: float
 
 
-class Reporter(Protocol):
-    """Who is told about progress."""
+class Reporter:
+    """Reports nothing."""
 
     def update(self, progress: Progress) -> None:
-        """Take note of where the run stands."""
+        """Report how far the run is."""
 
     def close(self) -> None:
         """Leave the terminal as it was."""
 
 
-class Silence:
-    """Reports nothing."""
-
-    def update(self, progress: Progress) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class Lines:
+class Lines(Reporter):
     """Reports lines, at most one every `interval_s` and always the last; as JSON objects or in words."""
 
-    def __init__(self, interval_s: float, as_json: bool) -> None:
+    def __init__(self, interval_s: float, *, as_json: bool) -> None:
         self._interval_s = interval_s
         self._as_json = as_json
         self._due = 0.0
 
     def update(self, progress: Progress) -> None:
-        """Write a line when one is due."""
+        """Write a line if one is due."""
         now = time.monotonic()
         if now < self._due and progress.images < progress.of:
             return
         self._due = now + self._interval_s
-        say(_as_json(progress) if self._as_json else _in_words(progress))
+        if self._as_json:
+            say(json.dumps({**asdict(progress), "remaining_s": round(progress.remaining_s, 1)}))
+        else:
+            say(f"{progress.images} of {progress.of} images, {_rest(progress)}")
 
-    def close(self) -> None:
-        """Do nothing."""
 
-
-class Bar:
-    """Reports a bar on the terminal, by rich."""
+class Bar(Reporter):
+    """Reports a bar on the terminal, drawn by rich."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -83,8 +73,9 @@ class Bar:
 
     def update(self, progress: Progress) -> None:
         """Move the bar."""
-        text = f"{progress.detections} detections, {progress.remaining_s:.0f} s left"
-        self._bar.update(self._task, completed=progress.images, total=progress.of, description=text)
+        self._bar.update(
+            self._task, completed=progress.images, total=progress.of, description=_rest(progress)
+        )
 
     def close(self) -> None:
         """Stop drawing."""
@@ -94,24 +85,17 @@ class Bar:
 def reporter(choice: str) -> Reporter:
     """Return the reporter for one of CHOICES; "auto" is a bar on a terminal and nothing elsewhere.
 
-    Without rich, which the extra "progress" installs, the bar becomes a line now and then.
+    Without rich, which the extra "progress" installs, lines take the place of the bar.
     """
     if choice == "json":
         return Lines(JSON_INTERVAL_S, as_json=True)
     if choice == "none" or (choice == "auto" and not sys.stderr.isatty()):
-        return Silence()
+        return Reporter()
     try:
         return Bar()
     except ImportError:
         return Lines(LINE_INTERVAL_S, as_json=False)
 
 
-def _as_json(progress: Progress) -> str:
-    return json.dumps({**asdict(progress), "remaining_s": round(progress.remaining_s, 1)})
-
-
-def _in_words(progress: Progress) -> str:
-    return (
-        f"{progress.images} of {progress.of} images, {progress.detections} detections,"
-        f" {progress.remaining_s:.0f} s left"
-    )
+def _rest(progress: Progress) -> str:
+    return f"{progress.detections} detections, {progress.remaining_s:.0f} s left"

@@ -1,8 +1,8 @@
 """Recorded detections: a CSV file with header, or the contest's rows of seven numbers without one.
 
 Header: `image,class,confidence,xmin,ymin,xmax,ymax`, columns in any order, `category` for `class` allowed,
-others left aside. Without a header the same seven in that order, between commas or blanks. Images are named
-by number or file name, categories by number or name.
+others ignored. Without a header the same seven in that order, between commas or blanks. Images are named by number or
+file name, categories by number or name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Values = tuple[float, float, float, float, float]
 
 @dataclass(frozen=True)
 class Recording:
-    """Rows by the image's text: for each the (category's text, five numbers), in the file's order.
+    """Rows by the image's text: (category's text, five numbers) in the file's order.
 
     `image_lines` and `category_lines` hold the line on which each text occurs first.
     """
@@ -37,7 +37,7 @@ class Recording:
 
 
 def read(path: Path) -> Recording:
-    """Read a recording; ClientError names file, line and value of what is wrong."""
+    """Read a recording. Raises ClientError `bad-recording`, which names file, line and value."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             return _collect(path, _fields(file))
@@ -60,7 +60,7 @@ def whole(text: str) -> int | None:
 
 
 def category_ids(recording: Recording, categories: Iterable[Category]) -> dict[str, int]:
-    """Return the id for each category's text, by id or by name; AnswerError names the first unknown one."""
+    """Return the id for each category's text, by id or by name. Raises AnswerError for the first unknown one."""
     by_name: Mapping[str, int] = {category.name: category.id for category in categories}
     known = set(by_name.values())
     found: dict[str, int] = {}
@@ -71,10 +71,8 @@ def category_ids(recording: Recording, categories: Iterable[Category]) -> dict[s
         elif text in by_name:
             found[text] = by_name[text]
         else:
-            raise AnswerError(
-                "unknown-category",
-                f"{recording.path}, line {line}: category {text!r} is none of this contest's {len(known)}",
-            )
+            what = f"category {text!r} is not one of this contest's {len(known)}"
+            raise AnswerError("unknown-category", f"{recording.path}, line {line}: {what}")
     return found
 
 
@@ -105,13 +103,13 @@ def _collect(path: Path, lines: Iterator[tuple[int, Sequence[str]]]) -> Recordin
 
 
 def _header(path: Path, line: int, fields: Sequence[str]) -> list[int] | None:
-    """Return where each of NAMES stands, or None when the line is no header but a row."""
+    """Return the column of each of NAMES, or None if the line is a row and not a header."""
     names = ["category" if name.lower() == "class" else name.lower() for name in fields]
     if not set(NUMBERS) & set(names):
         return None
     missing = [name for name in NAMES if name not in names]
     if missing:
-        raise _bad(path, line, f"the header misses {', '.join(missing)}")
+        raise _bad(path, line, f"the header lacks {', '.join(missing)}")
     return [names.index(name) for name in NAMES]
 
 

@@ -1,9 +1,9 @@
-"""Replay: answer the referee's images with recorded detections.
+"""Replay: answers the referee's images with recorded detections.
 
-The referee may number the images of each run anew, secretly. With the test set at hand a fetched image is
-known by its SHA-256, and its recorded rows go out under the number that the referee used; without it, the
-numbers in the recording are taken for the referee's. Where several images of the set have the same bytes,
-the first fetched gets the rows of the first in the set, and so on.
+The referee may renumber the images secretly in each run. With the test set at hand the client recognizes a fetched
+image by its SHA-256 and posts its recorded rows under the referee's number; without it, the numbers in the recording
+count as the referee's. If several images of the set have the same bytes, the first fetched gets the rows of the first
+in the set, and so on.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from lpirc_client.errors import AnswerError, ClientError
-from lpirc_client.manifest import Manifest, images_of, read_manifest
+from lpirc_client.manifest import Manifest, read_manifest
 from lpirc_client.recording import Recording, Values, category_ids, read, whole
 from lpirc_client.run import Answer
 from lpirc_client.wire import Login, Row
@@ -24,9 +24,9 @@ Recorded = Mapping[int, list[tuple[str, Values]]]
 
 
 def prepare(file: Path, testset: Path | None) -> Callable[[Login], Answer]:
-    """Read the recording and all that can be checked before login; return what to do with the login.
+    """Read the recording and check what can be checked before login; return what to do with the login.
 
-    What it returns raises AnswerError when recording and contest do not go together.
+    The returned function raises AnswerError if recording and contest do not go together.
     """
     recording = read(file)
     if testset is None:
@@ -34,7 +34,7 @@ def prepare(file: Path, testset: Path | None) -> Callable[[Login], Answer]:
         return lambda login: _by_number(recording, by_number, login)
     manifest = read_manifest(testset)
     category_ids(recording, manifest.categories)
-    by_number = _group(recording, images_of(recording, manifest))
+    by_number = _group(recording, _set_numbers(recording, manifest))
     return lambda login: _by_content(recording, by_number, manifest, login)
 
 
@@ -42,19 +42,16 @@ def _by_number(recording: Recording, recorded: Recorded, login: Login) -> Answer
     categories = category_ids(recording, login.categories)
     for text, line in recording.image_lines.items():
         if not 1 <= (whole(text) or 0) <= login.images:
-            raise AnswerError(
-                "unknown-image", f"{recording.path}, line {line}: image {text!r} is not in 1..{login.images}"
-            )
+            sentence = f"{recording.path}, line {line}: image {text!r} is not in 1..{login.images}"
+            raise AnswerError("unknown-image", sentence)
     return lambda number, _: _rows(number, recorded.get(number, ()), categories)
 
 
 def _by_content(recording: Recording, recorded: Recorded, manifest: Manifest, login: Login) -> Answer:
     categories = category_ids(recording, login.categories)
     if len(manifest.images) != login.images:
-        raise AnswerError(
-            "other-testset",
-            f"{manifest.folder} has {len(manifest.images)} images, the contest {login.images}",
-        )
+        sentence = f"{manifest.folder} has {len(manifest.images)} images, the contest {login.images}"
+        raise AnswerError("other-testset", sentence)
     unused: dict[str, deque[int]] = {}
     for image in manifest.images:
         unused.setdefault(image.sha256, deque()).append(image.number)
@@ -73,7 +70,7 @@ def _rows(number: int, found: Iterable[tuple[str, Values]], categories: Mapping[
 
 
 def _group(recording: Recording, numbers: Mapping[str, int]) -> Recorded:
-    """Return the rows by image number; one image may go by several texts."""
+    """Return the rows by image number; several texts may name one image."""
     grouped: dict[int, list[tuple[str, Values]]] = {}
     for text, rows in recording.rows.items():
         grouped.setdefault(numbers[text], []).extend(rows)
@@ -85,9 +82,47 @@ def _referee_numbers(recording: Recording) -> dict[str, int]:
     for text, line in recording.image_lines.items():
         number = whole(text)
         if number is None:
-            raise ClientError(
-                "name-without-testset",
-                f"{recording.path}, line {line}: image {text!r} is a name; give the test set: --testset DIR",
-            )
+            what = f"image {text!r} is a name; give the test set: --testset DIR"
+            raise ClientError("name-without-testset", f"{recording.path}, line {line}: {what}")
         numbers[text] = number
     return numbers
+
+
+def _set_numbers(recording: Recording, manifest: Manifest) -> dict[str, int]:
+    """Return the test set's number for each image text of the recording. Raises ClientError for an unknown one.
+
+    A text is a file name, a number, or a file name without its suffix. It is ambiguous if it is the number of one image
+    and the name of another.
+    """
+    known = {image.number for image in manifest.images}
+    files, stems = _numbers_by_name(manifest, with_suffix=True), _numbers_by_name(manifest, with_suffix=False)
+    numbers: dict[str, int] = {}
+    for text, line in recording.image_lines.items():
+        candidates = set(files.get(text) or stems.get(text) or ())
+        number = whole(text)
+        # "000012" is a name before it is a number
+        if number in known and number is not None and not (candidates and text.startswith("0")):
+            candidates.add(number)
+        if len(candidates) != 1:
+            raise _unclear(f"{recording.path}, line {line}: image {text!r}", candidates, manifest)
+        numbers[text] = candidates.pop()
+    return numbers
+
+
+def _numbers_by_name(manifest: Manifest, *, with_suffix: bool) -> dict[str, set[int]]:
+    """Return the numbers of the images with each name: the file's path and the path's last part."""
+    numbers: dict[str, set[int]] = {}
+    for image in manifest.images:
+        path = PurePosixPath(image.file) if with_suffix else PurePosixPath(image.file).with_suffix("")
+        for name in (str(path), path.name):
+            numbers.setdefault(name, set()).add(image.number)
+    return numbers
+
+
+def _unclear(where: str, candidates: set[int], manifest: Manifest) -> ClientError:
+    if not candidates:
+        return ClientError(
+            "unknown-image", f"{where} is not a number or file of the test set {manifest.folder}"
+        )
+    what = f"may be number {' or '.join(map(str, sorted(candidates)))} of the test set"
+    return ClientError("ambiguous-image", f"{where} {what}; write file names, with suffix and folder")

@@ -1,4 +1,4 @@
-"""The loop of a run: fetch an image, answer it, post what was found, keep an eye on the window, log out."""
+"""The loop of a run: fetch an image, answer it, post what was found, watch the window, log out."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from lpirc_client.errors import AnswerError, ClientError
+from lpirc_client.errors import AnswerError, ClientError, WindowClosed
 from lpirc_client.feed import Feed
 from lpirc_client.progress import Progress, Reporter
 from lpirc_client.session import Session
 from lpirc_client.wire import Login, Row
 
-WINDOW_CLOSED = "window-closed"
+FINISHED, WINDOW_CLOSED, FAILED = "finished", "window-closed", "failed"
 URGENT_S = 5.0
 
 Answer = Callable[[int, bytes], Iterable[Row]]
@@ -23,8 +23,8 @@ Answer = Callable[[int, bytes], Iterable[Row]]
 class Plan:
     """What to do in a run: at most `limit` images from `first` on, a POST every `batch`, log out or stay.
 
-    `fetch` images come in one request, ahead of the detector; 1: one by one, when it is their turn.
-    `least_s`: log out no earlier than this many seconds after the log-in, so that a meter has something to measure.
+    `fetch` images come in one request, ahead of the detector; 1: one by one, each when the detector needs it.
+    `least_s`: log out no earlier than this many seconds after the log-in, to give a meter time to measure.
     """
 
     first: int = 1
@@ -42,11 +42,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class Summary:
-    """How a run ended: "finished", "window-closed" or "failed" (with `failure`).
+    """How a run `ended`: FINISHED, WINDOW_CLOSED or FAILED (with `failure`).
 
-    `images` were answered and what was found in them, `detections` rows, is on the referee's disk;
-    `next_image` is the first that is not. `elapsed_s` is the run's length by the referee's clock once it is logged
-    out, else the time since this login by our own; `remaining_s` is what is left of its window.
+    `images` are answered and their `detections` rows on the referee's disk; `next_image` is the first that is not.
+    `elapsed_s` is the run's length by the referee's clock once it is logged out, else the time since this login by our
+    own; `remaining_s` is what is left of its window.
     """
 
     run: str
@@ -64,9 +64,8 @@ class Summary:
 class ImageRun:
     """One pass over the images of an open run.
 
-    `prepare` gets the login and returns what answers each image; it may raise AnswerError, as the answers
-    may. After an AnswerError what was found before is posted and the run logged out; after a lost connection
-    it is left open.
+    `prepare` takes the login and returns what answers each image; both may raise AnswerError. After an AnswerError the
+    rows found before are posted and the run logged out; after a lost connection it stays open.
     """
 
     def __init__(
@@ -95,7 +94,7 @@ class ImageRun:
         return self._plan.first + self._posted
 
     def go(self) -> Summary:
-        """Work through the images until they, the window or the means are at an end."""
+        """Work through the images until they, the window or the connection end."""
         started = time.monotonic()
         failure: ClientError | None = None
         try:
@@ -110,9 +109,9 @@ class ImageRun:
                 logged_out = True
             except ClientError as error:
                 failure = failure or error
-        closed = failure is not None and failure.code == WINDOW_CLOSED
+        closed = isinstance(failure, WindowClosed)
         complete = self._posted == len(self._numbers)
-        ended = "failed" if failure and not closed else "finished" if complete else WINDOW_CLOSED
+        ended = FAILED if failure and not closed else FINISHED if complete else WINDOW_CLOSED
         return Summary(
             run=self._login.run,
             images=self._posted,
@@ -127,7 +126,7 @@ class ImageRun:
         )
 
     def _linger(self, started: float) -> None:
-        """Wait until the run has lasted as long as it should at least, or its window ends."""
+        """Wait until the run has lasted `least_s`, or its window ends."""
         left_s = self._plan.least_s - (time.monotonic() - started)
         time.sleep(max(min(left_s, self._session.remaining_s), 0.0))
 
@@ -155,11 +154,11 @@ class ImageRun:
             started = time.monotonic()
 
     def _is_urgent(self) -> bool:
-        """Whether one more image might take what is left of the window: then no row waits for its batch."""
+        """Whether one more image might take the rest of the window: then no row waits for its batch."""
         return self._session.remaining_s < max(URGENT_S, 3 * self._slowest_s)
 
     def _post(self) -> None:
-        """Hand in what is pending; it stays pending when that fails."""
+        """Hand in what is pending; it stays pending if that fails."""
         if self._posted == self._answered:
             return
         if self._pending:

@@ -1,12 +1,10 @@
 """One connection to the referee: log in, fetch images, post detections, log out.
 
-Within a run a broken connection, a timeout and the statuses 502, 503 and 504 are tried again, with growing
-pauses, as long as the window lasts: the referee keeps a run and its token over a restart. Nothing else is
-tried again.
+Within a run it repeats a request after a broken connection, a timeout or the statuses 502, 503 and 504, with growing
+pauses, as long as the window lasts: the referee keeps a run and its token over a restart. It repeats nothing else.
 
-A POST whose answer got lost may have been counted. Every POST therefore carries an `Idempotency-Key` of its
-own, the same in each attempt: the referee answers a repeated key with its first answer and counts the rows
-once. A referee that ignores the header would count such rows twice.
+A POST may count although its answer got lost. Each POST therefore carries an `Idempotency-Key` that stays the same in
+every attempt: the referee answers a known key with its first answer and counts the rows once.
 """
 
 from __future__ import annotations
@@ -27,24 +25,18 @@ import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
-from lpirc_client import failures
 from lpirc_client.batches import numbered
-from lpirc_client.errors import ClientError
+from lpirc_client.errors import ClientError, ConnectionLost, TransientError
+from lpirc_client.http_errors import from_response, from_transport, json_object
 from lpirc_client.wire import Login, Receipt, Row, body_of, elapsed_from, login_from, receipt_from
 
 CONNECT_S = 5.0
 ANSWER_S = 15.0
 LOGIN_S = 60.0  # the referee answers a login only when the meter integrates
 LOGIN_RETRY_S = 5.0
-PAUSES_S = (
-    0.0,
-    0.1,
-    0.2,
-    0.4,
-    0.8,
-    1.6,
-)  # the first at once: a kept-alive connection may just have been stale
-TRANSIENT_CODES = ("connection-lost", "connection-refused", "timeout", "unknown-host")
+LOGIN_PAUSE_S = 0.2
+# The first retry is immediate: a kept-alive connection may just have been stale.
+PAUSES_S = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
 TRANSIENT_STATUSES = (502, 503, 504)
 JSON_BODY = {"Content-Type": "application/json"}
 
@@ -53,7 +45,7 @@ Value = TypeVar("Value")
 
 @dataclass
 class Window:
-    """When the window ends, on this host's monotonic clock, by the referee's latest word; None before the log-in."""
+    """When the window ends on this host's monotonic clock, by the referee's latest answer; None before the log-in."""
 
     deadline: float | None = None
 
@@ -61,14 +53,13 @@ class Window:
 class Session:
     """A client of the referee at `url` ("http://host:port"), on one kept-alive connection; a context manager.
 
-    `ca_cert` is a PEM file for a referee with a certificate of its own. Proxies and `~/.netrc` are left
-    aside: the referee is in the same hall, and a netrc entry would replace the token. Every method raises
-    ClientError.
+    `ca_cert` is a PEM file for a referee with a certificate of its own. It ignores proxies and `~/.netrc`: the referee
+    is in the same hall, and a netrc entry would replace the token. Every method raises ClientError.
     """
 
     def __init__(self, url: str, ca_cert: str | None = None) -> None:
         if not _is_url(url):
-            raise ClientError("bad-url", f"{url!r} is not a referee's URL: write http://host:port")
+            raise ClientError("bad-url", f"{url!r} is not a referee's URL; write http://host:port")
         self.url = url.rstrip("/")
         self._http = requests.Session()
         self._http.trust_env = False
@@ -78,7 +69,7 @@ class Session:
         if ca_cert is not None:
             self._http.verify = ca_cert
         self._ca_cert = ca_cert
-        self._window = Window()
+        self.window = Window()
 
     def __enter__(self) -> Session:
         return self
@@ -90,7 +81,7 @@ class Session:
 
     def close(self) -> None:
         """Close the connection; the run stays as it is."""
-        # urllib3 leaves this to the garbage collector, which a failed attempt's traceback keeps waiting.
+        # urllib3 leaves this to the garbage collector, and the traceback of a failed attempt delays that.
         pools = self._adapter.poolmanager.pools
         for key in pools.keys():  # noqa: SIM118 - not a mapping: it cannot be iterated
             pools[key].close()
@@ -98,38 +89,37 @@ class Session:
 
     @property
     def remaining_s(self) -> float:
-        """Seconds left of the window, by the referee's latest word; 0 before login and after the end."""
-        deadline = self._window.deadline
+        """Seconds left of the window, by the referee's latest answer; 0 before login and after the end."""
+        deadline = self.window.deadline
         return 0.0 if deadline is None else max(0.0, deadline - time.monotonic())
 
     def health(self) -> dict[str, Any]:
-        """Return the referee's word on itself; an error when something else answers at the URL."""
+        """Return the referee's description of itself. Raises ClientError if something else answers at the URL."""
         response = self._attempt("GET", "/v1/health", (CONNECT_S, CONNECT_S))
-        document = failures.json_object(response)
+        document = json_object(response)
         if response.status_code != 200 or document.get("status") != "ok":
-            raise failures.from_response(f"{self.url}/v1/health", response)
+            raise from_response(f"{self.url}/v1/health", response)
         return document
 
     def login(self, team: str, password: str) -> Login:
-        """Open the team's armed run, or take up its open one; the window runs from here on."""
+        """Open the team's armed run, which starts its window, or resume its open one. Raises NotStarted in a heat."""
         body = json.dumps({"team": team, "password": password}).encode()
-        # A second login gives the same run back, so that one whose answer got lost can be sent again.
         until = time.monotonic() + LOGIN_RETRY_S
         while True:
             try:
                 response = self._attempt("POST", "/v1/session", (CONNECT_S, LOGIN_S), body, JSON_BODY)
                 break
-            except ClientError as error:
-                if error.code != "connection-lost" or time.monotonic() > until:
+            except ConnectionLost:  # a second login returns the same run, so repeating it is safe
+                if time.monotonic() > until:
                     raise
-                time.sleep(PAUSES_S[2])
+                time.sleep(LOGIN_PAUSE_S)
         login = _read(response, 201, login_from)
         self._http.headers["Authorization"] = f"Bearer {login.token}"
-        self._window.deadline = time.monotonic() + login.remaining_s
+        self.window.deadline = time.monotonic() + login.remaining_s
         return login
 
     def status(self) -> dict[str, Any]:
-        """Return the phase of the run and what the referee has of it so far."""
+        """Return the phase of the run and what the referee has received of it."""
         return _read(self._send("GET", "/v1/session"), 200, dict)
 
     def image(self, number: int) -> bytes:
@@ -137,46 +127,45 @@ class Session:
         path = f"/v1/images/{number}"
         response = self._send("GET", path)
         if response.status_code != 200:
-            raise failures.from_response(self.url + path, response)
+            raise from_response(self.url + path, response)
         return response.content
 
     def batch(self, first: int, count: int) -> Iterator[tuple[int, bytes]]:
         """Yield (number, JPEG file) of `count` images from `first` on, each as soon as it has arrived.
 
-        ClientError `connection-lost` or `timeout` when the rest does not come: ask again for what is missing.
+        Raises TransientError when the rest does not come: ask again for what is missing.
         """
         path = f"/v1/images?first={first}&count={count}"
         with self._send("GET", path, stream=True) as response:
             if response.status_code != 200:
-                raise failures.from_response(self.url + path, response)
+                raise from_response(self.url + path, response)
             try:
                 yield from numbered(response.raw.read, first)
             except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
-                raise ClientError(
-                    "connection-lost", f"{self.url}: the connection broke in a batch: {error}"
-                ) from error
+                sentence = f"{self.url}: the connection broke in a batch: {error}"
+                raise ConnectionLost("connection-lost", sentence) from error
 
     def twin(self) -> Session:
-        """Another connection in the same run, for another thread; it is closed by itself."""
+        """Return another connection in the same run, for another thread, which closes it."""
         twin = Session(self.url, self._ca_cert)
         twin._http.headers.update(self._http.headers)
-        twin._window = self._window
+        twin.window = self.window
         return twin
 
     def post(self, rows: Sequence[Row]) -> Receipt:
-        """Hand in rows; returns once the referee has them on disk and named the SHA-256 of what was sent."""
+        """Hand in rows; returns once the referee has them on disk and confirmed the SHA-256 of the body."""
         body = body_of(rows)
         headers = {**JSON_BODY, "Idempotency-Key": uuid.uuid4().hex}
         receipt = _read(self._send("POST", "/v1/detections", body, headers), 202, receipt_from)
         if receipt.sha256 != hashlib.sha256(body).hexdigest():
-            raise ClientError(
-                "altered-on-the-way",
-                f"{self.url}: the referee received other bytes than were sent; is there a proxy between?",
+            sentence = (
+                f"{self.url}: the referee did not receive the bytes that were sent; is there a proxy between?"
             )
+            raise ClientError("altered-on-the-way", sentence)
         return receipt
 
     def logout(self) -> float | None:
-        """Close the run for good and stop the meter; how long the run was, in seconds, if the referee tells."""
+        """Close the run for good and stop the meter; return its length in seconds if the referee states it."""
         return _read(self._send("DELETE", "/v1/session"), 200, elapsed_from)
 
     def _send(
@@ -188,22 +177,21 @@ class Session:
         *,
         stream: bool = False,
     ) -> requests.Response:
-        """Send within the run, again and again while the window lasts; returns any answer that is final."""
-        pauses = chain(PAUSES_S, repeat(PAUSES_S[-1]))
-        refusals = 0
+        """Send within the run, again while the window lasts; return any answer that is final."""
+        pauses, refusals = pauses_s(), 0
         while True:
             pause = next(pauses)
             limit = (CONNECT_S, max(1.0, min(ANSWER_S, self.remaining_s + 1.0)))
             try:
                 response = self._attempt(method, path, limit, body, headers, stream=stream)
-            except ClientError as error:
-                if error.code not in TRANSIENT_CODES or self.remaining_s <= pause:
+            except TransientError:
+                if self.remaining_s <= pause:
                     raise
             else:
                 if response.status_code not in TRANSIENT_STATUSES or self.remaining_s <= pause:
                     return response
                 refusals += 1
-                if refusals == len(PAUSES_S) and "code" in failures.json_object(response):
+                if refusals == len(PAUSES_S) and "code" in json_object(response):
                     return response
             time.sleep(pause)
 
@@ -223,11 +211,16 @@ class Session:
                 method, url, data=body, headers=headers, timeout=timeout, allow_redirects=False, stream=stream
             )
         except (requests.RequestException, OSError) as error:
-            raise failures.from_transport(self.url, error) from error
+            raise from_transport(self.url, error) from error
         left_ms = response.headers.get("X-Window-Remaining-Ms", "")
         if left_ms.isascii() and left_ms.isdigit():
-            self._window.deadline = time.monotonic() + int(left_ms) / 1000
+            self.window.deadline = time.monotonic() + int(left_ms) / 1000
         return response
+
+
+def pauses_s() -> Iterator[float]:
+    """Yield the pauses between attempts, without end."""
+    return chain(PAUSES_S, repeat(PAUSES_S[-1]))
 
 
 def _is_url(text: str) -> bool:
@@ -239,12 +232,11 @@ def _is_url(text: str) -> bool:
 
 
 def _read(response: requests.Response, status: int, reader: Callable[[dict[str, Any]], Value]) -> Value:
-    """Return what `reader` makes of the JSON document, given the status that means success."""
+    """Return what `reader` makes of the JSON document, if the status is the one that means success."""
     if response.status_code != status:
-        raise failures.from_response(response.url, response)
+        raise from_response(response.url, response)
     try:
-        return reader(failures.json_object(response))
+        return reader(json_object(response))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise ClientError(
-            "not-a-referee", f"{response.url}: the answer misses or misstates {error}; is this a referee?"
-        ) from error
+        sentence = f"{response.url}: the answer lacks or misstates {error}; is this a referee?"
+        raise ClientError("not-a-referee", sentence) from error

@@ -1,4 +1,4 @@
-"""The documents of HTTP version 1 as values: what a login and a receipt hold, how rows become a body."""
+"""The documents of HTTP version 1 as values: a login, a receipt, and rows as a body."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Category:
 
 @dataclass(frozen=True)
 class Login:
-    """An open run with images 1..`images`; of the window of `window_s` seconds `remaining_s` are left."""
+    """An open run with images 1..`images`; `remaining_s` of its window of `window_s` seconds are left."""
 
     token: str
     run: str
@@ -42,7 +42,7 @@ class Receipt:
 
 
 def login_from(document: Mapping[str, Any]) -> Login:
-    """Read the answer to a login; KeyError, TypeError or ValueError when it is something else."""
+    """Read the answer to a login. Raises KeyError, TypeError or ValueError for anything else."""
     return Login(
         token=str(document["token"]),
         run=str(document["run"]),
@@ -54,16 +54,12 @@ def login_from(document: Mapping[str, Any]) -> Login:
 
 
 def receipt_from(document: Mapping[str, Any]) -> Receipt:
-    """Read the answer to a POST; KeyError, TypeError or ValueError when it is something else."""
-    return Receipt(
-        int(document["accepted"]),
-        int(document["received_total"]),
-        str(document["sha256"]),
-    )
+    """Read the answer to a POST. Raises KeyError, TypeError or ValueError for anything else."""
+    return Receipt(int(document["accepted"]), int(document["received_total"]), str(document["sha256"]))
 
 
 def elapsed_from(document: Mapping[str, Any]) -> float | None:
-    """Read the run's length from the answer to a logout; None where it tells none: the run is closed all the same."""
+    """Read the run's length from the answer to a logout; None without one, since the run is closed all the same."""
     try:
         return _seconds(document.get("elapsed_s"))
     except ValueError:
@@ -71,7 +67,7 @@ def elapsed_from(document: Mapping[str, Any]) -> float | None:
 
 
 def body_of(rows: Sequence[Row]) -> bytes:
-    """Return rows as a JSON body; every float is written so that it reads back as the same float64."""
+    """Return rows as a JSON body; every float reads back as the same float64."""
     return json.dumps(rows, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 

@@ -1,4 +1,4 @@
-"""Two ways to write a box, and the way between them.
+"""Two forms of a box and the conversion between them.
 
 Corners (xmin, ymin, xmax, ymax) are inclusive pixels, so that width = xmax - xmin + 1; a COCO box is
 (x, y, w, h). Neither says whether the first pixel is 0 (COCO) or 1 (VOC): the numbers are never shifted.
@@ -25,7 +25,7 @@ def coco_from_corners(corners: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def outside(corners: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Find the boxes (M, 4) that leave their image of (width, height), `sizes` (M, 2): (M,) bool.
+    """Return which boxes (M, 4) leave their images of (width, height), `sizes` (M, 2), as (M,) bool.
 
     Corners from 0 to the width itself are inside: pixels counted from 0 end at width - 1, those counted from
     1 at width.

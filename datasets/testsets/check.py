@@ -1,4 +1,4 @@
-"""Looking for everything that could be wrong with a test-set folder."""
+"""Finds everything that is wrong with a test-set folder."""
 
 from __future__ import annotations
 
@@ -8,32 +8,28 @@ import numpy as np
 
 from testsets.boxes import outside
 from testsets.coco_reader import CocoDocument, parse_coco
-from testsets.errors import TestSetError
+from testsets.errors import Problems, TestSetError
 from testsets.folder import IMAGES, MANIFEST, TestSet, read_manifest, verify
 from testsets.importing import jpeg_size
 from testsets.labels import label_problems
-from testsets.problems import Problems
 
 
 def check(folder: Path) -> tuple[str, ...]:
-    """List every problem of a test-set folder, one sentence each; none when it is fit for a contest.
+    """List every problem of a test-set folder, one sentence each; none if it is fit for a contest.
 
-    Beyond what `folder.verify` finds: images that are no JPEG or not of the stated size, the same image
-    twice, files that the manifest does not know, a ground truth that does not fit the manifest, and boxes
-    that are inverted, leave their image or have an unknown category, and what is wrong with `labels.csv`, if any.
+    Beyond what `folder.verify` finds: images that are not JPEG or have another size than stated, the same image twice,
+    files that the manifest does not list, a ground truth that contradicts the manifest, boxes that are inverted, leave
+    their image or have an unknown category, and what is wrong with `labels.csv`, if there is one.
 
-    Raises TestSetError `testset-missing`, `testset-not-a-testset` or `testset-damaged` when the manifest
-    cannot be read.
+    Raises TestSetError `testset-missing`, `testset-not-a-testset` or `testset-damaged` if the manifest cannot be read.
     """
     test_set = read_manifest(folder)
     problems = Problems(limit=None)
-    for problem in verify(test_set):
-        problems.add(problem)
+    problems.add(*verify(test_set))
     _check_images(test_set, problems)
     _check_extra_files(test_set, problems)
     _check_ground_truth(test_set, problems)
-    for problem in label_problems(test_set):
-        problems.add(problem)
+    problems.add(*label_problems(test_set))
     return problems.kept
 
 
@@ -52,9 +48,8 @@ def _check_images(test_set: TestSet, problems: Problems) -> None:
             problems.add(f"{path}: {error}")
             continue
         if size != (image.width, image.height):
-            problems.add(
-                f"{path}: is {size[0]} x {size[1]} pixels, the manifest says {image.width} x {image.height}"
-            )
+            stated = f"{image.width} x {image.height}"
+            problems.add(f"{path}: is {size[0]} x {size[1]} pixels, the manifest says {stated}")
 
 
 def _check_extra_files(test_set: TestSet, problems: Problems) -> None:
@@ -62,7 +57,7 @@ def _check_extra_files(test_set: TestSet, problems: Problems) -> None:
     expected |= {test_set.folder / MANIFEST, test_set.ground_truth_path, test_set.labels_path}
     for path in sorted(test_set.folder.rglob("*")):
         if not path.is_dir() and path not in expected:
-            problems.add(f"{path}: the manifest does not know this file")
+            problems.add(f"{path}: the manifest does not list this file")
 
 
 def _check_ground_truth(test_set: TestSet, problems: Problems) -> None:
@@ -88,13 +83,11 @@ def _check_image_entries(test_set: TestSet, document: CocoDocument, problems: Pr
     truth, path = document.ground_truth, test_set.ground_truth_path
     entries = dict(zip(truth.image_ids.tolist(), truth.image_names, strict=True))
     for image in test_set.images:
-        if image.number not in entries:
-            problems.add(f"{path}: image {image.number} ({image.file}) is not in it")
-        elif (entries[image.number], document.sizes.get(image.number)) != (
-            image.file,
-            (image.width, image.height),
-        ):
-            problems.add(f"{path}: image {image.number} has another name or size than in the manifest")
+        number, size = image.number, (image.width, image.height)
+        if number not in entries:
+            problems.add(f"{path}: image {number} ({image.file}) is not in it")
+        elif (entries[number], document.sizes.get(number)) != (image.file, size):
+            problems.add(f"{path}: image {number} has another name or size than in the manifest")
     for unknown in sorted(entries.keys() - {image.number for image in test_set.images}):
         problems.add(f"{path}: image {unknown} is not in the manifest")
 

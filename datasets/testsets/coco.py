@@ -1,4 +1,4 @@
-"""Importing a data set annotated in COCO's form: one JSON file and a folder of images."""
+"""Imports a data set annotated in COCO's form: one JSON file and a folder of images."""
 
 from __future__ import annotations
 
@@ -6,40 +6,26 @@ from pathlib import Path
 
 import numpy as np
 
-from testsets.coco_reader import CocoDocument, parse_coco
+from testsets.coco_reader import parse_coco
+from testsets.errors import Problems
 from testsets.folder import Category, TestSet
 from testsets.ground_truth import GroundTruth
 from testsets.importing import SourceImage, build_test_set, require_folder
-from testsets.problems import Problems
 from testsets.writing import ObjectRecord
 
 
 def import_coco(annotations: Path, images: Path, out: Path) -> TestSet:
     """Import a COCO JSON file and its images into the new folder `out`.
 
-    Image numbers are the ranks of the ascending source ids; category ids and names, file names and the bytes
-    of the images stay as they are. Images without annotations belong to the set. Segmentations are left
-    behind.
+    Image numbers are the ranks of the ascending source ids; category ids and names, file names and the bytes of the
+    images stay as they are. Images without annotations belong to the set. Segmentations are dropped.
 
-    Raises TestSetError: `import-missing` (no folder of images), `ground-truth-missing` and
-    `ground-truth-unreadable` for the JSON, `import-invalid` with all problems found (20 at most),
-    `testset-exists`, `testset-not-written`.
+    Raises TestSetError: `import-missing` (no folder of images), `ground-truth-missing` and `ground-truth-unreadable`
+    for the JSON, `import-invalid` with all problems found (20 at most), `testset-exists`, `testset-not-written`.
     """
     require_folder(images)
     problems = Problems()
     document = parse_coco(annotations, problems)
-    truth = document.ground_truth
-    sources = _sources(document, annotations, images, problems)
-    categories = [
-        Category(id_, name)
-        for id_, name in zip(truth.category_ids.tolist(), truth.category_names, strict=True)
-    ]
-    return build_test_set(out, sources, categories, _objects(truth), problems)
-
-
-def _sources(
-    document: CocoDocument, annotations: Path, images: Path, problems: Problems
-) -> list[SourceImage]:
     truth = document.ground_truth
     sources = []
     for id_, file in zip(truth.image_ids.tolist(), truth.image_names, strict=True):
@@ -47,7 +33,10 @@ def _sources(
             problems.add(f"{annotations}: image {id_} has no file_name")
         size = document.sizes.get(id_)
         sources.append(SourceImage(images / file, file, size, source_id=str(id_), origin=annotations))
-    return sources
+    categories = [
+        Category(*each) for each in zip(truth.category_ids.tolist(), truth.category_names, strict=True)
+    ]
+    return build_test_set(out, sources, categories, _objects(truth), problems)
 
 
 def _objects(truth: GroundTruth) -> list[ObjectRecord]:

@@ -1,4 +1,4 @@
-"""COCO JSON to columns.
+"""Reads COCO JSON into columns.
 
 Format: https://cocodataset.org/#format-data. Ids may be any integers, sparse and huge. What is read: `images`
 (id, file_name, width, height), `categories` (id, name) and `annotations` (image_id, category_id, bbox;
@@ -21,12 +21,11 @@ from typing import Any
 import numpy as np
 
 from testsets.boxes import corners_from_coco
-from testsets.errors import TestSetError
+from testsets.errors import Problems, TestSetError
+from testsets.file_bytes import read_text
 from testsets.ground_truth import GroundTruth
-from testsets.problems import Problems
-from testsets.text_file import read_text
 
-LARGEST_ID = 2**53  # detections travel as float64, which holds no larger integer exactly
+LARGEST_ID = 2**53  # detections are float64, which holds no larger integer exactly
 
 Row = tuple[int, int, float, float, float, float, float, bool, bool]
 
@@ -40,7 +39,7 @@ class CocoDocument:
 
 
 def read_coco(path: Path) -> GroundTruth:
-    """Read a COCO JSON file; raises TestSetError as `read_ground_truth` tells."""
+    """Read a COCO JSON file. Raises TestSetError as `read_ground_truth` does."""
     problems = Problems()
     document = parse_coco(path, problems)
     problems.raise_if_any("ground-truth-invalid")
@@ -48,12 +47,11 @@ def read_coco(path: Path) -> GroundTruth:
 
 
 def parse_coco(path: Path, problems: Problems, *, only_labels: bool = False) -> CocoDocument:
-    """Read what can be read of a COCO JSON file and add what is wrong to `problems`.
+    """Read what is valid in a COCO JSON file and add what is wrong to `problems`.
 
-    `only_labels`: that of a set for classification, whose truth is `labels.csv`, needs no categories and objects.
+    `only_labels`: the file of a set for classification, whose truth is `labels.csv`, needs no categories and objects.
 
-    Raises TestSetError when there is nothing to go on with: `ground-truth-missing` or
-    `ground-truth-unreadable`.
+    Raises TestSetError `ground-truth-missing` or `ground-truth-unreadable` if nothing in it can be used.
     """
     lists = _load_lists(path)
     images = _by_id(lists["images"], f"{path}: images", problems)
@@ -62,8 +60,10 @@ def parse_coco(path: Path, problems: Problems, *, only_labels: bool = False) -> 
     for name, uses in Counter(names.values()).items():
         if uses > 1:
             problems.add(f"{path}: categories: the name {name!r} is used {uses} times")
-        if any("\ud800" <= letter <= "\udfff" for letter in name):  # half of a pair: nothing can write it
-            problems.add(f"{path}: categories: the name {name!r} is no text")
+        if any(
+            "\ud800" <= letter <= "\udfff" for letter in name
+        ):  # half of a surrogate pair cannot be encoded
+            problems.add(f"{path}: categories: the name {name!r} is not text")
     rows = _rows(lists["annotations"], f"{path}: annotations", images.keys(), names.keys(), problems)
     if not problems.count and not rows and not only_labels:
         problems.add(f"{path}: annotations: no objects in it")
@@ -94,7 +94,7 @@ def _load_lists(path: Path) -> dict[str, list[Any]]:
     for key in ("images", "annotations", "categories"):
         if not isinstance(document, dict) or not isinstance(document.get(key), list):
             raise TestSetError("ground-truth-unreadable", f'{path}: not a COCO file, it has no list "{key}"')
-    return document  # type: ignore[no-any-return]  # the loop above looked
+    return document  # type: ignore[no-any-return]  # the loop above checks it
 
 
 def _by_id(
@@ -124,7 +124,7 @@ def _rows(
             row = _row(entry, images, categories)
             id_ = entry.get("id")
             if id_ is not None and id_ in seen:
-                raise ValueError(f"id {id_!r} is used more than once")  # noqa: TRY301  # one way to say it
+                raise ValueError(f"id {id_!r} is used more than once")  # noqa: TRY301 - reported like the others
         except KeyError as error:
             problems.add(f"{where}[{index}]: {error} is missing")
         except (TypeError, ValueError, AttributeError) as error:

@@ -1,4 +1,4 @@
-"""CSV ground truth to columns, and lists of images.
+"""Reads CSV: ground truth into columns, and lists of images.
 
 Ground truth: header `image,class,xmin,ymin,xmax,ymax[,difficult]`, then one object a line; image and class
 are integer ids, corners are inclusive pixels, `difficult` is 0 or 1. The categories are those that occur; a
@@ -16,19 +16,17 @@ import numpy as np
 
 from testsets.boxes import coco_from_corners
 from testsets.coco_reader import LARGEST_ID
-from testsets.errors import TestSetError
+from testsets.errors import Problems, TestSetError
+from testsets.file_bytes import read_text
 from testsets.ground_truth import GroundTruth
-from testsets.problems import Problems
-from testsets.text_file import read_text
 
 COLUMNS = ("image", "class", "xmin", "ymin", "xmax", "ymax")
-IMAGE_COLUMNS = ("image",)
 
 Row = tuple[int, int, float, float, float, float, bool]
 
 
 def read_csv(path: Path) -> GroundTruth:
-    """Read ground truth from CSV; raises TestSetError as `read_ground_truth` tells."""
+    """Read ground truth from CSV. Raises TestSetError as `read_ground_truth` does."""
     problems = Problems()
     rows: list[Row] = []
     for line, cells in csv_lines(path, (COLUMNS, (*COLUMNS, "difficult"))):
@@ -62,11 +60,11 @@ def read_csv(path: Path) -> GroundTruth:
 def read_image_list(path: Path) -> dict[int, str]:
     """Read a list of images: ids, ascending, with their names ("" without a column `name`).
 
-    Raises TestSetError, as `read_ground_truth` tells, also for an id that is listed twice.
+    Raises TestSetError as `read_ground_truth` does, also for an id that is listed twice.
     """
     problems = Problems()
     found: dict[int, str] = {}
-    for line, (cell, *name) in csv_lines(path, (IMAGE_COLUMNS, (*IMAGE_COLUMNS, "name"))):
+    for line, (cell, *name) in csv_lines(path, (("image",), ("image", "name"))):
         try:
             id_ = _id(cell, "image")
         except ValueError as error:
@@ -82,9 +80,9 @@ def read_image_list(path: Path) -> dict[int, str]:
 
 
 def csv_lines(path: Path, headers: tuple[tuple[str, ...], ...]) -> list[tuple[int, list[str]]]:
-    """Line numbers and cells below the header, which is one of `headers`; blank lines are passed over.
+    """Return line numbers and cells below the header, which must be one of `headers`; blank lines are skipped.
 
-    Raises TestSetError, as `read_ground_truth` tells.
+    Raises TestSetError as `read_ground_truth` does.
     """
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     try:
@@ -94,9 +92,8 @@ def csv_lines(path: Path, headers: tuple[tuple[str, ...], ...]) -> list[tuple[in
     header = tuple(cell.strip() for cell in lines[0][1]) if lines else ()
     if header not in headers:
         wanted = " or ".join(f'"{",".join(names)}"' for names in headers)
-        raise TestSetError(
-            "ground-truth-unreadable", f'{path}: the header is "{",".join(header)}", expected {wanted}'
-        )
+        sentence = f'{path}: the header is "{",".join(header)}", expected {wanted}'
+        raise TestSetError("ground-truth-unreadable", sentence)
     problems = Problems()
     for line, cells in lines:
         if len(cells) != len(header):

@@ -1,4 +1,4 @@
-"""The bytes of a file that somebody names."""
+"""Reads the bytes or the text of a file that the user names, without waiting for pipes that no one writes into."""
 
 from __future__ import annotations
 
@@ -7,26 +7,49 @@ import os
 import stat
 from pathlib import Path
 
+from testsets.errors import TestSetError
+
 
 def file_bytes(path: Path) -> bytes:
-    """All of a file, or of a pipe into which somebody writes.
+    """Return all of a file, or of a pipe that has a writer.
 
-    Raises OSError with the file's name, also for a pipe that would be waited for because nobody writes into it, and for
-    a device.
+    Raises OSError with the file's name, also for a pipe without a writer, which would block, and for a device.
     """
     try:
-        return _all_of(path)
-    except OSError as error:  # one of an open file knows no name
+        return _read_all(path)
+    except OSError as error:  # that of an open file lacks the name
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
-def _all_of(path: Path) -> bytes:
+def read_text(path: Path) -> str:
+    """Return a UTF-8 file's text without its byte order mark.
+
+    Raises TestSetError `ground-truth-missing` or `ground-truth-unreadable`.
+    """
+    try:
+        return file_bytes(path).decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise TestSetError("ground-truth-missing", f"{path}: no such file") from error
+    except OSError as error:
+        raise TestSetError("ground-truth-unreadable", f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        sentence = f"{path}: byte {error.start} is not UTF-8 text"
+        raise TestSetError("ground-truth-unreadable", sentence) from error
+
+
+def require_regular(path: Path) -> None:
+    """Raise OSError for a pipe or a device: a file that is read more than once must not change in between."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
+def _read_all(path: Path) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         mode = os.fstat(descriptor).st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISDIR(mode)):
-            raise OSError(errno.EINVAL, "it is no regular file")
-        first = _beginning(descriptor) if stat.S_ISFIFO(mode) else b""
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        first = _first_byte(descriptor) if stat.S_ISFIFO(mode) else b""
         os.set_blocking(descriptor, True)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return first + file.read()
@@ -34,17 +57,11 @@ def _all_of(path: Path) -> bytes:
         os.close(descriptor)
 
 
-def require_regular(path: Path) -> None:
-    """Raise OSError for a pipe or a device: what is read more than once must give the same again."""
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        raise OSError(errno.EINVAL, "it is no regular file", str(path))
-
-
-def _beginning(pipe: int) -> bytes:
+def _first_byte(pipe: int) -> bytes:
     try:
         first = os.read(pipe, 1)
     except BlockingIOError:  # a writer has not written yet
         return b""
     if not first:
-        raise OSError(errno.EINVAL, "it is no regular file but a pipe into which nobody writes")
+        raise OSError(errno.EINVAL, "it is not a regular file but a pipe without a writer")
     return first

@@ -5,8 +5,8 @@
     images/             the JPEG files, untouched, under the names they came with
     labels.csv          in a set for classification: one label per image (`testsets.labels`)
 
-The digest names the whole set: one SHA-256 over the hashes of the images in order, the hash of the ground
-truth and the categories. Where the set lies and what it is called do not enter it.
+The digest identifies the set: one SHA-256 over the hashes of the images in order, the hash of the ground truth and the
+categories. It does not depend on the set's place and name.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Image:
 
 @dataclass(frozen=True)
 class TestSet:
-    """What a manifest says: `images[i]` has number i + 1, `objects` counts the annotated objects."""
+    """The content of a manifest: `images[i]` has number i + 1, `objects` counts the annotated objects."""
 
-    __test__: ClassVar[bool] = False  # pytest would take the name for a class of tests
+    __test__: ClassVar[bool] = False  # pytest would take it for a class of tests
 
     folder: Path
     name: str
@@ -68,16 +68,16 @@ class TestSet:
 
     @property
     def ground_truth_path(self) -> Path:
-        """The ground truth of this set, in COCO form."""
+        """The file of this set's ground truth, in COCO form."""
         return self.folder / GROUND_TRUTH
 
     @property
     def labels_path(self) -> Path:
-        """The labels of this set, where it is one for classification."""
+        """The file of this set's labels, if it is for classification."""
         return self.folder / LABELS
 
     def image_path(self, number: int) -> Path:
-        """Find the file of image 1..N. Raises TestSetError `testset-no-such-image`."""
+        """Return the file of image 1..N. Raises TestSetError `testset-no-such-image`."""
         if not 1 <= number <= len(self.images):
             raise TestSetError("testset-no-such-image", f"image {number} is not in 1..{len(self.images)}")
         return self.folder / IMAGES / self.images[number - 1].file
@@ -97,7 +97,7 @@ def load_test_set(folder: Path) -> TestSet:
 
 
 def read_manifest(folder: Path) -> TestSet:
-    """Read a manifest as it stands, contradictions included. Raises TestSetError as `load_test_set` does."""
+    """Read a manifest, even one that contradicts itself. Raises TestSetError as `load_test_set` does."""
     path = folder / MANIFEST
     manifest = _manifest_json(folder, path)
     try:
@@ -107,8 +107,7 @@ def read_manifest(folder: Path) -> TestSet:
             digest=_typed(manifest["digest"], str),
             images=tuple(_image(entry) for entry in manifest["images"]),
             categories=tuple(
-                Category(_typed(entry["id"], int), _typed(entry["name"], str))
-                for entry in manifest["categories"]
+                Category(_typed(one["id"], int), _typed(one["name"], str)) for one in manifest["categories"]
             ),
             ground_truth_sha256=_typed(manifest["ground_truth"]["sha256"], str),
             objects=_typed(manifest["ground_truth"]["objects"], int),
@@ -120,7 +119,7 @@ def read_manifest(folder: Path) -> TestSet:
 
 
 def contradictions(test_set: TestSet) -> tuple[str, ...]:
-    """Find where a manifest contradicts itself: its digest, gaps in the numbering, a file used twice."""
+    """Return how a manifest contradicts itself: its digest, gaps in the numbering, a file used twice."""
     path = test_set.folder / MANIFEST
     problems = []
     if compute_digest(test_set.images, test_set.ground_truth_sha256, test_set.categories) != test_set.digest:
@@ -134,10 +133,10 @@ def contradictions(test_set: TestSet) -> tuple[str, ...]:
 
 
 def verify(test_set: TestSet) -> tuple[str, ...]:
-    """Find what changed since the manifest was written, by reading and hashing every file of the set.
+    """Return what changed since the manifest was written, by reading and hashing every file of the set.
 
-    Returns one sentence per image or ground truth that is missing or has another SHA-256, and one for a
-    manifest whose own digest is not that of its content; nothing when the set is what its digest says.
+    There is one sentence per image or ground truth that is missing or has another SHA-256, and one for a manifest whose
+    digest is not that of its content.
     """
     problems = list(contradictions(test_set))
     expected = [(test_set.ground_truth_path, test_set.ground_truth_sha256)]
@@ -154,7 +153,7 @@ def verify(test_set: TestSet) -> tuple[str, ...]:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal. Raises OSError, also for a pipe, which would be waited for."""
+    """Return the SHA-256 of a file, in hexadecimal. Raises OSError, also for a pipe, which might block."""
     require_regular(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -186,9 +185,8 @@ def _manifest_json(folder: Path, path: Path) -> dict[str, Any]:
         raise TestSetError("testset-not-a-testset", f'{path}: its format is not "{FORMAT}"')
     if manifest.get("version") != VERSION:
         version = manifest.get("version")
-        raise TestSetError(
-            "testset-not-a-testset", f"{path}: version {version!r}, this program reads {VERSION}"
-        )
+        sentence = f"{path}: version {version!r}, this program reads {VERSION}"
+        raise TestSetError("testset-not-a-testset", sentence)
     return manifest
 
 
@@ -204,14 +202,8 @@ def _image(entry: dict[str, Any]) -> Image:
 
 
 def contained(file: str) -> str:
-    """Pass a relative file name. Raises ValueError for one that would lead out of its folder."""
-    if (
-        not file
-        or file.startswith("/")
-        or "\\" in file
-        or "\0" in file
-        or {"..", ".", ""} & set(file.split("/"))
-    ):
+    """Return a relative file name. Raises ValueError for one that leads out of its folder."""
+    if "\\" in file or "\0" in file or {"..", ".", ""} & set(file.split("/")):
         raise ValueError(f"{file!r} is not a plain file name relative to the folder of images")
     return file
 

@@ -1,4 +1,4 @@
-"""Ground truth as columns: what every reader makes and the scorer takes."""
+"""Ground truth as columns: every reader returns it and the scorer takes it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 class GroundTruth:
     """Objects of a set of images, as parallel numpy columns.
 
-    `image_ids` (N,) int64 ascending, every image of the set, also those without objects; `image_names` (N)
-    file names, or "" where the source has none. `category_ids` (K,) int64 ascending and `category_names` (K)
-    likewise.
+    `image_ids` (N,) int64 ascending, every image of the set, also those without objects; `image_names` (N) file names,
+    or "" if the source has none. `category_ids` (K,) int64 ascending and `category_names` (K) likewise.
 
     The M objects, in the order of the source: `image` and `category` (M,) int64 ids; `boxes` (M, 4) float64
     xmin, ymin, xmax, ymax in inclusive pixels (width = xmax - xmin + 1); `difficult` and `crowd` (M,) bool;

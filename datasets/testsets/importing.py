@@ -1,4 +1,4 @@
-"""What every importer shares: copying images untouched, and refusing what does not fit together."""
+"""What every importer shares: it copies images untouched and refuses sources that contradict each other."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from PIL import Image as Pillow
 from PIL import UnidentifiedImageError
 
 from testsets.boxes import corners_from_coco, outside
-from testsets.errors import TestSetError
+from testsets.errors import Problems, TestSetError
 from testsets.file_bytes import file_bytes
 from testsets.folder import IMAGES, LABELS, Category, Image, TestSet, contained, load_test_set
-from testsets.problems import Problems
 from testsets.writing import ObjectRecord, new_folder, write_records
 
-# Pillow calls a JPEG with further pictures in it (some cameras and telephones write them) MPO.
+# Pillow's name for a JPEG with further pictures in it, as some cameras and telephones write, is MPO.
 JPEG_FORMATS = ("JPEG", "MPO")
 
 
@@ -30,8 +29,8 @@ JPEG_FORMATS = ("JPEG", "MPO")
 class SourceImage:
     """An image to import.
 
-    `path` is where it lies, `file` the name it keeps, `size` (width, height) what `origin`, the annotation
-    file, says about it, if anything.
+    `path` is its file, `file` the name that it keeps, `size` (width, height) what the annotation file `origin` states,
+    None without a statement.
     """
 
     path: Path
@@ -49,9 +48,9 @@ def build_test_set(
     problems: Problems,
     labels: bytes | None = None,
 ) -> TestSet:
-    """Copy the images, numbered in the order given, and write the set, unless there are problems by then.
+    """Copy the images, numbered in the order given, and write the set, unless there are problems.
 
-    `labels` is the content of its `labels.csv`, for a set that has one.
+    `labels` is the content of its `labels.csv`, if it has one.
 
     Raises TestSetError `import-invalid` with everything in `problems`, and those of `writing.new_folder`.
     """
@@ -69,13 +68,13 @@ def build_test_set(
 
 
 def require_folder(folder: Path) -> None:
-    """Raise TestSetError `import-missing` when there is no such folder."""
+    """Raise TestSetError `import-missing` if there is no such folder."""
     if not folder.is_dir():
         raise TestSetError("import-missing", f"{folder}: no such folder")
 
 
 def jpeg_size(data: bytes) -> tuple[int, int]:
-    """Decode a JPEG whole and tell its width and height in pixels. Raises ValueError for anything else."""
+    """Decode all of a JPEG and return its width and height in pixels. Raises ValueError for anything else."""
     try:
         with Pillow.open(io.BytesIO(data)) as picture:
             if picture.format not in JPEG_FORMATS:
@@ -89,7 +88,7 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
 
 
 def _copy_all(sources: Sequence[SourceImage], images: Path, problems: Problems) -> dict[int, Image]:
-    """Copy with as many threads as there are cores (decoding leaves Python's lock); images by number."""
+    """Copy on all cores (decoding releases Python's lock); return the images by number."""
     made: dict[int, Image] = {}
     with ThreadPoolExecutor() as pool:
         copies = pool.map(_copy, range(1, len(sources) + 1), sources, repeat(images))
@@ -113,8 +112,8 @@ def _copy(number: int, source: SourceImage, images: Path) -> Image | str:
         return f"{error.filename or source.path}: {error.strerror} (image of {source.origin})"
     except ValueError as error:
         return f"{source.path}: {error}"
-    if source.size not in (None, size):
-        stated = "{} x {}".format(*source.size) if source.size else ""
+    if source.size and source.size != size:
+        stated = f"{source.size[0]} x {source.size[1]}"
         return f"{source.path}: is {size[0]} x {size[1]} pixels, {source.origin} says {stated}"
     return Image(number, source.file, *size, hashlib.sha256(data).hexdigest(), source.source_id)
 

@@ -1,4 +1,4 @@
-"""Reading ground truth in whichever of its forms."""
+"""Reads ground truth in any of its forms."""
 
 from __future__ import annotations
 
@@ -8,26 +8,23 @@ from pathlib import Path
 import numpy as np
 
 from testsets import coco_reader, csv_reader
-from testsets.errors import TestSetError
+from testsets.errors import Problems, TestSetError
 from testsets.folder import load_test_set, sha256_of
 from testsets.ground_truth import GroundTruth
-from testsets.problems import Problems
 
 
 def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
     """Read the ground truth of a test-set folder, a COCO JSON file or a CSV file.
 
-    CSV has the header `image,class,xmin,ymin,xmax,ymax[,difficult]` and numbers below it. A file is taken for
-    JSON when its name ends in .json or its content starts with a brace or bracket.
+    CSV has the header `image,class,xmin,ymin,xmax,ymax[,difficult]` and numbers below it. A file counts as JSON if its
+    name ends in .json or its content starts with a brace or bracket.
 
-    `images`, a CSV with the column `image` (and perhaps `name`), lists *every* image of the set: it adds
-    images without objects, and an image that the ground truth knows and the list does not is an error. It can
-    be given with every form, but only CSV ground truth needs it.
+    `images`, a CSV with the column `image` (and optionally `name`), lists *every* image of the set: it adds images
+    without objects, and it must contain every image of the ground truth. Only CSV ground truth needs it.
 
     Raises TestSetError with every problem found, at most 20, in `problems`: `ground-truth-missing`,
-    `ground-truth-unreadable` (neither JSON nor text, or not the expected columns), `ground-truth-invalid`
-    (values), and those of `load_test_set`; `testset-damaged` also for a folder whose ground truth is not the
-    manifest's.
+    `ground-truth-unreadable` (neither JSON nor text, or other columns), `ground-truth-invalid` (values), and those of
+    `load_test_set`; `testset-damaged` also for a folder whose ground truth is not the manifest's.
     """
     ground_truth = _read(path)
     return ground_truth if images is None else _with_images(ground_truth, path, images)
@@ -41,13 +38,12 @@ def declares_ids(path: Path) -> bool:
 def _read(path: Path) -> GroundTruth:
     if path.is_dir():
         test_set = load_test_set(path)
-        if not test_set.ground_truth_path.is_file():
-            raise TestSetError("testset-damaged", f"{test_set.ground_truth_path}: no such file")
-        if sha256_of(test_set.ground_truth_path) != test_set.ground_truth_sha256:
-            raise TestSetError(
-                "testset-damaged", f"{test_set.ground_truth_path}: changed since the manifest was written"
-            )
-        return coco_reader.read_coco(test_set.ground_truth_path)
+        path = test_set.ground_truth_path
+        if not path.is_file():
+            raise TestSetError("testset-damaged", f"{path}: no such file")
+        if sha256_of(path) != test_set.ground_truth_sha256:
+            raise TestSetError("testset-damaged", f"{path}: changed since the manifest was written")
+        return coco_reader.read_coco(path)
     if _looks_like_json(path):
         return coco_reader.read_coco(path)
     return csv_reader.read_csv(path)
@@ -64,8 +60,8 @@ def _with_images(ground_truth: GroundTruth, path: Path, images: Path) -> GroundT
     listed = csv_reader.read_image_list(images)
     problems = Problems()
     names = dict(zip(ground_truth.image_ids.tolist(), ground_truth.image_names, strict=True))
-    for image in sorted(names.keys() - listed.keys()):
-        problems.add(f"{images}: image {image} of {path} is not in the list")
+    unlisted = sorted(names.keys() - listed.keys())
+    problems.add(*(f"{images}: image {image} of {path} is not in the list" for image in unlisted))
     problems.raise_if_any("ground-truth-invalid")
     merged = {image: names.get(image) or name for image, name in listed.items()}
     return replace(

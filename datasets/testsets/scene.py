@@ -1,4 +1,4 @@
-"""Painting one synthetic photograph with exact boxes."""
+"""Paints one synthetic photograph with exact boxes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Placed:
 def paint(
     rng: np.random.Generator, wanted: Sequence[Kind], size: tuple[int, int]
 ) -> tuple[Pixels, list[Placed]]:
-    """Paint a scene of `size` (width, height) with 1 to 6 objects of the kinds `wanted`, later ones in front.
+    """Paint a scene of `size` (width, height) with 1 to 6 objects of the `wanted` kinds, later ones in front.
 
     Boxes enclose the pixels that an object covers by half or more, as if nothing stood in front of it.
     """
@@ -59,7 +59,7 @@ def paint(
 
 
 def _impostors(rng: np.random.Generator, wanted: Sequence[Kind]) -> list[Kind]:
-    """Up to two coloured objects that are no category, with fills that do occur."""
+    """Choose up to two coloured objects that are not a category, with fills that do occur."""
     fills = {kind.fill for kind in wanted}
     others = [kind for kind in kinds() if kind.fill in fills and kind not in wanted]
     count = int(rng.integers(0, 3))
@@ -69,7 +69,7 @@ def _impostors(rng: np.random.Generator, wanted: Sequence[Kind]) -> list[Kind]:
 def _place_free(
     rng: np.random.Generator, kind: Kind, size: tuple[int, int], standing: Sequence[Placed]
 ) -> Placed | None:
-    """Find a place where no other object is hidden too much, or give up after a few tries."""
+    """Find a place that does not hide another object too much, or give up after a few tries."""
     for _ in range(TRIES):
         placed = _place(rng, kind, size)
         if placed is not None and all(_covered(placed.box, other.box) <= COVERED for other in standing):
@@ -78,7 +78,7 @@ def _place_free(
 
 
 def _place(rng: np.random.Generator, kind: Kind, size: tuple[int, int]) -> Placed | None:
-    """Choose a place, its centre half a radius or more inside the image; none if too little would be seen."""
+    """Choose a place, its centre half a radius or more inside the image; None if too little is visible."""
     low, high = (math.log(relative * min(size)) for relative in RADIUS)
     radius = max(math.exp(rng.uniform(low, high)), 5.0)
     alpha = coverage(kind.shape, radius, rng.uniform(0.87, 1.15), rng.uniform(-0.2, 0.2))
@@ -107,7 +107,7 @@ def _area(box: Box) -> int:
 
 
 def _background(rng: np.random.Generator, size: tuple[int, int]) -> Pixels:
-    """Smooth noise of several octaves over a gradient, in subdued colours."""
+    """Return smooth noise of several octaves over a gradient, in subdued colours."""
     base = rng.uniform(70, 190, 3)
     base = base.mean() + 0.3 * (base - base.mean())
     angle, slope = rng.uniform(0, 2 * math.pi), rng.uniform(0, 35)
@@ -145,7 +145,7 @@ def _draw(rng: np.random.Generator, pixels: Pixels, placed: Placed, saturation: 
 def _pattern(
     fill: str, x: NDArray[np.float32], y: NDArray[np.float32], radius: float
 ) -> NDArray[np.float32] | np.float32:
-    """Brightness of a fill: full, and half within its stripes, fields or dots."""
+    """Return the brightness of a fill: full, and half within its stripes, fields or dots."""
     period = max(radius * 0.5, 6.0)
     dark: NDArray[np.bool_]
     if fill == "striped":
@@ -160,7 +160,7 @@ def _pattern(
 
 
 def _expose(rng: np.random.Generator, pixels: Pixels) -> None:
-    """Colour cast, darker corners, sensor noise; in place, clipped to 0..255."""
+    """Add a colour cast, darker corners and sensor noise, in place; clip to 0..255."""
     height, width = pixels.shape[:2]
     across, down = np.linspace(-1, 1, width, dtype=np.float32), np.linspace(-1, 1, height, dtype=np.float32)
     corners = 1 - np.float32(rng.uniform(0, 0.2)) * (across[None, :] ** 2 + down[:, None] ** 2)

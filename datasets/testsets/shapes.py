@@ -58,7 +58,7 @@ def kinds() -> tuple[Kind, ...]:
 
 
 def coverage(shape: str, radius: float, stretch: float, turn: float) -> NDArray[np.float32]:
-    """How much of each pixel a shape covers, 0..1, in a square window of odd side around its centre.
+    """Return how much of each pixel a shape covers, 0..1, in a square window of odd side around its centre.
 
     `radius` in pixels, `stretch` widens the shape and flattens it by the same factor, `turn` is in radians.
     """
@@ -79,17 +79,13 @@ def _placed(points: Points, radius: float, stretch: float, turn: float, side: in
     placed = []
     for x, y in points:
         wide, high = x * radius * stretch, y * radius / stretch
-        placed.append(
-            (
-                (centre + wide * cos - high * sin) * SUPERSAMPLING,
-                (centre + wide * sin + high * cos) * SUPERSAMPLING,
-            )
-        )
+        across, down = centre + wide * cos - high * sin, centre + wide * sin + high * cos
+        placed.append((across * SUPERSAMPLING, down * SUPERSAMPLING))
     return placed
 
 
 def _outline(shape: str) -> Points:
-    """Corners of a shape of radius 1 around the origin, y downwards."""
+    """Return the corners of a shape of radius 1 around the origin, y downwards."""
     if shape in ("disc", "ring"):
         return _regular(48)
     if shape == "triangle":
@@ -99,19 +95,14 @@ def _outline(shape: str) -> Points:
     if shape == "cross":
         arm = 0.32
         quarter = [(arm, -1.0), (arm, -arm), (1.0, -arm)]
-        return [turned for step in range(4) for turned in _quarter_turns(quarter, step)]
-    wide, high = {"square": (0.85, 0.85), "bar": (1.0, 0.34)}.get(shape, (0.0, 0.0))
+        half = quarter + [(-y, x) for x, y in quarter]
+        return half + [(-x, -y) for x, y in half]
     if shape == "diamond":
         return [(0.0, -1.0), (0.62, 0.0), (0.0, 1.0), (-0.62, 0.0)]
+    wide, high = (0.85, 0.85) if shape == "square" else (1.0, 0.34)
     return [(-wide, -high), (wide, -high), (wide, high), (-wide, high)]
 
 
 def _regular(corners: int) -> Points:
     angles = [2 * math.pi * corner / corners for corner in range(corners)]
     return [(math.sin(angle), -math.cos(angle)) for angle in angles]
-
-
-def _quarter_turns(points: Points, times: int) -> Points:
-    for _ in range(times):
-        points = [(-y, x) for x, y in points]
-    return points

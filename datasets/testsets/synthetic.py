@@ -1,4 +1,4 @@
-"""Synthetic photographs with exact boxes: a test set out of a seed.
+"""Makes a test set from a seed: synthetic photographs with exact boxes.
 
 What a contestant may know: every object is one shape in one hue, sometimes with a fill, and the name of its
 category says which: "red-disc", "blue-triangle", "striped-cyan-bar".
@@ -7,19 +7,18 @@ category says which: "red-disc", "blue-triangle", "striped-cyan-bar".
   wide as high); stretched by up to 15 %, turned by up to 0.2 rad, triangles and stars with one point up
 * hues, in degrees of the HSV circle, give or take 8: red 0, orange 28, yellow 56, green 120, cyan 182, blue
   225, purple 268, magenta 310; saturation 0.65 to 1
-* fills: none named is plain; striped, checked and dotted alternate between full and half brightness
+* fills: a name without one means plain; striped, checked and dotted alternate between full and half brightness
 
-Categories 1..K are the first K of `shapes.kinds()`; the first 64 are plain, 256 is the most. Scenes hold 1 to
-6 objects, which may overlap and leave the image by a part, on textured backgrounds of subdued colour, among
-shapes of subdued colour and up to two coloured objects whose name is no category of the set. Then come a
-colour cast, darker corners, noise and JPEG compression.
+Categories 1..K are the first K of `shapes.kinds()`; the first 64 are plain, 256 is the most. Scenes hold 1 to 6
+objects, which may overlap and be cut by the image's edge, on textured backgrounds of subdued colour, among shapes of
+subdued colour and up to two coloured objects that are not a category of the set. A colour cast, darker corners, noise
+and JPEG compression follow.
 
-Boxes are inclusive pixels, the first pixel is 0; they enclose what is in the image of the whole object, also
-of what another object hides.
+Boxes are inclusive pixels, the first pixel is 0; they enclose the part of the object that is within the image, also if
+another object hides it.
 
-Image i depends on the seed, i, the categories and the size, not on how many images are made; with the same
-versions of numpy and Pillow the same bytes come again. Measured: about 7 ms per image of 320 x 240 on one
-core.
+Image i depends on the seed, i, the categories and the size, not on the number of images; the same versions of numpy and
+Pillow make the same bytes. It takes about 7 ms per image of 320 x 240 on one core.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ JPEG_QUALITY = (70, 93)
 
 
 def category_names(count: int) -> tuple[str, ...]:
-    """Names of the synthetic categories 1..count. Raises TestSetError `synthetic-categories`."""
+    """Return the names of the synthetic categories 1..count. Raises TestSetError `synthetic-categories`."""
     if not 1 <= count <= MAX_CATEGORIES:
         raise TestSetError("synthetic-categories", f"{count} categories: there can be 1 to {MAX_CATEGORIES}")
     return tuple(kind.name for kind in kinds()[:count])
@@ -80,7 +79,7 @@ def synthesize(
 def render(
     number: int, wanted: tuple[Kind, ...], seed: int, size: tuple[int, int]
 ) -> tuple[bytes, list[Placed]]:
-    """One image of a synthetic set: the bytes of the JPEG and its objects."""
+    """Return one image of a synthetic set: the bytes of the JPEG and its objects."""
     rng = np.random.default_rng([seed, number])
     pixels, placed = paint(rng, wanted, size)
     out = io.BytesIO()
@@ -101,7 +100,6 @@ def _check_arguments(images: int, seed: int, size: tuple[int, int]) -> None:
     if seed < 0:
         raise TestSetError("synthetic-seed", f"seed {seed}: it must not be negative")
     if not all(SMALLEST_SIDE <= side <= LARGEST_SIDE for side in size):
-        raise TestSetError(
-            "synthetic-size",
-            f"{size[0]} x {size[1]} pixels: each side must be {SMALLEST_SIDE} to {LARGEST_SIDE} pixels long",
-        )
+        sides = f"{SMALLEST_SIDE} to {LARGEST_SIDE}"
+        sentence = f"{size[0]} x {size[1]} pixels: each side must be {sides} pixels long"
+        raise TestSetError("synthetic-size", sentence)

@@ -1,4 +1,4 @@
-"""Importing a data set annotated in VOC's form: a folder of XML files and a folder of images."""
+"""Imports a data set annotated in VOC's form: a folder of XML files and a folder of images."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from testsets.boxes import coco_from_corners
-from testsets.errors import TestSetError
+from testsets.errors import Problems, TestSetError
+from testsets.file_bytes import read_text
 from testsets.folder import Category, TestSet
 from testsets.importing import SourceImage, build_test_set, require_folder
-from testsets.problems import Problems
-from testsets.text_file import read_text
 from testsets.voc_reader import VocAnnotation, read_voc
 from testsets.writing import ObjectRecord
 
@@ -24,10 +23,9 @@ Annotated = tuple[SourceImage, VocAnnotation]
 def import_voc(annotations: Path, images: Path, out: Path, categories: Path | None = None) -> TestSet:
     """Import a folder of VOC annotations and their images into the new folder `out`.
 
-    The annotations, in sub-folders too, define the set: images without one are left out, images whose
-    annotation names no object belong to it. Images are numbered by ascending file name. `categories` is a
-    file with one name a line, numbered from 1; without it the names that occur are sorted and numbered from
-    1.
+    The annotations, in subfolders too, define the set: images without one are left out, images whose annotation names
+    no object belong to it. Images are numbered by ascending file name. `categories` is a file with one name per line,
+    numbered from 1; without it the names that occur are sorted and numbered from 1.
 
     Raises TestSetError: `import-missing` (no such folders), `import-invalid` with all problems found (20 at
     most), `testset-exists`, `testset-not-written`.
@@ -56,8 +54,7 @@ def _read_all(annotations: Path, images: Path, problems: Problems) -> Iterator[A
         except ValueError as error:
             problems.add(str(error))
             continue
-        for problem in annotation.problems:
-            problems.add(problem)
+        problems.add(*annotation.problems)
         name = path.relative_to(annotations)
         file = _image_file(images, name, annotation.file)
         source_id = name.with_suffix("").as_posix()
@@ -65,9 +62,9 @@ def _read_all(annotations: Path, images: Path, problems: Problems) -> Iterator[A
 
 
 def _image_file(images: Path, annotation: Path, stated: str) -> str:
-    """Find the image of an annotation: the stated name, else the annotation's own, beside it or at the top.
+    """Find the image of an annotation: the stated name, else the annotation's own, in its subfolder or at the top.
 
-    Returns the stated name when there is no such image, for the copy to fail on.
+    Return the stated name if there is no such image, for the copy to fail on.
     """
     plain = annotation.with_suffix("").name
     for stem in filter(None, (stated, plain)):

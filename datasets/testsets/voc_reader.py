@@ -1,8 +1,8 @@
-"""One VOC annotation file to values.
+"""Reads one VOC annotation file.
 
-Format: the VOC development kit, http://host.robots.ox.ac.uk/pascal/VOC/voc2012/htmldoc/; ILSVRC DET uses the
-same one, without `difficult` and without the extension in `filename`. Corners are inclusive, the first pixel
-is 1, and some files state them with fractions.
+Format: the VOC development kit, http://host.robots.ox.ac.uk/pascal/VOC/voc2012/htmldoc/; ILSVRC DET uses the same,
+without `difficult` and without the extension in `filename`. Corners are inclusive, the first pixel is 1, and some files
+have fractions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class VocObject:
 
 @dataclass(frozen=True)
 class VocAnnotation:
-    """What a file says about its image: `size` (width, height) if any, `problems` for what was unreadable."""
+    """What a file states about its image: `size` (width, height) if any; `problems` for what is invalid."""
 
     file: str
     size: tuple[int, int] | None
@@ -39,7 +39,7 @@ class VocAnnotation:
 
 
 def read_voc(path: Path) -> VocAnnotation:
-    """Read one annotation file. Raises ValueError, naming the file, when nothing can be made of it."""
+    """Read one annotation file. Raises ValueError, which names the file, if nothing in it can be used."""
     root = _root(path)
     problems: list[str] = []
     size: tuple[int, int] | None = None
@@ -66,7 +66,7 @@ def _root(path: Path) -> ET.Element:
     if b"<!ENTITY" in data:
         raise ValueError(f"{path}: declares entities, which annotations do not need")
     try:
-        # Bounded in size and without entities of its own; expat (2.4.1 and later) also stops amplification.
+        # Limited in size and without entities; expat (2.4.1 and later) also stops amplification.
         root = ET.fromstring(data)  # noqa: S314
     except (ET.ParseError, ValueError, LookupError) as error:
         raise ValueError(f"{path}: not XML: {error}") from error

@@ -1,4 +1,4 @@
-"""Writing a test set: whole, or not at all."""
+"""Writes a test set atomically: the folder appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class ObjectRecord:
 
 @contextmanager
 def new_folder(out: Path) -> Iterator[Path]:
-    """Make a folder beside `out`, holding an empty `images/`, that becomes `out` when the block ends well.
+    """Make a folder beside `out`, with an empty `images/`, that becomes `out` when the block ends without failure.
 
-    When the block fails nothing is left behind. Raises TestSetError `testset-exists` when `out` exists and is
-    not an empty folder, `testset-not-written` when the system refuses.
+    A block that fails leaves nothing behind. Raises TestSetError `testset-exists` if `out` exists and is not an empty
+    folder, `testset-not-written` if the system refuses.
     """
-    out = Path(os.path.realpath(out))  # which, unlike Path.resolve, fails at no links in a circle
+    out = Path(os.path.realpath(out))  # unlike Path.resolve it accepts a loop of links
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise TestSetError("testset-exists", f"{out}: exists already and is not an empty folder")
     partial = out.with_name(f".{out.name}.{secrets.token_hex(4)}.partial")
@@ -54,9 +54,7 @@ def new_folder(out: Path) -> Iterator[Path]:
         yield partial
         partial.replace(out)
     except OSError as error:
-        place = (
-            error.filename2 or error.filename or out
-        )  # where a file was to go, rather than where it was made
+        place = error.filename2 or error.filename or out  # of a rename, the target
         raise TestSetError("testset-not-written", f"{place}: {error.strerror}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -69,7 +67,7 @@ def write_records(
     categories: Sequence[Category],
     objects: Iterable[ObjectRecord],
 ) -> None:
-    """Write `ground_truth.json`, then `manifest.json`, for images that already lie in `images/`."""
+    """Write `ground_truth.json`, then `manifest.json`, for images that are already in `images/`."""
     annotations = [_annotation(number, record) for number, record in enumerate(objects, start=1)]
     ground_truth = {
         "images": [
@@ -106,12 +104,12 @@ def _annotation(number: int, record: ObjectRecord) -> dict[str, Any]:
 
 
 def _plain(value: float) -> float:
-    """Drop a needless fraction: 3.0 becomes 3."""
+    """Drop a fraction of zero: 3.0 becomes 3."""
     return int(value) if float(value).is_integer() else float(value)
 
 
 def _write_json(path: Path, document: dict[str, Any]) -> None:
-    """One line per entry of each list, so that people can read it and two versions can be compared."""
+    """Write one line per entry of each list, for people to read and to compare."""
     parts = [f"{json.dumps(key)}: {_json_value(value)}" for key, value in document.items()]
     path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Fixtures: referees of the tests' own, and the command as a process."""
+"""Fixtures: small referees, a session with one, and the command as a process."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from lpirc_client.session import Session
 from tests import warm_programs
 from tests.lpirc_client.referee_double import PASSWORD, Handler, Referee
 
@@ -20,14 +21,14 @@ Client = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., Referee]]:
-    """Start a referee, on a free port or a given one."""
+    """Start a referee on a free port or a given one."""
     running: list[tuple[ThreadingHTTPServer, threading.Thread]] = []
 
     def start(port: int = 0, **settings: Any) -> Referee:
         referee = Referee(**settings)
         handler = type("BoundHandler", (Handler,), {"referee": referee})
         server = ThreadingHTTPServer(("127.0.0.1", port), handler)
-        server.daemon_threads = False  # joined at close, so that nothing outlives the test
+        server.daemon_threads = False  # joined at close: nothing outlives the test
         referee.port = server.server_port
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -44,6 +45,14 @@ def serve() -> Iterator[Callable[..., Referee]]:
 @pytest.fixture
 def referee(serve: Callable[..., Referee]) -> Referee:
     return serve()
+
+
+@pytest.fixture
+def session(referee: Referee) -> Iterator[Session]:
+    """Log in at the referee."""
+    with Session(referee.url) as session:
+        session.login("alpha", PASSWORD)
+        yield session
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A second, small implementation of the wire contract, on a real socket, that can be made to fail."""
+"""A second, small implementation of the wire contract, on a real socket, that can fail on request."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import socket
+import threading
 import time
 import zipfile
 from collections import Counter
@@ -17,9 +18,8 @@ from urllib.parse import parse_qs, urlsplit
 
 PASSWORD = "geheim"
 
-# What a fault does: a status with that problem, a broken connection before or after the request took effect,
-# or a call made before the request is handled.
-Fault = tuple[int, str] | str | Callable[[], None]
+Fault = tuple[int, str] | str
+"""A status with that problem, or a broken connection before or after the request took effect."""
 
 
 @dataclass
@@ -39,9 +39,10 @@ class Referee:
     faults: dict[str, list[Fault]] = field(default_factory=dict)
     lies_about_hash: bool = False
     has_batches: bool = True
-    cut_bytes: int | None = None  # of each answer with bytes, so many are sent, then the connection breaks
-    elapsed_s: float | None = None  # what the answer to a logout tells
+    cut_bytes: int | None = None  # the connection breaks after this many bytes of each image or batch
+    elapsed_s: float | None = None  # in the answer to a logout
     port: int = 0
+    _changed: threading.Condition = field(default_factory=threading.Condition)
 
     @property
     def url(self) -> str:
@@ -50,6 +51,15 @@ class Referee:
     @property
     def remaining_s(self) -> float:
         return 0.0 if self.opened_at is None else self.opened_at + self.window_s - time.monotonic()
+
+    def until(self, holds: Callable[[], object]) -> None:
+        """Wait until `holds` is true after some request."""
+        with self._changed:
+            assert self._changed.wait_for(holds, 15)
+
+    def changed(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
 
     def problem(self, status: int, code: str, **facts: Any) -> tuple[int, dict[str, Any]]:
         return status, {
@@ -65,7 +75,7 @@ class Referee:
         if path == "/v1/health":
             return 200, {"status": "ok", "contest": "double", "version": "0"}
         if (method, path) == ("POST", "/v1/session"):
-            return self._log_in(json.loads(body))
+            return self.log_in(json.loads(body))
         if headers.get("Authorization") != "Bearer token-1":
             return self.problem(401, "bad-token")
         if path == "/v1/session" and method == "GET":
@@ -99,7 +109,7 @@ class Referee:
                 archive.writestr(f"{number}.jpg", jpeg)
         return 200, packed.getvalue()
 
-    def _log_in(self, wanted: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def log_in(self, wanted: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if wanted != {"team": "alpha", "password": PASSWORD}:
             return self.problem(401, "bad-credentials")
         if self.phase == "closed":
@@ -153,6 +163,7 @@ class Handler(BaseHTTPRequestHandler):
         referee, name = self.referee, f"{self.command} {self.path}"
         referee.requests[name] += 1
         referee.connections.add(self.client_address)
+        referee.changed()
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         fault = next(iter(referee.faults.get(name, ())), None)
         if fault is not None:
@@ -160,12 +171,11 @@ class Handler(BaseHTTPRequestHandler):
         if fault == "drop-before":
             self.close_connection = True
             return
-        if callable(fault):
-            fault()
         if isinstance(fault, tuple):
             status, content = referee.problem(*fault) if fault[1] else (fault[0], b"<html>")
         else:
             status, content = referee.answer(self.command, self.path, self.headers, body)
+        referee.changed()
         if fault == "drop-after":
             self.close_connection = True
             return

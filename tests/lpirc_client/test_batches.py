@@ -1,4 +1,4 @@
-"""A batch is read as it arrives; what is no such zip, or only a part of one, is told."""
+"""A batch is read as it arrives; another kind of zip, or a part of one, is reported."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def test_a_batch_that_ends_too_soon_gives_what_came_and_then_fails(
         (b"", "connection-lost"),
     ],
 )
-def test_what_is_no_stored_zip_is_told(sent: bytes, code: str) -> None:
+def test_what_is_not_a_stored_zip_is_reported(sent: bytes, code: str) -> None:
     with pytest.raises(ClientError) as failure:
         list(entries(io.BytesIO(sent).read))
     assert failure.value.code == code
 
 
-def test_a_batch_of_other_images_is_told() -> None:
+def test_a_batch_of_other_images_is_reported() -> None:
     assert list(numbered(io.BytesIO(packed([b"x"])).read, 7)) == [(7, b"x")]
     with pytest.raises(ClientError, match=r"'7\.jpg' where 8\.jpg was expected"):
         list(numbered(io.BytesIO(packed([b"x"])).read, 8))

@@ -20,7 +20,7 @@ TAIL = "0.1,1,2,3,4\n"
 
 @pytest.fixture
 def testset(tmp_path: Path) -> Path:
-    """Four images, the last two of the same bytes; one is called like another's number."""
+    """Four images, the last two with the same bytes; the name of one is the number of another."""
     files = {"dog.jpg": b"a", "000001.jpg": b"b", "sub/cat.jpg": b"c", "1.jpg": b"c"}
     images = [
         {"number": n, "file": file, "sha256": hashlib.sha256(data).hexdigest()}
@@ -99,10 +99,10 @@ def test_a_number_with_leading_zeros_is_a_name_first(tmp_path: Path, testset: Pa
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("bird,7,", "line 2: image 'bird' is no number or file of the test set"),
-        ("9,7,", "line 2: image '9' is no number or file of the test set"),
+        ("bird,7,", "line 2: image 'bird' is not a number or file of the test set"),
+        ("9,7,", "line 2: image '9' is not a number or file of the test set"),
         ("1,7,", "line 2: image '1' may be number 1 or 4 of the test set"),
-        ("dog,cat,", "line 2: category 'cat' is none of this contest's 2"),
+        ("dog,cat,", "line 2: category 'cat' is not one of this contest's 2"),
     ],
 )
 def test_what_the_test_set_does_not_know_is_said_before_login(
@@ -118,7 +118,7 @@ def test_what_the_test_set_does_not_know_is_said_before_login(
         (HEADER + "1,7,x,1,2,3,4\n", "line 2: confidence is 'x', not a finite number"),
         (HEADER + "1,7,0.5,1,2,3,nan\n", "line 2: ymax is 'nan', not a finite number"),
         ("1 7 0.5 1 2 3 4\n1 7 0.5 1 2 3\n", "line 2: 6 values instead of 7"),
-        ("image,class,confidence\n", "line 1: the header misses xmin, ymin, xmax, ymax"),
+        ("image,class,confidence\n", "line 1: the header lacks xmin, ymin, xmax, ymax"),
     ],
 )
 def test_what_is_wrong_in_the_file_is_said_with_its_line(tmp_path: Path, text: str, sentence: str) -> None:
@@ -126,7 +126,7 @@ def test_what_is_wrong_in_the_file_is_said_with_its_line(tmp_path: Path, text: s
 
 
 def test_what_only_the_login_tells_is_checked_right_after_it(tmp_path: Path, testset: Path) -> None:
-    for text, words in (("5,7,", "image '5' is not in 1..4"), ("1,cat,", "category 'cat' is none of")):
+    for text, words in (("5,7,", "image '5' is not in 1..4"), ("1,cat,", "category 'cat' is not one of")):
         bind = replay.prepare(recorded(tmp_path, HEADER + text + TAIL), None)
         with pytest.raises(AnswerError, match=words):
             bind(LOGIN)

@@ -1,12 +1,13 @@
-"""Small real data sets to import, and the way to the shared photographs."""
+"""Small real data sets to import, a synthetic test set, and the shared photographs."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
+import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def jpeg_fixture() -> Callable[..., bytes]:
 
 @dataclass
 class CocoSource:
-    """A folder of images and a COCO document, to be spoilt by tests before it is written."""
+    """A folder of images and a COCO document, which tests may spoil before it is written."""
 
     root: Path
     document: dict[str, Any] = field(default_factory=dict)
@@ -150,6 +151,14 @@ def voc_source(tmp_path: Path) -> VocSource:
     return source
 
 
+@pytest.fixture(scope="session")
+def synthetic_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
+    folder = tmp_path_factory.mktemp("synthetic") / "set"
+    return synthesize(folder, images=5, categories=4, seed=3, size=(96, 64))
+
+
 @pytest.fixture
-def test_set(tmp_path: Path) -> TestSet:
-    return synthesize(tmp_path / "set", images=5, categories=4, seed=3, size=(96, 64))
+def test_set(synthetic_set: TestSet, tmp_path: Path) -> TestSet:
+    """A copy of the synthetic set, to be spoilt."""
+    shutil.copytree(synthetic_set.folder, tmp_path / "set")
+    return replace(synthetic_set, folder=tmp_path / "set")

@@ -1,3 +1,5 @@
+"""Boxes: both forms, and which leave their image."""
+
 from __future__ import annotations
 
 import numpy as np

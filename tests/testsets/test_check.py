@@ -1,3 +1,5 @@
+"""What a check of a test-set folder finds."""
+
 from __future__ import annotations
 
 import json
@@ -20,7 +22,7 @@ def test_a_fresh_set_has_no_problems(test_set: TestSet) -> None:
     assert check(test_set.folder) == ()
 
 
-def test_a_folder_that_is_no_test_set_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_test_set_is_refused(tmp_path: Path) -> None:
     for folder, code in ((tmp_path / "none", "testset-missing"), (tmp_path, "testset-not-a-testset")):
         with pytest.raises(TestSetError) as caught:
             check(folder)
@@ -33,7 +35,7 @@ def test_missing_changed_undecodable_double_and_extra_images_are_all_found(test_
     test_set.image_path(3).write_bytes(test_set.image_path(4).read_bytes())
     (test_set.folder / "images" / "extra.jpg").write_bytes(b"x")
     (test_set.folder / "notes.txt").write_text("x", encoding="utf-8")
-    told = check(test_set.folder)
+    found = check(test_set.folder)
     expected = (
         "000001.jpg: No such",
         "000002.jpg: SHA",
@@ -42,9 +44,9 @@ def test_missing_changed_undecodable_double_and_extra_images_are_all_found(test_
         "extra",
         "notes.txt",
     )
-    assert len(told) == len(expected)
+    assert len(found) == len(expected)
     for part in expected:
-        assert any(part in problem for problem in told), part
+        assert any(part in problem for problem in found), part
 
 
 def test_the_same_bytes_under_two_numbers_are_found(test_set: TestSet) -> None:
@@ -53,22 +55,22 @@ def test_the_same_bytes_under_two_numbers_are_found(test_set: TestSet) -> None:
     assert any("000004.jpg: the same image as 000003.jpg" in problem for problem in check(test_set.folder))
 
 
-def test_a_manifest_with_gaps_wrong_sizes_or_digest_is_told(test_set: TestSet) -> None:
+def test_a_manifest_with_gaps_wrong_sizes_or_digest_is_reported(test_set: TestSet) -> None:
     def spoil(manifest: Any) -> None:
         manifest["images"][1]["number"] = 20
         manifest["images"][2]["width"] = 5
         manifest["digest"] = "0" * 64
 
     edit(test_set.folder / "manifest.json", spoil)
-    told = "\n".join(check(test_set.folder))
-    assert "has number 20, expected 2" in told
-    assert "000003.jpg: is 96 x 64 pixels, the manifest says 5 x 64" in told
-    assert "digest 000" in told
-    assert "image 20 (000002.jpg) is not in it" in told
-    assert "image 2 is not in the manifest" in told
+    found = "\n".join(check(test_set.folder))
+    assert "has number 20, expected 2" in found
+    assert "000003.jpg: is 96 x 64 pixels, the manifest says 5 x 64" in found
+    assert "digest 000" in found
+    assert "image 20 (000002.jpg) is not in it" in found
+    assert "image 2 is not in the manifest" in found
 
 
-def test_every_wrong_object_is_told_with_its_value(test_set: TestSet) -> None:
+def test_every_wrong_object_is_reported_with_its_value(test_set: TestSet) -> None:
     def spoil(truth: Any) -> None:
         truth["annotations"][0]["bbox"] = [90, 0, 10, 10]
         truth["annotations"][1]["bbox"] = [-1, 0, 10, 10]
@@ -81,8 +83,8 @@ def test_every_wrong_object_is_told_with_its_value(test_set: TestSet) -> None:
         truth["categories"][0]["name"] = "other"
 
     edit(test_set.ground_truth_path, spoil)
-    told = check(test_set.folder)
-    text = "\n".join(told)
+    found = check(test_set.folder)
+    text = "\n".join(found)
     assert "ground_truth.json: SHA-256" in text
     assert "[90.0, 0.0, 99.0, 9.0] leaves image" in text
     assert "[-1.0, 0.0, 8.0, 9.0] leaves image" in text
@@ -93,7 +95,7 @@ def test_every_wrong_object_is_told_with_its_value(test_set: TestSet) -> None:
     assert text.count("image_id 99") == 30
 
 
-def test_a_box_in_an_unknown_image_is_no_crash(test_set: TestSet) -> None:
+def test_a_box_in_an_unknown_image_is_reported(test_set: TestSet) -> None:
     def spoil(truth: Any) -> None:
         truth["images"].append({"id": 6, "file_name": "x.jpg", "width": 5, "height": 5})
         truth["annotations"][0].update(image_id=6, bbox=[-5, 0, 2, 2])
@@ -102,7 +104,7 @@ def test_a_box_in_an_unknown_image_is_no_crash(test_set: TestSet) -> None:
     assert any("image 6 is not in the manifest" in problem for problem in check(test_set.folder))
 
 
-def test_a_ground_truth_that_is_no_json_or_gone_is_told(test_set: TestSet) -> None:
+def test_a_ground_truth_that_is_missing_or_not_json_is_reported(test_set: TestSet) -> None:
     test_set.ground_truth_path.write_text("{", encoding="utf-8")
     assert len(check(test_set.folder)) == 2
     test_set.ground_truth_path.unlink()

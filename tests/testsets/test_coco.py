@@ -1,3 +1,5 @@
+"""Importing COCO."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -80,13 +82,13 @@ def test_images_may_be_unmeasured(coco_source: CocoSource) -> None:
     assert (made.images[2].width, made.images[2].height) == (40, 30)
 
 
-def test_a_byte_order_mark_is_no_obstacle(coco_source: CocoSource) -> None:
+def test_a_byte_order_mark_is_skipped(coco_source: CocoSource) -> None:
     path = coco_source.write()
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert len(import_coco(path, coco_source.images, coco_source.out).images) == 3
 
 
-def test_all_problems_are_told_at_once(coco_source: CocoSource, jpeg: Callable[..., bytes]) -> None:
+def test_all_problems_are_reported_at_once(coco_source: CocoSource, jpeg: Callable[..., bytes]) -> None:
     coco_source.add_image(1, "small.jpg", jpeg((20, 30)))
     coco_source.add_image(2, "broken.jpg", jpeg()[:300])
     coco_source.add_image(3, "text.jpg", b"no image at all")
@@ -97,22 +99,22 @@ def test_all_problems_are_told_at_once(coco_source: CocoSource, jpeg: Callable[.
     coco_source.add_object(500, 99, [0, 0, 2, 2])
     coco_source.add_object(12345, 3, [0, 0, 2, 2])
     coco_source.add_object(500, 3, [0, 0, -2, 2])
-    told = problems(coco_source)
-    assert "a.jpg: No such file" in told
-    assert "small.jpg: is 20 x 30 pixels" in told
-    assert "says 40 x 30" in told
-    assert "broken.jpg: cannot be decoded" in told
-    assert "text.jpg: is not an image" in told
-    assert "empty.jpg: is not an image" in told
-    assert "drawing.jpg: is PNG, not JPEG" in told
-    assert "box [30.0, 20.0, 49.0, 24.0] leaves image b.jpg" in told
-    assert "category_id 99" in told
-    assert "image_id 12345" in told
-    assert "inverted" in told
-    assert len(told.splitlines()) == 10
+    text = problems(coco_source)
+    assert "a.jpg: No such file" in text
+    assert "small.jpg: is 20 x 30 pixels" in text
+    assert "says 40 x 30" in text
+    assert "broken.jpg: cannot be decoded" in text
+    assert "text.jpg: is not an image" in text
+    assert "empty.jpg: is not an image" in text
+    assert "drawing.jpg: is PNG, not JPEG" in text
+    assert "box [30.0, 20.0, 49.0, 24.0] leaves image b.jpg" in text
+    assert "category_id 99" in text
+    assert "image_id 12345" in text
+    assert "inverted" in text
+    assert len(text.splitlines()) == 10
 
 
-def test_no_more_than_twenty_problems_are_told(coco_source: CocoSource) -> None:
+def test_no_more_than_twenty_problems_are_reported(coco_source: CocoSource) -> None:
     for _ in range(40):
         coco_source.add_object(7, 99, [0, 0, 2, 2])
     assert len(problems(coco_source).splitlines()) == 20
@@ -129,7 +131,7 @@ def test_two_images_cannot_share_a_file(coco_source: CocoSource) -> None:
     assert "a.jpg: 2 images have this file name" in problems(coco_source)
 
 
-def test_a_nameless_image_is_told(coco_source: CocoSource) -> None:
+def test_a_nameless_image_is_reported(coco_source: CocoSource) -> None:
     coco_source.document["images"].append({"id": 1})
     assert "image 1 has no file_name" in problems(coco_source)
 

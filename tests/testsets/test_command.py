@@ -1,3 +1,5 @@
+"""The commands of `referee testset`."""
+
 from __future__ import annotations
 
 import json
@@ -23,9 +25,13 @@ def test_synthesize_makes_the_set_that_it_describes(tmp_path: Path) -> None:
     wish = ("--images", 3, "--categories", 5, "--seed", 2, "--width", 96, "--height", 64)
     result = run("synthesize", *wish, "--out", out, "--json")
     assert result.exit_code == 0, result.output
-    told, made = json.loads(result.stdout), load_test_set(out)
-    assert (told["images"], told["categories"], told["objects"]) == (3, 5, made.objects)
-    assert (told["digest"], told["name"], told["folder"]) == (made.digest, "synthetic-3x5-seed-2", str(out))
+    facts, made = json.loads(result.stdout), load_test_set(out)
+    assert (facts["images"], facts["categories"], facts["objects"]) == (3, 5, made.objects)
+    assert (facts["digest"], facts["name"], facts["folder"]) == (
+        made.digest,
+        "synthetic-3x5-seed-2",
+        str(out),
+    )
     assert made.digest in run("synthesize", *wish, "--out", tmp_path / "again").stdout
 
 
@@ -53,8 +59,8 @@ def test_voc_is_imported_with_names(voc_source: VocSource, tmp_path: Path) -> No
     folders = ("--annotations", voc_source.annotations, "--images", voc_source.images)
     result = run("import", "voc", *folders, "--out", voc_source.out, "--categories", names, "--json")
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert (told["images"], told["categories"], told["categories_with_objects"]) == (2, 3, 2)
+    facts = json.loads(result.stdout)
+    assert (facts["images"], facts["categories"], facts["categories_with_objects"]) == (2, 3, 2)
 
 
 def test_ilsvrc_needs_the_list_of_categories(voc_source: VocSource, tmp_path: Path) -> None:

@@ -1,3 +1,5 @@
+"""Reading files, pipes and what is neither."""
+
 from __future__ import annotations
 
 import os
@@ -24,7 +26,7 @@ def test_a_pipe_with_a_writer_is_read_to_its_end() -> None:
     try:
         assert file_bytes(Path(f"/dev/fd/{mine}")) == content
     finally:
-        os.close(mine)  # the writer is told so, if anything is left to write
+        os.close(mine)  # ends the writer, if anything is left to write
     writer.join()
 
 
@@ -32,12 +34,12 @@ def test_a_pipe_with_a_writer_is_read_to_its_end() -> None:
 def test_what_would_be_waited_for_or_never_ends_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / "pipe")
     for read in (file_bytes, require_regular):
-        with pytest.raises(OSError, match="no regular file") as failure:
+        with pytest.raises(OSError, match="not a regular file") as failure:
             read(tmp_path / name)
         assert failure.value.filename == str(tmp_path / name)
 
 
-def test_a_folder_or_no_file_is_told_in_the_systems_words(tmp_path: Path) -> None:
+def test_a_folder_or_a_missing_file_is_reported_in_the_systems_words(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError) as failure:
         file_bytes(tmp_path)
     assert failure.value.filename == str(tmp_path)
@@ -46,20 +48,18 @@ def test_a_folder_or_no_file_is_told_in_the_systems_words(tmp_path: Path) -> Non
     assert failure.value.filename == str(tmp_path / "none")
 
 
-def test_labels_that_nobody_writes_are_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_of_labels_without_a_writer_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "labels.csv")
-    with pytest.raises(TestSetError, match="no regular file"):
+    with pytest.raises(TestSetError, match="not a regular file"):
         import_labels(tmp_path / "labels.csv", tmp_path, tmp_path / "out")
 
 
-def test_a_pipe_in_the_place_of_an_image_is_told_when_it_is_imported_and_when_it_is_compared(
-    tmp_path: Path,
-) -> None:
+def test_a_pipe_as_image_is_refused_by_import_and_by_hashing(tmp_path: Path) -> None:
     pictures = tmp_path / "pictures"
     pictures.mkdir()
     (tmp_path / "labels.csv").write_text("file,label\n1.jpg,7\n")
     os.mkfifo(pictures / "1.jpg")
-    with pytest.raises(TestSetError, match="no regular file"):
+    with pytest.raises(TestSetError, match="not a regular file"):
         import_labels(tmp_path / "labels.csv", pictures, tmp_path / "out")
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(OSError, match="not a regular file"):
         sha256_of(pictures / "1.jpg")

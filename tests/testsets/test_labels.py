@@ -1,3 +1,5 @@
+"""Labels of a set for classification: reading, importing, checking."""
+
 from __future__ import annotations
 
 import json
@@ -66,7 +68,7 @@ GOOD = "a.jpg,1\nb.jpg,2\nc.jpg,3\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "told"),
+    ("text", "code", "words"),
     [
         ("file,label\n" + GOOD + "d.jpg,4\n", "invalid", "d.jpg is not an image of the set"),
         ("file,label\na.jpg,1\nc.jpg,3\n", "invalid", "the image b.jpg has no label"),
@@ -86,22 +88,22 @@ GOOD = "a.jpg,1\nb.jpg,2\nc.jpg,3\n"
         ('file,label\n"a.jpg,1\n', "unreadable", "line"),
     ],
 )  # fmt: skip
-def test_a_fault_is_told_in_one_sentence(
-    tmp_path: Path, pictures: Path, text: str, code: str, told: str
+def test_a_fault_is_reported_in_one_sentence(
+    tmp_path: Path, pictures: Path, text: str, code: str, words: str
 ) -> None:
     failure = complaint(labelled(tmp_path, pictures), text)
     assert failure.code == f"ground-truth-{code}"
-    assert told in failure.sentence
+    assert words in failure.sentence
 
 
-def test_a_set_without_labels_is_told(test_set: TestSet) -> None:
+def test_a_set_without_labels_is_reported(test_set: TestSet) -> None:
     with pytest.raises(TestSetError) as failure:
         read_labels(test_set)
     assert failure.value.code == "ground-truth-missing"
     assert check(test_set.folder) == ()
 
 
-def test_labels_that_are_no_text_are_told(tmp_path: Path, pictures: Path) -> None:
+def test_labels_that_are_not_text_are_reported(tmp_path: Path, pictures: Path) -> None:
     made = labelled(tmp_path, pictures)
     made.labels_path.write_bytes(b"file,label\n\xff\xfe")
     with pytest.raises(TestSetError) as failure:
@@ -111,7 +113,7 @@ def test_labels_that_are_no_text_are_told(tmp_path: Path, pictures: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "words"),
     [
         ("file,label\nnowhere.jpg,1\n", "nowhere.jpg: No such file"),
         ("file,label\n../a.jpg,1\n", "is not a plain file name"),
@@ -119,8 +121,8 @@ def test_labels_that_are_no_text_are_told(tmp_path: Path, pictures: Path) -> Non
         ("file,label\n", "no labels below the header"),
     ],
 )
-def test_an_import_with_a_fault_leaves_nothing(tmp_path: Path, pictures: Path, text: str, told: str) -> None:
-    with pytest.raises(TestSetError, match=told) as failure:
+def test_an_import_with_a_fault_leaves_nothing(tmp_path: Path, pictures: Path, text: str, words: str) -> None:
+    with pytest.raises(TestSetError, match=words) as failure:
         labelled(tmp_path, pictures, text)
     assert failure.value.code == "import-invalid"
     assert not (tmp_path / "set").exists()
@@ -134,10 +136,10 @@ def test_the_command_imports_labels(tmp_path: Path, pictures: Path) -> None:
     given = tmp_path / "given.csv"
     given.write_text("file,label\nc.jpg,7\na.jpg,7\n", encoding="utf-8")
     where = ("import", "labels", "--csv", given, "--images", pictures, "--out")
-    told = run(*where, tmp_path / "one")
-    assert told.exit_code == 0, told.output
-    assert told.stdout.startswith(f"{tmp_path / 'one'}: 2 images of 1 labels, digest ")
-    assert told.stdout.splitlines()[1] == f"2 files of {pictures} are left out: {given} does not name them."
+    words = run(*where, tmp_path / "one")
+    assert words.exit_code == 0, words.output
+    assert words.stdout.startswith(f"{tmp_path / 'one'}: 2 images of 1 labels, digest ")
+    assert words.stdout.splitlines()[1] == f"2 files of {pictures} are left out: {given} does not name them."
     facts = json.loads(run(*where, tmp_path / "two", "--json").stdout)
     assert (facts["images"], facts["labels"], facts["objects"]) == (2, 1, 0)
     assert run("check", tmp_path / "one").stdout == f"{tmp_path / 'one'}: nothing wrong\n"

@@ -1,3 +1,5 @@
+"""Ground truth from CSV, COCO JSON and a folder."""
+
 from __future__ import annotations
 
 import json
@@ -110,7 +112,7 @@ def test_every_problem_of_a_csv_names_file_line_and_value(tmp_path: Path) -> Non
     assert "7 more" in error.sentence
 
 
-def test_at_most_twenty_problems_are_told(tmp_path: Path) -> None:
+def test_at_most_twenty_problems_are_reported(tmp_path: Path) -> None:
     error = failure(csv(tmp_path, HEADER, *["1,1,5,5,1,1"] * 50))
     assert len(error.problems) == 20
     assert "49 more" in error.sentence
@@ -131,7 +133,7 @@ def test_rows_of_another_length_and_other_flags_are_refused(tmp_path: Path) -> N
     assert "no objects" in failure(csv(tmp_path, HEADER)).sentence
 
 
-def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_missing_or_not_text_is_reported(tmp_path: Path) -> None:
     for name in ("no.csv", "no.json", "no"):
         assert failure(tmp_path / name).code == "ground-truth-missing"
     for name in ("bad.csv", "bad.json"):
@@ -141,7 +143,7 @@ def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
         assert name in error.sentence
 
 
-def test_an_unclosed_quote_is_told(tmp_path: Path) -> None:
+def test_an_unclosed_quote_is_reported(tmp_path: Path) -> None:
     assert failure(csv(tmp_path, HEADER, '1,1,1,1,2,"2')).code == "ground-truth-unreadable"
 
 
@@ -191,7 +193,7 @@ def test_coco_is_known_by_its_content_and_may_have_a_byte_order_mark(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("annotation", "told"),
+    ("annotation", "words"),
     [
         ({"image_id": 6}, "image_id 6"),
         ({"image_id": [5]}, "unhashable"),
@@ -210,13 +212,13 @@ def test_coco_is_known_by_its_content_and_may_have_a_byte_order_mark(tmp_path: P
     ],
 )
 def test_a_wrong_annotation_is_named_with_its_value(
-    tmp_path: Path, annotation: dict[str, Any], told: str
+    tmp_path: Path, annotation: dict[str, Any], words: str
 ) -> None:
     good: dict[str, Any] = {"id": 2, "image_id": 5, "category_id": 1, "bbox": [0, 0, 1, 1]}
     error = failure(coco(tmp_path, annotations=[good, good | {"id": 3} | annotation]))
     assert error.code == "ground-truth-invalid"
     assert "gt.json: annotations[1]" in error.sentence
-    assert told in error.sentence
+    assert words in error.sentence
 
 
 def test_a_missing_key_is_named(tmp_path: Path) -> None:
@@ -226,7 +228,7 @@ def test_a_missing_key_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "words"),
     [
         ({"images": []}, "images: the list is empty"),
         ({"categories": []}, "categories: the list is empty"),
@@ -235,17 +237,17 @@ def test_a_missing_key_is_named(tmp_path: Path) -> None:
         ({"images": [{"id": "5"}, {"id": 5}, {"id": 20180000001}]}, "images[0]: id '5'"),
         ({"categories": [{"id": 1}, {"id": 90}, {"id": 1}]}, "categories[2]: id 1"),
         ({"categories": [{"id": 1, "name": "x"}, {"id": 90, "name": "x"}]}, "name 'x' is used 2 times"),
-        ({"categories": [{"id": 1, "name": "a\ud800"}, {"id": 90}]}, r"name 'a\ud800' is no text"),
+        ({"categories": [{"id": 1, "name": "a\ud800"}, {"id": 90}]}, r"name 'a\ud800' is not text"),
     ],
 )
-def test_a_wrong_list_is_named(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
-    assert any(told in problem for problem in failure(coco(tmp_path, **changes)).problems)
+def test_a_wrong_list_is_named(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
+    assert any(words in problem for problem in failure(coco(tmp_path, **changes)).problems)
 
 
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "{}", '{"images": 1, "annotations": [], "categories": []}', "[" * 10**5]
 )
-def test_json_that_is_no_coco_file_is_refused(tmp_path: Path, text: str) -> None:
+def test_json_that_is_not_a_coco_file_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text, encoding="utf-8")
     assert failure(tmp_path / "x.json").code == "ground-truth-unreadable"
 

@@ -1,3 +1,5 @@
+"""The synthetic set."""
+
 from __future__ import annotations
 
 import io
@@ -9,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageFilter
 
-from testsets import TestSetError, category_names, check, read_ground_truth, synthesize
+from testsets import TestSet, TestSetError, category_names, check, read_ground_truth, synthesize
 from testsets.scene import paint
 from testsets.shapes import HUES, SHAPES, coverage, kinds
 from testsets.synthetic import render
@@ -27,14 +29,13 @@ def test_images_are_jpegs_of_the_wanted_size_and_the_set_passes_its_check(tmp_pa
             assert np.asarray(picture).std() > 5
 
 
-def test_the_same_seed_gives_the_same_set_and_another_seed_another(tmp_path: Path) -> None:
-    one, again, other = (
-        synthesize(tmp_path / name, images=3, seed=seed, size=SMALL)
-        for name, seed in (("a", 5), ("b", 5), ("c", 6))
-    )
-    assert one.digest == again.digest != other.digest
-    for path in sorted((tmp_path / "a").rglob("*.*")):
-        assert path.read_bytes() == (tmp_path / "b" / path.relative_to(tmp_path / "a")).read_bytes()
+def test_the_seed_decides_and_more_images_do_not_change_the_first_ones(tmp_path: Path) -> None:
+    def made(name: str, images: int, seed: int) -> TestSet:
+        return synthesize(tmp_path / name, images=images, seed=seed, size=SMALL)
+
+    few, again, other, many = made("a", 2, 5), made("b", 2, 5), made("c", 2, 6), made("d", 5, 5)
+    assert few.digest == again.digest != other.digest
+    assert few.images == many.images[:2]
 
 
 @settings(max_examples=10)
@@ -48,13 +49,7 @@ def test_an_image_depends_only_on_seed_and_number(number: int, seed: int, catego
     assert jpeg != render(number + 1, wanted, seed, SMALL)[0]
 
 
-def test_more_images_do_not_change_the_first_ones(tmp_path: Path) -> None:
-    few = synthesize(tmp_path / "few", images=2, seed=9, size=SMALL)
-    many = synthesize(tmp_path / "many", images=5, seed=9, size=SMALL)
-    assert few.images == many.images[:2]
-
-
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.sampled_from([(64, 64), SMALL, (320, 240), (120, 200)]))
 def test_boxes_are_tight_around_the_object_and_inside_the_image(seed: int, size: tuple[int, int]) -> None:
     _, placed = paint(np.random.default_rng(seed), kinds()[:20], size)
@@ -70,7 +65,7 @@ def test_boxes_are_tight_around_the_object_and_inside_the_image(seed: int, size:
 
 
 def test_the_boxes_are_where_the_colour_is() -> None:
-    """Rows and columns of strong colour end where the box ends, to a few pixels that noise and JPEG blur."""
+    """Rows and columns of strong colour end where the box ends, within a few pixels of noise and JPEG blur."""
     distances: list[int] = []
     for number in range(1, 60):
         jpeg, placed = render(number, kinds()[:64], 4, (320, 240))
@@ -104,11 +99,11 @@ def test_names_say_fill_hue_and_shape() -> None:
 
 
 def test_two_hundred_categories_occur_with_their_names(tmp_path: Path) -> None:
-    made = synthesize(tmp_path / "set", images=30, categories=200, size=SMALL)
+    made = synthesize(tmp_path / "set", images=12, categories=200, size=SMALL)
     truth = read_ground_truth(made.folder)
     assert truth.category_ids.tolist() == list(range(1, 201))
     assert truth.category_names == category_names(200)
-    assert len(set(truth.category.tolist())) > 30
+    assert len(set(truth.category.tolist())) > 15
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -138,11 +133,3 @@ def test_impossible_wishes_are_refused_and_leave_nothing(
         synthesize(tmp_path / "set", **({"images": 1} | arguments))  # type: ignore[arg-type]
     assert caught.value.code == code
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_existing_set_is_not_overwritten(tmp_path: Path) -> None:
-    made = synthesize(tmp_path / "set", images=1, size=SMALL)
-    with pytest.raises(TestSetError) as caught:
-        synthesize(tmp_path / "set", images=2, size=SMALL)
-    assert caught.value.code == "testset-exists"
-    assert check(made.folder) == ()

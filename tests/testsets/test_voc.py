@@ -1,3 +1,5 @@
+"""Importing VOC and ILSVRC DET."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -55,9 +57,9 @@ def test_a_file_of_names_numbers_the_categories(voc_source: VocSource, tmp_path:
 def test_a_file_of_names_must_hold_every_name_once(voc_source: VocSource, tmp_path: Path) -> None:
     names = tmp_path / "names.txt"
     names.write_text("zebra\nzebra\n", encoding="utf-8")
-    told = problems(voc_source, names)
-    assert "'zebra' is listed more than once" in told
-    assert "b.xml: 'ant' is not among the categories" in told
+    text = problems(voc_source, names)
+    assert "'zebra' is listed more than once" in text
+    assert "b.xml: 'ant' is not among the categories" in text
     names.write_text("", encoding="utf-8")
     assert "no categories in it" in problems(voc_source, names)
     assert "none.txt: no such file" in problems(voc_source, tmp_path / "none.txt")
@@ -100,7 +102,7 @@ def test_an_annotation_may_have_a_byte_order_mark_and_another_encoding(voc_sourc
     assert read_ground_truth(imported(voc_source).folder).category_names == ("zebra", "zébra")
 
 
-def test_all_problems_are_told_at_once(
+def test_all_problems_are_reported_at_once(
     voc_source: VocSource, voc_object: Callable[..., str], jpeg: Callable[..., bytes]
 ) -> None:
     good = voc_object("ant", 1, 1, 2, 2)
@@ -117,7 +119,7 @@ def test_all_problems_are_told_at_once(
     (voc_source.annotations / "j.xml").write_text("<html/>", encoding="utf-8")
     (voc_source.images / "a.jpg").write_bytes(jpeg()[:200])
     voc_source.annotate("k.xml", "b.jpg", voc_object("ant", "inf", 1, 2, 2))
-    told = problems(voc_source)
+    text = problems(voc_source)
     for expected in (
         "c.xml: object 1: ant: box [9.0, 1.0, 2.0, 2.0] is inverted",
         "c.xml: object 2: <ymin> '?' is not a finite number",
@@ -133,16 +135,16 @@ def test_all_problems_are_told_at_once(
         "b.jpg: 2 images have this file name",
         "k.xml: object 1: <xmin> 'inf' is not a finite number",
     ):
-        assert expected in told
+        assert expected in text
 
 
 def test_entities_and_huge_annotations_are_refused(voc_source: VocSource) -> None:
     bomb = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><annotation>&b;</annotation>'
     (voc_source.annotations / "a.xml").write_text(bomb, encoding="utf-8")
     (voc_source.annotations / "b.xml").write_bytes(b"<annotation>" + b" " * (9 * 2**20) + b"</annotation>")
-    told = problems(voc_source)
-    assert "a.xml: declares entities" in told
-    assert "b.xml: 94" in told
+    text = problems(voc_source)
+    assert "a.xml: declares entities" in text
+    assert "b.xml: 94" in text
 
 
 def test_folders_must_exist_and_hold_annotations(voc_source: VocSource) -> None:

@@ -11,14 +11,16 @@ import pytest
 from testsets import TestSet, check, import_coco, import_voc, read_ground_truth
 
 
-@pytest.fixture
-def from_coco(voc100: Path, tmp_path: Path) -> TestSet:
-    return import_coco(voc100 / "annotations_coco" / "instances.json", voc100 / "images", tmp_path / "coco")
+@pytest.fixture(scope="session")
+def from_coco(voc100: Path, tmp_path_factory: pytest.TempPathFactory) -> TestSet:
+    out = tmp_path_factory.mktemp("imports") / "coco"
+    return import_coco(voc100 / "annotations_coco" / "instances.json", voc100 / "images", out)
 
 
-@pytest.fixture
-def from_voc(voc100: Path, tmp_path: Path) -> TestSet:
-    return import_voc(voc100 / "annotations_voc", voc100 / "images", tmp_path / "voc")
+@pytest.fixture(scope="session")
+def from_voc(voc100: Path, tmp_path_factory: pytest.TempPathFactory) -> TestSet:
+    out = tmp_path_factory.mktemp("imports") / "voc"
+    return import_voc(voc100 / "annotations_voc", voc100 / "images", out, voc100 / "voc.names")
 
 
 def test_both_imports_hold_the_whole_set_untouched(
@@ -72,7 +74,6 @@ def test_the_voc_import_equals_the_files(voc100: Path, from_voc: TestSet) -> Non
     assert found == expected
 
 
-def test_a_file_of_names_gives_the_ids(voc100: Path, tmp_path: Path) -> None:
-    names = voc100 / "voc.names"
-    made = import_voc(voc100 / "annotations_voc", voc100 / "images", tmp_path / "voc", names)
-    assert [category.name for category in made.categories] == names.read_text(encoding="utf-8").split()
+def test_a_file_of_names_gives_the_ids(voc100: Path, from_voc: TestSet) -> None:
+    names = (voc100 / "voc.names").read_text(encoding="utf-8").split()
+    assert [category.name for category in from_voc.categories] == names

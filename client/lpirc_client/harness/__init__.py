@@ -1,4 +1,6 @@
-"""The device harness: a TFLite model, checked and run in a process of its own, answers images and is timed.
+"""The device harness: checks a TFLite model, runs it on images in a process of its own and times each inference.
 
-It knows no ground truth and no referee; what it makes is a result document. It needs the extra "models".
+It makes a result document and knows neither ground truth nor referee. It needs the extra "models". Start with
+`commands` for what `bench` and `validate` do, with `passes` for the measurement, with `process` and `child` for the
+model's process.
 """

@@ -1,19 +1,19 @@
-"""A bench: a model measured on images; its result document, version 1."""
+"""A bench: a model measured on images; its result document, version 1, and the document as a table for people."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
+from lpirc_client.errors import ModelError, printable
 from lpirc_client.harness import device, latency, validator
-from lpirc_client.harness.failures import ModelError
 from lpirc_client.harness.images import ImageFile, digest
 from lpirc_client.harness.model import ModelFile, Signature, Tensor
-from lpirc_client.harness.options import Settings
-from lpirc_client.harness.passes import Passes, Predictions, Repeat, Told
+from lpirc_client.harness.passes import Passes
 from lpirc_client.harness.process import ModelProcess
+from lpirc_client.harness.settings import Settings
 
 RESULT_VERSION = 1
 LEAST_IMAGES = 2
@@ -21,10 +21,12 @@ SETTINGS = ("threads", "core", "budget_s", "memory_mb", "timeout_s", "repeats", 
 PREDICTED = {"classification": "labels", "detection": "rows"}
 
 
-def measure(model: ModelFile, images: Sequence[ImageFile], settings: Settings, tell: Told) -> dict[str, Any]:
-    """Run a model on images and time it; the result document. `tell` takes lines about the progress.
+def measure(
+    model: ModelFile, images: Sequence[ImageFile], settings: Settings, report: Callable[[str], None]
+) -> dict[str, Any]:
+    """Run a model on images, time it and return the result document. `report` takes lines about the progress.
 
-    Raises ModelError: `too-few-images`, `bad-image`, what the validator refuses, what the model's process dies of.
+    Raises ModelError: `too-few-images`, `bad-image`, what the validator refuses, how the model's process ends.
     """
     if len(images) < LEAST_IMAGES:
         sentence = f"{len(images)} image: the first is warm-up and not counted, so at least two are needed"
@@ -35,8 +37,9 @@ def measure(model: ModelFile, images: Sequence[ImageFile], settings: Settings, t
         signature = validator.load(process, model, settings)
         for problem in validator.problems(process.name, signature, settings.task):
             raise problem
-        passes = Passes(process, signature, images, settings, tell)
+        passes = Passes(process, signature, images, settings, report)
         repeats, energy_loop = passes.repeats(), passes.energy_loop()
+    first, predictions = repeats[0], passes.predictions
     document: dict[str, Any] = {
         "result_version": RESULT_VERSION,
         "task": settings.task,
@@ -44,23 +47,33 @@ def measure(model: ModelFile, images: Sequence[ImageFile], settings: Settings, t
         "model": described(model, signature),
         "images": {"count": len(images), "sha256": sha256},
         "settings": {name: value for name, value in asdict(settings).items() if name in SETTINGS},
-        **_timed(repeats, passes.span_s),
+        "processed": first.processed,
+        "stopped_by": first.stopped_by,
+        "latency": latency.summarize([each.counted_ns for each in repeats], first.first_ns),
+        "timed": {"start_monotonic_s": passes.span_s[0], "end_monotonic_s": passes.span_s[-1]},
         "device": {
             **device.device_facts(settings.core),
             "temperature_c_before": temperature_c,
             "temperature_c_after": device.temperature_c(),
             "throttle_events": _difference(throttled, device.throttle_count()),
-            **_runtime(signature),
+            "runtime": "LiteRT",
+            "runtime_version": signature.runtime_version,
+            "delegate": signature.delegate,
         },
         "started_utc": started.isoformat(),
-        **_predicted(passes.predictions, settings.task),
+        "predictions": {PREDICTED[settings.task]: predictions.rows},
+        "unusable": {
+            "not_finite_images": predictions.not_finite,
+            "inverted_boxes": predictions.inverted,
+            "out_of_range_rows": predictions.out_of_range,
+        },
         "energy": None,
     }
     return document if energy_loop is None else {**document, "energy_loop": energy_loop}
 
 
 def described(model: ModelFile, signature: Signature) -> dict[str, Any]:
-    """The document's `model`."""
+    """Return the document's `model`."""
     return {
         "file": model.path.name,
         "sha256": model.sha256,
@@ -78,26 +91,41 @@ def _difference(before: int | None, after: int | None) -> int | None:
     return None if before is None or after is None else after - before
 
 
-def _timed(repeats: Sequence[Repeat], span_s: Sequence[float]) -> dict[str, Any]:
-    first = repeats[0]
-    return {
-        "processed": first.processed,
-        "stopped_by": first.stopped_by,
-        "latency": latency.summarize([each.counted_ns for each in repeats], first.first_ns),
-        "timed": {"start_monotonic_s": span_s[0], "end_monotonic_s": span_s[-1]},
-    }
+def table(document: dict[str, Any]) -> str:
+    """Return the document as a short table of two columns."""
+    lines = _lines(document)
+    width = max(len(name) for name, _ in lines)
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in lines)
 
 
-def _runtime(signature: Signature) -> dict[str, str]:
-    return {"runtime": "LiteRT", "runtime_version": signature.runtime_version, "delegate": signature.delegate}
+def _lines(document: dict[str, Any]) -> list[tuple[str, str]]:
+    model, ms, settings, device = (document[key] for key in ("model", "latency", "settings", "device"))
+    unusable, core = document["unusable"], settings["core"]
+    size = f"{model['size_bytes']} bytes, input {model['input']['shape']}"
+    images = f"{document['processed']} of {document['images']['count']}"
+    outer = f"first {ms['first_ms']:.3f} (not counted), min {ms['min_ms']:.3f}, max {ms['max_ms']:.3f}"
+    means = ", ".join(f"{mean:.3f}" for mean in ms["repeat_means_ms"])
+    governor = device["governor"] or "unknown"
+    lines = [
+        ("model", f"{printable(model['file'])}, {size}"),
+        ("task", f"{document['task']}, {document['preprocessing']}"),
+        ("images", f"{images} (stopped by {document['stopped_by']})"),
+        ("latency", f"{ms['mean_ms']:.3f} ms on average of {ms['counted']}, sd {ms['sd_ms']:.3f}"),
+        ("", f"p50 {ms['p50_ms']:.3f}, p90 {ms['p90_ms']:.3f}, p99 {ms['p99_ms']:.3f}"),
+        ("", outer),
+        ("repeats", f"{means} ms: {'stable' if ms['is_stable'] else 'not shown to be stable'}"),
+        ("device", f"{device['processor'] or device['machine']}, {device['cores']} cores, {device['os']}"),
+        ("", f"governor {governor}, temperature {_temperature(device)}"),
+        ("runtime", f"{device['runtime']} {device['runtime_version']}, delegate {device['delegate']}"),
+        ("", f"threads {settings['threads']}, core {'any' if core is None else core}"),
+    ]
+    if any(unusable.values()):
+        where = f"in {len(unusable['not_finite_images'])} images, {unusable['inverted_boxes']} inverted boxes"
+        lines.append(("left out", f"numbers that are not finite {where},"))
+        lines.append(("", f"{unusable['out_of_range_rows']} rows out of range"))
+    return lines
 
 
-def _predicted(predictions: Predictions, task: str) -> dict[str, Any]:
-    return {
-        "predictions": {PREDICTED[task]: predictions.rows},
-        "unusable": {
-            "not_finite_images": predictions.not_finite,
-            "inverted_boxes": predictions.inverted,
-            "out_of_range_rows": predictions.out_of_range,
-        },
-    }
+def _temperature(device: dict[str, Any]) -> str:
+    before, after = device["temperature_c_before"], device["temperature_c_after"]
+    return "unknown" if before is None or after is None else f"{before:.1f} to {after:.1f} °C"

@@ -1,8 +1,8 @@
 """The model's process: `python -m lpirc_client.harness.child REQUESTS ANSWERS PARENT [CORE]`.
 
-It takes requests from one pipe and answers through another, one after the other, until the requests end:
-`load` (payload: the model), `run` (payload: images), `repeat`. A request that fails is answered with what failed;
-a model that kills this process is the parent's to report.
+It takes requests from one pipe and answers through another, one at a time, until the requests end: `load` (payload: the
+model), `run` (payload: images), `repeat`. It answers a request that fails with the reason; the parent reports a model
+that kills this process.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 MISSING_RUNTIME = 2
 OWN_MB = 128
-"""Room for a batch of images and its outputs beside what the model may take."""
+"""For a batch of images and its outputs, beside what the model may take."""
 
 
 class Worker:
-    """Holds the model that is loaded."""
+    """Holds the loaded model."""
 
     def __init__(self) -> None:
         self._model: LoadedModel | None = None
@@ -32,7 +32,7 @@ class Worker:
         self._threads = 1
 
     def answer(self, request: Message, payload: bytearray) -> tuple[Message, bytes]:
-        """Do what is asked; the answer's JSON and bytes."""
+        """Do what the request says; return the answer's JSON and bytes."""
         self._threads = request.get("threads", self._threads)
         limits.limit_cpu(request["within_s"] * self._threads)
         if request["do"] == "load":
@@ -62,7 +62,7 @@ class Worker:
         return asdict(self._model.signature)
 
     def _explained(self, error: RuntimeError, tensors: int) -> Exception:
-        """The runtime does not say that it found no room for its tensors: that they are larger than all room does."""
+        """The runtime does not say that memory for its tensors ran out; that they exceed the limit does."""
         return MemoryError() if tensors > self._memory_bytes else error
 
     def _run(self, model: LoadedModel, request: Message, payload: bytearray) -> tuple[Message, bytes]:
@@ -80,11 +80,11 @@ class Worker:
 
 
 def main(arguments: list[str]) -> int:
-    """Answer requests until there are no more; 2 when the runtime is not installed."""
+    """Answer requests until they end; 2 if the runtime is not installed."""
     requests, answers, parent, *core = map(int, arguments)
     limits.confine(parent, core[0] if core else None)
     try:
-        import lpirc_client.harness.inference  # noqa: F401 - before the first limit
+        import lpirc_client.harness.inference  # noqa: F401 - the limits count from here
     except ImportError as error:
         send(answers, {"failed": "ImportError", "reason": str(error.name)})
         return MISSING_RUNTIME
@@ -92,7 +92,7 @@ def main(arguments: list[str]) -> int:
     while (frame := receive(requests)) is not None:
         try:
             message, payload = worker.answer(*frame)
-        except Exception as error:  # noqa: BLE001 - whatever a model raises is its answer
+        except Exception as error:  # noqa: BLE001 - whatever a model raises is the answer
             reason = " ".join(str(error).split())[:REASON_CHARACTERS]
             message, payload = {"failed": type(error).__name__, "reason": reason}, b""
         del frame
@@ -103,4 +103,4 @@ def main(arguments: list[str]) -> int:
 if __name__ == "__main__":
     code = main(sys.argv[1:])
     sys.stderr.flush()
-    os._exit(code)  # a damaged model may also crash the runtime while it is taken down
+    os._exit(code)  # a damaged model may crash the runtime's destructors

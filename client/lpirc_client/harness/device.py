@@ -1,4 +1,4 @@
-"""The device that a latency belongs to: processor, governor, temperature, throttling, as far as Linux tells."""
+"""The device that a latency belongs to: processor, governor, temperature, throttling, as far as Linux knows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PROCESSOR_THERMOMETERS = ("x86_pkg_temp", "cpu", "soc", "coretemp", "package")
 
 
 def device_facts(core: int | None, root: Path = Path("/")) -> dict[str, Any]:
-    """What the device is; None for what it does not tell. `root` holds its /proc and /sys."""
+    """Describe the device; None for unknown values. `root` holds its /proc and /sys."""
     return {
         "host": platform.node(),
         "machine": platform.machine(),
@@ -24,7 +24,7 @@ def device_facts(core: int | None, root: Path = Path("/")) -> dict[str, Any]:
 
 
 def temperature_c(root: Path = Path("/")) -> float | None:
-    """The processor's temperature where a sensor says that it is one, else that of the hottest; None without any."""
+    """Return the hottest processor sensor, else the hottest of all sensors; None without any."""
     zones: list[tuple[str, float]] = []
     for folder in sorted((root / "sys/class/thermal").glob("thermal_zone*")):
         kind, millidegrees = _line(folder / "type"), _line(folder / "temp")
@@ -35,19 +35,14 @@ def temperature_c(root: Path = Path("/")) -> float | None:
 
 
 def throttle_count(root: Path = Path("/")) -> int | None:
-    """How often cores were throttled for heat since the start; None where nobody counts (only x86 does)."""
+    """Count how often cores were throttled for heat since the start; None where Linux does not count (only x86)."""
     files = (root / "sys/devices/system/cpu").glob("cpu*/thermal_throttle/core_throttle_count")
     counts = [int(text) for file in files if (text := _line(file)) is not None and text.isdigit()]
     return sum(counts) if counts else None
 
 
-def usual_core() -> int | None:
-    """The last core that this process may use; core 0 takes most interrupts. None where cores cannot be chosen."""
-    return max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
-
-
 def allowed_cores() -> set[int]:
-    """The cores that may be chosen; empty where none can be."""
+    """Return the cores that this process may use; empty where cores cannot be chosen."""
     return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 

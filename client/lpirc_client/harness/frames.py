@@ -1,6 +1,6 @@
 """Messages between the harness and the model's process: a JSON object and raw bytes, each with its length before it.
 
-They go through pipes of their own, because the runtime writes what it likes to stdout and stderr.
+They go through pipes of their own, because the runtime writes whatever it likes to stdout and stderr.
 """
 
 from __future__ import annotations
@@ -8,40 +8,59 @@ from __future__ import annotations
 import json
 import os
 import struct
+from collections.abc import Callable
+from contextlib import suppress
+from selectors import EVENT_READ, EVENT_WRITE
 from typing import Any
 
 HEAD = struct.Struct("!IQ")
 LARGEST_JSON = 4 << 20
 LARGEST_PAYLOAD = 1 << 30
-LARGEST_ANSWER = 64 << 20
-"""What a batch's outputs may take: a process that a model has broken may announce anything."""
+PIPE_BYTES = 1 << 20
 
 REASON_CHARACTERS = 300
-"""Of what the runtime says against a model."""
+"""Of the runtime's reason to refuse a model."""
 
 Message = dict[str, Any]
+Wait = Callable[[int, int], object]
+"""Called with descriptor and event before each system call, for pipes that do not block; may raise."""
 
 
 class BrokenFrameError(Exception):
-    """The bytes are no message."""
+    """The bytes are not a message."""
 
 
-def packed(message: Message, payload: bytes | memoryview = b"") -> list[bytes | memoryview]:
-    """The parts of a message as they go through the pipe; never one large copy."""
+def receive(
+    descriptor: int, largest: int = LARGEST_PAYLOAD, wait: Wait = lambda *_: None
+) -> tuple[Message, bytearray] | None:
+    """Wait for a message; None when the other side is gone.
+
+    Raises BrokenFrameError for anything else, also for a payload of more than `largest` bytes.
+    """
+    head = _exactly(descriptor, HEAD.size, wait)
+    if head is None:
+        return None
+    text_length, payload_length = HEAD.unpack(head)
+    if text_length > LARGEST_JSON or payload_length > largest:
+        raise BrokenFrameError(f"a message of {text_length} and {payload_length} bytes")
+    text, payload = _exactly(descriptor, text_length, wait), _exactly(descriptor, payload_length, wait)
+    return None if text is None or payload is None else (_parsed(text), payload)
+
+
+def send(
+    descriptor: int, message: Message, payload: bytes | memoryview = b"", wait: Wait = lambda *_: None
+) -> None:
+    """Write a message, in as many writes as it takes, without copying the payload."""
     text = json.dumps(message).encode()
-    return [HEAD.pack(len(text), len(payload)) + text, payload]
+    for part in (HEAD.pack(len(text), len(payload)) + text, payload):
+        left = memoryview(part)
+        while left:
+            wait(descriptor, EVENT_WRITE)
+            with suppress(BlockingIOError):
+                left = left[os.write(descriptor, left[:PIPE_BYTES]) :]
 
 
-def lengths(head: bytes, largest: int = LARGEST_PAYLOAD) -> tuple[int, int]:
-    """Lengths of JSON and payload; BrokenFrameError when they are not sensible."""
-    text, payload = HEAD.unpack(head)
-    if text > LARGEST_JSON or payload > largest:
-        raise BrokenFrameError(f"a message of {text} and {payload} bytes")
-    return text, payload
-
-
-def parsed(text: bytes | bytearray) -> Message:
-    """The JSON object; BrokenFrameError when it is none."""
+def _parsed(text: bytearray) -> Message:
     try:
         message = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -51,30 +70,14 @@ def parsed(text: bytes | bytearray) -> Message:
     return message
 
 
-def receive(descriptor: int) -> tuple[Message, bytearray] | None:
-    """Wait for a message; None when the other side is gone. BrokenFrameError for what is none."""
-    head = _exactly(descriptor, HEAD.size)
-    if head is None:
-        return None
-    text_length, payload_length = lengths(bytes(head))
-    text, payload = _exactly(descriptor, text_length), _exactly(descriptor, payload_length)
-    return None if text is None or payload is None else (parsed(text), payload)
-
-
-def send(descriptor: int, message: Message, payload: bytes | memoryview = b"") -> None:
-    """Write a message, however many writes it takes."""
-    for part in packed(message, payload):
-        left = memoryview(part)
-        while left:
-            left = left[os.write(descriptor, left) :]
-
-
-def _exactly(descriptor: int, length: int) -> bytearray | None:
+def _exactly(descriptor: int, length: int, wait: Wait) -> bytearray | None:
     content = bytearray(length)
     view, got = memoryview(content), 0
     while got < length:
-        count = os.readv(descriptor, [view[got:]])
-        if not count:
-            return None
-        got += count
+        wait(descriptor, EVENT_READ)
+        with suppress(BlockingIOError):
+            count = os.readv(descriptor, [view[got : got + PIPE_BYTES]])
+            if not count:
+                return None
+            got += count
     return content

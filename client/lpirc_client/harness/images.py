@@ -1,4 +1,4 @@
-"""The images of a folder: of a test set by its manifest, of any other folder by name; numbered, read, hashed."""
+"""The images of a folder, numbered by a test set's manifest or else by file name; reads and hashes them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lpirc_client.harness.failures import ModelError
+from lpirc_client.errors import ModelError
+from lpirc_client.files import read_regular
 from lpirc_client.manifest import NAME, from_manifest
-from lpirc_client.regular import regular_bytes
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".ppm")
 
 
 @dataclass(frozen=True)
 class ImageFile:
-    """An image by its number and its file; `sha256` is that of the manifest, empty without one."""
+    """An image by its number and its file; `sha256` is the manifest's, empty without one."""
 
     number: int
     path: Path
@@ -25,32 +25,31 @@ class ImageFile:
 
 
 def list_images(folder: Path, limit: int | None = None) -> list[ImageFile]:
-    """The first `limit` images: in the manifest's order and by its numbers, else files by name from 1 on.
+    """Return the first `limit` images: in the manifest's order with its numbers, else files by name from 1 on.
 
-    Raises ModelError `bad-testset`, or `no-images` when there is none.
+    Raises ClientError `bad-testset`, or `no-images` if there are none.
     """
     images = _from_manifest(folder) if (folder / NAME).exists() else _by_name(folder)
     if not images:
         wanted = ", ".join(suffix.removeprefix(".") for suffix in SUFFIXES)
-        raise ModelError(
-            "no-images", f"{folder}: there is no image in it ({wanted}, or a test set)", folder=str(folder)
-        )
+        sentence = f"{folder}: there is no image in it ({wanted}, or a test set)"
+        raise ModelError("no-images", sentence, folder=str(folder))
     return images[:limit]
 
 
 def content(image: ImageFile) -> bytes:
-    """The file's bytes. Raises ModelError `bad-image`, also when they are not those of the manifest."""
+    """Return the file's bytes. Raises ModelError `bad-image`, also if they are not the manifest's."""
     try:
-        data = regular_bytes(image.path)
-    except (OSError, ValueError) as error:  # a ValueError for a name that can be none
+        data = read_regular(image.path)
+    except (OSError, ValueError) as error:  # a ValueError for a name that no file can have
         raise bad_image(image, f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if image.sha256 and hashlib.sha256(data).hexdigest() != image.sha256:
-        raise bad_image(image, f"its SHA-256 is not the one of the manifest, {image.sha256[:12]}…")
+        raise bad_image(image, f"its SHA-256 is not the manifest's, {image.sha256[:12]}…")
     return data
 
 
 def digest(images: Sequence[ImageFile]) -> str:
-    """One SHA-256 over a line "number sha256" of each image, in order; reads them all."""
+    """Return one SHA-256 over a line "number sha256" of each image, in order; reads them all."""
     lines = hashlib.sha256()
     for image in images:
         lines.update(f"{image.number} {hashlib.sha256(content(image)).hexdigest()}\n".encode())
@@ -58,21 +57,21 @@ def digest(images: Sequence[ImageFile]) -> str:
 
 
 def bad_image(image: ImageFile, what: str) -> ModelError:
-    """A failure of that image."""
+    """Make the failure of that image."""
     sentence = f"image {image.number} ({image.path}): {what}"
     return ModelError("bad-image", sentence, image=image.number, file=str(image.path))
 
 
 def _from_manifest(folder: Path) -> list[ImageFile]:
-    def taken(document: Any) -> list[ImageFile]:
+    def parse(document: Any) -> list[ImageFile]:
         return [
             ImageFile(int(one["number"]), folder / "images" / str(one["file"]), str(one.get("sha256", "")))
             for one in document["images"]
         ]
 
-    images = from_manifest(folder, taken)
+    images = from_manifest(folder, parse)
     if len({image.number for image in images}) < len(images):
-        raise ModelError("bad-testset", f"{folder / NAME}: a number stands for two images")
+        raise ModelError("bad-testset", f"{folder / NAME}: two images have the same number")
     return images
 
 
@@ -80,7 +79,6 @@ def _by_name(folder: Path) -> list[ImageFile]:
     try:
         paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
     except OSError as error:
-        raise ModelError(
-            "bad-testset", f"{folder}: cannot be read: {error.strerror}", folder=str(folder)
-        ) from error
+        sentence = f"{folder}: cannot be read: {error.strerror}"
+        raise ModelError("bad-testset", sentence, folder=str(folder)) from error
     return [ImageFile(number, path) for number, path in enumerate(paths, 1)]

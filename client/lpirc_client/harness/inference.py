@@ -1,4 +1,4 @@
-"""A loaded model and its timed loop: the only place that calls the runtime."""
+"""A loaded model and its timed loop; nothing else calls the runtime."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lpirc_client.harness.model import Signature, Tensor
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What a batch gave: `times_ns` (done,) of each invoke, per output an array (done, *shape); when it was."""
+    """A batch's results: `times_ns` (done,) of each invoke, per output an array (done, *shape); when it ran."""
 
     times_ns: NDArray[np.int64]
     outputs: list[NDArray[Any]]
@@ -26,7 +26,7 @@ class Run:
 
 
 class LoadedModel:
-    """A model in the runtime, its tensors allocated. What the runtime raises comes through as it is."""
+    """A model in the runtime, its tensors allocated. Exceptions of the runtime pass unchanged."""
 
     def __init__(self, data: bytes | bytearray, threads: int) -> None:
         self._interpreter = Interpreter(model_content=bytes(data), num_threads=threads)
@@ -39,18 +39,18 @@ class LoadedModel:
             version("ai-edge-litert"),
         )
         self._dtypes = [np.dtype(details["dtype"]) for details in outputs]
-        # Fetched anew for each inference: the runtime may move its tensors, and refuses to run while a view is held.
+        # Getters, called again for each inference: the runtime may move its tensors, and views block it.
         self._inputs = [self._interpreter.tensor(details["index"]) for details in inputs]
         self._outputs = [self._interpreter.tensor(details["index"]) for details in outputs]
 
     def run(self, pixels: NDArray[np.uint8], budget_ns: int, slice_ns: int) -> Run:
-        """Answer images (N, H, W, 3) one by one until the invokes took `budget_ns` or all of it `slice_ns`.
+        """Answer images (N, H, W, 3) one by one until the invokes took `budget_ns` or everything took `slice_ns`.
 
-        It answers at least one. Raises ValueError when an output's shape changes from what the model said of it.
+        It answers at least one. Raises ValueError if an output's shape differs from the signature's.
         """
         invoke, clock, take = self._interpreter.invoke, time.perf_counter_ns, self._inputs[0]
         times_ns = np.zeros(len(pixels), np.int64)
-        kept = [self._room(number, len(pixels)) for number in range(len(self._outputs))]
+        kept = [self._empty(number, len(pixels)) for number in range(len(self._outputs))]
         shapes = [one.shape[1:] for one in kept]
         slots = list(zip(self._outputs, kept, shapes, strict=True))
         start_monotonic_s, until_ns, done = time.monotonic(), clock() + slice_ns, 0
@@ -66,7 +66,7 @@ class LoadedModel:
                 if view.shape != shape:
                     raise ValueError(f"an output changed its shape from {list(shape)} to {list(view.shape)}")
                 room[done] = view
-                del view  # the next invoke refuses to run while it is held
+                del view  # the next invoke does not run while it exists
             done += 1
             budget_ns -= took_ns
             if budget_ns <= 0 or after_ns >= until_ns:
@@ -75,7 +75,7 @@ class LoadedModel:
         return Run(times_ns[:done], [room[:done] for room in kept], start_monotonic_s, end_monotonic_s)
 
     def repeat(self, seconds: float) -> tuple[int, float, float]:
-        """Invoke on the last input again and again for so long; gives how often, and the monotonic start and end."""
+        """Invoke on the last input for this long; return how often, and the monotonic start and end."""
         invoke, clock = self._interpreter.invoke, time.monotonic
         start_s, count = clock(), 0
         while True:
@@ -86,16 +86,16 @@ class LoadedModel:
                 return count, start_s, end_s
 
     def tensors_bytes(self) -> int:
-        """How much all its tensors take by their present shapes."""
+        """Return the size of all tensors by their present shapes."""
         return _total_bytes(self._interpreter)
 
-    def _room(self, number: int, images: int) -> NDArray[Any]:
+    def _empty(self, number: int, images: int) -> NDArray[Any]:
         shape = self.signature.outputs[number].shape
         return np.zeros((images, *shape), self._dtypes[number])
 
 
 def tensors_bytes(data: bytes | bytearray) -> int:
-    """How much the file's tensors take by the shapes that it states, without allocating them."""
+    """Return the size of the file's tensors by the shapes that it states, without allocating them."""
     return _total_bytes(Interpreter(model_content=bytes(data), num_threads=1))
 
 
@@ -114,6 +114,6 @@ def _tensor(details: dict[str, Any]) -> Tensor:
 
 
 def _delegate(interpreter: Interpreter) -> str:
-    """Tell if the default delegate took any operator; the runtime has no public way to ask."""
-    operators = interpreter._get_ops_details()  # noqa: SLF001
+    """Name the default delegate if it took any operator."""
+    operators = interpreter._get_ops_details()  # noqa: SLF001 - the runtime has no public way to ask
     return "XNNPACK" if any(operator["op_name"] == "DELEGATE" for operator in operators) else "none"

@@ -1,4 +1,4 @@
-"""What the times of single inferences say: mean, spread, percentiles, and whether the mean is stable."""
+"""Statistics of single inferences: mean, spread, percentiles, and whether the mean is stable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NS_PER_MS = 1e6
 
 
 def is_stable(repeat_means_ms: Sequence[float]) -> bool:
-    """Tell if the last three means lie within 2 % of the middle of their range; never so with fewer."""
+    """Tell if the last three means lie within 2 % of the middle of their range; never with fewer."""
     last = repeat_means_ms[-STABLE_REPEATS:]
     if len(last) < STABLE_REPEATS:
         return False
@@ -23,10 +23,10 @@ def is_stable(repeat_means_ms: Sequence[float]) -> bool:
 
 
 def summarize(repeats: Sequence[NDArray[np.int64]], first_ns: int) -> dict[str, Any]:
-    """The document's `latency`, of the counted inferences of all repeats (ns each), none of them empty.
+    """Return the document's `latency`, of the counted inferences of all repeats (ns each), none of them empty.
 
-    `first_ns` is the first inference of all, which is not among them. The standard deviation is that of a sample;
-    `total_s` is the time of the first repeat, which is what a budget is held against.
+    `first_ns` is the very first inference, which is not counted. The standard deviation is that of a sample;
+    `total_s` is the time of the first repeat, which a budget limits.
     """
     times_ms = np.concatenate(repeats) / NS_PER_MS
     means_ms = [float(each.mean()) / NS_PER_MS for each in repeats]

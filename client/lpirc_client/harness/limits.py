@@ -1,29 +1,24 @@
-"""What the model's process denies itself before it touches a model."""
+"""Limits that the model's process sets for itself before it touches a model."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import math
 import os
 import resource
-import signal
-import sys
 from pathlib import Path
 
-PR_SET_PDEATHSIG = 1
+from lpirc_client.parent import die_with
+
 LOG_BYTES = 1 << 20
 CPU_SLACK_S = 5
 LARGEST_LIMIT = (1 << 63) - 1
-"""What the system's call takes."""
+"""What the system call takes."""
 
 
 def confine(parent: int, core: int | None) -> None:
     """Die with process `parent`, stay on `core`, leave no core dump, write no file longer than a log of 1 MB."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        sys.exit(0)  # it died before we could ask to be told
+    die_with(parent)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (LOG_BYTES, LOG_BYTES))
     if core is not None:
@@ -31,17 +26,17 @@ def confine(parent: int, core: int | None) -> None:
 
 
 def limit_memory(memory_mb: int) -> None:
-    """Allow so much address space beyond what the process has now, the runtime's own mappings included."""
+    """Allow this much address space beyond what the process has now, which includes the runtime's mappings."""
     _set_soft(resource.RLIMIT_AS, _address_space_bytes() + (memory_mb << 20))
 
 
 def unlimit_memory() -> None:
-    """Allow any address space again, to take the next model in."""
+    """Allow any address space again, to read the next model."""
     _set_soft(resource.RLIMIT_AS, resource.RLIM_INFINITY)
 
 
 def limit_cpu(seconds: float) -> None:
-    """Allow so much more CPU time: the last resort, for when nobody watches the clock from outside."""
+    """Allow this much more CPU time: the last resort if no one watches the clock from outside."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     _set_soft(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime + seconds) + CPU_SLACK_S)
 

@@ -1,4 +1,4 @@
-"""A model: its file's bytes, and what the runtime says of its tensors."""
+"""A model: its file's bytes, and the runtime's description of its tensors."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lpirc_client.harness.failures import ModelError
-from lpirc_client.regular import regular_bytes
+from lpirc_client.errors import ModelError
+from lpirc_client.files import read_regular
 
 LARGEST_FILE_MB = 500
 IDENTIFIER = b"TFL3"
@@ -20,7 +20,7 @@ SHORTEST_FILE_BYTES = 12
 
 @dataclass(frozen=True)
 class ModelFile:
-    """The bytes of a model file, read once: what is hashed is what runs."""
+    """The bytes of a model file, read once: the hashed bytes are those that run."""
 
     path: Path
     data: bytes
@@ -29,7 +29,7 @@ class ModelFile:
 
 @dataclass(frozen=True)
 class Tensor:
-    """An input or output: `dtype` by numpy's name; value = scale * (number - zero) where `scale` is above 0."""
+    """An input or output: `dtype` is numpy's name; value = scale * (number - zero) if `scale` is above 0."""
 
     name: str
     shape: tuple[int, ...]
@@ -39,14 +39,14 @@ class Tensor:
 
     @property
     def size_bytes(self) -> int:
-        """How much memory it takes; 8 bytes each where the type is an unknown one."""
+        """How much memory it takes; 8 bytes per element of an unknown type."""
         widths = {"uint8": 1, "int8": 1, "bool": 1, "float16": 2, "int16": 2, "float32": 4, "int32": 4}
         return math.prod(self.shape) * widths.get(self.dtype, 8)
 
 
 @dataclass(frozen=True)
 class Signature:
-    """What the runtime says of a loaded model, and of itself."""
+    """The runtime's description of a loaded model, and of itself."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
@@ -55,38 +55,28 @@ class Signature:
 
 
 def read_model(path: Path, largest_mb: int = LARGEST_FILE_MB) -> ModelFile:
-    """Read a model file; ModelError `unreadable-model`, `empty-model`, `model-too-large`, `not-tflite`."""
-    data = _content(path, (largest_mb << 20) + 1)
+    """Read a model file. Raises ModelError `unreadable-model`, `empty-model`, `model-too-large`, `not-tflite`."""
+    file = str(path)
+    try:
+        data = read_regular(path, (largest_mb << 20) + 1)
+    except OSError as error:
+        sentence = f"{path}: cannot be read: {error.strerror}"
+        raise ModelError("unreadable-model", sentence, file=file) from error
     if not data:
-        raise ModelError("empty-model", f"{path}: the file is empty", file=str(path))
+        raise ModelError("empty-model", f"{path}: the file is empty", file=file)
     if len(data) > largest_mb << 20:
-        raise ModelError(
-            "model-too-large",
-            f"{path}: the file is larger than the {largest_mb} MB that a model may have",
-            file=str(path),
-            limit_mb=largest_mb,
-        )
+        sentence = f"{path}: the file is larger than the {largest_mb} MB that a model may have"
+        raise ModelError("model-too-large", sentence, file=file, limit_mb=largest_mb)
     if len(data) < SHORTEST_FILE_BYTES or data[4:8] != IDENTIFIER:
-        raise ModelError(
-            "not-tflite",
-            f"{path}: not a TFLite flatbuffer: its identifier is {data[4:8]!r} instead of {IDENTIFIER!r}",
-            file=str(path),
-            identifier=repr(data[4:8]),
+        sentence = (
+            f"{path}: not a TFLite flatbuffer: its identifier is {data[4:8]!r} instead of {IDENTIFIER!r}"
         )
+        raise ModelError("not-tflite", sentence, file=file, identifier=repr(data[4:8]))
     return ModelFile(path, data, hashlib.sha256(data).hexdigest())
 
 
-def _content(path: Path, most_bytes: int) -> bytes:
-    try:
-        return regular_bytes(path, most_bytes)
-    except OSError as error:
-        raise ModelError(
-            "unreadable-model", f"{path}: cannot be read: {error.strerror}", file=str(path)
-        ) from error
-
-
 def signature_from(answer: Mapping[str, Any]) -> Signature:
-    """Take the model process's answer apart; KeyError, TypeError, ValueError or OverflowError for anything else."""
+    """Parse the model process's answer. Raises KeyError, TypeError, ValueError or OverflowError for anything else."""
     return Signature(
         tuple(_tensor(one) for one in answer["inputs"]),
         tuple(_tensor(one) for one in answer["outputs"]),
@@ -95,6 +85,6 @@ def signature_from(answer: Mapping[str, Any]) -> Signature:
     )
 
 
-def _tensor(told: Mapping[str, Any]) -> Tensor:
-    shape = tuple(int(side) for side in told["shape"])
-    return Tensor(str(told["name"]), shape, str(told["dtype"]), float(told["scale"]), int(told["zero"]))
+def _tensor(one: Mapping[str, Any]) -> Tensor:
+    shape = tuple(int(side) for side in one["shape"])
+    return Tensor(str(one["name"]), shape, str(one["dtype"]), float(one["scale"]), int(one["zero"]))

@@ -1,46 +1,58 @@
-"""The names that the command line knows, and what the tracks set: nothing here needs the extra."""
+"""The options of `bench` and `validate`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import argparse
+from pathlib import Path
+from typing import Any
 
-TASKS = ("classification", "detection")
-PREPROCESSINGS = ("resize", "central-crop", "central-square")
-USUAL_PREPROCESSING = {"classification": "central-crop", "detection": "resize"}
+from lpirc_client.harness.settings import PREPROCESSINGS, PRESETS, TASKS, Settings
+from lpirc_client.option_types import positive_seconds, seconds, whole
 
-
-@dataclass(frozen=True)
-class Settings:
-    """How a model is run. `core` None: where the system puts it; `budget_s` None: all images."""
-
-    task: str
-    preprocessing: str
-    threads: int = 1
-    core: int | None = None
-    budget_s: float | None = None
-    memory_mb: int = 2048
-    timeout_s: float = 30.0
-    repeats: int = 5
-    cooldown_s: float = 0.0
-    energy_loop_s: float | None = None
+MOST_THREADS = 1024
 
 
-@dataclass(frozen=True)
-class Preset:
-    """What a track prescribes; `image_budget_s` is the part that an image adds to the budget; None: all images."""
+def add_parsers(subparsers: Any) -> None:
+    """Add both commands to the command line's subparsers."""
+    text = "check a TFLite model against the rules of the model tracks"
+    about = "Check a model; exit code 1 if a rule refuses it."
+    _add_model(subparsers.add_parser("validate", help=text, description=about, allow_abbrev=False))
+    text = "run a TFLite model on images and time it"
+    about = "Run a model on a folder of images, in a process of its own, and time each inference."
+    bench = subparsers.add_parser("bench", help=text, description=about, allow_abbrev=False)
+    _add_model(bench)
+    _add_bench(bench)
 
-    task: str
-    preprocessing: str
-    image_budget_s: float | None = None
-    cooldown_s: float = 0.0
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("model", metavar="MODEL", type=Path, help="a .tflite file")
+    add("--task", choices=TASKS, help="what the model does (default: the track's)")
+    add("--track", choices=PRESETS, help="take task, preprocessing, budget and cool-down from a track")
+    text = "threads of the runtime (default 1)"
+    add("--threads", type=whole(1, MOST_THREADS), default=1, metavar="N", help=text)
+    text = "the core to stay on (default: the last one, with one thread)"
+    add("--core", type=whole(0), metavar="N", help=text)
+    text = f"memory for the model beside the runtime (default {Settings.memory_mb})"
+    add("--memory-mb", type=whole(1), metavar="M", help=text)
+    text = f"longest time to load it, and for one inference (default {Settings.timeout_s:g})"
+    add("--timeout-s", type=positive_seconds, metavar="S", help=text)
+    add("--json", action="store_true", help="one JSON document on stdout")
+    add("--parent", type=whole(1), metavar="PID", help="end when process PID ends")
 
 
-OVIC_IMAGE_S = 0.030
-"""20,000 images in ten minutes."""
-
-PRESETS = {
-    "ovic-detection": Preset("detection", "resize", OVIC_IMAGE_S),
-    "ovic-classification": Preset("classification", "central-crop", OVIC_IMAGE_S),
-    "lpirc2018-track1": Preset("classification", "central-crop", OVIC_IMAGE_S),
-    "aiotbench": Preset("classification", "central-square", cooldown_s=300.0),
-}
+def _add_bench(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--images", type=Path, required=True, metavar="DIR", help="a test-set folder, or a folder of images")
+    add("--preprocessing", choices=PREPROCESSINGS, help="default: central-crop, for detection resize")
+    text = "stop when the counted inferences took this long (default: never)"
+    add("--budget-s", type=positive_seconds, metavar="S", help=text)
+    add("--limit", type=whole(1), metavar="N", help="only the first N images")
+    text = f"at most this many passes, until the mean is stable (default {Settings.repeats})"
+    add("--repeats", type=whole(1), metavar="R", help=text)
+    add("--cooldown-s", type=seconds, metavar="S", help="pause between the passes (default 0)")
+    text = "at the end repeat the last input for S seconds, for a meter"
+    add("--energy-loop-s", type=positive_seconds, metavar="S", help=text)
+    add("--out", type=Path, metavar="FILE", help="write the result document to FILE")
+    text = "progress on stderr; auto: on a terminal"
+    add("--progress", choices=("auto", "lines", "none"), default="auto", help=text)

@@ -1,21 +1,21 @@
 """From a model's output tensors to predictions: top-1 labels, or detections in pixels of the original image.
 
-A detection's row is [image, category, confidence, xmin, ymin, xmax, ymax] with inclusive corners, as everywhere in
-the contest: a box from x1 to x2 (0..1) in an image W wide has xmin = x1 W and xmax = x2 W - 1, so that
-xmax - xmin + 1 is its width and the COCO box made of the row is exactly [x1 W, y1 H, (x2 - x1) W, (y2 - y1) H].
+A detection's row is [image, category, confidence, xmin, ymin, xmax, ymax] with inclusive corners, as everywhere in the
+contest: a box from x1 to x2 (0..1) in an image W wide has xmin = x1 W and xmax = x2 W - 1. Its width is then
+xmax - xmin + 1, and the COCO box of the row is exactly [x1 W, y1 H, (x2 - x1) W, (y2 - y1) H].
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_client.harness.failures import ModelError
+from lpirc_client.errors import ModelError
 from lpirc_client.harness.frames import Message
 from lpirc_client.harness.model import Signature, Tensor
 
@@ -24,14 +24,9 @@ COCO_FIRST = 1
 """COCO's category of class 0."""
 
 LARGEST_NUMBER = 1e9
-"""A score or a pixel beyond it is as useless as one that is not finite, and so is a category beyond the next."""
+"""Scores and pixels beyond it, and categories beyond the next, are as useless as numbers that are not finite."""
 
 LARGEST_CATEGORY = 1_000_000
-
-LabelRow = tuple[int, int, float]
-"""image, index of the highest score, that score."""
-
-DetectionRow = tuple[int, int, float, float, float, float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +40,7 @@ class Answers:
 
     @classmethod
     def parse(cls, name: str, head: Message, content: memoryview, signature: Signature) -> Answers:
-        """Take a `run` answer apart; ModelError `model-crashed` when the broken process has sent something else."""
+        """Parse the answer to `run`. Raises ModelError `model-crashed` if a broken process sent something else."""
         try:
             done, at = int(head["done"]), 8 * int(head["done"])
             times_ns, outputs = np.frombuffer(content[:at], np.int64), []
@@ -63,34 +58,31 @@ class Answers:
 
 
 def nonsense(name: str) -> ModelError:
-    """A process that a model has broken without killing it answers anything."""
-    return ModelError(
-        "model-crashed", f"{name}: it broke its process while it was being run, which answered nonsense"
-    )
+    """Make the failure of a process that a model has broken without killing it."""
+    return ModelError("model-crashed", f"{name}: it broke its process, which then answered nonsense")
 
 
-@dataclass(frozen=True)
-class Labels:
-    """Top-1 of each image; `not_finite` are the images with a score that is no finite number."""
+@dataclass
+class Predictions:
+    """Rows of some images, and what was dropped: rows in the images `not_finite`, and two counts of rows."""
 
-    rows: list[LabelRow]
-    not_finite: list[int]
+    rows: list[Any] = field(default_factory=list)
+    not_finite: list[int] = field(default_factory=list)
+    inverted: int = 0
+    out_of_range: int = 0
+
+    def add(self, more: Predictions) -> None:
+        """Add those of further images."""
+        self.rows += more.rows
+        self.not_finite += more.not_finite
+        self.inverted += more.inverted
+        self.out_of_range += more.out_of_range
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Detections of each image, and what was dropped: rows of the images `not_finite`, so many rows for the rest."""
+def labels(answers: Answers, images: Sequence[int]) -> Predictions:
+    """Return rows [image, index, score] with the highest score of each image, the lowest index of equal ones.
 
-    rows: list[DetectionRow]
-    not_finite: list[int]
-    inverted: int
-    out_of_range: int
-
-
-def labels(answers: Answers, images: Sequence[int]) -> Labels:
-    """The highest score of each image, the lowest index where several have it.
-
-    A score that is not a finite number never wins; where none is, the answer is 0, the background, with 0.0.
+    A score that is not finite never wins; if none is finite, the answer is 0, the background, with 0.0.
     """
     scores = answers.outputs[0].reshape(len(images), -1)
     finite = np.isfinite(scores)
@@ -100,14 +92,14 @@ def labels(answers: Answers, images: Sequence[int]) -> Labels:
     confidences = np.where(np.isfinite(confidences), confidences, 0.0).clip(-LARGEST_NUMBER, LARGEST_NUMBER)
     rows = list(zip(images, best.tolist(), confidences.tolist(), strict=True))
     not_finite = np.flatnonzero(~finite.all(axis=1)).tolist()
-    return Labels(rows, [images[place] for place in not_finite])
+    return Predictions(rows, [images[place] for place in not_finite])
 
 
-def detections(answers: Answers, images: Sequence[int], sizes: Sequence[tuple[int, int]]) -> Rows:
-    """All hundred detections of each image, of `sizes` (width, height), in the model's order.
+def detections(answers: Answers, images: Sequence[int], sizes: Sequence[tuple[int, int]]) -> Predictions:
+    """Return all hundred detections of each image, of `sizes` (width, height), in the model's order.
 
-    Dropped, because nothing can be scored with them: rows with a number that is not finite or beyond all measure, or
-    a class below 0, and boxes whose far side lies before the near one. Boxes that leave the image stay as they are.
+    It drops what cannot be scored: rows with a number that is not finite or out of range, or a class below 0, and boxes
+    whose far side lies before the near one. Boxes that leave the image stay as they are.
     """
     boxes, classes, scores = answers.outputs[0][:, 0], answers.outputs[1][:, 0], answers.outputs[2][:, 0]
     with np.errstate(invalid="ignore", over="ignore"):
@@ -127,18 +119,19 @@ def detections(answers: Answers, images: Sequence[int], sizes: Sequence[tuple[in
         for place, (category, *rest) in zip(np.nonzero(kept)[0].tolist(), numbers[kept].tolist(), strict=True)
     ]
     not_finite = np.flatnonzero(~finite.all(axis=1)).tolist()
-    return Rows(rows, [images[place] for place in not_finite], int(inverted.sum()), int(out_of_range.sum()))
+    numbers_of = [images[place] for place in not_finite]
+    return Predictions(rows, numbers_of, int(inverted.sum()), int(out_of_range.sum()))
 
 
 def check_counts(name: str, answers: Answers, what: Sequence[object]) -> list[ModelError]:
-    """Refuse a count other than 100, for the first of the pictures `what` it was given for."""
+    """Refuse a count other than 100, for the first of the pictures `what` that has one."""
     counts = answers.outputs[3][:, 0]
     wrong = np.flatnonzero(counts != DETECTIONS)
     if not len(wrong):
         return []
     count, picture = float(counts[wrong[0]]), what[int(wrong[0])]
     sentence = (
-        f"{name}: it tells {count:g} detections of {picture}; its output 3 (count) must be {DETECTIONS}"
+        f"{name}: it returns {count:g} detections of {picture}; its output 3 (count) must be {DETECTIONS}"
     )
     return [ModelError("wrong-count", sentence, count=count if math.isfinite(count) else str(count))]
 
@@ -148,5 +141,5 @@ def _values(content: memoryview, done: int, tensor: Tensor) -> NDArray[np.float6
     values = raw.astype(np.float64)
     if tensor.dtype != "uint8":
         return values
-    with np.errstate(invalid="ignore", over="ignore"):  # a scale that is no number is told as its scores are
+    with np.errstate(invalid="ignore", over="ignore"):  # a scale that is not finite shows in the scores
         return (values - tensor.zero) * tensor.scale

@@ -1,4 +1,4 @@
-"""The images through the model's process, batch by batch, pass by pass."""
+"""Runs the images through the model's process, batch by batch, pass by pass."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from lpirc_client.harness import latency
 from lpirc_client.harness.images import ImageFile, content
 from lpirc_client.harness.model import Signature
-from lpirc_client.harness.options import Settings
-from lpirc_client.harness.outputs import Answers, check_counts, detections, labels, nonsense
+from lpirc_client.harness.outputs import Answers, Predictions, check_counts, detections, labels, nonsense
 from lpirc_client.harness.preprocessing import decode, prepared
 from lpirc_client.harness.process import ModelProcess
+from lpirc_client.harness.settings import Settings
 
 SLICE_S = 1.0
-"""A batch ends after the inference that reaches this: so often progress is told and the watchdog fed."""
+"""A batch ends after the inference that reaches this; then progress is reported and the timeout starts again."""
 
 BATCH_BYTES = 32 << 20
 BATCH_IMAGES = 1000
@@ -27,8 +27,6 @@ ENERGY_LOOP = {"inferences": int, "start_monotonic_s": float, "end_monotonic_s":
 
 Size = tuple[int, int]
 """Width and height of an original image in pixels."""
-
-Told = Callable[[str], None]
 
 
 @dataclass
@@ -46,21 +44,11 @@ class Repeat:
         return np.concatenate(self.times_ns)
 
 
-@dataclass
-class Predictions:
-    """What the first pass answered."""
-
-    rows: list[Any] = field(default_factory=list)
-    not_finite: list[int] = field(default_factory=list)
-    inverted: int = 0
-    out_of_range: int = 0
-
-
 class Passes:
-    """A loaded model and its images (at least two). `tell` takes a line about the progress now and then.
+    """A loaded model and its images (at least two). `report` takes lines about the progress.
 
-    `predictions` are those of the first pass; `span_s` begins with the monotonic time of the first inference and
-    ends with that of the last.
+    `predictions` are those of the first pass; `span_s` begins with the monotonic time of the first inference and ends
+    with that of the last.
     """
 
     def __init__(
@@ -69,24 +57,24 @@ class Passes:
         signature: Signature,
         images: Sequence[ImageFile],
         settings: Settings,
-        tell: Told,
+        report: Callable[[str], None],
     ) -> None:
         self._process, self._signature = process, signature
-        self._images, self._settings, self._tell = images, settings, tell
+        self._images, self._settings, self._report = images, settings, report
         self.predictions = Predictions()
         self.span_s: list[float] = []
 
     def repeats(self) -> list[Repeat]:
-        """Pass over the images until the mean is stable, as often as the settings allow."""
+        """Repeat the pass over the images until the mean is stable, as often as the settings allow."""
         done: list[Repeat] = []
         means_ms: list[float] = []
         while len(done) < self._settings.repeats and not latency.is_stable(means_ms):
             if done and self._settings.cooldown_s:
-                self._tell(f"cooling down for {self._settings.cooldown_s:g} s")
+                self._report(f"cooling down for {self._settings.cooldown_s:g} s")
                 time.sleep(self._settings.cooldown_s)
             done.append(self._repeat(is_first=not done))
             means_ms.append(float(done[-1].counted_ns.mean()) / latency.NS_PER_MS)
-            self._tell(f"repeat {len(done)}: {means_ms[-1]:.3f} ms on average")
+            self._report(f"repeat {len(done)}: {means_ms[-1]:.3f} ms on average")
         return done
 
     def _repeat(self, *, is_first: bool) -> Repeat:
@@ -94,7 +82,7 @@ class Passes:
         left_ns = _ns(self._settings.budget_s)
         mean_ns = SLICE_S * 1e9
         while repeat.processed < total and left_ns > 0:
-            # The first image alone: it is not counted, and tells how many make a batch.
+            # The first image alone: it is not counted, and its time sets the size of the next batch.
             batch = self._batch(mean_ns, left_ns) if repeat.processed else 1
             images = self._images[repeat.processed : repeat.processed + batch]
             answers, sizes = self._batch_answers(images, left_ns)
@@ -108,12 +96,12 @@ class Passes:
                 repeat.first_ns = int(answers.times_ns[0])
             repeat.processed += done
             mean_ns = float(answers.times_ns.mean())
-            self._tell(f"{repeat.processed} of {total} images")
+            self._report(f"{repeat.processed} of {total} images")
         repeat.stopped_by = "end" if repeat.processed == total else "budget"
         return repeat
 
     def _batch(self, mean_ns: float, left_ns: int) -> int:
-        """How many images to prepare: what a slice or the rest of the budget takes at this pace, within bounds."""
+        """Return how many images fit into a slice or the rest of the budget at this pace, within bounds."""
         fitting = min(BATCH_BYTES // self._signature.inputs[0].size_bytes, BATCH_IMAGES)
         lasting = int(min(SLICE_S * 1e9, left_ns) / max(mean_ns, 1.0)) + 1
         return min(fitting, lasting)
@@ -136,26 +124,19 @@ class Passes:
         return answers, sizes
 
     def _keep(self, answers: Answers, numbers: list[int], sizes: Sequence[Size]) -> None:
-        kept = self.predictions
         if self._settings.task == "classification":
-            told = labels(answers, numbers)
-            kept.rows += told.rows
-            kept.not_finite += told.not_finite
+            self.predictions.add(labels(answers, numbers))
             return
         for problem in check_counts(self._process.name, answers, [f"image {number}" for number in numbers]):
             raise problem
-        found = detections(answers, numbers, sizes)
-        kept.rows += found.rows
-        kept.not_finite += found.not_finite
-        kept.inverted += found.inverted
-        kept.out_of_range += found.out_of_range
+        self.predictions.add(detections(answers, numbers, sizes))
 
     def energy_loop(self) -> dict[str, Any] | None:
-        """Run the last input for as long as the settings say; None when they say nothing."""
+        """Repeat the last input for as long as the settings say; None if they do not ask for it."""
         seconds = self._settings.energy_loop_s
         if seconds is None:
             return None
-        self._tell(f"the last input again and again for {seconds:g} s")
+        self._report(f"repeating the last input for {seconds:g} s")
         request = {"do": "repeat", "seconds": seconds}
         answer, _ = self._process.ask("run", request, seconds + self._settings.timeout_s)
         try:

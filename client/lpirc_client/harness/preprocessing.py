@@ -1,10 +1,10 @@
 """From an image file's bytes to the model's input, exactly as the tracks state it.
 
-Every step is one on whole pixels of the stored picture: EXIF orientation is left aside, as it is by the decoder of
-TensorFlow and by the annotations of COCO. Resizing is that of TensorFlow's `ResizeBilinear` as the evaluation of
-these tracks uses it (align_corners and half_pixel_centers false, no antialiasing), rounded to the nearest level.
-Sources: tensorflow `core/kernels/image/resize_bilinear_op.cc`, `lite/tools/evaluation/stages/
-image_preprocessing_stage.cc`; Pillow's BILINEAR is another filter: it widens its support when it shrinks.
+Every step works on whole pixels of the stored picture and ignores EXIF orientation, as TensorFlow's decoder and COCO's
+annotations do. Resizing follows TensorFlow's `ResizeBilinear` as the evaluation of these tracks uses it (align_corners
+and half_pixel_centers false, no antialiasing), rounded to the nearest level. Sources: tensorflow
+`core/kernels/image/resize_bilinear_op.cc`, `lite/tools/evaluation/stages/image_preprocessing_stage.cc`; Pillow's
+BILINEAR is a different filter, which widens its support when it shrinks.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Pixels = NDArray[np.uint8]
 """An RGB image (H, W, 3)."""
 
 FRACTION = 0.875
-FORMATS = ("JPEG", "PNG", "BMP", "PPM")  # Pillow knows others, of which some start programs
+FORMATS = ("JPEG", "PNG", "BMP", "PPM")  # Pillow knows others, some of which start programs
 DEEP_MODES = ("I", "I;16", "I;16B", "I;16L", "F")
 
 
 @dataclass(frozen=True)
 class Crop:
-    """A stretch of rows and columns: `top` .. `top + height - 1`, `left` .. `left + width - 1`."""
+    """Rows `top` .. `top + height - 1`, columns `left` .. `left + width - 1`."""
 
     top: int
     left: int
@@ -39,27 +39,27 @@ class Crop:
 
 
 def decode(image: ImageFile, data: bytes) -> Pixels:
-    """Decode to RGB: grey three times, CMYK and palettes converted, transparency dropped; ModelError `bad-image`."""
+    """Decode to RGB, whatever the mode of 8 bits; transparency is dropped. Raises ModelError `bad-image`."""
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
             if opened.mode in DEEP_MODES:
-                raise bad_image(image, f"its pixels are of mode {opened.mode}, not of 8 bits")
+                raise bad_image(image, f"its pixels have mode {opened.mode}, not 8 bits")
             return np.asarray(opened.convert("RGB"))
     except UnidentifiedImageError as error:
-        raise bad_image(image, "it is no image of a known kind") from error
+        raise bad_image(image, "it is not an image of a known kind") from error
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise bad_image(image, f"it cannot be decoded: {' '.join(str(error).split())}") from error
 
 
 def prepared(pixels: Pixels, preprocessing: str, height: int, width: int) -> Pixels:
-    """The input (height, width, 3) for one of the names in `options.PREPROCESSINGS`."""
+    """Return the input (height, width, 3) for one of `settings.PREPROCESSINGS`."""
     crop = CROPS[preprocessing](*pixels.shape[:2])
     cut = pixels[crop.top : crop.top + crop.height, crop.left : crop.left + crop.width]
     return resized(cut, height, width)
 
 
 def whole(height: int, width: int) -> Crop:
-    """All of it."""
+    """Take everything."""
     return Crop(0, 0, height, width)
 
 
@@ -70,7 +70,7 @@ def central_crop(height: int, width: int) -> Crop:
 
 
 def central_square(height: int, width: int) -> Crop:
-    """AIoTBench's central square of the shorter side; of an odd rest the larger half lies behind it."""
+    """AIoTBench's central square of the shorter side; the larger half of an odd rest lies behind it."""
     side = min(height, width)
     return Crop((height - side) // 2, (width - side) // 2, side, side)
 
@@ -85,9 +85,9 @@ CROPS: dict[str, Callable[[int, int], Crop]] = {
 def resized(pixels: Pixels, height: int, width: int) -> Pixels:
     """Resize (H, W, 3) bilinearly: output pixel i lies at i * (old side / new side), between two old ones.
 
-    In float32, and as a + (b - a) * share, so that even colours stay exactly as they are; then half up to 8 bits.
+    In float32, as a + (b - a) * share, which keeps even colours exactly; then rounded half up to 8 bits.
     """
-    rows, columns = _Places.of(len(pixels), height), _Places.of(pixels.shape[1], width)
+    rows, columns = _Weights.of(len(pixels), height), _Weights.of(pixels.shape[1], width)
     upper, lower = pixels[rows.first], pixels[rows.second]
     top, bottom = columns.between(upper), columns.between(lower)
     mixed = top + (bottom - top) * rows.share[:, None, None]
@@ -95,15 +95,15 @@ def resized(pixels: Pixels, height: int, width: int) -> Pixels:
 
 
 @dataclass(frozen=True, eq=False)
-class _Places:
-    """For each new pixel of a side the old ones it lies between, and how far from the first (float32)."""
+class _Weights:
+    """For each new pixel of a side the two old ones it lies between, and its distance from the first (float32)."""
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
     share: NDArray[np.float32]
 
     @classmethod
-    def of(cls, old: int, new: int) -> _Places:
+    def of(cls, old: int, new: int) -> _Weights:
         at = np.arange(new, dtype=np.float32) * (np.float32(old) / np.float32(new))
         first = at.astype(np.int64)
         return cls(first, np.minimum(first + 1, old - 1), at - first.astype(np.float32))

@@ -1,4 +1,4 @@
-"""The parent's side of the model's process: start it, ask it, and say in one sentence how it died."""
+"""The harness's side of the model's process: starts it, asks it, and says in one sentence how it died."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from types import TracebackType
 from typing import Self
 
-from lpirc_client.harness import frames
-from lpirc_client.harness.failures import ModelError, missing_extra
-from lpirc_client.harness.frames import LARGEST_ANSWER, REASON_CHARACTERS, Message
+from lpirc_client.errors import ModelError, missing_extra
+from lpirc_client.harness.frames import REASON_CHARACTERS, BrokenFrameError, Message, receive, send
 
 START_S = 60.0
 DYING_S = 5.0
 LONGEST_WAIT_S = 3600.0
-"""At once; the system's calls do not take any number of seconds."""
+"""In one system call, which does not take any number of seconds."""
 
 LAST_WORDS_BYTES = 4096
-PIPE_BYTES = 1 << 20
+LARGEST_ANSWER = 64 << 20
+"""For a batch's outputs: a process that a model has broken may announce any length."""
+
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 OUT_OF_MEMORY = ("bad_alloc", "length_error", "MemoryError", "Cannot allocate memory", "out of memory")
 
 
 class ModelProcess:
-    """A process in which models run; a context manager, gone with all it started at the end, or when the thread ends.
+    """A process in which models run; a context manager. It ends with the block, or with us, and so does all it started.
 
-    `name` stands before each sentence. It `is_new` until it has been asked: it may still be starting. It takes one
-    request at a time; a ModelError may have left it alive to take the next one, or dead: then it `is_dead`.
+    `name` begins each sentence. The process `is_new` until the first request: it may still be starting. It takes one
+    request at a time; after a ModelError it is ready for the next one, or it `is_dead`.
     """
 
     def __init__(self, name: str, core: int | None = None) -> None:
@@ -44,10 +46,10 @@ class ModelProcess:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         request_end, self._requests = os.pipe()
         self._answers, answer_end = os.pipe()
-        told = [request_end, answer_end, os.getpid(), *([] if core is None else [core])]
+        arguments = [request_end, answer_end, os.getpid(), *([] if core is None else [core])]
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-P", "-m", "lpirc_client.harness.child", *map(str, told)],
+                [sys.executable, "-P", "-m", "lpirc_client.harness.child", *map(str, arguments)],
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
                 stderr=self._log,
@@ -58,6 +60,7 @@ class ModelProcess:
         finally:
             os.close(request_end)
             os.close(answer_end)
+        self.pid = self._process.pid
         os.set_blocking(self._requests, False)
         os.set_blocking(self._answers, False)
 
@@ -74,32 +77,33 @@ class ModelProcess:
     ) -> tuple[Message, memoryview]:
         """Send a request and wait for its answer, JSON and bytes, at most `within_s` seconds of wall time.
 
-        `doing` completes the sentence "… while it was being …". Raises ModelError: `model-crashed`, `model-ended`,
+        `doing` completes the sentence "… while it was being …". Raises ModelError `model-crashed`, `model-ended`,
         `model-timeout`, `out-of-memory`, `model-failed`, `missing-extra`.
         """
-        until = time.monotonic() + within_s
+        wait = partial(_wait, time.monotonic() + within_s)
         self.is_new = False
         self._memory_mb = request.get("memory_mb", self._memory_mb)
         try:
-            with contextlib.suppress(BrokenPipeError):  # it may have told why before it went
-                self._write(frames.packed({**request, "within_s": within_s}, payload), until)
-            answer, content = self._read(until)
+            with contextlib.suppress(BrokenPipeError):  # it may have said why before it ended
+                send(self._requests, {**request, "within_s": within_s}, payload, wait)
+            received = receive(self._answers, LARGEST_ANSWER, wait)
         except TimeoutError as error:
             self.end()
             raise self._timeout(doing, within_s) from error
-        except EOFError as error:
+        except BrokenFrameError as error:
+            raise self._death(doing, within_s) from error
+        if received is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(DYING_S)
-            raise self._death(doing, within_s) from error
-        except frames.BrokenFrameError as error:
-            raise self._death(doing, within_s) from error
+            raise self._death(doing, within_s)
+        answer, content = received
         if "failed" in answer:
-            told = (str(answer["failed"]), str(answer.get("reason", "")))
-            raise self._failure(doing, *(words[:REASON_CHARACTERS] for words in told))
-        return answer, content
+            reason = (str(answer["failed"]), str(answer.get("reason", "")))
+            raise self._failure(doing, *(words[:REASON_CHARACTERS] for words in reason))
+        return answer, memoryview(content)
 
     def end(self) -> None:
-        """Kill what is left of it, with all it may have started; fine to call again."""
+        """Kill what is left of it and of the processes it started; may be called again."""
         if self._requests < 0:
             return
         self.is_dead = True
@@ -112,52 +116,24 @@ class ModelProcess:
         self._last_words = self._read_log()
         self._log.close()
 
-    def _write(self, parts: list[bytes | memoryview], until: float) -> None:
-        for part in parts:
-            left = memoryview(part)
-            while left:
-                _wait(self._requests, selectors.EVENT_WRITE, until)
-                with contextlib.suppress(BlockingIOError):
-                    left = left[os.write(self._requests, left[:PIPE_BYTES]) :]
-
-    def _read(self, until: float) -> tuple[Message, memoryview]:
-        text_length, payload_length = frames.lengths(
-            bytes(self._exactly(frames.HEAD.size, until)), LARGEST_ANSWER
-        )
-        text = bytes(self._exactly(text_length, until))
-        return frames.parsed(text), self._exactly(payload_length, until)
-
-    def _exactly(self, length: int, until: float) -> memoryview:
-        view, got = memoryview(bytearray(length)), 0
-        while got < length:
-            _wait(self._answers, selectors.EVENT_READ, until)
-            with contextlib.suppress(BlockingIOError):
-                count = os.readv(self._answers, [view[got : got + PIPE_BYTES]])
-                if not count:
-                    raise EOFError
-                got += count
-        return view
-
     def _timeout(self, doing: str, within_s: float) -> ModelError:
         sentence = f"{self.name}: no answer within {within_s:g} s while it was being {doing}; --timeout-s allows more"
         return ModelError("model-timeout", sentence, within_s=within_s)
 
     def _death(self, doing: str, within_s: float) -> ModelError:
-        """Say how it died; one that still lives has sent nonsense, and is killed."""
+        """Say how it died; kill it if it still lives, because it sent nonsense."""
         code = self._process.poll()
         self.end()
         if any(word in self._last_words for word in OUT_OF_MEMORY):
             return self._no_memory(doing)
         if code is None:
-            return ModelError(
-                "model-crashed",
-                f"{self.name}: it broke its process while it was being {doing}: damaged model",
-            )
+            sentence = f"{self.name}: it broke its process while it was being {doing}: damaged model"
+            return ModelError("model-crashed", sentence)
         if code == -signal.SIGXCPU:
             return self._timeout(doing, within_s)
         if code == -signal.SIGKILL:
             sentence = (
-                f"{self.name}: killed by the system while it was being {doing}, likely for want of memory"
+                f"{self.name}: killed by the system while it was being {doing}, likely for lack of memory"
             )
             return ModelError("out-of-memory", sentence, signal="SIGKILL")
         if code < 0:
@@ -169,17 +145,15 @@ class ModelProcess:
 
     def _failure(self, doing: str, kind: str, reason: str) -> ModelError:
         if kind == "ImportError":
-            return missing_extra(reason)
+            return missing_extra("running models", reason, "models")
         if kind == "MemoryError":
             return self._no_memory(doing)
         sentence = f"{self.name}: the runtime refused it while it was being {doing}: {reason or kind}"
         return ModelError("model-failed", sentence, reason=reason or kind)
 
     def _no_memory(self, doing: str) -> ModelError:
-        allowed = f"the {self._memory_mb} MB of memory that it may have"
-        sentence = (
-            f"{self.name}: it needs more than {allowed} while it was being {doing}; --memory-mb allows more"
-        )
+        needs = f"it needs more than the {self._memory_mb} MB of memory allowed while it is being {doing}"
+        sentence = f"{self.name}: {needs}; --memory-mb allows more"
         return ModelError("out-of-memory", sentence, memory_mb=self._memory_mb)
 
     def _read_log(self) -> str:
@@ -189,11 +163,11 @@ class ModelProcess:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without the passwords that this project reads from it."""
+    """Our environment without this project's passwords."""
     return {name: value for name, value in os.environ.items() if not name.startswith("LPIRC_")}
 
 
-def _wait(descriptor: int, event: int, until: float) -> None:
+def _wait(until: float, descriptor: int, event: int) -> None:
     with selectors.DefaultSelector() as selector:
         selector.register(descriptor, event)
         while (left_s := until - time.monotonic()) > 0:

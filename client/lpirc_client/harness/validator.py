@@ -1,4 +1,4 @@
-"""What a track's model must look like: each rule with its own code and its own sentence.
+"""The rules for a track's model, each with its own code and sentence.
 
 Source: the rules of OVIC 2020. Input uint8 [1, H, W, 3] with sides of 1 to 1000. Classification gives [1, 1001];
 detection gives boxes [1, 100, 4], classes [1, 100], scores [1, 100] and their count [1], which must be 100.
@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lpirc_client.harness.failures import ModelError
+from lpirc_client.errors import ModelError
 from lpirc_client.harness.model import ModelFile, Signature, Tensor, signature_from
-from lpirc_client.harness.options import Settings
 from lpirc_client.harness.outputs import DETECTIONS, Answers, check_counts
 from lpirc_client.harness.process import START_S, ModelProcess
+from lpirc_client.harness.settings import Settings
 
 LARGEST_SIDE = 1000
 CHANNELS = 3
@@ -32,18 +32,20 @@ TRIAL_SEED = 1
 
 
 def load(process: ModelProcess, model: ModelFile, settings: Settings) -> Signature:
-    """Load a model in its process; its signature. Raises ModelError."""
+    """Load a model in its process and return its signature. Raises ModelError."""
     request = {"do": "load", "memory_mb": settings.memory_mb, "threads": settings.threads}
     within_s = START_S + settings.timeout_s if process.is_new else settings.timeout_s
     answer, _ = process.ask("loaded", request, within_s, model.data)
     try:
         return signature_from(answer)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise ModelError("model-failed", f"{process.name}: its tensors cannot be told: {error!r}") from error
+        raise ModelError(
+            "model-failed", f"{process.name}: its tensors have no valid description: {error!r}"
+        ) from error
 
 
 def problems(name: str, signature: Signature, task: str) -> list[ModelError]:
-    """All that is wrong with a model's inputs and outputs, in the order of the rules; empty when nothing is."""
+    """Return everything wrong with a model's inputs and outputs, in the order of the rules."""
     return [
         ModelError(error.code, f"{name}: {error.sentence}", **error.facts)
         for error in (*_input_problems(signature), *_output_problems(signature, task))
@@ -53,9 +55,9 @@ def problems(name: str, signature: Signature, task: str) -> list[ModelError]:
 def examine(
     process: ModelProcess, model: ModelFile, settings: Settings
 ) -> tuple[Signature, list[ModelError]]:
-    """Load a model, check it, and, when its tensors are right, run it once on a picture of noise.
+    """Load a model, check it, and, if its tensors are right, run it once on a picture of noise.
 
-    What keeps it from being loaded or run is raised as ModelError; rules that it breaks are returned.
+    Return the rules that it breaks. Raises ModelError if it cannot be loaded or run.
     """
     signature = load(process, model, settings)
     found = problems(process.name, signature, settings.task)
@@ -73,70 +75,50 @@ def examine(
 def _input_problems(signature: Signature) -> Iterator[ModelError]:
     if len(signature.inputs) != 1:
         count = len(signature.inputs)
-        yield ModelError("wrong-inputs", f"its inputs are {count}; a model has one, the image", inputs=count)
-        return
-    image = signature.inputs[0]
-    if image.dtype != "uint8":
         yield ModelError(
-            "wrong-input-type",
-            f"its input is {image.dtype}; it must be uint8 (a float model begins with DEQUANTIZE)",
-            dtype=image.dtype,
+            "wrong-inputs", f"its number of inputs is {count}; a model has one, the image", inputs=count
         )
-    shape = list(image.shape)
+        return
+    dtype, shape = signature.inputs[0].dtype, list(signature.inputs[0].shape)
+    if dtype != "uint8":
+        what = f"its input is {dtype}; it must be uint8 (a float model begins with DEQUANTIZE)"
+        yield ModelError("wrong-input-type", what, dtype=dtype)
     if len(shape) != 4:
-        yield ModelError(
-            "wrong-rank",
-            f"its input {shape} has {len(shape)} dimensions; it must have 4, [1, H, W, 3]",
-            shape=shape,
-        )
+        what = f"its input {shape} has {len(shape)} dimensions; it must have 4, [1, H, W, 3]"
+        yield ModelError("wrong-rank", what, shape=shape)
         return
-    batch, *sides, channels = shape
+    batch, height, width, channels = shape
     if batch != 1:
-        yield ModelError(
-            "wrong-batch", f"its input {shape} takes {batch} images at once; it must take 1", shape=shape
-        )
+        what = f"its input {shape} takes {batch} images at once; it must take 1"
+        yield ModelError("wrong-batch", what, shape=shape)
     if channels != CHANNELS:
-        yield ModelError(
-            "wrong-channels", f"its input {shape} has {channels} channels; it must have 3", shape=shape
-        )
-    if not all(1 <= side <= LARGEST_SIDE for side in sides):
-        sentence = (
-            f"its input {shape} is {sides[0]} by {sides[1]} pixels; each side must be 1 to {LARGEST_SIDE}"
-        )
-        yield ModelError("wrong-side", sentence, shape=shape)
+        what = f"its input {shape} has {channels} channels; it must have {CHANNELS}"
+        yield ModelError("wrong-channels", what, shape=shape)
+    if not all(1 <= side <= LARGEST_SIDE for side in (height, width)):
+        what = f"its input {shape} is {height} by {width} pixels; each side must be 1 to {LARGEST_SIDE}"
+        yield ModelError("wrong-side", what, shape=shape)
 
 
 def _output_problems(signature: Signature, task: str) -> Iterator[ModelError]:
     wanted = OUTPUTS[task]
     if len(signature.outputs) != len(wanted):
         count, names = len(signature.outputs), ", ".join(name for name, _ in wanted)
-        sentence = f"its outputs are {count}; {task} has {len(wanted)}: {names}"
-        yield ModelError("wrong-outputs", sentence, outputs=count)
+        what = f"its number of outputs is {count}; {task} has {len(wanted)}: {names}"
+        yield ModelError("wrong-outputs", what, outputs=count)
         return
     for number, (tensor, (name, shape)) in enumerate(zip(signature.outputs, wanted, strict=True)):
         yield from _output_problem(number, tensor, name, shape)
 
 
 def _output_problem(number: int, tensor: Tensor, name: str, shape: tuple[int, ...]) -> Iterator[ModelError]:
-    where = f"its output {number} ({name})"
+    where, dtype = f"its output {number} ({name})", tensor.dtype
     if tensor.shape != shape:
-        yield ModelError(
-            "wrong-output-shape",
-            f"{where} is {list(tensor.shape)}; it must be {list(shape)}",
-            output=number,
-            shape=list(tensor.shape),
-        )
-    if tensor.dtype not in OUTPUT_TYPES:
-        yield ModelError(
-            "wrong-output-type",
-            f"{where} is {tensor.dtype}; it must be {' or '.join(OUTPUT_TYPES)}",
-            output=number,
-            dtype=tensor.dtype,
-        )
-    elif tensor.dtype == "uint8" and tensor.scale <= 0:
-        yield ModelError(
-            "wrong-output-type",
-            f"{where} is uint8 without a scale for the whole tensor",
-            output=number,
-            dtype="uint8",
-        )
+        found = list(tensor.shape)
+        what = f"{where} is {found}; it must be {list(shape)}"
+        yield ModelError("wrong-output-shape", what, output=number, shape=found)
+    if dtype not in OUTPUT_TYPES:
+        what = f"{where} is {dtype}; it must be {' or '.join(OUTPUT_TYPES)}"
+        yield ModelError("wrong-output-type", what, output=number, dtype=dtype)
+    elif dtype == "uint8" and tensor.scale <= 0:
+        what = f"{where} is uint8 without a scale for the whole tensor"
+        yield ModelError("wrong-output-type", what, output=number, dtype=dtype)

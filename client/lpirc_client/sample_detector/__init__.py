@@ -1,4 +1,4 @@
-"""The sample detector: finds the coloured shapes of the synthetic test set in the pixels alone.
+"""The sample detector, which finds the coloured shapes of the synthetic test set; it needs the extra "detector".
 
-Start with `detector`.
+It knows nothing of the referee and of the run. Start with `detector`.
 """

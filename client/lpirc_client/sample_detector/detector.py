@@ -1,8 +1,8 @@
-"""The sample detector: finds the coloured shapes of the synthetic test set in the pixels alone.
+"""Finds the coloured shapes of the synthetic test set by their pixels alone.
 
-It looks for strong colours, sorts their pixels by hue, takes what hangs together as an object, and
-compares its outline with drawings of the shapes. A category's name says what to look for: "red-disc",
-"striped-cyan-bar". Names of any other form are left aside, so in real photographs it finds nothing.
+It looks for saturated colours, sorts their pixels by hue, takes each connected region as an object and compares its
+outline with drawings of the shapes. A category's name says what to look for: "red-disc", "striped-cyan-bar". It ignores
+other names, so it finds nothing in real photographs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageFilter
 
-from lpirc_client.sample_detector.fills import FILLS, fill_of
 from lpirc_client.sample_detector.outlines import BOTTOM, LEFT, RIGHT, SHAPES, TOP, scores
 from lpirc_client.sample_detector.regions import Region, regions
 from lpirc_client.wire import Category
@@ -32,18 +31,25 @@ HUES = {
 }
 """Degrees on the HSV circle."""
 
-FAR_HUE = 26  # degrees from the nearest named hue: no longer that colour
+FAR_HUE = 26  # degrees from the nearest named hue: not that colour any more
 SATURATED = 115  # of 255: between the subdued background and the objects
 SMALLEST_PIXELS = 40
 SMALLEST_SIDE = 6
 WORST_FIT = 0.55
+
+FILLS = ("plain", "striped", "checked", "dotted")
+DARK = 0.72  # of the bright parts' brightness: between half and full
+# Shares of dark pixels: below them plain, between them dotted, above them striped or checked.
+FEW_DARK, HALF_DARK = 0.1, 0.39
+STEPS = (2, 3, 4)  # pixels, along a diagonal stripe
+STRIPED = 0.8
 
 Found = tuple[int, float, float, float, float, float]
 Names = tuple[tuple[int, str], ...]
 
 
 def detect(jpeg: bytes, categories: Sequence[Category]) -> Iterator[Found]:
-    """Yield (category id, confidence, xmin, ymin, xmax, ymax) of what is seen; inclusive pixels from 0."""
+    """Yield (category id, confidence, xmin, ymin, xmax, ymax) of what it sees; inclusive pixels from 0."""
     wanted = _wanted(tuple((category.id, category.name) for category in categories))
     if not wanted:
         return
@@ -58,15 +64,37 @@ def detect(jpeg: bytes, categories: Sequence[Category]) -> Iterator[Found]:
 def _judged(
     region: Region, brightness: NDArray[np.uint8], wanted: dict[tuple[str, str, str], int]
 ) -> Iterator[Found]:
-    """Yield the region when it looks like a wanted category; the surer, the worse the next shape fits."""
+    """Yield the region if it looks like a wanted category, with more confidence the worse the next shape fits."""
     fits = scores(region.mask, _edges(region, brightness.shape))
     second, best = np.sort(fits)[-2:]
     shape = SHAPES[int(np.argmax(fits))]
     inside = brightness[region.ymin : region.ymax + 1, region.xmin : region.xmax + 1]
-    category = wanted.get((fill_of(inside, region.mask), list(HUES)[region.value - 1], shape))
+    category = wanted.get((_fill_of(inside, region.mask), list(HUES)[region.value - 1], shape))
     if category is not None and best >= WORST_FIT:
         confidence = float(best * (0.5 + 0.5 * (best - second) / best))
         yield category, confidence, region.xmin, region.ymin, region.xmax, region.ymax
+
+
+def _fill_of(brightness: NDArray[np.uint8], mask: NDArray[np.bool_]) -> str:
+    """Return which of FILLS the object under `mask` has; both arrays (height, width)."""
+    bright = np.percentile(brightness[mask], 85)
+    dark = brightness < DARK * bright
+    share = float(dark[mask].mean())
+    if share < FEW_DARK:
+        return "plain"
+    if share < HALF_DARK:
+        return "dotted"
+    return "striped" if _agreement(dark, mask) > STRIPED else "checked"
+
+
+def _agreement(dark: NDArray[np.bool_], mask: NDArray[np.bool_]) -> float:
+    """Return how often a pixel is as dark as its neighbours up and to the right, some steps away."""
+    same, all_pairs = 0, 1
+    for step in STEPS:
+        both = mask[step:, :-step] & mask[:-step, step:]
+        same += int(np.count_nonzero(both & (dark[step:, :-step] == dark[:-step, step:])))
+        all_pairs += int(np.count_nonzero(both))
+    return same / all_pairs
 
 
 def _edges(region: Region, size: tuple[int, ...]) -> int:
@@ -80,7 +108,7 @@ def _edges(region: Region, size: tuple[int, ...]) -> int:
 
 
 def _hue_classes(hsv: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return for each pixel 1 + the index of its hue in HUES, or 0 when it is grey or of no such hue."""
+    """Return for each pixel 1 + the index of its hue in HUES, or 0 if it is grey or has another hue."""
     classes = _class_of_hue()[hsv[..., 0]]
     classes[hsv[..., 1] < SATURATED] = 0
     return classes
@@ -101,9 +129,7 @@ def _wanted(names: Names) -> dict[tuple[str, str, str], int]:
     wanted = {}
     for number, name in names:
         words = name.split("-")
-        fill, hue, shape = (
-            words if len(words) == 3 else ("plain", *words) if len(words) == 2 else ("", "", "")
-        )
+        fill, hue, shape = {2: ("plain", *words), 3: words}.get(len(words), ("", "", ""))
         if fill in FILLS and hue in HUES and shape in SHAPES:
             wanted[fill, hue, shape] = number
     return wanted

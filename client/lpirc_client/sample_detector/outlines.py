@@ -1,4 +1,4 @@
-"""What shape a mask has: compared in a small square with drawings of the shapes, turned and cut off."""
+"""Finds the shape of a mask: compares it in a small square with drawings of the shapes, turned and cut off."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Corners = list[tuple[float, float]]
 class Drawings:
     """T drawings: `pixels` (T, SIDE²) 0..1, `shape` (T,) index in SHAPES, `aspect` (T,) log(width / height).
 
-    `cut` (T,) is 0 or the one edge of the image, LEFT .. BOTTOM, beyond which a part is lost.
+    `cut` (T,) is 0 or the edge of the image, LEFT .. BOTTOM, beyond which a part is lost.
     """
 
     pixels: NDArray[np.float32]
@@ -40,8 +40,7 @@ def scores(mask: NDArray[np.bool_], edges: int) -> NDArray[np.float64]:
     `edges` is the sum of the image's edges, LEFT .. BOTTOM, that the box touches.
     """
     known = drawings()
-    scaled = Image.fromarray(mask.astype(np.uint8) * 255).resize((SIDE, SIDE), Image.Resampling.BOX)
-    pixels = np.asarray(scaled, dtype=np.float32).ravel() / np.float32(255)
+    pixels = _small(mask.astype(np.uint8) * 255)
     overlap = known.pixels @ pixels
     iou = overlap / (known.pixels.sum(axis=1) + pixels.sum() - overlap)
     off = (known.aspect - math.log(mask.shape[1] / mask.shape[0])) / ASPECT_SPREAD
@@ -72,7 +71,7 @@ def _small(mask: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def _cut_off(mask: NDArray[np.uint8]) -> list[tuple[int, NDArray[np.uint8]]]:
-    """Return (edge, mask) for the whole mask and for what is left of it at each edge, trimmed to its box."""
+    """Return (edge, mask) for the whole mask and for its rest at each edge, trimmed to its box."""
     height, width = mask.shape
     parts = [(0, mask)]
     for cut in CUTS:

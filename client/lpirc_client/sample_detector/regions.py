@@ -1,4 +1,4 @@
-"""Connected regions of one class in a map of classes, by runs of equal pixels; numpy alone."""
+"""Finds connected regions of one class in a map of classes, by runs of equal pixels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """Pixels of one class that hang together: their box in inclusive pixels, `mask` (height, width) in it."""
+    """Connected pixels of one class: their box in inclusive pixels, `mask` (height, width) in it."""
 
     value: int
     xmin: int
@@ -24,7 +24,7 @@ class Region:
 
 
 def regions(classes: NDArray[np.uint8], smallest: int) -> Iterator[Region]:
-    """Yield the regions of at least `smallest` pixels in a map (height, width) of classes but 0."""
+    """Yield the regions of at least `smallest` pixels in a map (height, width) of classes, except those of class 0."""
     rows, starts, ends = _runs(classes)
     values = classes[rows, starts]
     roots = _roots(rows, starts, ends, values, classes.shape[1])
@@ -38,7 +38,7 @@ def regions(classes: NDArray[np.uint8], smallest: int) -> Iterator[Region]:
 
 
 def _runs(classes: NDArray[np.uint8]) -> tuple[Ints, Ints, Ints]:
-    """Return row, first and past-the-last column of every run of one class but 0, in reading order."""
+    """Return row, first and past-the-last column of every run of one class except 0, in reading order."""
     height, width = classes.shape
     is_start = np.ones((height, width + 1), dtype=np.bool_)
     is_start[:, 1:width] = classes[:, 1:] != classes[:, :-1]
@@ -50,7 +50,7 @@ def _runs(classes: NDArray[np.uint8]) -> tuple[Ints, Ints, Ints]:
 
 
 def _roots(rows: Ints, starts: Ints, ends: Ints, values: NDArray[np.uint8], width: int) -> Ints:
-    """Return for each run the lowest index of a run that it hangs together with."""
+    """Return for each run the lowest index of a run that it is connected with."""
     above, below = _touching(rows, starts, ends, width + 1)
     same = values[above] == values[below]
     above, below = above[same], below[same]

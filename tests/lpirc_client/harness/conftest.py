@@ -11,6 +11,6 @@ from lpirc_client.harness.process import ModelProcess
 
 @pytest.fixture(scope="module")
 def process() -> Iterator[ModelProcess]:
-    """A process that models of a module share, those that do not kill it."""
+    """A process for all models of a module that do not kill it."""
     with ModelProcess("m.tflite") as started:
         yield started

@@ -1,4 +1,4 @@
-"""Models in memory, and pictures whose pixels are known exactly."""
+"""Models in memory, and pictures with exactly known pixels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def model_file(data: bytes) -> ModelFile:
 
 
 def picture(cells: Cells, mode: str = "RGB", ground: tuple[int, int, int] = GREY) -> Image.Image:
-    """A picture of 160 x 80 whose cells (row, column) have these colours."""
+    """Draw a picture of 160 x 80 whose cells (row, column) have these colours."""
     pixels = np.full((10 * ROW_PX, 10 * COLUMN_PX, 3), ground, np.uint8)
     for (row, column), colour in cells.items():
         top, left = row * ROW_PX, column * COLUMN_PX
@@ -32,13 +32,13 @@ def picture(cells: Cells, mode: str = "RGB", ground: tuple[int, int, int] = GREY
 
 
 def exact_jpeg(image: Image.Image) -> bytes:
-    """A grey JPEG that gives even blocks of 8 x 8 back as they were: only their first coefficient is there."""
+    """Encode a grey JPEG that keeps even blocks of 8 x 8 exactly, since they have only their first coefficient."""
     with io.BytesIO() as file:
         image.convert("L").save(file, "JPEG", quality=100)
         return file.getvalue()
 
 
 def cell_row(image: int, category: int, level: int, row: int, column: int) -> list[float]:
-    """The detection of a cell of a picture of 160 x 80, worked out by hand."""
+    """Return the detection of a cell of a picture of 160 x 80."""
     left, top = column * COLUMN_PX, row * ROW_PX
     return [image, category, level / 255, left, top, left + COLUMN_PX - 1, top + ROW_PX - 1]

@@ -1,17 +1,18 @@
-"""Five hundred damaged models: each is reported, and nothing but the model's own process dies of any."""
+"""A hundred damaged models: each is reported, and none kills anything but the model's own process."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 
-from lpirc_client.harness.failures import ModelError
-from lpirc_client.harness.options import Settings
+from lpirc_client.errors import ModelError
 from lpirc_client.harness.process import ModelProcess
+from lpirc_client.harness.settings import Settings
 from lpirc_client.harness.validator import examine
 from tests.lpirc_client.harness.pictures import model_file
 from tests.tflite_models import classifier, corrupted, detector
 
-MODELS = 500
+MODELS = 100
 BASES = (
     ("classification", classifier()),
     ("classification", classifier(quantized=True)),
@@ -21,7 +22,7 @@ BASES = (
 
 
 def reported(process: ModelProcess, seed: int) -> str:
-    """The code under which a damaged model is refused, or "sound" when the damage did no harm."""
+    """Return the code that refuses a damaged model, or "sound" if the damage does no harm."""
     task, data = BASES[seed % len(BASES)]
     settings = Settings(task, "resize", timeout_s=5.0, memory_mb=500)
     try:
@@ -33,7 +34,7 @@ def reported(process: ModelProcess, seed: int) -> str:
     return problems[0].code if problems else "sound"
 
 
-def test_500_damaged_models_are_all_reported() -> None:
+def test_damaged_models_are_all_reported() -> None:
     codes: Counter[str] = Counter()
     processes = 1
     process = ModelProcess("m.tflite")
@@ -42,11 +43,11 @@ def test_500_damaged_models_are_all_reported() -> None:
             codes[reported(process, seed)] += 1
             if process.is_dead:
                 process, processes = ModelProcess("m.tflite"), processes + 1
-        assert process._process.poll() is None
+        os.kill(process.pid, 0)  # it lives
     finally:
         process.end()
     assert codes.total() == MODELS
     assert codes["model-failed"] > MODELS // 3
     assert codes["sound"] < MODELS // 2
-    # The damage is of the kind that kills: without a process of its own one of these would have ended the test.
+    # Some damage kills: without a process of its own such a model would have ended the test.
     assert 0 < codes["model-crashed"] <= processes - 1

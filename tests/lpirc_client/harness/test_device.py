@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-import pytest
-
-from lpirc_client.harness.device import device_facts, temperature_c, throttle_count, usual_core
+from lpirc_client.harness.device import device_facts, temperature_c, throttle_count
 
 
 def put(root: Path, **files: str) -> None:
@@ -46,8 +43,3 @@ def test_throttling_is_summed_over_the_cores(tmp_path: Path) -> None:
     put(tmp_path / "sys/devices/system/cpu/cpu0/thermal_throttle", core_throttle_count="3\n")
     put(tmp_path / "sys/devices/system/cpu/cpu1/thermal_throttle", core_throttle_count="4\n")
     assert throttle_count(tmp_path) == 7
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="cores cannot be chosen here")
-def test_the_usual_core_is_the_last_allowed_one() -> None:
-    assert usual_core() == max(os.sched_getaffinity(0))

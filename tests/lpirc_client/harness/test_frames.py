@@ -46,7 +46,7 @@ def test_an_end_is_an_end_wherever_it_comes(sent: bytes) -> None:
         HEAD.pack(3, 0) + b"{x}",
     ],
 )
-def test_what_is_no_message_is_told(pipe: tuple[int, int], sent: bytes) -> None:
+def test_what_is_not_a_message_is_reported(pipe: tuple[int, int], sent: bytes) -> None:
     reading, writing = pipe
     os.write(writing, sent)
     with pytest.raises(BrokenFrameError):

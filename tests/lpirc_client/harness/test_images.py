@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_client.errors import ClientError
-from lpirc_client.harness.failures import ModelError
+from lpirc_client.errors import ClientError, ModelError
 from lpirc_client.harness.images import ImageFile, content, digest, list_images
 
 
@@ -58,7 +57,7 @@ def test_an_image_that_is_not_the_manifests_is_refused(tmp_path: Path) -> None:
     (image,) = list_images(folder)
     assert content(image) == b"bee"
     image.path.write_bytes(b"wasp")
-    with pytest.raises(ModelError, match=r"image 1 .*its SHA-256 is not the one of the manifest"):
+    with pytest.raises(ModelError, match=r"image 1 .*its SHA-256 is not the manifest's"):
         content(image)
 
 
@@ -70,29 +69,32 @@ def test_an_image_that_is_not_the_manifests_is_refused(tmp_path: Path) -> None:
         ('{"images": [{"number": 1e999, "file": "a"}]}', "not a test set's manifest: OverflowError"),
         ("[" * 100_000, "not a test set's manifest: RecursionError"),
         ('{"images": [{"number": 1}]}', "not a test set's manifest: KeyError"),
-        ('{"images": [{"number": 1, "file": "a"}, {"number": 1, "file": "b"}]}', "stands for two images"),
+        (
+            '{"images": [{"number": 1, "file": "a"}, {"number": 1, "file": "b"}]}',
+            "two images have the same number",
+        ),
         ('{"images": []}', "there is no image in it"),
     ],
 )
-def test_a_manifest_that_is_none_is_refused(tmp_path: Path, manifest: str, said: str) -> None:
+def test_a_file_that_is_not_a_manifest_is_refused(tmp_path: Path, manifest: str, said: str) -> None:
     (tmp_path / "manifest.json").write_text(manifest)
     with pytest.raises(ClientError, match=said):
         list_images(tmp_path)
 
 
-def test_a_pipe_is_no_manifest_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_as_manifest_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "manifest.json")
-    with pytest.raises(ClientError, match="it is no regular file"):
+    with pytest.raises(ClientError, match="it is not a regular file"):
         list_images(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["a\0b.jpg", "\ud800.jpg"])
-def test_a_name_that_no_file_can_have_is_told(tmp_path: Path, name: str) -> None:
+def test_a_name_that_no_file_can_have_is_reported(tmp_path: Path, name: str) -> None:
     with pytest.raises(ModelError, match=r"image 1 .*it cannot be read"):
         content(ImageFile(1, tmp_path / name))
 
 
-def test_no_folder_no_images_and_no_file_are_told(tmp_path: Path) -> None:
+def test_a_missing_folder_image_or_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="nowhere: cannot be read: No such file"):
         list_images(tmp_path / "nowhere")
     with pytest.raises(ModelError, match="there is no image in it"):
@@ -102,7 +104,9 @@ def test_no_folder_no_images_and_no_file_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_pipe_is_no_image_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_as_image_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.jpg")
-    with pytest.raises(ModelError, match=r"image 1 \(.*a\.jpg\): it cannot be read: it is no regular file"):
+    with pytest.raises(
+        ModelError, match=r"image 1 \(.*a\.jpg\): it cannot be read: it is not a regular file"
+    ):
         digest(list_images(tmp_path))

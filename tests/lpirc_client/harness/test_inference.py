@@ -52,5 +52,5 @@ def test_repeating_counts_what_it_does(loaded: LoadedModel) -> None:
     assert end_s - start_s >= 0.002
 
 
-def test_the_tensors_size_is_told_before_any_of_it_is_taken() -> None:
+def test_the_size_of_the_tensors_is_known_before_they_are_allocated() -> None:
     assert 2 << 30 <= tensors_bytes(greedy(2)) < 3 << 30

@@ -1,4 +1,4 @@
-"""Latency figures, worked out by hand."""
+"""Latency figures, computed by hand."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_client.harness.failures import ModelError
+from lpirc_client.errors import ModelError
 from lpirc_client.harness.model import read_model
 from tests.tflite_models import classifier
 
@@ -29,7 +29,7 @@ def test_a_model_is_read_once_and_hashed(tmp_path: Path) -> None:
         (b"\x1c\0\0\0TFL3" + bytes(1 << 20), "model-too-large", "larger than the 1 MB"),
     ],
 )
-def test_what_is_no_model_is_refused_with_its_value(
+def test_what_is_not_a_model_is_refused_with_its_value(
     tmp_path: Path, data: bytes, code: str, said: str
 ) -> None:
     path = tmp_path / "m.tflite"
@@ -40,7 +40,7 @@ def test_what_is_no_model_is_refused_with_its_value(
 
 
 @pytest.mark.parametrize("path", [Path("/nowhere/m.tflite"), Path("/"), Path("/dev/zero")])
-def test_a_file_that_cannot_be_read_is_told(path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be read: ") as caught:
         read_model(path)
     assert caught.value.code == "unreadable-model"

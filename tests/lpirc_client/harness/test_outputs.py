@@ -1,4 +1,4 @@
-"""Outputs to predictions, and that the COCO metric finds in them what it finds in the boxes themselves."""
+"""From outputs to predictions, which the COCO metric scores like the boxes themselves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
-from lpirc_client.harness.failures import ModelError
+from lpirc_client.errors import ModelError
 from lpirc_client.harness.model import Signature, Tensor
 from lpirc_client.harness.outputs import Answers, check_counts, detections, labels
 from referee.scoring import Detections, evaluate
@@ -32,56 +32,56 @@ def found(boxes: Any, classes: Any, scores: Any) -> Answers:
 
 
 def test_the_highest_score_wins_and_the_lowest_index_of_equal_ones() -> None:
-    told = labels(answers([[[0.1, 0.7, 0.2]], [[0.4, 0.2, 0.4]], [[0.0, 0.0, 0.0]]]), [5, 6, 9])
-    assert told.rows == [(5, 1, 0.7), (6, 0, 0.4), (9, 0, 0.0)]
-    assert told.not_finite == []
+    result = labels(answers([[[0.1, 0.7, 0.2]], [[0.4, 0.2, 0.4]], [[0.0, 0.0, 0.0]]]), [5, 6, 9])
+    assert result.rows == [(5, 1, 0.7), (6, 0, 0.4), (9, 0, 0.0)]
+    assert result.not_finite == []
 
 
-def test_a_score_that_is_no_number_never_wins_and_is_told() -> None:
+def test_a_score_that_is_not_finite_never_wins_and_is_counted() -> None:
     nan, inf = np.nan, np.inf
-    told = labels(
+    result = labels(
         answers([[[nan, 0.2, 0.3]], [[inf, 0.2, -inf]], [[nan, nan, nan]], [[0.1, 0.2, 0.0]]]), [1, 2, 3, 4]
     )
-    assert told.rows == [(1, 2, 0.3), (2, 1, 0.2), (3, 0, 0.0), (4, 1, 0.2)]
-    assert told.not_finite == [1, 2, 3]
+    assert result.rows == [(1, 2, 0.3), (2, 1, 0.2), (3, 0, 0.0), (4, 1, 0.2)]
+    assert result.not_finite == [1, 2, 3]
 
 
 def test_a_box_is_scaled_by_the_original_image_and_its_far_corner_is_inclusive() -> None:
     # y1, x1, y2, x2 of an image 640 wide and 400 high: x 64 to 320, y 100 to 300
-    told = detections(found([[[0.25, 0.1, 0.75, 0.5]]], [[16.0]], [[0.75]]), [12], [(640, 400)])
-    assert told.rows == [(12, 17, 0.75, 64.0, 100.0, 319.0, 299.0)]
+    result = detections(found([[[0.25, 0.1, 0.75, 0.5]]], [[16.0]], [[0.75]]), [12], [(640, 400)])
+    assert result.rows == [(12, 17, 0.75, 64.0, 100.0, 319.0, 299.0)]
 
 
 def test_a_class_is_rounded_and_boxes_may_leave_the_image() -> None:
     boxes = [[[-0.5, -0.25, 1.5, 1.25]]] * 2
-    told = detections(found(boxes, [[1.5], [0.4]], [[0.5], [0.5]]), [1, 2], [(100, 10), (10, 100)])
-    assert told.rows == [(1, 3, 0.5, -25.0, -5.0, 124.0, 14.0), (2, 1, 0.5, -2.5, -50.0, 11.5, 149.0)]
+    result = detections(found(boxes, [[1.5], [0.4]], [[0.5], [0.5]]), [1, 2], [(100, 10), (10, 100)])
+    assert result.rows == [(1, 3, 0.5, -25.0, -5.0, 124.0, 14.0), (2, 1, 0.5, -2.5, -50.0, 11.5, 149.0)]
 
 
-def test_rows_that_cannot_be_scored_are_dropped_and_told() -> None:
+def test_rows_that_cannot_be_scored_are_dropped_and_counted() -> None:
     good, inverted = [0.1, 0.1, 0.2, 0.2], [0.1, 0.2, 0.2, 0.1]
     boxes = [[good, [np.nan, 0, 1, 1], inverted], [good, good, [0, 0, 1, np.inf]], [good, good, good]]
     scores = [[0.5, 0.5, 0.5], [np.nan, 0.5, 0.5], [0.5, 0.5, 0.5]]
-    told = detections(found(boxes, np.zeros((3, 3)), scores), [1, 2, 3], [(10, 10)] * 3)
-    assert [row[0] for row in told.rows] == [1, 2, 3, 3, 3]
-    assert (told.not_finite, told.inverted) == ([1, 2], 1)
+    result = detections(found(boxes, np.zeros((3, 3)), scores), [1, 2, 3], [(10, 10)] * 3)
+    assert [row[0] for row in result.rows] == [1, 2, 3, 3, 3]
+    assert (result.not_finite, result.inverted) == ([1, 2], 1)
 
 
-def test_numbers_beyond_all_measure_and_classes_below_0_are_dropped_and_told() -> None:
+def test_numbers_out_of_range_and_classes_below_0_are_dropped_and_counted() -> None:
     good = [0.1, 0.1, 0.2, 0.2]
     boxes = [[good, good, good, good, [-3e38, 0, 1, 1]]]
-    told = detections(
+    result = detections(
         found(boxes, [[0.0, -1.0, 3e38, 0.0, 0.0]], [[0.5, 0.5, 0.5, 3e38, 0.5]]), [1], [(640, 480)]
     )
-    assert [row[1:3] for row in told.rows] == [(1, 0.5)]
-    assert (told.not_finite, told.inverted, told.out_of_range) == ([], 0, 4)
+    assert [row[1:3] for row in result.rows] == [(1, 0.5)]
+    assert (result.not_finite, result.inverted, result.out_of_range) == ([], 0, 4)
     assert labels(answers([[[0.0, 3e38]]]), [1]).rows == [(1, 1, 1e9)]
 
 
 def test_a_box_without_width_is_kept() -> None:
-    told = detections(found([[[0.5, 0.5, 0.5, 0.5]]], [[0.0]], [[0.5]]), [1], [(10, 10)])
-    assert told.rows == [(1, 1, 0.5, 5.0, 5.0, 4.0, 4.0)]
-    assert told.inverted == 0
+    result = detections(found([[[0.5, 0.5, 0.5, 0.5]]], [[0.0]], [[0.5]]), [1], [(10, 10)])
+    assert result.rows == [(1, 1, 0.5, 5.0, 5.0, 4.0, 4.0)]
+    assert result.inverted == 0
 
 
 @pytest.mark.parametrize(("count", "said"), [(99.0, "99"), (0.0, "0"), (np.nan, "nan"), (100.5, "100.5")])
@@ -89,7 +89,7 @@ def test_a_count_other_than_100_names_the_first_image(count: float, said: str) -
     two = answers(np.zeros((2, 1, 100, 4)), np.zeros((2, 1, 100)), np.zeros((2, 1, 100)), [[100.0], [count]])
     (problem,) = check_counts("m.tflite", two, ["image 4", "image 8"])
     assert problem.code == "wrong-count"
-    assert problem.sentence.startswith(f"m.tflite: it tells {said} detections of image 8; ")
+    assert problem.sentence.startswith(f"m.tflite: it returns {said} detections of image 8; ")
 
 
 QUANTIZED = Signature((), (Tensor("scores", (1, 3), "uint8", 0.5, 10),), "none", "")
@@ -144,8 +144,8 @@ def objects_and_answers(seed: int) -> tuple[NDArray[np.float64], Answers]:
     return np.array(objects), found(boxes, classes, chance.random((len(SIZES), 100)).astype(np.float32))
 
 
-def official_ap(objects: NDArray[np.float64], told: Answers) -> float:
-    """What pycocotools gives for the boxes as the model says them: [x, y, w, h] = [x1 W, y1 H, (x2 - x1) W, …]."""
+def official_ap(objects: NDArray[np.float64], result: Answers) -> float:
+    """Return the AP by pycocotools of the model's own boxes: [x, y, w, h] = [x1 W, y1 H, (x2 - x1) W, …]."""
     truth = [
         {
             "id": i,
@@ -159,12 +159,12 @@ def official_ap(objects: NDArray[np.float64], told: Answers) -> float:
     results = [
         {
             "image_id": image + 1,
-            "category_id": int(told.outputs[1][image, 0, place]) + 1,
-            "score": told.outputs[2][image, 0, place],
+            "category_id": int(result.outputs[1][image, 0, place]) + 1,
+            "score": result.outputs[2][image, 0, place],
             "bbox": [x1 * width, y1 * height, (x2 - x1) * width, (y2 - y1) * height],
         }
         for image, (width, height) in enumerate(SIZES)
-        for place, (y1, x1, y2, x2) in enumerate(told.outputs[0][image, 0])
+        for place, (y1, x1, y2, x2) in enumerate(result.outputs[0][image, 0])
     ]
     with contextlib.redirect_stdout(io.StringIO()):
         coco = COCO()
@@ -183,8 +183,8 @@ def official_ap(objects: NDArray[np.float64], told: Answers) -> float:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_rows_score_as_the_official_evaluation_scores_the_boxes(seed: int) -> None:
-    objects, told = objects_and_answers(seed)
-    rows = np.array(detections(told, [1, 2, 3, 4], SIZES).rows)
+    objects, result = objects_and_answers(seed)
+    rows = np.array(detections(result, [1, 2, 3, 4], SIZES).rows)
     count, nothing = len(objects), np.zeros(len(objects), np.bool_)
     truth = GroundTruth(
         image_ids=np.arange(1, 5),
@@ -202,4 +202,4 @@ def test_the_rows_score_as_the_official_evaluation_scores_the_boxes(seed: int) -
     ours = evaluate(truth, Detections.from_rows(rows), "coco").map
     assert count == 120
     assert 0.05 < ours < 0.95
-    assert ours == pytest.approx(official_ap(objects, told), abs=1e-12)
+    assert ours == pytest.approx(official_ap(objects, result), abs=1e-12)

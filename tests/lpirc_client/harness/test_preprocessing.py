@@ -1,4 +1,4 @@
-"""Crops and resizing by hand-computed numbers, and beside the runtime's own resizing."""
+"""Crops and resizing against numbers computed by hand and against the runtime's own resizing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from PIL import Image
 
-from lpirc_client.harness.failures import ModelError
+from lpirc_client.errors import ModelError
 from lpirc_client.harness.images import ImageFile
 from lpirc_client.harness.preprocessing import (
     Crop,
@@ -142,12 +142,12 @@ def test_transparency_is_dropped_and_exif_orientation_left_aside() -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"no image", "it is no image of a known kind"),
+        (b"no image", "it is not an image of a known kind"),
         (encoded(Image.new("RGB", (64, 64), (1, 2, 3)), "JPEG")[:-200], "cannot be decoded"),
-        (encoded(Image.new("I;16", (4, 4)), "PNG"), "mode I;16, not of 8 bits"),
+        (encoded(Image.new("I;16", (4, 4)), "PNG"), "mode I;16, not 8 bits"),
     ],
 )
-def test_what_is_no_whole_8_bit_image_is_refused_by_number_and_name(data: bytes, said: str) -> None:
+def test_what_is_not_a_complete_8_bit_image_is_refused_by_number_and_name(data: bytes, said: str) -> None:
     with pytest.raises(ModelError, match=said) as caught:
         decode(IMAGE, data)
     assert caught.value.code == "bad-image"
@@ -156,5 +156,5 @@ def test_what_is_no_whole_8_bit_image_is_refused_by_number_and_name(data: bytes,
 
 def test_a_picture_of_a_kind_that_is_not_listed_is_not_opened_by_another_program() -> None:
     eps = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n"
-    with pytest.raises(ModelError, match="it is no image of a known kind"):
+    with pytest.raises(ModelError, match="it is not an image of a known kind"):
         decode(ImageFile(1, Path("x.jpg")), eps)

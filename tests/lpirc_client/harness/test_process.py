@@ -1,4 +1,4 @@
-"""The model's process: its limits, and every way in which a model can break it."""
+"""The model's process: its limits, and the ways in which a model can break it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_client.harness.failures import ModelError, missing_extra
-from lpirc_client.harness.options import Settings
+from lpirc_client.errors import ModelError
 from lpirc_client.harness.process import ModelProcess
+from lpirc_client.harness.settings import Settings
 from lpirc_client.harness.validator import examine, load
 from tests.lpirc_client.harness.pictures import model_file
 from tests.tflite_models import classifier, endless, greedy, unknown_operator
@@ -40,13 +40,9 @@ def failure(process: ModelProcess, data: bytes, settings: Settings = SETTINGS) -
     return caught.value
 
 
-def pid_of(process: ModelProcess) -> int:
-    return process._process.pid
-
-
 def test_it_stays_on_its_core_with_one_thread_and_without_core_dumps(own: ModelProcess) -> None:
     load(own, model_file(classifier()), SETTINGS)
-    pid = pid_of(own)
+    pid = own.pid
     assert os.sched_getaffinity(pid) == {min(os.sched_getaffinity(0))}
     assert len(list(Path(f"/proc/{pid}/task").iterdir())) == 1
     assert resource.prlimit(pid, resource.RLIMIT_CORE) == (0, 0)
@@ -54,15 +50,15 @@ def test_it_stays_on_its_core_with_one_thread_and_without_core_dumps(own: ModelP
 
 def test_memory_is_limited_beyond_what_the_runtime_itself_takes(own: ModelProcess) -> None:
     load(own, model_file(classifier()), SETTINGS)
-    soft, _ = resource.prlimit(pid_of(own), resource.RLIMIT_AS)
-    pages = int(Path(f"/proc/{pid_of(own)}/statm").read_text().split()[0])
+    soft, _ = resource.prlimit(own.pid, resource.RLIMIT_AS)
+    pages = int(Path(f"/proc/{own.pid}/statm").read_text().split()[0])
     room_mb = (soft - pages * os.sysconf("SC_PAGE_SIZE")) / (1 << 20)
     assert 300 < room_mb < 300 + 129  # what the harness itself needs is added
 
 
 def test_a_model_that_never_ends_is_killed_in_time(own: ModelProcess) -> None:
     load(own, model_file(endless()), SETTINGS)
-    pid = pid_of(own)
+    pid = own.pid
     request = {"do": "run", "budget_ns": 1, "slice_ns": 1}
     with pytest.raises(ModelError) as caught:
         own.ask("run", request, 0.3, bytes(8 * 8 * 3))
@@ -74,14 +70,14 @@ def test_a_model_that_never_ends_is_killed_in_time(own: ModelProcess) -> None:
 
 
 @pytest.mark.parametrize("when_run", [False, True])
-def test_a_model_that_eats_memory_is_told_so_and_the_process_lives_on(
+def test_a_model_that_exhausts_memory_is_reported_and_the_process_lives_on(
     own: ModelProcess, when_run: bool
 ) -> None:
-    told = failure(own, greedy(when_run=when_run))
-    assert told.code == "out-of-memory"
+    error = failure(own, greedy(when_run=when_run))
+    assert error.code == "out-of-memory"
     doing = "run" if when_run else "loaded"
-    assert told.sentence.startswith(
-        f"m.tflite: it needs more than the 300 MB of memory that it may have while it was being {doing}; "
+    assert error.sentence.startswith(
+        f"m.tflite: it needs more than the 300 MB of memory allowed while it is being {doing}; "
     )
     assert examine(own, model_file(classifier()), SETTINGS)[1] == []
 
@@ -95,11 +91,11 @@ def test_a_model_that_eats_memory_is_told_so_and_the_process_lives_on(
         (signal.SIGXCPU, "model-timeout", "no answer within 20 s while it was being run"),
     ],
 )
-def test_a_process_that_dies_in_the_middle_is_told_by_its_signal(
+def test_a_process_that_dies_in_the_middle_is_reported_by_its_signal(
     own: ModelProcess, number: signal.Signals, code: str, said: str
 ) -> None:
     load(own, model_file(endless()), SETTINGS)
-    killer = threading.Timer(0.05, os.kill, (pid_of(own), number))
+    killer = threading.Timer(0.05, os.kill, (own.pid, number))
     killer.start()
     with pytest.raises(ModelError) as caught:
         own.ask("run", {"do": "run", "budget_ns": 1, "slice_ns": 1}, 20.0, bytes(8 * 8 * 3))
@@ -109,18 +105,20 @@ def test_a_process_that_dies_in_the_middle_is_told_by_its_signal(
     assert own.is_dead
 
 
-def test_a_process_that_dies_between_requests_is_told_at_the_next(own: ModelProcess) -> None:
+def test_a_process_that_dies_between_requests_is_reported_at_the_next(own: ModelProcess) -> None:
     load(own, model_file(classifier()), SETTINGS)
-    os.kill(pid_of(own), signal.SIGSEGV)
+    os.kill(own.pid, signal.SIGSEGV)
     assert failure(own, classifier()).code == "model-crashed"
 
 
-def test_noise_on_stdout_and_stderr_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_noise_on_stdout_and_stderr_is_not_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import os\nfor _ in range(40):\n    os.write(1, b'{}' * 20000)\n    os.write(2, b'noise\\n' * 5000)\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with ModelProcess("m.tflite") as noisy:  # more than the log may hold: writing it fails, and nobody minds
+    with ModelProcess(
+        "m.tflite"
+    ) as noisy:  # more than the log may hold: writing it fails without consequence
         assert examine(noisy, model_file(classifier()), SETTINGS)[1] == []
 
 
@@ -138,7 +136,7 @@ HUGE = b'{"inputs": [{"shape": [1e999], "name": "", "dtype": "", "scale": 0, "ze
             "it broke its process",
         ),
         (FRAME.format(b"[" * 50_000), "model-crashed", "it broke its process"),
-        (FRAME.format(HUGE), "model-failed", "its tensors cannot be told"),
+        (FRAME.format(HUGE), "model-failed", "its tensors have no valid description"),
     ],
 )
 def test_nonsense_on_the_pipe_is_a_broken_process(
@@ -147,9 +145,9 @@ def test_nonsense_on_the_pipe_is_a_broken_process(
     (tmp_path / "sitecustomize.py").write_text(program)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with ModelProcess("m.tflite") as broken:
-        told = failure(broken, classifier())
-    assert told.code == code
-    assert f"m.tflite: {said}" in told.sentence
+        error = failure(broken, classifier())
+    assert error.code == code
+    assert f"m.tflite: {said}" in error.sentence
 
 
 def test_without_the_runtime_one_sentence_says_what_to_install(
@@ -158,9 +156,11 @@ def test_without_the_runtime_one_sentence_says_what_to_install(
     (tmp_path / "ai_edge_litert.py").write_text("raise ModuleNotFoundError(name='ai_edge_litert')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with ModelProcess("m.tflite") as bare:
-        told = failure(bare, classifier() + bytes(4 << 20))  # more than the pipe holds
-    assert told.sentence == str(missing_extra("ai_edge_litert"))
-    assert told.facts == {"missing": "ai_edge_litert"}
+        error = failure(bare, classifier() + bytes(4 << 20))  # more than the pipe holds
+    assert error.sentence.startswith(
+        "running models needs ai_edge_litert; in the project's folder: pip install "
+    )
+    assert error.facts == {"missing": "ai_edge_litert"}
 
 
 def test_it_dies_with_the_harness_even_in_the_middle_of_a_model(tmp_path: Path) -> None:
@@ -168,12 +168,12 @@ def test_it_dies_with_the_harness_even_in_the_middle_of_a_model(tmp_path: Path) 
     program = (
         "import sys; from pathlib import Path\n"
         "from lpirc_client.harness.model import read_model\n"
-        "from lpirc_client.harness.options import Settings\n"
+        "from lpirc_client.harness.settings import Settings\n"
         "from lpirc_client.harness.process import ModelProcess\n"
         "from lpirc_client.harness.validator import load\n"
         "process = ModelProcess('m')\n"
         "load(process, read_model(Path(sys.argv[1])), Settings('classification', 'resize'))\n"
-        "print(process._process.pid, flush=True)\n"
+        "print(process.pid, flush=True)\n"
         "process.ask('run', {'do': 'run', 'budget_ns': 1, 'slice_ns': 1}, 60, bytes(192))\n"
     )
     with subprocess.Popen(
@@ -189,10 +189,10 @@ def test_it_dies_with_the_harness_even_in_the_middle_of_a_model(tmp_path: Path) 
 
 
 def test_what_a_model_makes_the_runtime_say_is_one_printable_line(own: ModelProcess) -> None:
-    told = failure(own, unknown_operator("Evil\x1b]0;gone\x07\nreferee: all is well"))
-    assert told.code == "model-failed"
-    assert told.sentence.isprintable()
-    assert "unresolved custom op: Evil ]0;gone  referee: all is well" in told.sentence
+    error = failure(own, unknown_operator("Evil\x1b]0;gone\x07\nreferee: all is well"))
+    assert error.code == "model-failed"
+    assert error.sentence.isprintable()
+    assert "unresolved custom op: Evil ]0;gone  referee: all is well" in error.sentence
 
 
 def test_limits_larger_than_the_system_knows_are_no_limits(own: ModelProcess) -> None:
@@ -203,7 +203,7 @@ def test_limits_larger_than_the_system_knows_are_no_limits(own: ModelProcess) ->
 def test_each_thread_has_the_processor_time_of_a_request(own: ModelProcess) -> None:
     load(own, model_file(classifier()), replace(SETTINGS, threads=4))
     own.ask("run", {"do": "repeat", "seconds": 0.001}, 100.0)
-    soft, _ = resource.prlimit(pid_of(own), resource.RLIMIT_CPU)
+    soft, _ = resource.prlimit(own.pid, resource.RLIMIT_CPU)
     assert 400 < soft < 500
 
 
@@ -211,4 +211,4 @@ def test_a_models_process_does_not_inherit_passwords(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("LPIRC_PASSWORD", "otters' own")
     with ModelProcess("m.tflite") as started:
         load(started, model_file(classifier()), SETTINGS)
-        assert b"otters' own" not in Path(f"/proc/{pid_of(started)}/environ").read_bytes()
+        assert b"otters' own" not in Path(f"/proc/{started.pid}/environ").read_bytes()

@@ -244,7 +244,7 @@ Bad = Callable[[], bytes]
     [
         ("garbage", lambda: b"no model at all, really", "not a TFLite flatbuffer"),
         ("nothing", lambda: b"", "the file is empty"),
-        ("detector", models.detector, "its outputs are 4; classification has 1"),
+        ("detector", models.detector, "its number of outputs is 4; classification has 1"),
         ("endless", models.endless, "no answer within"),
         ("greedy", models.greedy, "more than the 2048 MB of memory"),
     ],

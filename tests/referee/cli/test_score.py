@@ -315,5 +315,5 @@ def test_a_pipe_is_refused_where_it_would_have_to_be_read_twice(
     paths[place] = f"/dev/fd/{mine}"
     truth, found, images, blacklist = paths
     told = call(truth, found, "--images", images, "--blacklist", blacklist)
-    assert (told.exit_code, told.stderr) == (1, f"referee: /dev/fd/{mine}: it is no regular file\n")
+    assert (told.exit_code, told.stderr) == (1, f"referee: /dev/fd/{mine}: it is not a regular file\n")
     os.close(mine)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_client.harness.options import PRESETS
+from lpirc_client.harness.settings import PRESETS
 from referee.errors import RefereeError
 from referee.tracks import GROUP, rules, track_named, track_names
 from referee.tracks.rules.aiotbench import COOLDOWN_S

@@ -1,4 +1,4 @@
-"""Detectors by name: the sample one, or a contestant's own function."""
+"""Finds a detector by its name, the sample one or a contestant's own, and turns what it finds into rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from lpirc_client.errors import AnswerError, ClientError
+from lpirc_client.errors import AnswerError, ClientError, missing_extra
 from lpirc_client.run import Answer
 from lpirc_client.wire import Category, Login, Row
 
@@ -19,27 +19,26 @@ Detector = Callable[[bytes, Sequence[Category]], Iterable[Found]]
 
 
 def load(name: str) -> Detector:
-    """Return the detector called "sample", or the function of "module:function", looked for here first."""
+    """Return the detector "sample", or the function "module:function", searched in the current folder first."""
     if name == "sample":
         return _sample()
     module_name, _, function_name = name.partition(":")
     if not (module_name and function_name):
-        raise ClientError("bad-detector", f"detector {name!r}: write sample, or module:function")
+        raise ClientError("bad-detector", f"detector {name!r}: must be sample or module:function")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
     module = _module(module_name, here)
     function = getattr(module, function_name, None)
     if not callable(function):
-        raise ClientError(
-            "bad-detector", f"detector {name!r}: {module_name} has no function {function_name!r}"
-        )
+        what = f"{module_name} has no function {function_name!r}"
+        raise ClientError("bad-detector", f"detector {name!r}: {what}")
     detector: Detector = function
     return detector
 
 
 def answers_of(detector: Detector, login: Login) -> Answer:
-    """Return the detector's answers as rows; what it raises becomes an AnswerError that names the image."""
+    """Return the detector's answers as rows; an exception becomes an AnswerError that names the image."""
 
     def answer(number: int, jpeg: bytes) -> list[Row]:
         try:
@@ -52,7 +51,7 @@ def answers_of(detector: Detector, login: Login) -> Answer:
 
 
 def _row(number: int, found: Found) -> Row:
-    """Return a row of plain numbers, also from numpy's; ValueError for what is not six finite numbers."""
+    """Return a row of plain numbers, also from numpy's. Raises ValueError unless there are six finite numbers."""
     category, *rest = found
     if len(rest) != 5:
         raise ValueError(f"a detection has six numbers, not {len(found)}: {found!r}")
@@ -69,7 +68,7 @@ def _module(name: str, here: str) -> object:
         return importlib.import_module(name)
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and error.name == name:
-            sentence = f"detector: there is no module {name!r} in {here} nor installed"
+            sentence = f"detector: there is no module {name!r}, neither in {here} nor installed"
         else:
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             sentence = f"detector: importing {name!r} failed: {reason}"
@@ -80,9 +79,5 @@ def _sample() -> Detector:
     try:
         from lpirc_client.sample_detector.detector import detect
     except ImportError as error:
-        raise ClientError(
-            "missing-extra",
-            f'the sample detector needs {error.name}: pip install "./client[detector]", or name your own'
-            " with --detector module:function",
-        ) from error
+        raise missing_extra("the sample detector", error.name, "detector") from error
     return detect

@@ -1,4 +1,4 @@
-"""Detectors of one's own: how they are found, and what becomes of their mistakes."""
+"""A contestant's own detectors: how they are found, and what their mistakes cause."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpirc_client import plugin
+from lpirc_client import detectors
 from lpirc_client.errors import AnswerError, ClientError
 from lpirc_client.wire import Category, Login
 
@@ -32,15 +32,15 @@ def test_a_function_of_a_file_here_is_found(folder: Path) -> None:
     (folder / "mine_a.py").write_text(
         "def detect(jpeg, categories):\n    yield categories[0].id, .5, 1, 2, 3, 4\n"
     )
-    answer = plugin.answers_of(plugin.load("mine_a:detect"), LOGIN)
+    answer = detectors.answers_of(detectors.load("mine_a:detect"), LOGIN)
     assert answer(3, b"") == [(3, 7, 0.5, 1.0, 2.0, 3.0, 4.0)]
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("nonsense", "write sample, or module:function"),
-        ("no_such_module:f", "there is no module 'no_such_module' in "),
+        ("nonsense", "must be sample or module:function"),
+        ("no_such_module:f", "there is no module 'no_such_module', neither in "),
         ("mine_b:nothing", "mine_b has no function 'nothing'"),
         ("mine_b:number", "mine_b has no function 'number'"),
         (
@@ -50,12 +50,12 @@ def test_a_function_of_a_file_here_is_found(folder: Path) -> None:
         ("mine_d:detect", "importing 'mine_d' failed: SyntaxError"),
     ],
 )
-def test_a_detector_that_cannot_be_had_is_named(folder: Path, name: str, words: str) -> None:
+def test_a_detector_that_cannot_be_loaded_is_named(folder: Path, name: str, words: str) -> None:
     (folder / "mine_b.py").write_text("number = 1\n")
     (folder / "mine_c.py").write_text("import no_such_framework\n")
     (folder / "mine_d.py").write_text("def\n")
     with pytest.raises(ClientError) as caught:
-        plugin.load(name)
+        detectors.load(name)
     assert words in caught.value.sentence
     assert "\n" not in caught.value.sentence
 
@@ -64,12 +64,12 @@ def test_the_sample_detector_says_which_extra_it_needs(monkeypatch: pytest.Monke
     monkeypatch.delitem(sys.modules, "lpirc_client.sample_detector.detector", raising=False)
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ClientError, match=r'pip install "\./client\[detector\]"'):
-        plugin.load("sample")
+        detectors.load("sample")
 
 
 def test_numbers_of_numpy_become_plain_ones() -> None:
     found = (np.int64(7), np.float32(0.5), *np.arange(4))
-    (row,) = plugin.answers_of(lambda *_: [found], LOGIN)(1, b"")
+    (row,) = detectors.answers_of(lambda *_: [found], LOGIN)(1, b"")
     assert row == (1, 7, 0.5, 0.0, 1.0, 2.0, 3.0)
     assert {type(value) for value in row} == {int, float}
 
@@ -78,6 +78,6 @@ def test_numbers_of_numpy_become_plain_ones() -> None:
     "found",
     [(7, 0.5, 1, 2, 3), (7, float("nan"), 1, 2, 3, 4), (7.5, 0.5, 1, 2, 3, 4), None, (7, "x", 1, 2, 3, 4)],
 )
-def test_what_is_no_detection_names_the_image(found: Any) -> None:
+def test_what_is_not_a_detection_names_the_image(found: Any) -> None:
     with pytest.raises(AnswerError, match="image 12: the detector failed: "):
-        plugin.answers_of(lambda *_: [found], LOGIN)(12, b"")
+        detectors.answers_of(lambda *_: [found], LOGIN)(12, b"")

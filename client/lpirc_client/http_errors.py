@@ -1,4 +1,4 @@
-"""From what requests and the referee report to one clear sentence."""
+"""Turns what requests raises and what the referee answers into one clear sentence."""
 
 from __future__ import annotations
 
@@ -8,49 +8,53 @@ from typing import Any
 import requests
 from urllib3.exceptions import NameResolutionError
 
-from lpirc_client.errors import AnswerError, ClientError
+from lpirc_client.errors import (
+    AnswerError,
+    ClientError,
+    ConnectionLost,
+    NotStarted,
+    TransientError,
+    UnknownRoute,
+    WindowClosed,
+)
 
 SHOWN_PROBLEMS = 3
 REFUSED_BODY = (413, 415, 422)
-
-
 BROKEN = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError)
+BY_CODE = {
+    "window-closed": WindowClosed,
+    "not-started": NotStarted,
+    "not-found": UnknownRoute,
+    "method-not-allowed": UnknownRoute,
+}
 
 
 def from_transport(url: str, error: requests.RequestException | OSError) -> ClientError:
     """Say why no answer came from `url`."""
     causes = list(_chain(error))
     if isinstance(error, requests.exceptions.SSLError):
-        return ClientError(
-            "tls",
-            f"{url}: the TLS connection failed: {_last_words(error)}; a self-signed referee needs --ca-cert",
-        )
+        why = f"the TLS connection failed: {_root_cause(error)}; a self-signed referee needs --ca-cert"
+        return ClientError("tls", f"{url}: {why}")
     if any(isinstance(cause, NameResolutionError) for cause in causes):
-        return ClientError(
-            "unknown-host", f"{url}: the host name is not known here; check the URL's spelling"
-        )
+        return TransientError("unknown-host", f"{url}: the host name is unknown here; check its spelling")
     if isinstance(error, requests.ConnectTimeout):
-        return ClientError("timeout", f"{url}: the host does not answer; check address, cable and firewall")
+        return TransientError("timeout", f"{url}: the host does not answer; check address, cable, firewall")
     if isinstance(error, requests.Timeout):
-        return ClientError("timeout", f"{url}: connected, but no answer came in time")
+        return TransientError("timeout", f"{url}: connected, but no answer came in time")
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return ClientError(
-            "connection-refused",
-            f"{url}: nothing listens there; start the referee, check the port, or give it time with --wait",
-        )
+        why = "nothing listens there; start the referee, check the port, or wait for it with --wait"
+        return TransientError("connection-refused", f"{url}: {why}")
     if isinstance(error, BROKEN):
-        return ClientError("connection-lost", f"{url}: the connection broke: {_last_words(error)}")
-    return ClientError("bad-request", f"{url}: the request could not be sent: {_last_words(error)}")
+        return ConnectionLost("connection-lost", f"{url}: the connection broke: {_root_cause(error)}")
+    return ClientError("bad-request", f"{url}: the request could not be sent: {_root_cause(error)}")
 
 
 def from_response(url: str, response: requests.Response) -> ClientError:
-    """Say what the referee refused, in its own words where it used the form of problem+json."""
+    """Say what the referee refused, in its own words if it answered problem+json."""
     document = json_object(response)
     if "code" not in document:
-        return ClientError(
-            "not-a-referee",
-            f"{url} answered status {response.status_code}, and not in a referee's form; is this its URL?",
-        )
+        what = f"status {response.status_code}, which is not a referee's answer; is this its URL?"
+        return UnknownRoute("not-a-referee", f"{url} answered {what}")
     code = str(document["code"])
     sentence = str(document.get("detail") or document.get("title") or f"status {response.status_code}")
     problems = [_problem(item) for item in document.get("problems") or ()]
@@ -60,12 +64,12 @@ def from_response(url: str, response: requests.Response) -> ClientError:
     retry_after = response.headers.get("Retry-After")
     if retry_after and response.status_code in (429, 503):
         sentence = f"{sentence.rstrip('.')}; try again in {retry_after} s"
-    kind = AnswerError if response.status_code in REFUSED_BODY else ClientError
+    kind = AnswerError if response.status_code in REFUSED_BODY else BY_CODE.get(code, ClientError)
     return kind(code, " ".join(sentence.split()))
 
 
 def json_object(response: requests.Response) -> dict[str, Any]:
-    """Return the JSON object in the response, or an empty one when it holds none."""
+    """Return the JSON object in the response, or an empty one if it holds none."""
     try:
         document = response.json()
     except ValueError:
@@ -81,18 +85,17 @@ def _problem(item: object) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield the error and all it was raised from; urllib3 keeps reasons in attributes and arguments."""
+    """Yield the error and everything that caused it; urllib3 keeps reasons in attributes and arguments."""
     seen: set[int] = set()
     waiting: list[object] = [error]
     while waiting:
         item = waiting.pop()
-        if not isinstance(item, BaseException) or id(item) in seen:
-            continue
-        seen.add(id(item))
-        yield item
-        waiting += [item.__cause__, item.__context__, getattr(item, "reason", None), *item.args]
+        if isinstance(item, BaseException) and id(item) not in seen:
+            seen.add(id(item))
+            yield item
+            waiting += [item.__cause__, item.__context__, getattr(item, "reason", None), *item.args]
 
 
-def _last_words(error: BaseException) -> str:
+def _root_cause(error: BaseException) -> str:
     *_, root = _chain(error)
     return " ".join(str(root).split()) or type(root).__name__

@@ -1,3 +1,5 @@
+"""A result replaces its file atomically, through links and with the mode that was there."""
+
 from __future__ import annotations
 
 import os
@@ -7,16 +9,16 @@ from typing import NoReturn
 
 import pytest
 
-from lpirc_client.harness.result_file import require_place, write_result
+from lpirc_client.files import require_writable, write_atomically
 
 
 def test_a_link_stays_one_also_where_its_file_is_still_to_be_made(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to("file")
-    require_place(link)
+    require_writable(link)
     assert (link.is_symlink(), link.exists()) == (True, False)
-    write_result(link, "one")
-    require_place(link)
+    write_atomically(link, "one")
+    require_writable(link)
     assert (link.is_symlink(), (tmp_path / "file").read_text()) == (True, "one\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
 
@@ -29,10 +31,10 @@ def test_what_cannot_be_written_whole_leaves_the_result_that_was_there(
         raise failure
 
     out = tmp_path / "result.json"
-    write_result(out, "one")
+    write_atomically(out, "one")
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(type(failure)):
-        write_result(out, "two")
+        write_atomically(out, "two")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("result.json", "one\n")]
 
 
@@ -40,5 +42,5 @@ def test_a_result_that_is_replaced_keeps_its_mode(tmp_path: Path) -> None:
     out = tmp_path / "result.json"
     out.touch()
     out.chmod(0o640)
-    write_result(out, "one")
+    write_atomically(out, "one")
     assert stat.S_IMODE(out.stat().st_mode) == 0o640

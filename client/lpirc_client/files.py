@@ -1,0 +1,64 @@
+"""Files that the user names: reads only regular ones, and writes a result atomically."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+
+def read_regular(path: Path, most_bytes: int = -1) -> bytes:
+    """Return the file's first `most_bytes`, or all of it. Raises OSError, also for a pipe or a device."""
+    if path.exists() and not path.is_file():  # reading would block on a pipe and may never end on a device
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    with path.open("rb") as file:
+        return file.read(most_bytes)
+
+
+def require_writable(out: Path) -> None:
+    """Raise OSError unless `write_atomically` can write there; changes nothing."""
+    is_device = _is_device(out)
+    with suppress(FileNotFoundError):
+        os.close(os.open(out, os.O_WRONLY))
+    if not is_device:
+        trial = _sibling(out)
+        trial.touch(exist_ok=False)
+        trial.unlink()
+
+
+def write_atomically(out: Path, text: str) -> None:
+    """Write the text and a line feed; the old content stays until all of the new one is on disk. Raises OSError."""
+    if _is_device(out):
+        out.write_text(text + "\n", encoding="utf-8")
+        return
+    partial = _sibling(out)
+    try:
+        with partial.open("x", encoding="utf-8") as file:
+            with suppress(FileNotFoundError):
+                shutil.copymode(out, partial)
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(os.path.realpath(out))  # a link stays a link
+    finally:
+        with suppress(OSError):
+            partial.unlink()
+
+
+def _is_device(out: Path) -> bool:
+    """Tell a device from a file, which need not exist yet; raises OSError for anything else."""
+    try:
+        out.stat()
+    except FileNotFoundError:
+        return False
+    if not (out.is_file() or out.is_char_device()):  # opening a pipe without a reader would block
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    return not out.is_file()
+
+
+def _sibling(out: Path) -> Path:
+    """Return an unused name beside the file that `out` leads to."""
+    return Path(os.path.realpath(out)).with_name(f".{secrets.token_hex(8)}.partial")

@@ -1,0 +1,92 @@
+"""How a model is run: tasks, preprocessings, what each track prescribes, and how options override it.
+
+Nothing here needs the extra.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+
+from lpirc_client.errors import ModelError
+from lpirc_client.harness.device import allowed_cores
+
+TASKS = ("classification", "detection")
+PREPROCESSINGS = ("resize", "central-crop", "central-square")
+DEFAULT_PREPROCESSING = {"classification": "central-crop", "detection": "resize"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model is run. `core` None: the system chooses; `budget_s` None: all images."""
+
+    task: str
+    preprocessing: str
+    threads: int = 1
+    core: int | None = None
+    budget_s: float | None = None
+    memory_mb: int = 2048
+    timeout_s: float = 30.0
+    repeats: int = 5
+    cooldown_s: float = 0.0
+    energy_loop_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What a track prescribes; each image adds `image_budget_s` to the budget; None: all images."""
+
+    task: str
+    preprocessing: str
+    image_budget_s: float | None = None
+    cooldown_s: float = 0.0
+
+
+OVIC_IMAGE_S = 0.030
+"""20,000 images in ten minutes."""
+
+PRESETS = {
+    "ovic-detection": Preset("detection", "resize", OVIC_IMAGE_S),
+    "ovic-classification": Preset("classification", "central-crop", OVIC_IMAGE_S),
+    "lpirc2018-track1": Preset("classification", "central-crop", OVIC_IMAGE_S),
+    "aiotbench": Preset("classification", "central-square", cooldown_s=300.0),
+}
+OPTIONAL = ("preprocessing", "budget_s", "memory_mb", "timeout_s", "repeats", "cooldown_s", "energy_loop_s")
+"""Settings that an option overrides."""
+
+
+def settings_from(options: argparse.Namespace, images: int) -> Settings:
+    """Combine the options with the track's preset for this number of images; an option overrides the preset.
+
+    Raises ModelError `no-task`, `bad-task`, `no-core`, `bad-preprocessing`.
+    """
+    preset = PRESETS.get(options.track or "")
+    task = options.task or (preset.task if preset else None)
+    if task is None:
+        choices = f"--task {' or '.join(TASKS)}, or --track {' or '.join(PRESETS)}"
+        raise ModelError("no-task", f"which task? give {choices}")
+    if preset is not None and preset.task != task:
+        raise ModelError("bad-task", f"--task {task}: the track {options.track} is for {preset.task}")
+    settings = Settings(task, DEFAULT_PREPROCESSING[task], options.threads, _core(options))
+    if preset is not None:
+        budget_s = None if preset.image_budget_s is None else preset.image_budget_s * images
+        settings = replace(
+            settings, preprocessing=preset.preprocessing, budget_s=budget_s, cooldown_s=preset.cooldown_s
+        )
+    given = {name: getattr(options, name, None) for name in OPTIONAL}
+    settings = replace(settings, **{name: value for name, value in given.items() if value is not None})
+    if task == "detection" and settings.preprocessing != "resize":
+        why = "detection needs resize, its boxes are of the whole image"
+        raise ModelError("bad-preprocessing", f"--preprocessing {settings.preprocessing}: {why}")
+    return settings
+
+
+def _core(options: argparse.Namespace) -> int | None:
+    """The core to stay on: for one thread the last one unless given, since core 0 takes most interrupts."""
+    cores: set[int] = allowed_cores()
+    if options.core is not None:
+        if options.core not in cores:
+            what = f"the cores here are {sorted(cores)}" if cores else "cores cannot be chosen here"
+            raise ModelError("no-core", f"--core {options.core}: {what}")
+        return int(options.core)
+    return max(cores, default=None) if options.threads == 1 else None

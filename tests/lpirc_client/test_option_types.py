@@ -1,0 +1,37 @@
+"""Which numbers the command line takes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+import pytest
+
+from lpirc_client.option_types import positive_seconds, seconds, whole
+
+Type = Callable[[str], float]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        *((whole(0), "0", 0), (whole(1, 1024), "1024", 1024)),
+        *((seconds, "0", 0.0), (seconds, "1e9", 1e9), (positive_seconds, "0.5", 0.5)),
+    ],
+)
+def test_numbers_in_range_are_taken(kind: Type, text: str, value: float) -> None:
+    assert kind(text) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        *((whole(1), text) for text in ("0", "-1", "1.5", "", "\u0663")),
+        *((whole(1, 1024), text) for text in ("0", "1025", "1000000000000")),
+        *((seconds, text) for text in ("-1", "nan", "inf", "1e300", "1.1e9", "soon")),
+        (positive_seconds, "0"),
+    ],
+)
+def test_a_number_out_of_range_is_wrong_usage(kind: Type, text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError):
+        kind(text)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,13 +19,15 @@ import pytest
 from power.meter import IntegratorState
 from referee.contest import open_contest
 from referee.errors import RefereeError
-from referee.runs import meters as station_meters
+from referee.judging.judge import judge
+from referee.runs import arming
 from referee.runs.control import RunControl
 from referee.runs.open_run import LiveRun
 from referee.runs.window import remaining_s
 from referee.store.records import Run, RunState
 from tests.power.conftest import Relay
 from tests.referee.factories import TEAM, House, body, parse_rows, station
+from tests.referee.runs.observing import kinds
 
 Build = Callable[..., House]
 Until = Callable[[Callable[[], object]], None]
@@ -41,10 +45,6 @@ def cable(instrument: Any) -> Iterator[Relay]:
 @pytest.fixture
 def hall(build: Build, cable: Relay) -> House:
     return build(station(meter=cable.address), auto_arm=True)
-
-
-def kinds(house: House, run: int) -> list[str]:
-    return [event["kind"] for event in house.store.events(run)]
 
 
 def covers_the_run(run: Run) -> bool:
@@ -66,8 +66,8 @@ def closed_without_meter(house: House, cable: Relay, threads: ThreadPoolExecutor
 @pytest.mark.parametrize("orderly", [True, False])
 def test_an_open_run_goes_on_as_if_nothing_had_happened(hall: House, until: Until, orderly: bool) -> None:
     before = hall.control.login(TEAM)
-    receipt = before.take_post(body(3), "k", parse_rows)
-    before.note_served(2, 0.1, 100)
+    receipt = before.accept(body(3), "k", parse_rows)
+    before.serve(2, 100)
     until(lambda: hall.store.readings(1, 0.0))
     hall.clock.advance(100)
     hall.restart(orderly=orderly)
@@ -77,8 +77,8 @@ def test_an_open_run_goes_on_as_if_nothing_had_happened(hall: House, until: Unti
     assert after.run == before.run
     assert after.order.tolist() == before.order.tolist()
     assert 450 < remaining_s(after.window, hall.clock.monotonic_s()) < 500
-    assert after.take_post(body(3), "k", parse_rows) == receipt
-    assert after.take_post(body(2), None, parse_rows).received_total == 5
+    assert after.accept(body(3), "k", parse_rows) == receipt
+    assert after.accept(body(2), None, parse_rows).received_total == 5
     assert after.served_images == (1 if orderly else after.served_images)
     until(lambda: after.meter.sampler.last is not None)
     assert after.meter.sampler.last is not None
@@ -112,7 +112,7 @@ def test_a_run_whose_deadline_passed_meanwhile_is_closed_with_its_whole_window(
 ) -> None:
     caplog.set_level(logging.INFO, "referee")
     live = hall.control.login(TEAM)
-    live.take_post(body(3), None, parse_rows)
+    live.accept(body(3), None, parse_rows)
     hall.abandon()
     hall.clock.advance(5000)
     hall.restart()
@@ -155,17 +155,17 @@ def test_a_wall_clock_set_back_over_a_reboot_does_not_lock_the_team_out(hall: Ho
     hall.restart()
     live = hall.control.login(TEAM)
     assert 590 < remaining_s(live.window, hall.clock.monotonic_s()) <= 600
-    live.take_post(body(3), None, parse_rows)
+    live.accept(body(3), None, parse_rows)
 
 
 def test_a_meter_that_is_out_of_reach_at_first_is_sampled_again_and_gives_the_energy(
-    hall: House, cable: Relay, until: Until, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    hall: House, cable: Relay, until: Until, caplog: pytest.LogCaptureFixture
 ) -> None:
     hall.control.login(TEAM)
     cable.cut()
     hall.restart()
     live = hall.control.live(1)
-    live.take_post(body(3), None, parse_rows)
+    live.accept(body(3), None, parse_rows)
     until(lambda: "does not answer yet" in caplog.text)
     cable.mend()
     until(lambda: live.meter.sampler.last is not None)
@@ -190,7 +190,7 @@ def test_an_armed_run_keeps_its_own_window_when_the_configuration_changes(build:
     house.restart()
     live = house.control.login(TEAM)
     assert live.window.length_s == 300.0
-    assert live.meter.sampler._setup.integrator_timer_s == 300
+    assert live.meter.setup.integrator_timer_s == 300
 
 
 def test_a_meter_that_comes_back_after_the_close_gives_the_energy_at_the_next_start(
@@ -234,7 +234,7 @@ def test_the_energy_of_a_later_run_is_not_taken_for_an_earlier_ones(
     hall: House, cable: Relay, threads: ThreadPoolExecutor, until: Until, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed_without_meter(hall, cable, threads, until)
-    monkeypatch.setattr(station_meters.StationMeters, "read_left_over", lambda *_: hall.store.run(1))
+    monkeypatch.setattr(arming, "read_left_over", lambda *_: True)
     cable.mend()
     hall.control.login("badgers")
     monkeypatch.undo()
@@ -268,7 +268,7 @@ def test_a_run_that_was_ended_is_not_reopened_by_a_crash_before_its_close(
     hall: House, cable: Relay, threads: ThreadPoolExecutor, until: Until
 ) -> None:
     live = hall.control.login(TEAM)
-    live.take_post(body(3), None, parse_rows)
+    live.accept(body(3), None, parse_rows)
     cable.cut()
     closing = threads.submit(hall.control.close, 1, "logout")
     until(lambda: hall.store.run(1).closed_by)
@@ -280,7 +280,7 @@ def test_a_run_that_was_ended_is_not_reopened_by_a_crash_before_its_close(
     cable.mend()
     hall.restart(orderly=False)
     with pytest.raises(RefereeError, match="is closed"):
-        hall.control.live(1).take_post(body(3), None, parse_rows)
+        hall.control.live(1).accept(body(3), None, parse_rows)
     until(lambda: hall.store.run(1).state is RunState.CLOSED)
     closed = hall.store.run(1)
     assert (closed.closed_by, closed.elapsed_s) == ("logout", ended.elapsed_s)
@@ -309,7 +309,7 @@ from tests.referee.factories import TEAM, body, parse_rows
 with open_contest(Path(sys.argv[1])) as contest:
     live = RunControl(contest, Clock()).login(TEAM)
     for number in range(1_000_000):
-        print(live.take_post(body(1 + number % 3), f"key {number}", parse_rows).received_total, flush=True)
+        print(live.accept(body(1 + number % 3), f"key {number}", parse_rows).received_total, flush=True)
 """
 
 
@@ -334,7 +334,35 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(
         # One body may have been committed whose receipt was on its way.
         assert total <= live.received_total == len(contest.store.detections(1)) <= total + 3
         last = len(acknowledged) - 1
-        again = live.take_post(body(1 + last % 3), f"key {last}", parse_rows)
+        again = live.accept(body(1 + last % 3), f"key {last}", parse_rows)
         assert again.received_total == total
         assert covers_the_run(control.close(1, "logout"))
         control.shutdown()
+
+
+FORM_7 = Path(__file__).parents[1] / "store" / "contest_form_7.sql"
+REASONS = {
+    3: "The meter gives nan Wh in 12.0 s. The meter keeps it until its reset; it is read at the server's next start "
+    "or the station's next arming.",
+    4: "The meter's integrator was reset or the meter switched off after the run had started.",
+    5: "The meter's integrator began anew after the run (0.0061 Wh in 12 s, then 0.0001 Wh in 3 s).",
+}
+
+
+def test_a_contest_folder_of_form_7_goes_on_as_before(build: Build) -> None:
+    house = build(*(station(f"s{run}") for run in REASONS))
+    house.control.shutdown()
+    house.store.close()
+    (path := house.folder / "contest.db").unlink()
+    with contextlib.closing(sqlite3.connect(path)) as old:
+        old.executescript(FORM_7.read_text(encoding="utf-8").replace("d" * 64, house.contest.test_set.digest))
+    with open_contest(house.folder) as contest:
+        for run, reason in REASONS.items():
+            check = judge(contest, run, house.clock).checks[0]
+            assert (check.code, check.ok) == ("energy-measured", False)
+            assert check.sentence.endswith(reason)
+    house.restart()
+    # Only the meter that may still hold its run's energy is asked again; it is another one.
+    assert [kinds(house, run).count("energy-missing") for run in REASONS] == [2, 1, 1]
+    assert "Another meter answers" in house.store.events(3)[-1]["reason"]
+    assert house.control.arm(TEAM, "s4").id == 6

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -21,7 +21,7 @@ import requests
 HERE = Path(sys.executable).parent
 TEAM, PASSWORD = "bench", "measured"
 WINDOW_S = 3600
-READY_TIMEOUT_S = 30.0
+READY_TIMEOUT_S, IDLE_LOOK_S = 30.0, 3.0
 SEARCH = "/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin"
 # One worker, as the others have; `arg_first` is the parameter of a batch.
 NGINX = """
@@ -38,12 +38,13 @@ http {{
 
 @dataclass(frozen=True)
 class Server:
-    """A server that is up: its name, its URL, the process that answers, a token it takes, whether it scores."""
+    """A server that is up; `worker` is the process that answers, `idle` the share of a processor it takes idle."""
 
     name: str
     url: str
     worker: int
     token: str
+    idle: float = 0.0
     has_score: bool = False
 
     def processor_s(self) -> float:
@@ -83,7 +84,10 @@ def referee(name: str, programs: Path, folder: Path, testset: Path) -> Iterator[
         url = process.stdout.readline().split(" at ")[1].split()[0]
         answer = requests.post(f"{url}/v1/session", json={"team": TEAM, "password": PASSWORD}, timeout=60)
         answer.raise_for_status()
-        yield Server(name, url, _worker(process), answer.json()["token"], has_score=True)
+        server = Server(name, url, _worker(process), answer.json()["token"], has_score=True)
+        before_s = server.processor_s()
+        time.sleep(IDLE_LOOK_S)
+        yield replace(server, idle=(server.processor_s() - before_s) / IDLE_LOOK_S)
 
 
 @contextmanager

@@ -36,10 +36,8 @@ class Load:
         return float(np.percentile(self.latencies_s, percent)) * 1000
 
 
-def load(
-    url: str, requests: Sequence[bytes], connections: int, seconds: float, rate_per_s: float = 0.0
-) -> Load:
-    """Send the requests in turn, as fast as answers come, or `rate_per_s` of them at equal distances.
+def load(url: str, requests: Sequence[bytes], connections: int, count: int, rate_per_s: float = 0.0) -> Load:
+    """Send `count` requests in turn, as fast as answers come, or `rate_per_s` of them at equal distances.
 
     With a rate, latency counts from the moment when a request was due, so that a slow answer is not hidden by the
     requests that wait behind it. Raises RuntimeError when an answer is not 2xx or a connection closes.
@@ -52,14 +50,13 @@ def load(
         ]
         busy: dict[socket.socket, _Connection] = {}
         start_s = now_s = due_s = time.perf_counter()
-        end_s = start_s + seconds
-        while busy or now_s < end_s:
-            while free and due_s <= now_s < end_s:
+        while len(latencies_s) < count:
+            while free and due_s <= now_s and len(latencies_s) + len(busy) < count:
                 connection = free.pop()
                 connection.send(next(following), due_s if rate_per_s else now_s)
                 busy[connection.socket] = connection
                 due_s += step_s
-            wait_s = max(0.0, min(due_s, end_s) - now_s) if free and now_s < end_s else TIMEOUT_S
+            wait_s = max(0.0, due_s - now_s) if free else TIMEOUT_S
             for ready in select.select(list(busy), (), (), wait_s)[0]:
                 if busy[ready].receive():
                     free.append(busy.pop(ready))

@@ -62,7 +62,7 @@ def measure(beside: Path | None = None) -> list[dict[str, Any]]:
 
 
 def _by_turns(case: Case, servers: Sequence[Server]) -> list[dict[str, Any]]:
-    """Medians over the turns, and of the ratio to the first server; the first turn warms up."""
+    """Medians over the turns, also of the ratios to the first two servers; the first turn warms up."""
     turns = [[case(server) for server in servers] for _ in range(TURNS + 1)][1:]
     rows: list[dict[str, Any]] = []
     for at, server in enumerate(servers):
@@ -72,7 +72,9 @@ def _by_turns(case: Case, servers: Sequence[Server]) -> list[dict[str, Any]]:
                 key: median(one[key] for one in slices) for key in figures
             }
             if COST in figures:
-                row["/ bare"] = median(turn[at][what][COST] / turn[0][what][COST] for turn in turns)
+                row["least µs"] = min(one[COST] for one in slices)
+                for name, base in (("/ bare", 0), ("/ referee", 1)):
+                    row[name] = median(turn[at][what][COST] / turn[base][what][COST] for turn in turns)
             rows.append(row)
     return rows
 

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-WIDTH = 120  # of a file or a pipe
+WIDTH = 140  # of a file or a pipe
 
 
 def row(what: str, measured: float | str, target: float | str | None = None) -> dict[str, Any]:

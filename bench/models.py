@@ -15,7 +15,7 @@ import numpy as np
 from ai_edge_litert.interpreter import Interpreter
 from PIL import Image
 
-from bench.figures import keep, row
+from bench.figures import row, show
 from lpirc_client.errors import ModelError
 from lpirc_client.harness.inference import LoadedModel
 from lpirc_client.harness.model import ModelFile
@@ -31,14 +31,14 @@ CORRUPTED = 500
 PHOTOGRAPH_PX = (480, 640)
 INPUT_PX = 300
 MOST_ADDED_US = 50.0
-RESULT = Path(__file__).with_name("models.json")
 
 
-def measure() -> None:
-    """Measure everything in sequence; print the table and keep it as JSON."""
+def measure() -> list[dict[str, Any]]:
+    """Measure all of it, one after the other; print the table and return its rows."""
     rows = _loops("classifier, 1 output", classifier(), 8) + _loops("detector, 4 outputs", detector(), 20)
     rows += [*_preparing(), *_whole_bench(), *_damaged()]
-    keep("models", rows, RESULT)
+    show("models", rows)
+    return rows
 
 
 def _loops(what: str, data: bytes, side: int) -> list[dict[str, Any]]:

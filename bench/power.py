@@ -14,13 +14,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import vxi11
 
-from bench.figures import keep, row
+from bench.figures import row, show
 from power.addresses import identity, limits_of
 from power.clocks import Clocks
 from power.energy import Measurement, energy_checks, trapezoid_wh
@@ -37,7 +36,6 @@ LOSS_AT_S = 40.0
 LOSS_S = 30.0
 LOAD = "steps:2W@5s,9W@10s"  # whole periods of 10 s: 5.5 W on average, whenever it begins
 MEAN_W = 5.5
-RESULT = Path(__file__).with_name("power.json")
 
 
 @dataclass
@@ -74,15 +72,16 @@ class Recorded:
         return ", ".join(check.code for check in energy_checks(self.readings, measured) if not check.ok)
 
 
-def measure() -> None:
-    """Measure all of it, one after the other; print the table and keep it as JSON."""
+def measure() -> list[dict[str, Any]]:
+    """Measure all of it, one after the other; print the table and return its rows."""
     with simulator("--load", LOAD) as (address, _):
         rows = _queries(address)
     with simulator("--load", LOAD) as (address, _):
         rows += _long_run(address)
     with simulator("--load", LOAD, "--control", "0") as (address, control):
         rows += _loss(address, control)
-    keep("power", rows, RESULT)
+    show("power", rows)
+    return rows
 
 
 @contextlib.contextmanager

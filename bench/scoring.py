@@ -23,11 +23,10 @@ SLOW = ("pycocotools", "faster-coco-eval")
 # These compute the same number: AP at IoU 0.5 of 101 points, without the +1 of the contest's rule.
 SAME_NUMBER = ("ours, coco (12 numbers)", "pycocotools", "faster-coco-eval", "hotcoco")
 AGREEMENT = 1e-9
-RESULT = Path(__file__).with_name("scoring.json")
 
 
-def measure() -> None:
-    """Measure every size, check that those of COCO's metric agree, print the table, keep it as JSON."""
+def measure() -> dict[str, Any]:
+    """Measure every size, check that those of COCO's metric agree, print the tables, return them."""
     rows = []
     with tempfile.TemporaryDirectory() as name:
         for size in SIZES:
@@ -35,12 +34,12 @@ def measure() -> None:
             workload.make(size).save(path)
             rows.append({"detections": size} | _interleaved(path))
     beside = live.measure()
-    RESULT.write_text(json.dumps({"scorers": rows, "live": beside}, indent=2) + "\n")
     _print(rows)
     table = Table("live and uncertainty", "measured", "target")
     for row in beside:
         table.add_row(row["what"], f"{row['measured']:.1f}", str(row["target"]))
     Console().print(table)
+    return {"scorers": rows, "live": beside}
 
 
 def _interleaved(path: Path) -> dict[str, Any]:

@@ -251,7 +251,7 @@ def _exit(code: object) -> None:
     for thread in threading.enumerate():
         if thread is not threading.main_thread() and not thread.daemon:
             thread.join()
-    atexit._run_exitfuncs()  # private, but os._exit below would skip what the commands registered
+    atexit._run_exitfuncs()  # private, but os._exit below would skip what the commands registered  # noqa: SLF001 - a forked child ends without its parent's clean-up
     try:
         sys.stdout.flush()
     except OSError:

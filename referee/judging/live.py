@@ -1,60 +1,30 @@
-"""The provisional score of every open run, in a process of its own beside the server.
+"""The provisional score of every open run, followed in a process beside the server (referee.web.live_process).
 
 It evaluates what the server has committed by the judge's own code, so its last score is the judge's, and publishes
 the figures in the store's table `provisional`: each second, or as often as a run costs at most a tenth of a core. A
-closed run is published once more, and again when its energy is read later. Nothing depends on this process.
+closed run is published once more, and again when its energy is read later. Nothing depends on it.
 """
 
 from __future__ import annotations
 
-import argparse
 import logging
-import os
-import signal
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 
 from referee.clock import Clock
-from referee.contest import Contest, open_contest, require_same_test_set
+from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError, StorageFailed
 from referee.judging.checks import is_scorable
 from referee.judging.judge import evaluate_rows, undo_image_order
 from referee.scoring import score
 from referee.store.records import Provisional, Run, RunState
-from testsets import GroundTruth, TestSetError, read_ground_truth
+from testsets import GroundTruth, read_ground_truth
 
 logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
 SHARE = 0.1  # of a core that one run may cost
-PARENT_CHECK_S = 0.5
-STOP_TIMEOUT_S = 3.0
-NICENESS = 5  # the server comes first where both want the processor
-
-
-@contextmanager
-def live_scores(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Keep a process that follows the contest in `folder` for the length of a with statement."""
-    command = [sys.executable, "-P", "-m", "referee.judging.live", str(folder), "--parent", str(os.getpid())]
-    # Its own session: a Ctrl-C at the terminal reaches the server, which then ends it.
-    process = subprocess.Popen(  # noqa: S603 - our own program
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
-    )
-    try:
-        yield process
-    finally:
-        process.terminate()
-        try:
-            process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 def follow(contest: Contest, clock: Clock, stop: threading.Event) -> None:
@@ -156,34 +126,3 @@ class _FollowedRun:
             self._rows = np.concatenate([self._rows, undo_image_order(new, self._order)])
             self._map = evaluate_rows(self._contest, self._ground_truth, self._rows).map
         return self._map, len(self._rows)
-
-
-def main(words: Sequence[str] | None = None) -> None:
-    """Follow the contest in the folder on the command line until SIGTERM, or until the parent is gone."""
-    parser = argparse.ArgumentParser(prog="python -m referee.judging.live", description=__doc__)
-    parser.add_argument("folder", type=Path, help="the contest folder")
-    parser.add_argument("--parent", type=int, default=os.getppid(), help="end with this parent process")
-    arguments = parser.parse_args(words)
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    clock, stop = Clock(), threading.Event()
-    for signal_number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(signal_number, lambda *_: stop.set())
-    threading.Thread(target=_stop_with, args=(arguments.parent, clock, stop), daemon=True).start()
-    os.nice(NICENESS)
-    try:
-        with open_contest(arguments.folder) as contest:
-            contest.store.forgo_durability()
-            follow(contest, clock, stop)
-    except (RefereeError, TestSetError) as error:
-        sys.exit(f"live score: {error.sentence}")
-
-
-def _stop_with(parent: int, clock: Clock, stop: threading.Event) -> None:
-    """Set `stop` when the parent process is gone: the system then gives this process another parent."""
-    while not stop.is_set() and os.getppid() == parent:
-        clock.wait(stop, clock.monotonic_s() + PARENT_CHECK_S)
-    stop.set()
-
-
-if __name__ == "__main__":
-    main()

@@ -15,7 +15,7 @@ from referee.errors import RefereeError, ShuttingDown, WindowClosed
 from referee.runs.arming import Arming
 from referee.runs.heats import StartBoard, not_started, require_joinable, runs_to_start, start_meters
 from referee.runs.meters import RunMeter, StationMeters
-from referee.runs.open_run import LiveRun, key_reused, window_closed
+from referee.runs.open_run import OpenRun, key_reused, window_closed
 from referee.runs.recorder import note_event
 from referee.runs.recovery import read_left_over, take_up_runs
 from referee.runs.window import Phase, Window, elapsed_s, phase_at
@@ -46,7 +46,7 @@ class RunControl:
         self._locks: dict[str, threading.Lock] = {}
         self._arming = Arming(contest, clock, self._meters, self._lock_of)
         self._note = partial(note_event, contest.store, clock)
-        self._live: dict[int, LiveRun] = {}
+        self._live: dict[int, OpenRun] = {}
         self._is_down = False
 
     def _lock_of(self, name: str) -> threading.Lock:
@@ -71,7 +71,7 @@ class RunControl:
             held.enter_context(self._lock_of(f"team {team}"))
             return self._arming.arm(team, station, heat)
 
-    def login(self, team: str, address: str | None = None) -> LiveRun:
+    def login(self, team: str, address: str | None = None) -> OpenRun:
         """The team's open run, or its armed one, opened now, for a request from `address`.
 
         Raises RefereeError `not-armed`, `station-busy`, `wrong-address`, and `not-started` for a run that waits for
@@ -111,7 +111,7 @@ class RunControl:
         self.board.signal()
         return [live.run for live in opened]
 
-    def _open(self, started: dict[int, RunMeter]) -> list[LiveRun]:
+    def _open(self, started: dict[int, RunMeter]) -> list[OpenRun]:
         """Open the armed runs of these meters, all or none, with one start."""
         start_s = self._clock.monotonic_s()
         opened_utc, boot_id = self._clock.utc().isoformat(), self._clock.boot_id()
@@ -142,10 +142,10 @@ class RunControl:
             raise failure
         return lives
 
-    def _go_live(self, run: Run, window: Window, meter: RunMeter) -> LiveRun:
+    def _go_live(self, run: Run, window: Window, meter: RunMeter) -> OpenRun:
         with ExitStack() as failed:
             failed.callback(meter.sampler.close)
-            live = LiveRun(run, window, self._store.image_order(run.id), meter, self._store, self._clock)
+            live = OpenRun(run, window, self._store.image_order(run.id), meter, self._store, self._clock)
             with self._lock:
                 if self._is_down:
                     raise ShuttingDown
@@ -155,14 +155,14 @@ class RunControl:
         threading.Thread(target=self._close_at_end, args=(live,), name=name, daemon=True).start()
         return live
 
-    def live(self, run: int) -> LiveRun:
+    def live(self, run: int) -> OpenRun:
         """The open run of that number. Raises RefereeError `window-closed` when it is over, `run-unknown`."""
         live = self._live.get(run)
         if live is None:
             raise window_closed(self._store.run(run))
         return live
 
-    def _live_of(self, team: str) -> LiveRun | None:
+    def _live_of(self, team: str) -> OpenRun | None:
         with self._lock:
             return next((live for live in self._live.values() if live.run.team == team), None)
 
@@ -187,7 +187,7 @@ class RunControl:
             raise RefereeError("run-state", sentence, run=run)
         return found
 
-    def _close(self, live: LiveRun, window: Window) -> None:
+    def _close(self, live: OpenRun, window: Window) -> None:
         self._note_end(live, window)
         final = self._meters.final_reading(live.run, live.meter)
         live.meter.log.flush()
@@ -201,7 +201,7 @@ class RunControl:
             self._live.pop(live.run.id, None)
         live.done.set()
 
-    def _note_end(self, live: LiveRun, window: Window) -> None:
+    def _note_end(self, live: OpenRun, window: Window) -> None:
         """Store the end before the meter is asked, which may take long: a restart must not reopen the run."""
         figures = {"closed_by": live.closed_by, "elapsed_s": elapsed_s(window, window.end_s)}
         try:
@@ -231,7 +231,7 @@ class RunControl:
         logger.info("run %d of %s is void: %s", run, found.team, reason)
         return voided
 
-    def _close_at_end(self, live: LiveRun) -> None:
+    def _close_at_end(self, live: OpenRun) -> None:
         self._clock.wait(live.ending, live.window.deadline_s)
         while not live.done.is_set():
             try:
@@ -240,7 +240,7 @@ class RunControl:
                 logger.exception("run %d could not be closed; the next attempt follows", live.run.id)
                 self._clock.wait(live.done, self._clock.monotonic_s() + CLOSE_RETRY_S)
 
-    def _record_close(self, live: LiveRun, ended_s: float, final: Reading | None) -> None:
+    def _record_close(self, live: OpenRun, ended_s: float, final: Reading | None) -> None:
         sampler = live.meter.sampler
         energy_wh = None if final is None else final.energy_wh
         self._store.change_run(

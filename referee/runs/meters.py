@@ -201,7 +201,7 @@ class StationMeters:
 
 
 def was_started(contest: Contest, run: Run) -> bool:
-    """Whether the run's meter was told to start: if it integrates, it does so for this run."""
+    """Whether the run's meter was started: if it integrates, it does so for this run."""
     return any(event["kind"] == METER_START for event in contest.store.events(run.id))
 
 

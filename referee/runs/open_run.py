@@ -21,7 +21,7 @@ REQUESTS_AT_ONCE = 32
 """Of one run, beside single images: bodies that arrive, batches that are sent, everything else."""
 
 
-class LiveRun:
+class OpenRun:
     """Admits images and bodies while the window is open.
 
     A body is admitted at the moment it has been read whole. Admitting and ending take the same lock: whatever was
@@ -144,7 +144,7 @@ class LiveRun:
 
 
 def window_closed(run: Run) -> WindowClosed:
-    """What a team is told that comes too late."""
+    """What a team reads that comes too late."""
     return WindowClosed(f"Run {run.id} is closed; nothing more is served or counted.", run=run.id)
 
 

@@ -12,7 +12,7 @@ from referee.config import Station
 from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError
 from referee.runs.meters import RunMeter, StationMeters, was_started
-from referee.runs.open_run import LiveRun
+from referee.runs.open_run import OpenRun
 from referee.runs.recorder import note_event
 from referee.runs.window import Phase, Window, phase_at, window_of
 from referee.store.records import ENERGY_MISSING, OVER, EnergyMissing, Run, RunState
@@ -26,7 +26,7 @@ def take_up_runs(
     contest: Contest,
     clock: Clock,
     meters: StationMeters,
-    go_live: Callable[[Run, Window, RunMeter], LiveRun],
+    go_live: Callable[[Run, Window, RunMeter], OpenRun],
 ) -> None:
     """Let the open runs go on by `go_live`, which closes those past their deadline.
 
@@ -58,7 +58,7 @@ def _meter_of(run: Run, window: Window, meters: StationMeters) -> RunMeter:
     return meter
 
 
-def _note_taken_up(contest: Contest, clock: Clock, live: LiveRun) -> None:
+def _note_taken_up(contest: Contest, clock: Clock, live: OpenRun) -> None:
     run, left_s = live.run, live.window.end_s - clock.monotonic_s()
     if left_s > 0:
         note_event(contest.store, clock, run.id, "resumed", remaining_s=left_s)
@@ -68,7 +68,7 @@ def _note_taken_up(contest: Contest, clock: Clock, live: LiveRun) -> None:
         logger.info("run %d of %s was found over: it ended %.0f s ago", run.id, run.team, -left_s)
 
 
-def _resume_sampling(live: LiveRun, clock: Clock) -> None:
+def _resume_sampling(live: OpenRun, clock: Clock) -> None:
     """Return once the run's meter is sampled, its window over, or the run closed or left to the next process."""
     window, warned = live.window, False
     while phase_at(window, clock.monotonic_s()) is Phase.OPEN:

@@ -31,7 +31,7 @@ def read_body(
     if not (stated.isascii() and stated.isdigit()) or "HTTP_TRANSFER_ENCODING" in environ:
         raise RefereeError(
             "length-missing",
-            "Send the body in one piece with its Content-Length; a chunked one cannot be told from a cut one.",
+            "Send the body in one piece with its Content-Length; a chunked one that is cut looks whole.",
         )
     length = int(stated.lstrip("0")[:LONGEST_LENGTH] or 0)
     if length > largest_bytes:

@@ -64,7 +64,7 @@ class Gateway:
 def _handler(environ: Environ) -> Handler | None:
     """What answers without Flask; None for what Flask answers.
 
-    Raises RefereeError `method-unknown` or `bad-request` for what HTTP does not allow: methods are told apart by case
+    Raises RefereeError `method-unknown` or `bad-request` for what HTTP does not allow: methods are case-sensitive
     (RFC 9110, 9.1), and a request of HTTP/1.1 names one host (RFC 9112, 3.2). The server in front of us passes on none
     as an empty text, and several with commas between them.
     """

@@ -67,7 +67,7 @@ class ImageFiles:
         return self._kept[number] or self._load(number)
 
     def facts(self, number: int) -> ImageFacts:
-        """Size and CRC-32 of an image; it is read when nobody has yet. Raises RefereeError `testset-changed`."""
+        """Size and CRC-32 of an image; it is read when no one has yet. Raises RefereeError `testset-changed`."""
         trusted = self._trusted[number]
         if trusted is None:
             self._load(number)
@@ -103,7 +103,7 @@ class ImageFiles:
                 self._kept[number] = jpeg
 
     def _changed(self, number: int, what: str) -> RefereeError:
-        """What a team is told; the file, whose name tells of the secret order, is named in the log only, and once."""
+        """What a team reads; the file, whose name would give away the secret order, is named in the log only, and once."""
         if (number, what) not in self._changes_logged:
             self._changes_logged.add((number, what))
             logger.error("the image file %s %s", self._test_set.images[number - 1].file, what)

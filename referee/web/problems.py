@@ -86,7 +86,7 @@ def problem(status: int, code: str, sentence: str, facts: dict[str, object] | No
 
 
 def answer_to(error: Exception) -> Answer:
-    """What the client is told of a failure; one that nobody foresaw is logged."""
+    """What the client reads of a failure; an unexpected one is logged."""
     if isinstance(error, RefereeError):
         return _referee_error(error)
     if isinstance(error, MeterError):
@@ -98,7 +98,7 @@ def answer_to(error: Exception) -> Answer:
 
 
 def meter_problem(error: MeterError, outcome: str) -> Answer:
-    """What is told of a meter that does not answer, and what has not happened therefore."""
+    """Says that a meter does not answer, and what therefore has not happened."""
     sentence = f"The meter is not ready, so {outcome}: {error.sentence}"
     return problem(503, error.code, sentence, {"retry_after_s": RETRY_AFTER_S})
 

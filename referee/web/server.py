@@ -29,7 +29,6 @@ from granian.server.mp import MPServer
 from referee.clock import Clock
 from referee.contest import SERVER_NAME, Contest, open_contest, require_unchanged
 from referee.errors import RefereeError
-from referee.judging.live import live_scores
 from referee.runs.control import RunControl
 from referee.runs.open_run import REQUESTS_AT_ONCE
 from referee.web.app import create_app
@@ -40,6 +39,7 @@ from referee.web.listener import (
     require_certificate,
     with_free_port,
 )
+from referee.web.live_process import live_scores
 from referee.web.processes import STOP_TIMEOUT_S, end_with, exists
 from referee.web.server_log import LOGGING
 from referee.web.state import OPERATORS_AT_ONCE, UNAUTHENTICATED_AT_ONCE, state_of

@@ -1,7 +1,7 @@
 """What `serve` says on stderr while it serves: warnings, and what happens to runs.
 
-A terminal that was stopped by Ctrl-S takes nothing for as long as it likes: a run must not wait for it, nor a commit
-that several runs share. So a thread of its own writes.
+A terminal that is stopped by Ctrl-S blocks whoever writes to it: a run must not wait for it, nor a commit that several
+runs share. Therefore a thread of its own writes.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from contextlib import suppress
 from typing import Any
 
 MOST_WAITING = 1000
-PATIENCE_S = 1.0  # for the last lines, when the process ends
+FLUSH_TIMEOUT_S = 1.0  # for the last lines, when the process ends
 
 
-class UnhurriedHandler(logging.Handler):
-    """Writes to stderr when that takes something; what comes when MOST_WAITING lines wait is dropped."""
+class BackgroundHandler(logging.Handler):
+    """Writes to stderr in a thread; drops lines while MOST_WAITING of them wait."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class UnhurriedHandler(logging.Handler):
         """Take one line, without waiting."""
         try:
             line = self.format(record)
-        except Exception:  # noqa: BLE001 - what cannot be told must not undo what it tells of
+        except Exception:  # noqa: BLE001 - a line that cannot be written must not undo what it reports
             self.handleError(record)
             return
         if self._writer is None or not self._writer.is_alive():  # it does not come along with a fork
@@ -55,14 +55,14 @@ class UnhurriedHandler(logging.Handler):
     def _finish(self) -> None:
         written = threading.Thread(target=self._lines.join, daemon=True)
         written.start()
-        written.join(PATIENCE_S)
+        written.join(FLUSH_TIMEOUT_S)
 
 
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "referee.web.server_log.UnhurriedHandler", "formatter": "plain"}},
+    "handlers": {"stderr": {"class": "referee.web.server_log.BackgroundHandler", "formatter": "plain"}},
     "root": {"level": "WARNING", "handlers": ["stderr"]},
     "loggers": {"referee": {"level": "INFO"}},
 }

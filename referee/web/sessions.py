@@ -8,7 +8,7 @@ from referee.auth import tokens
 from referee.auth.tokens import Session
 from referee.contest import require_place
 from referee.errors import RefereeError, SessionRefused, WindowClosed
-from referee.runs.open_run import LiveRun
+from referee.runs.open_run import OpenRun
 from referee.runs.window import remaining_s
 from referee.store.records import Run
 from referee.web.answers import Environ
@@ -43,13 +43,13 @@ def is_operator(state: WebState, environ: Environ) -> bool:
     return scheme.lower() == "bearer" and hmac.compare_digest(key.strip().encode(), expected.encode())
 
 
-def live_run_of(state: WebState, environ: Environ, session: Session | None = None) -> LiveRun:
+def open_run_of(state: WebState, environ: Environ, session: Session | None = None) -> OpenRun:
     """The open run of the request's session, resolved once; the answer will say how much of its window is left.
 
     Raises what `session_of` raises unless `session` is given; RefereeError `window-closed`, `not-your-run`,
     `wrong-address`.
     """
-    known: LiveRun | None = environ.get(OPEN_RUN)
+    known: OpenRun | None = environ.get(OPEN_RUN)
     if known is not None:
         return known
     session = session or session_of(state, environ)
@@ -72,12 +72,12 @@ def require_own(state: WebState, environ: Environ, session: Session, run: Run) -
 
 def remaining_ms(state: WebState, environ: Environ) -> str | None:
     """What the answer says in X-Window-Remaining-Ms: a whole number, or None for a request outside any run."""
-    live: LiveRun | None = environ.get(OPEN_RUN)
+    live: OpenRun | None = environ.get(OPEN_RUN)
     if live is None:
         if "HTTP_AUTHORIZATION" not in environ:
             return None
         try:
-            live = live_run_of(state, environ)
+            live = open_run_of(state, environ)
         except WindowClosed:
             return "0"
         except RefereeError:

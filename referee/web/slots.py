@@ -8,9 +8,9 @@ from __future__ import annotations
 import threading
 
 from referee.errors import RefereeError, SessionRefused
-from referee.runs.open_run import LiveRun
+from referee.runs.open_run import OpenRun
 from referee.web.answers import Environ
-from referee.web.sessions import is_operator, live_run_of
+from referee.web.sessions import is_operator, open_run_of
 from referee.web.state import WebState
 
 OPERATOR_PATH = "/operator"
@@ -23,7 +23,7 @@ def slots_of(state: WebState, environ: Environ) -> threading.BoundedSemaphore:
         if environ["PATH_INFO"].startswith(OPERATOR_PATH) and is_operator(state, environ):
             return state.operator_slots
         try:
-            return live_run_of(state, environ).slots
+            return open_run_of(state, environ).slots
         except SessionRefused:
             pass  # the handler refuses it
     return state.other_slots
@@ -45,7 +45,7 @@ def hold_slot(environ: Environ, slots: threading.BoundedSemaphore) -> None:
     environ[_SLOTS] = slots
 
 
-def move_slot(environ: Environ, live: LiveRun) -> None:
+def move_slot(environ: Environ, live: OpenRun) -> None:
     """Hold a slot of this run instead: its token was in the body. Raises RefereeError `too-many-requests`."""
     held = environ.get(_SLOTS)
     if held is not None and held is not live.slots:

@@ -10,7 +10,7 @@ from referee.errors import RefereeError, WindowClosed
 from referee.store.records import Post
 from referee.web.answers import Answer, Environ, document
 from referee.web.bodies import LARGEST_BODY_BYTES, read_body
-from referee.web.sessions import live_run_of, require_own, session_of
+from referee.web.sessions import open_run_of, require_own, session_of
 from referee.web.slots import take_slot
 from referee.web.state import WebState
 
@@ -23,7 +23,7 @@ USUAL_TYPE = "application/json"
 def post(state: WebState, environ: Environ) -> Answer:
     """POST of /v1/detections: take one body. Nothing of it is read for a request without a good token.
 
-    Raises RefereeError: what `live_run_of`, `read_body`, `parse_detections` and `OpenRun.accept` raise;
+    Raises RefereeError: what `open_run_of`, `read_body`, `parse_detections` and `OpenRun.accept` raise;
     `too-many-requests`, `bad-request` for a bad Idempotency-Key, `unsupported-media-type` for a compressed body.
     """
     session = session_of(state, environ)
@@ -42,7 +42,7 @@ def post(state: WebState, environ: Environ) -> Answer:
     parse = partial(parse_detections, content_type=content_type, images=images, category_ids=categories)
     body: bytes | None = None
     try:
-        live = live_run_of(state, environ, session)
+        live = open_run_of(state, environ, session)
         take_slot(live.slots)
         try:
             body = read_body(environ, LARGEST_BODY_BYTES)
@@ -65,7 +65,7 @@ def post(state: WebState, environ: Environ) -> Answer:
 def _repeated(
     state: WebState, environ: Environ, session: Session, key: str, body: bytes | None
 ) -> Post | None:
-    """The receipt that this body got while its run was open: too late for a new one, but not to be told again."""
+    """The receipt that this body got while its run was open: too late for a new one, not for the same answer."""
     require_own(state, environ, session, state.contest.store.run(session.run))
     if body is None:
         take_slot(state.other_slots)

@@ -8,10 +8,10 @@ from functools import partial
 from urllib.parse import parse_qsl
 
 from referee.errors import RefereeError, WindowClosed
-from referee.runs.open_run import LiveRun
+from referee.runs.open_run import OpenRun
 from referee.web.answers import NOT_TO_BE_KEPT, Answer, Environ, Stream
 from referee.web.contestant.archives import LARGEST_ARCHIVE_BYTES, Entry, StoredZip
-from referee.web.sessions import live_run_of
+from referee.web.sessions import open_run_of
 from referee.web.slots import take_slot
 from referee.web.state import WebState
 
@@ -27,11 +27,11 @@ PARAMETERS = 8  # a query has two
 
 def image(state: WebState, environ: Environ) -> Answer:
     """GET or HEAD of /v1/images/<n>: one JPEG, while the window is open."""
-    live = live_run_of(state, environ)
+    live = open_run_of(state, environ)
     return image_of(state, environ, live, image_number(_last_part(environ), live))
 
 
-def image_of(state: WebState, environ: Environ, live: LiveRun, number: int) -> Answer:
+def image_of(state: WebState, environ: Environ, live: OpenRun, number: int) -> Answer:
     """The JPEG that the team of an open run knows by `number`.
 
     Raises RefereeError `image-unknown`, `window-closed`, `testset-changed`.
@@ -47,13 +47,13 @@ def image_of(state: WebState, environ: Environ, live: LiveRun, number: int) -> A
 
 def batch(state: WebState, environ: Environ) -> Answer:
     """GET or HEAD of /v1/images?first=&count=: images as one zip; a count that reaches beyond the last is cut."""
-    live = live_run_of(state, environ)
+    live = open_run_of(state, environ)
     first, count = _wanted(environ.get("QUERY_STRING", ""))
     live.testset_number(first)
     return batch_of(state, environ, live, range(first, min(first + count, live.run.images + 1)))
 
 
-def batch_of(state: WebState, environ: Environ, live: LiveRun, numbers: range) -> Answer:
+def batch_of(state: WebState, environ: Environ, live: OpenRun, numbers: range) -> Answer:
     """The images that the team of an open run knows by `numbers`, as a stored zip with entries <n>.jpg.
 
     It holds one of the run's slots until it is sent. Raises RefereeError `image-unknown`, `window-closed`,
@@ -73,7 +73,7 @@ def batch_of(state: WebState, environ: Environ, live: LiveRun, numbers: range) -
     return Answer(200, headers, Stream(_chunks(live, numbers, archive), live.slots.release))
 
 
-def _archive(state: WebState, live: LiveRun, numbers: range) -> StoredZip:
+def _archive(state: WebState, live: OpenRun, numbers: range) -> StoredZip:
     archive = StoredZip([_entry(state, live, number) for number in numbers])
     if archive.size > LARGEST_ARCHIVE_BYTES:
         raise RefereeError(
@@ -82,7 +82,7 @@ def _archive(state: WebState, live: LiveRun, numbers: range) -> StoredZip:
     return archive
 
 
-def _chunks(live: LiveRun, numbers: range, archive: StoredZip) -> Iterator[bytes]:
+def _chunks(live: OpenRun, numbers: range, archive: StoredZip) -> Iterator[bytes]:
     """The batch as it is sent, its images logged as they go out; it ends early when a file cannot be read any more.
 
     It does so at the end of the window, too. Its client sees a body that is shorter than stated.
@@ -99,7 +99,7 @@ def _chunks(live: LiveRun, numbers: range, archive: StoredZip) -> Iterator[bytes
         logger.error("a batch was cut short: %s", error.sentence)  # noqa: TRY400 - its words suffice
 
 
-def image_number(text: str, live: LiveRun) -> int:
+def image_number(text: str, live: OpenRun) -> int:
     """The number that the text is. Raises RefereeError `image-unknown` for a text that is not one."""
     if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER):
         shown = text if len(text) <= LONGEST_NUMBER else text[:LONGEST_NUMBER] + "..."
@@ -109,7 +109,7 @@ def image_number(text: str, live: LiveRun) -> int:
     return int(text)
 
 
-def _entry(state: WebState, live: LiveRun, number: int) -> Entry:
+def _entry(state: WebState, live: OpenRun, number: int) -> Entry:
     original = live.testset_number(number)
     return Entry(f"{number}.jpg", state.images.facts(original), partial(state.images.read, original))
 

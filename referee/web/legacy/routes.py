@@ -28,7 +28,7 @@ from referee.errors import (
     TestSetChanged,
     WindowClosed,
 )
-from referee.runs.open_run import LiveRun
+from referee.runs.open_run import OpenRun
 from referee.web.bodies import LARGEST_BODY_BYTES, read_body
 from referee.web.contestant import images
 from referee.web.legacy.answers import (
@@ -55,7 +55,7 @@ from referee.web.legacy.answers import (
 )
 from referee.web.login import issue_token, require_password
 from referee.web.problems import STATUS_OF_CODE, facts_of
-from referee.web.sessions import live_run_of, require_own, session_of
+from referee.web.sessions import open_run_of, require_own, session_of
 from referee.web.slots import move_slot
 from referee.web.state import web_state
 
@@ -114,10 +114,10 @@ def log_in() -> Response:
     return text(issue_token(web_state(), live.run))
 
 
-def _opened(team: str) -> LiveRun:
-    """The team's run, opened; one of a heat after its signal, for which a client of those years cannot be told to wait.
+def _opened(team: str) -> OpenRun:
+    """The team's run, opened; that of a heat after its signal, since clients of those years do not ask again.
 
-    Of several log-ins of a team only the newest waits: the others' clients have given up.
+    Of several log-ins of a team only the newest waits: the clients of the others have given up.
     """
     control, clock = web_state().control, web_state().clock
     deadline_s, ticket = clock.monotonic_s() + START_TIMEOUT_S, None
@@ -234,19 +234,19 @@ def _session(form: Form) -> Session:
     return session_of(web_state(), request.environ, form.field("token") or "")
 
 
-def _live_run(session: Session) -> LiveRun:
-    live = live_run_of(web_state(), request.environ, session)
+def _live_run(session: Session) -> OpenRun:
+    live = open_run_of(web_state(), request.environ, session)
     move_slot(request.environ, live)
     return live
 
 
-def _admitted(form: Form) -> LiveRun:
+def _admitted(form: Form) -> OpenRun:
     live = _live_run(_session(form))
     live.require_open()
     return live
 
 
-def _index(form: Form, live: LiveRun) -> int:
+def _index(form: Form, live: OpenRun) -> int:
     name = form.field("image_name") or ""
     if not (name.isascii() and name.isdigit()):
         raise Refusal(406, INVALID_INDEX)

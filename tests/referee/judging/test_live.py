@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import sqlite3
 import subprocess
 import sys
@@ -20,10 +19,11 @@ from referee.contest import Contest, open_contest
 from referee.errors import StorageFailed
 from referee.judging import live
 from referee.judging.judge import evaluate_rows, judge
-from referee.judging.live import FollowedRuns, follow, live_scores
+from referee.judging.live import FollowedRuns, follow
 from referee.scoring import METRICS, Evaluation
 from referee.store import DATABASE_NAME, Store, database
 from referee.store.records import Provisional, Run, RunState
+from referee.web.live_process import live_scores
 from tests.contest_day import contest_day, is_running
 from tests.contest_day import until as in_time
 from tests.referee.factories import START, House, parse_rows, reading, stored_run
@@ -381,7 +381,7 @@ def test_the_process_follows_and_ends_with_its_block(contest: Contest) -> None:
 
 def test_the_process_ends_with_its_parent(contest: Contest) -> None:
     script = (
-        "import sys; from pathlib import Path; from referee.judging.live import live_scores\n"
+        "import sys; from pathlib import Path; from referee.web.live_process import live_scores\n"
         "with live_scores(Path(sys.argv[1])) as process: print(process.pid, flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", script, str(contest.folder)]
@@ -396,7 +396,7 @@ def test_the_process_ends_with_its_parent(contest: Contest) -> None:
 
 
 def test_the_process_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "referee.judging.live", str(tmp_path), "--parent", str(os.getpid())]
+    command = [sys.executable, "-m", "referee.web.live_process", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1

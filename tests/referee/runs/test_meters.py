@@ -12,7 +12,7 @@ import pytest
 
 from power.meter import IntegratorState
 from power.visa.link import Link
-from referee.runs.open_run import LiveRun
+from referee.runs.open_run import OpenRun
 from referee.store.records import EnergyMissing, RunState
 from tests.power.conftest import Relay
 from tests.referee.factories import TEAM, House, body, parse_rows, station
@@ -134,7 +134,7 @@ def cable() -> Iterator[Callable[[str], Relay]]:
         yield lay
 
 
-def sampled(live: LiveRun, until: Until) -> None:
+def sampled(live: OpenRun, until: Until) -> None:
     until(lambda: live.meter.sampler.last is not None and live.meter.sampler.last.energy_wh > 0.005)
 
 

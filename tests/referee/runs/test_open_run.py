@@ -12,7 +12,7 @@ import pytest
 from power.sampling.sampler import Sampler
 from referee.errors import RefereeError
 from referee.runs.meters import RunMeter
-from referee.runs.open_run import LiveRun
+from referee.runs.open_run import OpenRun
 from referee.runs.recorder import EvidenceLog
 from referee.runs.window import Window
 from referee.store import Store
@@ -29,18 +29,18 @@ def clock() -> DrivenClock:
 
 
 @pytest.fixture
-def live(store: Store, clock: DrivenClock) -> LiveRun:
+def live(store: Store, clock: DrivenClock) -> OpenRun:
     """A live run whose meter is never asked for anything."""
     return live_run(store, clock)
 
 
-def live_run(store: Store, clock: DrivenClock, run: int | None = None) -> LiveRun:
+def live_run(store: Store, clock: DrivenClock, run: int | None = None) -> OpenRun:
     stored = stored_run(store) if run is None else store.run(run)
     start_s, log = clock.monotonic_s(), EvidenceLog(store)
     log.begin(stored.id, start_s)
     sampler = Sampler("sim:", stored.setup, log.reading, clock.monotonic_s, clock.utc)
     window = Window(start_s, LENGTH_S)
-    return LiveRun(
+    return OpenRun(
         stored, window, np.array([3, 1, 5, 2, 4]), RunMeter(sampler, log, stored.setup), store, clock
     )
 
@@ -51,7 +51,7 @@ def code_of(action: Callable[..., Any], *arguments: Any) -> str:
     return failure.value.code
 
 
-def test_a_receipt_tells_rows_digest_and_total(live: LiveRun, store: Store) -> None:
+def test_a_receipt_tells_rows_digest_and_total(live: OpenRun, store: Store) -> None:
     first, second = live.accept(body(3), None, parse_rows), live.accept(body(2), None, parse_rows)
     assert (first.row_count, first.received_total) == (3, 3)
     assert (second.row_count, second.received_total, live.received_total) == (2, 5, 5)
@@ -59,14 +59,14 @@ def test_a_receipt_tells_rows_digest_and_total(live: LiveRun, store: Store) -> N
     assert np.array_equal(store.detections(live.run.id), np.vstack([rows(3), rows(2)]))
 
 
-def test_the_same_key_and_body_get_the_first_receipt_and_count_once(live: LiveRun, store: Store) -> None:
+def test_the_same_key_and_body_get_the_first_receipt_and_count_once(live: OpenRun, store: Store) -> None:
     first = live.accept(body(3), "k", parse_rows)
     live.accept(body(2), None, parse_rows)
     assert live.accept(body(3), "k", parse_rows) == first
     assert store.count_detections(live.run.id) == live.received_total == 5
 
 
-def test_the_same_key_with_another_body_is_refused(live: LiveRun, store: Store) -> None:
+def test_the_same_key_with_another_body_is_refused(live: OpenRun, store: Store) -> None:
     live.accept(body(3), "k", parse_rows)
     assert code_of(live.accept, body(2), "k", parse_rows) == "key-reused"
     assert code_of(live.accept, b"unreadable", "k", refuse) == "key-reused"
@@ -74,20 +74,20 @@ def test_the_same_key_with_another_body_is_refused(live: LiveRun, store: Store) 
     assert store.count_detections(live.run.id) == 3
 
 
-def test_the_same_body_under_other_keys_or_none_counts_each_time(live: LiveRun, store: Store) -> None:
+def test_the_same_body_under_other_keys_or_none_counts_each_time(live: OpenRun, store: Store) -> None:
     for key in ("a", "b", None, None, "", ""):
         live.accept(body(1), key, parse_rows)
     assert store.count_detections(live.run.id) == live.received_total == 6
 
 
-def test_a_key_belongs_to_its_run(live: LiveRun, store: Store, clock: DrivenClock) -> None:
+def test_a_key_belongs_to_its_run(live: OpenRun, store: Store, clock: DrivenClock) -> None:
     other = live_run(store, clock)
     live.accept(body(3), "k", parse_rows)
     assert other.accept(body(2), "k", parse_rows).received_total == 2
 
 
 def test_concurrent_posts_of_one_key_count_once(
-    live: LiveRun, store: Store, threads: ThreadPoolExecutor
+    live: OpenRun, store: Store, threads: ThreadPoolExecutor
 ) -> None:
     sent = [threads.submit(live.accept, body(4), "k", parse_rows) for _ in range(32)]
     receipts = {one.result() for one in sent}
@@ -96,7 +96,7 @@ def test_concurrent_posts_of_one_key_count_once(
 
 
 def test_of_two_bodies_under_one_key_at_once_one_counts(
-    live: LiveRun, store: Store, threads: ThreadPoolExecutor
+    live: OpenRun, store: Store, threads: ThreadPoolExecutor
 ) -> None:
     for attempt in range(20):
         together = threading.Barrier(8)
@@ -116,7 +116,7 @@ def test_of_two_bodies_under_one_key_at_once_one_counts(
 
 
 def test_totals_are_those_of_the_order_in_which_bodies_were_stored(
-    live: LiveRun, store: Store, threads: ThreadPoolExecutor
+    live: OpenRun, store: Store, threads: ThreadPoolExecutor
 ) -> None:
     sent = [threads.submit(live.accept, body(1 + i % 5, seed=i), f"k{i}", parse_rows) for i in range(300)]
     for number, one in enumerate(sent):
@@ -125,7 +125,7 @@ def test_totals_are_those_of_the_order_in_which_bodies_were_stored(
     assert max(one.result().received_total for one in sent) == live.received_total == 900
 
 
-def test_a_body_that_cannot_be_parsed_leaves_nothing_behind(live: LiveRun, store: Store) -> None:
+def test_a_body_that_cannot_be_parsed_leaves_nothing_behind(live: OpenRun, store: Store) -> None:
     with pytest.raises(ValueError, match="buffer size"):
         live.accept(b"odd", "k", parse_rows)
     assert live.accept(body(1), "k", parse_rows).received_total == 1
@@ -134,7 +134,7 @@ def test_a_body_that_cannot_be_parsed_leaves_nothing_behind(live: LiveRun, store
 
 
 def test_a_run_parses_one_body_at_a_time_and_no_other_run_waits_for_it(
-    live: LiveRun, store: Store, clock: DrivenClock, threads: ThreadPoolExecutor
+    live: OpenRun, store: Store, clock: DrivenClock, threads: ThreadPoolExecutor
 ) -> None:
     parsing, goes_on = threading.Event(), threading.Event()
 
@@ -158,7 +158,7 @@ def refuse(_: bytes) -> np.ndarray:
 
 
 def test_nothing_is_admitted_at_the_deadline_even_if_no_timer_has_fired(
-    live: LiveRun, clock: DrivenClock
+    live: OpenRun, clock: DrivenClock
 ) -> None:
     clock.monotonic_s = lambda: live.window.deadline_s  # type: ignore[method-assign]
     assert code_of(live.accept, body(1), None, parse_rows) == "window-closed"
@@ -168,7 +168,7 @@ def test_nothing_is_admitted_at_the_deadline_even_if_no_timer_has_fired(
 
 
 def test_a_body_read_at_the_last_moment_counts_though_it_is_stored_later(
-    live: LiveRun, store: Store, clock: DrivenClock
+    live: OpenRun, store: Store, clock: DrivenClock
 ) -> None:
     last_s = np.nextafter(live.window.deadline_s, 0)
     clock.monotonic_s = lambda: last_s  # type: ignore[method-assign]
@@ -188,7 +188,7 @@ def test_nothing_is_admitted_before_the_start(store: Store, clock: DrivenClock) 
     assert code_of(live.accept, body(1), None, parse_rows) == "window-closed"
 
 
-def test_the_first_end_stays(live: LiveRun, clock: DrivenClock) -> None:
+def test_the_first_end_stays(live: OpenRun, clock: DrivenClock) -> None:
     clock.advance(100)
     first = live.end("logout")
     clock.advance(100)
@@ -198,13 +198,13 @@ def test_the_first_end_stays(live: LiveRun, clock: DrivenClock) -> None:
     assert 100 <= first.end_s - first.start_s < 110
 
 
-def test_an_end_after_the_deadline_is_at_the_deadline(live: LiveRun, clock: DrivenClock) -> None:
+def test_an_end_after_the_deadline_is_at_the_deadline(live: OpenRun, clock: DrivenClock) -> None:
     clock.advance(10_000)
     assert live.end("deadline").end_s == live.window.start_s + LENGTH_S
 
 
 def test_the_end_waits_for_what_was_admitted_before_and_admits_nothing_more(
-    live: LiveRun, store: Store, threads: ThreadPoolExecutor
+    live: OpenRun, store: Store, threads: ThreadPoolExecutor
 ) -> None:
     parsing, go_on = threading.Event(), threading.Event()
 
@@ -224,7 +224,7 @@ def test_the_end_waits_for_what_was_admitted_before_and_admits_nothing_more(
     assert store.count_detections(live.run.id) == slow.result().received_total == 3
 
 
-def test_a_post_that_fails_does_not_hold_up_the_end(live: LiveRun, threads: ThreadPoolExecutor) -> None:
+def test_a_post_that_fails_does_not_hold_up_the_end(live: OpenRun, threads: ThreadPoolExecutor) -> None:
     for _ in range(5):
         with pytest.raises(ValueError, match="buffer size"):
             live.accept(b"odd", None, parse_rows)
@@ -247,7 +247,7 @@ def test_every_acknowledged_row_and_no_other_is_in_the_database_when_the_end_ret
         assert sum(counted.values()) == at_the_end == store.count_detections(live.run.id)
 
 
-def post_until_refused(live: LiveRun, number: int, together: threading.Barrier) -> list[Post]:
+def post_until_refused(live: OpenRun, number: int, together: threading.Barrier) -> list[Post]:
     together.wait()
     receipts: list[Post] = []
     with pytest.raises(RefereeError, match="is closed"):  # noqa: PT012 - until it is refused
@@ -267,13 +267,13 @@ def test_a_run_taken_up_again_goes_on_counting(store: Store, clock: DrivenClock)
     assert again.accept(body(1), None, parse_rows).received_total == 4
 
 
-def test_an_image_is_known_by_its_place_in_the_runs_order(live: LiveRun) -> None:
+def test_an_image_is_known_by_its_place_in_the_runs_order(live: OpenRun) -> None:
     assert [live.testset_number(n) for n in range(1, 6)] == [3, 1, 5, 2, 4]
     for number in (0, -1, 6, 10**12):
         assert code_of(live.testset_number, number) == "image-unknown"
 
 
-def test_served_images_are_counted_once_each(live: LiveRun, store: Store) -> None:
+def test_served_images_are_counted_once_each(live: OpenRun, store: Store) -> None:
     for number in (1, 2, 1):
         live.serve(number, 100)
     assert live.served_images == 2

@@ -22,7 +22,7 @@ from referee.errors import RefereeError
 from referee.judging.judge import judge
 from referee.runs import arming
 from referee.runs.control import RunControl
-from referee.runs.open_run import LiveRun
+from referee.runs.open_run import OpenRun
 from referee.runs.window import remaining_s
 from referee.store.records import Run, RunState
 from tests.power.conftest import Relay
@@ -329,7 +329,7 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(
         control = RunControl(contest, live_clock := type(hall.clock)())
         live_clock.boot = contest.store.run(1).boot_id
         control.recover()
-        live: LiveRun = control.login(TEAM)
+        live: OpenRun = control.login(TEAM)
         total = int(acknowledged[-1])
         # One body may have been committed whose receipt was on its way.
         assert total <= live.received_total == len(contest.store.detections(1)) <= total + 3

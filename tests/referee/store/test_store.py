@@ -254,13 +254,13 @@ def test_every_served_image_is_logged_in_order(store: Store, count: int) -> None
     run = stored_run(store).id
     served = [(number, number / 7, 1000 + number) for number in range(1, count + 1)]
     store.append_served(run, served)
-    found = store._rows("SELECT image, elapsed_s, bytes FROM served WHERE run = ? ORDER BY rowid", run)
+    found = store._rows("SELECT image, elapsed_s, bytes FROM served WHERE run = ? ORDER BY rowid", run)  # noqa: SLF001 - the store's own connection, as SQLite sees it
     assert [tuple(row) for row in found] == served
 
 
 def test_reading_waits_for_no_writer(store: Store) -> None:
     run = stored_run(store).id
-    with ThreadPoolExecutor(1) as pool, store._transaction() as connection:
+    with ThreadPoolExecutor(1) as pool, store._transaction() as connection:  # noqa: SLF001 - the store's own connection, as SQLite sees it
         connection.execute("UPDATE runs SET team = team")
         assert pool.submit(store.run, run).result(20).id == run
 
@@ -314,9 +314,9 @@ def test_what_is_committed_is_there_for_the_next_process(tmp_path: Path, store: 
 
 
 def test_the_file_is_safe_against_a_loss_of_power(store: Store) -> None:
-    assert store._rows("PRAGMA journal_mode")[0][0] == "wal"
-    assert store._rows("PRAGMA synchronous")[0][0] == 2
-    assert store._rows("PRAGMA foreign_keys")[0][0] == 1
+    assert store._rows("PRAGMA journal_mode")[0][0] == "wal"  # noqa: SLF001 - the store's own connection, as SQLite sees it
+    assert store._rows("PRAGMA synchronous")[0][0] == 2  # noqa: SLF001 - the store's own connection, as SQLite sees it
+    assert store._rows("PRAGMA foreign_keys")[0][0] == 1  # noqa: SLF001 - the store's own connection, as SQLite sees it
 
 
 class BusyAtFirst(sqlite3.Connection):
@@ -336,11 +336,11 @@ class BusyAtFirst(sqlite3.Connection):
 
 def test_the_switch_to_the_write_ahead_log_is_asked_for_again_only_where_that_helps(tmp_path: Path) -> None:
     with contextlib.closing(sqlite3.connect(tmp_path / "new.db", factory=BusyAtFirst)) as connection:
-        database._write_ahead(connection)
+        database._write_ahead(connection)  # noqa: SLF001 - the store's own connection, as SQLite sees it
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         connection.failures, connection.code = 2, sqlite3.SQLITE_READONLY
         with pytest.raises(sqlite3.OperationalError):
-            database._write_ahead(connection)
+            database._write_ahead(connection)  # noqa: SLF001 - the store's own connection, as SQLite sees it
         assert connection.failures == 1
 
 
@@ -369,7 +369,7 @@ def test_an_existing_file_can_be_read_where_nothing_can_be_written(tmp_path: Pat
 
 
 def test_a_file_of_a_newer_program_is_refused(tmp_path: Path, store: Store) -> None:
-    store._connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    store._connection.execute(f"PRAGMA user_version = {VERSION + 1}")  # noqa: SLF001 - the store's own connection, as SQLite sees it
     assert code_of(Store, tmp_path / "contest.db") == "database-version"
 
 
@@ -407,12 +407,12 @@ def test_writing_waits_for_another_process_and_says_so_when_it_takes_too_long(
 def test_a_full_disk_loses_nothing_that_was_acknowledged(store: Store) -> None:
     run = stored_run(store).id
     append(store, run, rows(10))
-    pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
-    store._connection.execute(f"PRAGMA max_page_count = {pages + 3}")
+    pages = store._connection.execute("PRAGMA page_count").fetchone()[0]  # noqa: SLF001 - the store's own connection, as SQLite sees it
+    store._connection.execute(f"PRAGMA max_page_count = {pages + 3}")  # noqa: SLF001 - the store's own connection, as SQLite sees it
     acknowledged = 10 + fill(store, run)
     assert 10 < acknowledged < 5000
     assert store.count_detections(run) == acknowledged
-    store._connection.execute("PRAGMA max_page_count = 100000")
+    store._connection.execute("PRAGMA max_page_count = 100000")  # noqa: SLF001 - the store's own connection, as SQLite sees it
     append(store, run, rows(50))
     assert len(store.detections(run)) == acknowledged + 50
 

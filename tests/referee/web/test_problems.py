@@ -50,7 +50,7 @@ def cramped(build: Callable[..., House]) -> tuple[FlaskClient, str, sqlite3.Conn
     house.store.add_team("ant", hash_password(PASSWORD), START)
     client = create_app(house.contest, house.control, house.clock).test_client()
     token = client.post("/v1/session", json={"team": "ant", "password": PASSWORD}).get_json()["token"]
-    house.store._connection.execute("PRAGMA busy_timeout = 20")
+    house.store._connection.execute("PRAGMA busy_timeout = 20")  # noqa: SLF001 - the server's own connection must give up soon
     other = sqlite3.connect(house.folder / "contest.db", isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
     house.stack.callback(other.close)

@@ -14,24 +14,24 @@ from pathlib import Path
 import pytest
 
 from referee.web import server_log
-from referee.web.server_log import LOGGING, MOST_WAITING, UnhurriedHandler
+from referee.web.server_log import LOGGING, MOST_WAITING, BackgroundHandler
 
 Until = Callable[[Callable[[], object]], None]
 
 
 @pytest.fixture
-def handler() -> Iterator[UnhurriedHandler]:
-    made = UnhurriedHandler()
+def handler() -> Iterator[BackgroundHandler]:
+    made = BackgroundHandler()
     yield made
     made.close()
 
 
-def tell(handler: UnhurriedHandler, text: str, level: int = logging.INFO) -> None:
+def tell(handler: BackgroundHandler, text: str, level: int = logging.INFO) -> None:
     handler.handle(logging.makeLogRecord({"levelno": level, "msg": text}))
 
 
 def test_a_terminal_that_is_stopped_holds_nobody_up_and_gets_it_all_when_it_goes_on(
-    handler: UnhurriedHandler, monkeypatch: pytest.MonkeyPatch
+    handler: BackgroundHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours, theirs = pty.openpty()
     with os.fdopen(ours, "r") as seen, os.fdopen(theirs, "w") as terminal, monkeypatch.context() as patch:
@@ -41,11 +41,11 @@ def test_a_terminal_that_is_stopped_holds_nobody_up_and_gets_it_all_when_it_goes
             tell(handler, f"line {number}", logging.WARNING)
         termios.tcflow(theirs, termios.TCOON)
         assert [seen.readline().strip() for _ in range(MOST_WAITING)][-1] == f"line {MOST_WAITING - 1}"
-        handler._lines.join()
+        handler._lines.join()  # noqa: SLF001 - waits until the thread has written
 
 
 def test_lines_come_in_order_and_one_that_cannot_be_made_costs_no_other(
-    handler: UnhurriedHandler, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    handler: BackgroundHandler, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with (tmp_path / "log").open("w") as log, monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", log)
@@ -53,13 +53,13 @@ def test_lines_come_in_order_and_one_that_cannot_be_made_costs_no_other(
         tell(handler, "first")
         handler.handle(logging.makeLogRecord({"msg": "%d", "args": ("no number",)}))
         tell(handler, "second")
-        handler._lines.join()
+        handler._lines.join()  # noqa: SLF001 - waits until the thread has written
         assert (tmp_path / "log").read_text() == "first\nsecond\n"
         log.close()
         tell(handler, "lost")
         patch.setattr(sys, "stderr", None)  # as in a service that was started without one
         tell(handler, "lost, too")
-        handler._lines.join()
+        handler._lines.join()  # noqa: SLF001 - waits until the thread has written
 
 
 def test_what_was_said_last_is_written_before_the_process_ends() -> None:
@@ -69,4 +69,4 @@ def test_what_was_said_last_is_written_before_the_process_ends() -> None:
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert told.stderr.endswith("INFO referee: the end\n")
-    assert LOGGING["handlers"]["stderr"]["class"] == f"{server_log.__name__}.UnhurriedHandler"
+    assert LOGGING["handlers"]["stderr"]["class"] == f"{server_log.__name__}.BackgroundHandler"

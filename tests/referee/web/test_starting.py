@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from referee.judging import live as live_score
+from referee.web import live_process
 from tests.contest_day import TEAM, Day, Program, problem, program, refers
 from testsets import import_labels, load_test_set, synthesize
 
@@ -82,7 +82,7 @@ def test_a_test_set_of_labels_only_is_not_served(
     made = day(served=False, testset=labels)
     assert "has no categories" in stated(refers("serve", str(made.folder), "--port", "0"))
     with pytest.raises(SystemExit, match=r"^live score: .*categor"):
-        live_score.main([str(made.folder)])
+        live_process.main([str(made.folder)])
 
 
 def test_a_certificate_that_is_none_is_refused(day: Callable[..., Day]) -> None:

@@ -1,0 +1,65 @@
+"""The process beside the server that follows the open runs: a long evaluation must not delay a request."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from referee.clock import Clock
+from referee.contest import open_contest
+from referee.errors import RefereeError
+from referee.judging.live import follow
+from referee.web.processes import STOP_TIMEOUT_S, end_with
+from testsets import TestSetError
+
+NICENESS = 5  # the server comes first where both want the processor
+
+
+@contextmanager
+def live_scores(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Keep a process that follows the contest in `folder` for the length of a with statement."""
+    command = [sys.executable, "-P", "-m", "referee.web.live_process", str(folder)]
+    # Its own session: a Ctrl-C at the terminal reaches the server, which then ends it.
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Follow the contest in the folder on the command line until SIGTERM, or until the server is gone."""
+    parser = argparse.ArgumentParser(prog="python -m referee.web.live_process", description=__doc__)
+    parser.add_argument("folder", type=Path, help="the contest folder")
+    arguments = parser.parse_args(words)
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    clock, stop = Clock(), threading.Event()
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signal_number, lambda *_: stop.set())
+    end_with(os.getppid())
+    os.nice(NICENESS)
+    try:
+        with open_contest(arguments.folder) as contest:
+            contest.store.forgo_durability()
+            follow(contest, clock, stop)
+    except (RefereeError, TestSetError) as error:
+        sys.exit(f"live score: {error.sentence}")
+
+
+if __name__ == "__main__":
+    main()

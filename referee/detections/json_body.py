@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
-from numpy.typing import NDArray
-
 from referee.detections.numbers import NUMBER_CHARACTERS, flat_array
 from referee.detections.rows import Rows, read_each, refuse, shown
 
@@ -20,23 +17,18 @@ def parse_json(body: bytes) -> Rows:
     """Read a JSON array of rows. An empty body has none. Raises RefereeError `bad-json`."""
     if not body or body.isspace():
         return Rows.none()
-    values = _plain(body)
-    if values is not None:
-        return Rows.numbered(values)
+    # The fast way: what is left without numbers and blanks is just the marks of rows of seven.
+    marks = body.translate(None, NUMBER_CHARACTERS + _BLANK)
+    count = (len(marks) - 1) // len(_ROW_MARKS)
+    if count and marks == b"[" + (_ROW_MARKS * count)[:-1] + b"]":
+        # A blank for each bracket: a number beside one on the wrong side does not join its neighbour.
+        values = flat_array(body.translate(_NO_BRACKETS), (count, 7))
+        if values is not None:
+            return Rows(values, range(1, count + 1))
     decoded = _load(body)
     if not isinstance(decoded, list):
         refuse("bad-json", f"The body must be a JSON array: {_FORM}.")
     return read_each(enumerate(decoded, start=1), _number)
-
-
-def _plain(body: bytes) -> NDArray[np.float64] | None:
-    """The rows (n, 7) if what is left without numbers and blanks is just the marks of rows of seven."""
-    marks = body.translate(None, NUMBER_CHARACTERS + _BLANK)
-    count = (len(marks) - 1) // len(_ROW_MARKS)
-    if not count or marks != b"[" + (_ROW_MARKS * count)[:-1] + b"]":
-        return None
-    # A blank for each bracket: a number beside one on the wrong side does not join its neighbour.
-    return flat_array(body.translate(_NO_BRACKETS), (count, 7))
 
 
 def _load(body: bytes) -> object:

@@ -103,7 +103,7 @@ class ImageFiles:
                 self._kept[number] = jpeg
 
     def _changed(self, number: int, what: str) -> RefereeError:
-        """What a team reads; the file, whose name would give away the secret order, is named in the log only, and once."""
+        """What a team reads; only the log names the file, once: its name would give away the secret order."""
         if (number, what) not in self._changes_logged:
             self._changes_logged.add((number, what))
             logger.error("the image file %s %s", self._test_set.images[number - 1].file, what)

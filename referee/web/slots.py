@@ -29,19 +29,19 @@ def slots_of(state: WebState, environ: Environ) -> threading.BoundedSemaphore:
     return state.other_slots
 
 
-def take_slot(slots: threading.BoundedSemaphore) -> None:
-    """Take one of the slots without waiting. Raises RefereeError `too-many-requests`."""
-    if not slots.acquire(blocking=False):
-        raise RefereeError(
-            "too-many-requests",
-            "Too many requests of this caller are under way; finish one of them first.",
-            retry_after_s=1,
-        )
+def too_many_requests() -> RefereeError:
+    """The refusal of a request that finds no free slot."""
+    return RefereeError(
+        "too-many-requests",
+        "Too many requests of this caller are under way; finish one of them first.",
+        retry_after_s=1,
+    )
 
 
 def hold_slot(environ: Environ, slots: threading.BoundedSemaphore) -> None:
     """Take a slot for the length of the request. Raises RefereeError `too-many-requests`."""
-    take_slot(slots)
+    if not slots.acquire(blocking=False):
+        raise too_many_requests()
     environ[_SLOTS] = slots
 
 
@@ -49,8 +49,7 @@ def move_slot(environ: Environ, live: OpenRun) -> None:
     """Hold a slot of this run instead: its token was in the body. Raises RefereeError `too-many-requests`."""
     held = environ.get(_SLOTS)
     if held is not None and held is not live.slots:
-        take_slot(live.slots)
-        environ[_SLOTS] = live.slots
+        hold_slot(environ, live.slots)
         held.release()
 
 

@@ -11,7 +11,7 @@ from referee.store.records import Post
 from referee.web.answers import Answer, Environ, document
 from referee.web.bodies import LARGEST_BODY_BYTES, read_body
 from referee.web.sessions import open_run_of, require_own, session_of
-from referee.web.slots import take_slot
+from referee.web.slots import too_many_requests
 from referee.web.state import WebState
 
 DETECTIONS_PATH = "/v1/detections"
@@ -43,7 +43,8 @@ def post(state: WebState, environ: Environ) -> Answer:
     body: bytes | None = None
     try:
         live = open_run_of(state, environ, session)
-        take_slot(live.slots)
+        if not live.slots.acquire(blocking=False):
+            raise too_many_requests()
         try:
             body = read_body(environ, LARGEST_BODY_BYTES)
             receipt = live.accept(body, key, parse)
@@ -68,7 +69,8 @@ def _repeated(
     """The receipt that this body got while its run was open: too late for a new one, not for the same answer."""
     require_own(state, environ, session, state.contest.store.run(session.run))
     if body is None:
-        take_slot(state.other_slots)
+        if not state.other_slots.acquire(blocking=False):
+            raise too_many_requests()
         try:
             body = read_body(environ, LARGEST_BODY_BYTES)
         finally:

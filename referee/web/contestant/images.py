@@ -12,7 +12,7 @@ from referee.runs.open_run import OpenRun
 from referee.web.answers import NOT_TO_BE_KEPT, Answer, Environ, Stream
 from referee.web.contestant.archives import LARGEST_ARCHIVE_BYTES, Entry, StoredZip
 from referee.web.sessions import open_run_of
-from referee.web.slots import take_slot
+from referee.web.slots import too_many_requests
 from referee.web.state import WebState
 
 logger = logging.getLogger(__name__)
@@ -60,7 +60,8 @@ def batch_of(state: WebState, environ: Environ, live: OpenRun, numbers: range) -
     `testset-changed`, `too-many-requests`; `bad-request` for more bytes than a zip of the old form takes.
     """
     live.require_open()
-    take_slot(live.slots)
+    if not live.slots.acquire(blocking=False):
+        raise too_many_requests()
     try:
         archive = _archive(state, live, numbers)
     except BaseException:

@@ -1,0 +1,111 @@
+"""The documents name only what exists: files, links, commands."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+import pytest
+
+from lpirc_client.cli import build_parser
+from power.cli import main as meter
+from referee.cli import main as referee
+
+ROOT = Path(__file__).parents[1]
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
+MOST_README_LINES = 120
+
+LINK = re.compile(r"(?<!`)\[[^]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+PROJECT_PATH = re.compile(r"`((?:referee|power|client|datasets|tests|bench|docs)/[\w./-]*)`( \(to come\))?")
+# A command stands at the start of a line of code (after a path, or what sets a variable) or of a piece in backticks.
+COMMAND = re.compile(
+    r"(?:^ {4}(?:.*?(?:&& |\| |-- ))?|`|\$ )(?:\.venv/bin/|/opt/\S+/)?(referee|meter|lpirc-client) ([a-z|][a-z|]*)((?: [a-z][a-z|]*)?)",
+    re.MULTILINE,
+)
+
+
+def page_name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, made as GitHub makes them."""
+    headings = HEADING.findall(page.read_text())
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def paths() -> Iterator[tuple[str, str, bool]]:
+    """(page, path, whether it is still to come) of every path that a page names."""
+    for page in (ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md"):
+        for path, to_come in PROJECT_PATH.findall(page.read_text()):
+            yield page_name(page), path, bool(to_come)
+
+
+def commands_of(command: click.Command | argparse.ArgumentParser) -> Mapping[str, object]:
+    """The subcommands by name; none for a command that has none."""
+    if isinstance(command, click.Command):
+        return command.commands if isinstance(command, click.Group) else {}
+    subparsers = command._subparsers  # noqa: SLF001 - argparse has no other way to ask
+    assert subparsers is not None
+    (choices,) = (action.choices for action in subparsers._group_actions)  # noqa: SLF001 - as above
+    assert isinstance(choices, Mapping)
+    return choices
+
+
+def missing_commands(text: str) -> list[str]:
+    """The commands in a text that do not exist; `run arm|close` names two."""
+    mains = {"referee": referee, "meter": meter, "lpirc-client": build_parser()}
+    missing = []
+    for program, names, more in COMMAND.findall(text):
+        known = commands_of(mains[program])
+        for name in names.split("|"):
+            found = known.get(name)
+            if found is None:
+                missing.append(f"{program} {name}")
+            elif isinstance(found, click.Group) and more:
+                missing += [
+                    f"{program} {name} {one}" for one in more.strip().split("|") if one not in found.commands
+                ]
+    return missing
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= MOST_README_LINES
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    broken = []
+    for link in LINK.findall(page.read_text()):
+        target, _, anchor = link.partition("#")
+        if "://" in link:
+            continue
+        file = (page.parent / target).resolve() if target else page
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            broken.append(link)
+    assert broken == []
+
+
+def test_named_paths_exist() -> None:
+    missing = [(page, path) for page, path, to_come in paths() if not to_come and not (ROOT / path).exists()]
+    assert missing == []
+
+
+def test_paths_to_come_do_not_exist_yet() -> None:
+    exist = [(page, path) for page, path, to_come in paths() if to_come and (ROOT / path).exists()]
+    assert exist == [], "they have come: remove '(to come)'"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_named_commands_exist(page: Path) -> None:
+    assert missing_commands(page.read_text()) == []
+
+
+def test_commands_that_do_not_exist_are_found() -> None:
+    text = "`referee run arm|dance`, `meter probe`, `lpirc-client sing`\n    .venv/bin/meter fly ADDRESS\n"
+    assert missing_commands(text) == ["referee run dance", "lpirc-client sing", "meter fly"]

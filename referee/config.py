@@ -1,4 +1,4 @@
-"""The contest folder's `contest.toml`, read once into one frozen value; unknown keys and odd values are refused."""
+"""Reads `contest.toml` of a contest folder into one frozen value; unknown keys and invalid values are refused."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from referee.errors import RefereeError
 CONFIG_NAME = "contest.toml"
 LONGEST_WINDOW_S = 24 * 3600
 LARGEST_INTEGER = 2**63
-MAPPED_BITS = 96  # of an IPv6 address that carries an IPv4 one (::ffff:192.168.1.20), those before it
+MAPPED_BITS = 96  # the bits before the IPv4 address in ::ffff:192.168.1.20
 LARGEST_FIGURE = 1e6  # volts, amperes, seconds
-LONGEST_IDLE_S = 30.0  # an operator's arming waits for it
-MOST_SUBMISSIONS = 10_000  # of a team in a day
+LONGEST_IDLE_S = 30.0  # arming takes that much longer
+MOST_SUBMISSIONS = 10_000  # per team and day
 STATION_CHOICES: dict[str, tuple[object, ...]] = {
     "mode": MODES,
     "crest_factor": CREST_FACTORS,
@@ -30,10 +30,10 @@ STATION_CHOICES: dict[str, tuple[object, ...]] = {
 
 @dataclass(frozen=True)
 class Station:
-    """One place for a board: its meter's address and how it is to measure (power.meter.Setup).
+    """A station for one board: the address of its meter and how the meter measures (see power.meter.Setup).
 
-    Ranges are fixed, in volts and amperes; absent, they are automatic. `clients` are the networks (192.168.1.0/24) or
-    addresses that its board may ask from; empty: any.
+    Ranges are fixed, in volts and amperes; None means automatic. `clients` are the networks (192.168.1.0/24) or
+    addresses from which its board may send requests; empty means any.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Station:
     clients: tuple[str, ...] = ()
 
     def setup(self, window_s: int) -> Setup:
-        """How the meter is set up for a run: its integrator ends with the window by itself."""
+        """The meter's setup for a run: its integrator stops by itself after `window_s` seconds."""
         return Setup(
             voltage_range_v=self.voltage_range_v,
             current_range_a=self.current_range_a,
@@ -67,10 +67,11 @@ class Station:
 
 @dataclass(frozen=True)
 class ModelTrack:
-    """A competition of models: its test sets, its rule (one of `referee.tracks`) and what the rule's settings are.
+    """A competition of models: its test sets, its rule (one of `referee.tracks`) and the settings of that rule.
 
-    `testset` and `holdout` are test-set folders relative to the contest's; a team may have `submissions_per_day`
-    measured in a UTC day. `device` is the host whose measurements count; absent, that of the first one.
+    `testset` and `holdout` are test-set folders, relative to the contest folder. A team may submit
+    `submissions_per_day` models per UTC day. `device` is the host whose measurements count; if empty, the host of the
+    first measurement.
     """
 
     name: str
@@ -83,17 +84,17 @@ class ModelTrack:
 
     @property
     def rule_name(self) -> str:
-        """The rule; that of the track's own name where none is given."""
+        """The name of the rule; by default the name of the track."""
         return self.rule or self.name
 
 
 @dataclass(frozen=True)
 class ContestConfig:
-    """A contest: its rules and its stations. `window_s` whole seconds; `testset` a path relative to the folder.
+    """A contest: its rules and its stations. `testset` is a path relative to the contest folder.
 
-    `idle_baseline_s` is for how long arming measures the power of the idle board; absent, it does not. `live_score`
-    computes a provisional score each second of an open run, for the operator; `teams_see_score` tells it to the team
-    as well.
+    Arming measures the power of the idle board for `idle_baseline_s` seconds; None skips that. `live_score` computes a
+    provisional score each second of an open run, for the operator; `teams_see_score` shows it to the team as well.
+    `trusted_proxy` lists the networks or addresses of the proxies whose X-Forwarded-For is believed.
     """
 
     name: str
@@ -106,18 +107,19 @@ class ContestConfig:
     live_score: bool = True
     teams_see_score: bool = False
     idle_baseline_s: float | None = None
+    trusted_proxy: tuple[str, ...] = ()
     tracks: tuple[ModelTrack, ...] = ()
 
     def setup(self, station: str, window_s: int) -> Setup:
-        """The setup of a station's meter; that of its defaults where the station is gone."""
+        """The setup of a station's meter; the default setup for a station that is no longer configured."""
         found = next((one for one in self.stations if one.name == station), Station(station, ""))
         return found.setup(window_s)
 
 
 def read_config(folder: Path) -> ContestConfig:
-    """The configuration of the contest in `folder`.
+    """Read the configuration of the contest in `folder`.
 
-    Raises RefereeError `contest-missing` or `bad-config`, the latter naming file, key and value.
+    Raises RefereeError `contest-missing` or `bad-config`; the latter names the file, the key and the value.
     """
     path = folder / CONFIG_NAME
     try:
@@ -131,7 +133,7 @@ def read_config(folder: Path) -> ContestConfig:
         OSError,
         ValueError,
         RecursionError,
-    ) as error:  # ValueError: no TOML, no UTF-8, or a monstrous number
+    ) as error:  # ValueError: not TOML, not UTF-8, or a huge number
         raise RefereeError("bad-config", f"{path} cannot be read: {error}.") from error
     return _contest(path, table)
 
@@ -180,7 +182,7 @@ def _typed(where: str, key: str, value: object, kind: str) -> object:
         return _settings(where, key, value)
     accepted = {"str": str, "bool": bool, "int": int}.get(kind, (int, float))
     if not isinstance(value, accepted) or (isinstance(value, bool) and kind != "bool"):
-        words = {"str": "a text", "bool": "true or false", "int": "a whole number"}.get(kind, "a number")
+        words = {"str": "a string", "bool": "true or false", "int": "a whole number"}.get(kind, "a number")
         raise RefereeError("bad-config", f"{where}: {key} = {value!r} must be {words}.")
     if not (kind.startswith("float") and isinstance(value, int | float)):
         return value
@@ -206,7 +208,7 @@ def _networks(where: str, key: str, value: object) -> tuple[str, ...]:
 
 
 def _settings(where: str, key: str, value: object) -> dict[str, Any]:
-    """The rule itself looks at names and values."""
+    """The table as it is: the rule itself checks names and values."""
     if not isinstance(value, dict):
         raise RefereeError("bad-config", f"{where}: {key} = {value!r} must be written as [tracks.{key}].")
     return value
@@ -217,9 +219,14 @@ def _problems(config: ContestConfig) -> list[str]:
     if not 1 <= config.window_s <= LONGEST_WINDOW_S:
         problems.append(f"window_s = {config.window_s} must lie between 1 and {LONGEST_WINDOW_S} seconds.")
     if not config.stations:
-        problems.append("there is no station; add one [[stations]] table with name and meter.")
+        problems.append("there is no station; add a [[stations]] table with name and meter.")
     problems += ["a station's name is blank." for station in config.stations if not station.name.strip()]
     problems += _idle_problems(config)
+    problems += [
+        f"trusted_proxy has {one!r}, which is every address: anyone could forge theirs; name the proxy's own."
+        for one in config.trusted_proxy
+        if network(one).prefixlen == 0
+    ]
     for station in config.stations:
         problems += _station_problems(station)
     for track in config.tracks:
@@ -228,7 +235,7 @@ def _problems(config: ContestConfig) -> list[str]:
     problems += [f"the track name {name!r} is given twice." for name, uses in tracks.items() if uses > 1]
     names = Counter(station.name for station in config.stations)
     problems += [f"the station name {name!r} is given twice." for name, uses in names.items() if uses > 1]
-    # One meter, whichever library it is reached through.
+    # The same meter, whichever VISA library reaches it.
     meters = Counter(
         station.meter.partition("@")[0].upper()
         for station in config.stations
@@ -244,7 +251,7 @@ def _idle_problems(config: ContestConfig) -> list[str]:
     if config.idle_baseline_s is None:
         return []
     if config.auto_arm:
-        return ["idle_baseline_s needs auto_arm = false: a team's log-in cannot wait for it."]
+        return ["idle_baseline_s needs auto_arm = false: a log-in cannot wait for the measurement."]
     if config.idle_baseline_s > LONGEST_IDLE_S:
         return [f"idle_baseline_s = {config.idle_baseline_s:g} must be at most {LONGEST_IDLE_S:g} seconds."]
     return []
@@ -261,12 +268,12 @@ def _station_problems(station: Station) -> list[str]:
 
 def _track_problems(track: ModelTrack) -> list[str]:
     if not track.name.strip() or not track.name.isprintable():
-        return ["a track needs a name that is not blank and can be printed on a line."]
+        return ["a track needs a name that is not blank and has only printable characters."]
     problems = []
     if not track.testset.strip():
         problems.append(f"track {track.name!r}: testset is blank; give its test-set folder.")
     if track.holdout and track.holdout == track.testset:
-        problems.append(f"track {track.name!r}: holdout is the public test set; keep another one back.")
+        problems.append(f"track {track.name!r}: holdout is the public test set; choose a secret one.")
     if not 1 <= track.submissions_per_day <= MOST_SUBMISSIONS:
         problems.append(
             f"track {track.name!r}: submissions_per_day = {track.submissions_per_day} must lie between 1 and "
@@ -276,10 +283,10 @@ def _track_problems(track: ModelTrack) -> list[str]:
 
 
 def toml_table(text: str) -> dict[str, Any]:
-    """The table that a text is.
+    """Read a text as TOML.
 
-    Raises ValueError for what is none, also for a whole number beyond 64 bits: written in hexadecimal it may have more
-    digits than Python will show. RecursionError for what is nested too deeply.
+    Raises ValueError if it is not TOML, or has a whole number beyond 64 bits: one written in hexadecimal may have more
+    digits than Python prints. Raises RecursionError if it is nested too deeply.
     """
     table = tomllib.loads(text)
     _require_range(table)
@@ -294,7 +301,7 @@ def _require_range(value: object) -> None:
 
 
 def network(text: str) -> IPv4Network | IPv6Network:
-    """Read a network, or a single address. Raises ValueError that says why it is none."""
+    """Read a network or a single address. Raises ValueError with the reason if the text is neither."""
     try:
         read = ip_network(text)
     except ValueError as error:

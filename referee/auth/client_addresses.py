@@ -1,4 +1,4 @@
-"""Where a station's board may ask from: networks such as 192.168.1.0/24, and whether an address lies in one. Pure."""
+"""Client addresses: which networks a station accepts, and the client behind a trusted proxy. Pure."""
 
 from __future__ import annotations
 
@@ -7,19 +7,40 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from referee.config import network
 
-ADDRESSES_REMEMBERED = 1024
+CACHED_ADDRESSES = 1024
 
 
-@lru_cache(ADDRESSES_REMEMBERED)
 def admits(clients: tuple[str, ...], address: str | None) -> bool:
-    """Whether a request from `address` may be about a station with these `clients`; without any, every one may.
+    """Whether a station with these `clients` accepts a request from `address`; without any, it accepts every one.
 
-    A socket that takes both IPv4 and IPv6 tells an IPv4 address as ::ffff:192.168.1.20: it is taken as what it is.
+    A socket for both IPv4 and IPv6 reports an IPv4 address as ::ffff:192.168.1.20; it counts as 192.168.1.20.
     """
-    if not clients:
-        return True
-    asking = _address(address)
-    return asking is not None and any(asking in network(one) for one in clients)
+    return not clients or _lies_in(clients, address)
+
+
+def client_address(peer: str, forwarded_for: str | None, trusted: tuple[str, ...]) -> str:
+    """The address of the client: the right-most of the chain that is not a trusted proxy.
+
+    The chain is the header X-Forwarded-For and, at its right end, the `peer` of the connection. `trusted` are networks
+    or addresses. Without a trusted peer, or with text in the chain that is not an address, the peer itself counts.
+    """
+    if not forwarded_for or not trusted or not _lies_in(trusted, peer):
+        return peer
+    client = peer
+    for hop in reversed(forwarded_for.split(",")):
+        address = _address(hop.strip())
+        if address is None:
+            return peer
+        client = str(address)
+        if not _lies_in(trusted, client):
+            break
+    return client
+
+
+@lru_cache(CACHED_ADDRESSES)
+def _lies_in(networks: tuple[str, ...], address: str | None) -> bool:
+    client = _address(address)
+    return client is not None and any(client in network(one) for one in networks)
 
 
 def _address(text: str | None) -> IPv4Address | IPv6Address | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from referee.auth.client_addresses import client_address
 from referee.errors import RefereeError
 from referee.web.answers import STATUS_LINES, Answer, Environ, StartResponse, Stream
 from referee.web.contestant import detections, images
@@ -30,9 +31,13 @@ class Gateway:
     def __init__(self, app: App, state: WebState) -> None:
         self._app = app
         self._state = state
+        self._trusted_proxy = state.contest.config.trusted_proxy
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
+        if self._trusted_proxy:
+            peer, forwarded_for = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR")
+            environ["REMOTE_ADDR"] = client_address(peer, forwarded_for, self._trusted_proxy)
         environ.pop("HTTP_UPGRADE", None)  # there is nothing to change to; Flask would refuse a GET that asks
         try:
             handler = _handler(environ)

@@ -33,11 +33,11 @@ def complaint(folder: Path, text: str | bytes) -> str:
     return sentence.removeprefix(str(folder / "contest.toml"))
 
 
-def test_what_is_not_written_has_its_default(tmp_path: Path) -> None:
+def test_a_missing_key_has_its_default(tmp_path: Path) -> None:
     assert read(tmp_path, GOOD) == ContestConfig("Hall", (Station("one", "sim:"),))
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_every_key_is_read(tmp_path: Path) -> None:
     text = """\
 name = "Hall"
 window_s = 300
@@ -45,6 +45,7 @@ metric = "voc2012"
 testset = "../sets/day 2"
 shuffle = false
 auto_arm = true
+trusted_proxy = ["127.0.0.1", "fd00::/8"]
 [[stations]]
 name = "left"
 meter = "TCPIP::10.0.0.7::INSTR"
@@ -62,7 +63,14 @@ meter = "TCPIP::10.0.0.8::INSTR"
     )
     right = Station("right", "TCPIP::10.0.0.8::INSTR")
     expected = ContestConfig(
-        "Hall", (left, right), 300, "voc2012", "../sets/day 2", shuffle=False, auto_arm=True
+        "Hall",
+        (left, right),
+        300,
+        "voc2012",
+        "../sets/day 2",
+        shuffle=False,
+        auto_arm=True,
+        trusted_proxy=("127.0.0.1", "fd00::/8"),
     )
     assert read(tmp_path, text) == expected
 
@@ -111,7 +119,7 @@ element = "sum"
     )
 
 
-def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
+def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(RefereeError, match="referee init") as failure:
             read_config(folder)
@@ -119,7 +127,7 @@ def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reason"),
     [
         ("windows_s = 5\n" + GOOD, "unknown key 'windows_s'; the keys are auto_arm, idle_baseline_s, live_score"),
         (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are clients, crest_factor, current_range_a"),
@@ -132,7 +140,7 @@ def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
         (GOOD + '[[stations]]\nmeter = "sim:"\n', "station 2: the key 'name' is missing"),
         (GOOD + STATION, "the station name 'one' is given twice"),
         ('name = "Hall"\n[[stations]]\nname = " "\nmeter = "sim:"\n', "name is blank"),
-        ("name = 5\n" + STATION, "name = 5 must be a text"),
+        ("name = 5\n" + STATION, "name = 5 must be a string"),
         ("window_s = 60.5\n" + GOOD, "window_s = 60.5 must be a whole number"),
         ("window_s = true\n" + GOOD, "window_s = True must be a whole number"),
         ('window_s = "600"\n' + GOOD, "window_s = '600' must be a whole number"),
@@ -151,7 +159,7 @@ def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
         (GOOD + "crest_factor = 4\n", "station 'one': crest_factor = 4 must be one of 3, 6"),
         (GOOD + 'synchronize = "u"\n', "synchronize = 'u' must be one of 'voltage', 'current', 'off'"),
         (GOOD + 'element = "4"\n', "element = '4' must be one of '1', '2', '3', 'sum'"),
-        (GOOD + "element = 1\n", "element = 1 must be a text"),
+        (GOOD + "element = 1\n", "element = 1 must be a string"),
         (GOOD + "line_filter = 1\n", "line_filter = 1 must be true or false"),
         ("idle_baseline_s = 0\n" + GOOD, "idle_baseline_s = 0 must be a number above 0"),
         ("idle_baseline_s = 31\n" + GOOD, "idle_baseline_s = 31 must be at most 30 seconds"),
@@ -161,13 +169,20 @@ def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
         (GOOD + 'clients = ["hall"]\n', "clients has 'hall', which is neither a network nor an address"),
         (GOOD + 'clients = ["10.0.0.7/24"]\n', "'10.0.0.7/24', which is neither a network nor an address (its network"
             " is 10.0.0.0/24)"),
+        ('trusted_proxy = "127.0.0.1"\n' + GOOD, "trusted_proxy = '127.0.0.1' must be a list of networks"),
+        ("trusted_proxy = [7]\n" + GOOD, "trusted_proxy = [7] must be a list of networks"),
+        ('trusted_proxy = ["nginx"]\n' + GOOD, "trusted_proxy has 'nginx', which is neither a network nor an address"),
+        ('trusted_proxy = ["10.0.0.7/24"]\n' + GOOD, "(its network is 10.0.0.0/24)"),
+        ('trusted_proxy = ["0.0.0.0/0"]\n' + GOOD, "trusted_proxy has '0.0.0.0/0', which is every address"),
+        ('trusted_proxy = ["127.0.0.1", "::/0"]\n' + GOOD, "trusted_proxy has '::/0', which is every address"),
+        (GOOD + 'trusted_proxy = ["127.0.0.1"]\n', "station 1: unknown key 'trusted_proxy'"),
         (GOOD + '[[tracks]]\nname = "a"\n', "track 1: the key 'testset' is missing"),
         (GOOD + '[tracks]\nname = "a"\n', "tracks must be written as [[tracks]] tables"),
         (TRACK + "k = 5\n", "track 1: unknown key 'k'; the keys are device, holdout, name, rule, settings"),
         (TRACK + "settings = 5\n", "track 1: settings = 5 must be written as [tracks.settings]"),
         (TRACK + "submissions_per_day = 0\n", "track 'ovic': submissions_per_day = 0 must lie between 1 and 10000"),
         (TRACK + "submissions_per_day = 2.5\n", "submissions_per_day = 2.5 must be a whole number"),
-        (TRACK + "device = 5\n", "track 1: device = 5 must be a text"),
+        (TRACK + "device = 5\n", "track 1: device = 5 must be a string"),
         (TRACK + 'holdout = "public"\n', "track 'ovic': holdout is the public test set"),
         (TRACK.replace("public", ""), "track 'ovic': testset is blank"),
         (TRACK.replace("ovic", " "), "a track needs a name that is not blank"),
@@ -180,10 +195,10 @@ def test_a_folder_without_configuration_is_no_contest(tmp_path: Path) -> None:
         (b"name = \"\xff\"\n", "cannot be read"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_in_one_sentence_with_file_key_and_value(
-    tmp_path: Path, text: str | bytes, told: str
+def test_a_mistake_is_reported_in_one_sentence_with_file_key_and_value(
+    tmp_path: Path, text: str | bytes, reason: str
 ) -> None:
-    assert told in complaint(tmp_path, text)
+    assert reason in complaint(tmp_path, text)
 
 
 def test_two_stations_cannot_share_a_meter(tmp_path: Path) -> None:
@@ -218,7 +233,7 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
     st.sampled_from(["window_s", "metric", "testset", "shuffle", "auto_arm", "extra"]),
     st.one_of(*SCALARS.values()),
 )
-def test_any_value_is_either_taken_as_it_is_or_told(tmp_path: Path, key: str, value: object) -> None:
+def test_any_value_is_either_read_as_it_is_or_refused(tmp_path: Path, key: str, value: object) -> None:
     written = f"'{value}'" if isinstance(value, str) else str(value).lower()
     text = f"{key} = {written}\n" + GOOD
     try:
@@ -232,5 +247,5 @@ def test_any_value_is_either_taken_as_it_is_or_told(tmp_path: Path, key: str, va
 
 @SHARED_FOLDER
 @given(st.binary(max_size=60))
-def test_no_file_is_too_odd_to_be_told(tmp_path: Path, content: bytes) -> None:
+def test_any_bytes_are_refused_in_one_sentence(tmp_path: Path, content: bytes) -> None:
     complaint(tmp_path, content)

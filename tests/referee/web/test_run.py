@@ -13,12 +13,7 @@ import numpy as np
 import pytest
 
 from referee.store.records import RunState
-from referee.web import create_app
-from referee.web.login import issue_token
-from referee.web.state import state_of
 from tests.contest_day import PASSWORD, ROWS, TEAM, Day, problem, until
-from tests.referee.factories import TEAM as HOUSE_TEAM
-from tests.referee.factories import House
 from testsets import load_test_set, synthesize
 
 LEFT = "X-Window-Remaining-Ms"
@@ -155,24 +150,7 @@ def test_logout_closes_the_run_and_a_new_log_in_is_a_new_run(day: Callable[..., 
     refuse_everything(made, token, accepted=2)
 
 
-def test_logging_out_again_counts_nothing_anew(
-    build: Callable[..., House], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    house = build(auto_arm=True)
-    app = create_app(house.contest, house.control, house.clock)
-    live = house.control.login(HOUSE_TEAM)
-    bearing = {"Authorization": f"Bearer {issue_token(state_of(app), live.run)}"}
-    client = app.test_client()
-    assert client.post("/v1/detections", headers=bearing, json=ROWS).status_code == 202
-    counted: list[int] = []
-    real = house.contest.store.count_detections
-    monkeypatch.setattr(house.contest.store, "count_detections", lambda run: counted.append(run) or real(run))
-    told = [client.delete("/v1/session", headers=bearing).json for _ in range(3)]
-    assert [one["detections_accepted"] for one in told if one] == [len(ROWS)] * 3
-    assert not counted
-
-
-def test_of_a_closed_run_the_images_served_are_counted_once(day: Callable[..., Day]) -> None:
+def test_a_closed_run_says_how_many_images_it_was_served(day: Callable[..., Day]) -> None:
     made = day()
     assert made.server is not None
     token = made.login()["token"]
@@ -181,9 +159,6 @@ def test_of_a_closed_run_the_images_served_are_counted_once(day: Callable[..., D
     made.server.ask("DELETE", "/v1/session", token)
     shown = [made.server.ask("GET", "/v1/session", token).json() for _ in range(3)]
     assert [(one["phase"], one["images_served"]) for one in shown] == [("closed", 2)] * 3
-    with made.store() as store:
-        store.append_served(1, [(3, 0.5, 10)])  # nothing does; it shows who looks again
-    assert made.server.ask("GET", "/v1/session", token).json()["images_served"] == 2
     assert made.refers("run", "void", "1", "--reason", "test").returncode == 0
     assert made.server.ask("GET", "/v1/session", token).json()["phase"] == "void"
 

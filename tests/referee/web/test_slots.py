@@ -13,17 +13,15 @@ from referee.runs.open_run import REQUESTS_AT_ONCE
 from referee.web.bodies import LARGEST_BODY_BYTES, LARGEST_DOCUMENT_BYTES
 from referee.web.state import OPERATORS_AT_ONCE, UNAUTHENTICATED_AT_ONCE
 from tests.contest_day import PATIENCE_S, ROWS, TEAM, Day, Server, problem, until
+from tests.large_images import IMAGES, large_test_set
 from tests.referee.web.two_stations import OTHER_TEAM, two_stations
-from testsets import synthesize
 
 IDLE = 2000
 
 
 @pytest.fixture(scope="module")
 def large_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Batches of it do not fit into the buffers of a connection that no one reads."""
-    folder = tmp_path_factory.mktemp("sets") / "large"
-    return synthesize(folder, images=60, categories=3, seed=4, size=(1280, 960)).folder
+    return large_test_set(tmp_path_factory.mktemp("sets") / "large")
 
 
 @pytest.fixture
@@ -84,11 +82,13 @@ def test_batches_that_no_one_reads_exhaust_their_own_run(
 ) -> None:
     made = day(testset=large_set, teams=(TEAM,))
     token = str(made.login()["token"])
-    request = f"GET /v1/images?count=60 HTTP/1.1\r\nHost: referee\r\nAuthorization: Bearer {token}\r\n\r\n"
+    request = (
+        f"GET /v1/images?count={IMAGES} HTTP/1.1\r\nHost: referee\r\nAuthorization: Bearer {token}\r\n\r\n"
+    )
     for _ in range(REQUESTS_AT_ONCE):
         crowd(made.server, request.encode())
     assert made.server is not None
-    until(lambda: made.server.ask("GET", "/v1/images?count=60", token).status_code == 429)
+    until(lambda: made.server.ask("GET", f"/v1/images?count={IMAGES}", token).status_code == 429)
     assert made.server.ask("GET", "/v1/images/1", token).status_code == 200
     assert made.server.ask("GET", "/v1/health").status_code == 200
 

@@ -52,7 +52,7 @@ def test_a_port_in_use_is_refused(day: Callable[..., Day]) -> None:
 def test_a_host_that_is_not_this_machine_is_refused(day: Callable[..., Day], host: str) -> None:
     made = day(served=False)
     result = refers("serve", str(made.folder), "--host", host, "--port", "0")
-    assert "no address of this machine" in stated(result)
+    assert "is not an address of this machine" in stated(result)
 
 
 def test_a_host_may_be_a_name(day: Callable[..., Day]) -> None:
@@ -89,7 +89,7 @@ def test_a_certificate_that_is_none_is_refused(day: Callable[..., Day]) -> None:
     made = day(served=False)
     config = str(made.folder / "contest.toml")
     result = refers("serve", str(made.folder), "--port", "0", "--tls-cert", config, "--tls-key", config)
-    assert "no certificate" in stated(result)
+    assert "is not a valid certificate with an unencrypted key" in stated(result)
 
 
 def test_a_contest_is_served_over_tls_and_obeys_its_operator(day: Callable[..., Day]) -> None:

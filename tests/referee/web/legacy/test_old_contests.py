@@ -363,7 +363,7 @@ def test_an_old_log_in_does_not_wait_for_ever(app: tuple[House, Flask], threads:
     house.control.arm(TEAM, "one", "final")
     waiting = threads.submit(flask.test_client().post, "/login", data=LOGIN)
     until(lambda: house.store.events(1)[-1]["kind"] == "waiting")
-    house.clock.advance(legacy.START_PATIENCE_S)
+    house.clock.advance(legacy.START_TIMEOUT_S)
     answer = waiting.result()
     assert (answer.status_code, answer.text) == (500, "Powermeter not connected\n")
 

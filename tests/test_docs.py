@@ -22,11 +22,9 @@ MOST_README_LINES = 120
 LINK = re.compile(r"(?<!`)\[[^]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 PROJECT_PATH = re.compile(r"`((?:referee|power|client|datasets|tests|bench|docs)/[\w./-]*)`( \(to come\))?")
-# A command stands at the start of a line of code (after a path, or what sets a variable) or of a piece in backticks.
-COMMAND = re.compile(
-    r"(?:^ {4}(?:.*?(?:&& |\| |-- ))?|`|\$ )(?:\.venv/bin/|/opt/\S+/)?(referee|meter|lpirc-client) ([a-z|][a-z|]*)((?: [a-z][a-z|]*)?)",
-    re.MULTILINE,
-)
+CODE = re.compile(r"^ {4}(.*)$|`([^`]+)`", re.MULTILINE)
+COMMENT = re.compile(r" # .*")
+COMMAND = re.compile(r"(?:^|(?<=\s)|bin/)(referee|meter|lpirc-client)\s([a-z][a-z|]*)(?:\s([a-z][a-z|]*))?")
 
 
 def page_name(page: Path) -> str:
@@ -50,27 +48,26 @@ def commands_of(command: click.Command | argparse.ArgumentParser) -> Mapping[str
     """The subcommands by name; none for a command that has none."""
     if isinstance(command, click.Command):
         return command.commands if isinstance(command, click.Group) else {}
-    subparsers = command._subparsers  # noqa: SLF001 - argparse has no other way to ask
+    subparsers = command._subparsers
     assert subparsers is not None
-    (choices,) = (action.choices for action in subparsers._group_actions)  # noqa: SLF001 - as above
+    (choices,) = (action.choices for action in subparsers._group_actions)
     assert isinstance(choices, Mapping)
     return choices
 
 
 def missing_commands(text: str) -> list[str]:
-    """The commands in a text that do not exist; `run arm|close` names two."""
+    """The commands in a text's code that do not exist; `run arm|close` names two."""
     mains = {"referee": referee, "meter": meter, "lpirc-client": build_parser()}
+    code = [COMMENT.sub("", line or span) for line, span in CODE.findall(text)]
     missing = []
-    for program, names, more in COMMAND.findall(text):
+    for program, names, more in (found for one in code for found in COMMAND.findall(one)):
         known = commands_of(mains[program])
         for name in names.split("|"):
-            found = known.get(name)
-            if found is None:
+            group = known.get(name)
+            if group is None:
                 missing.append(f"{program} {name}")
-            elif isinstance(found, click.Group) and more:
-                missing += [
-                    f"{program} {name} {one}" for one in more.strip().split("|") if one not in found.commands
-                ]
+            elif isinstance(group, click.Group) and more:
+                missing += [f"{program} {name} {one}" for one in more.split("|") if one not in group.commands]
     return missing
 
 
@@ -107,5 +104,8 @@ def test_named_commands_exist(page: Path) -> None:
 
 
 def test_commands_that_do_not_exist_are_found() -> None:
-    text = "`referee run arm|dance`, `meter probe`, `lpirc-client sing`\n    .venv/bin/meter fly ADDRESS\n"
-    assert missing_commands(text) == ["referee run dance", "lpirc-client sing", "meter fly"]
+    text = (
+        "`referee run arm|dance`, `meter probe`, `lpirc-client\nsing`\n"
+        "    .venv/bin/meter fly && referee walk  # the meter runs\n"
+    )
+    assert missing_commands(text) == ["referee run dance", "lpirc-client sing", "meter fly", "referee walk"]

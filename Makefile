@@ -10,7 +10,7 @@ help:
 	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
 	@echo "make test       every test"
 	@echo "make lint       style, types, import rules"
-	@echo "make bench      speed, measured on this machine"
+	@echo "make bench      speed, measured on this machine; ARGS=\"serving --save\" keeps the figures"
 	@echo "make serve      a referee on CONTEST (default: ./contest, made when missing)"
 	@echo "make setup      only build $(VENV) from requirements.lock"
 	@echo "make lock       resolve requirements.lock anew"

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 from bench import models, power, rehearsal, scoring, serving
-
-PARTS: dict[str, Callable[[], None]] = {
-    "rehearsal": rehearsal.measure,
-    "serving": serving.measure,
-    "power": power.measure,
-    "scoring": scoring.measure,
-    "models": models.measure,
-}
 
 
 def main() -> None:
     """Measure the parts named on the command line, one after the other."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
-    parts = parser.parse_args().parts or list(PARTS)
-    for part in parts:
-        if part not in PARTS:
-            parser.error(f"there is no part {part!r}; the parts are {', '.join(PARTS)}")
-    for part in parts:
-        PARTS[part]()
+    parser.add_argument("parts", nargs="*", metavar="PART", help="rehearsal, serving, power, scoring, models")
+    parser.add_argument("--save", action="store_true", help="write the figures to bench/PART.json")
+    parser.add_argument(
+        "--beside", type=Path, help="serving: measure this checkout, which has a .venv, as well"
+    )
+    options = parser.parse_args()
+    parts: dict[str, Callable[[], object]] = {
+        "rehearsal": rehearsal.measure,
+        "serving": partial(serving.measure, options.beside),
+        "power": power.measure,
+        "scoring": scoring.measure,
+        "models": models.measure,
+    }
+    for part in options.parts:
+        if part not in parts:
+            parser.error(f"there is no part {part!r}; the parts are {', '.join(parts)}")
+    for part in options.parts or parts:
+        measured = parts[part]()
+        if options.save:
+            text = json.dumps(measured, indent=2, ensure_ascii=False)
+            Path(__file__).with_name(f"{part}.json").write_text(text + "\n")
 
 
 if __name__ == "__main__":

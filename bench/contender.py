@@ -45,7 +45,7 @@ def _ours(metric: str) -> Callable[[Workload], Run]:
 
 
 def _our_coco(workload: Workload) -> Run:
-    """All twelve numbers of COCO's summary; what is told is AP50, which the COCO tools compute alone."""
+    """All twelve numbers of COCO's summary; the value is AP50, which the COCO tools compute alone."""
     truth, detections = workload.ground_truth(), workload.detections()
 
     def run() -> float:
@@ -170,12 +170,12 @@ def main() -> None:
         started_s = time.perf_counter()
         value = run()
         elapsed_s = time.perf_counter() - started_s
-    told = {"map": value, "elapsed_s": elapsed_s, "memory_mb": (_peak_kb() - before_kb) / 1000}
-    sys.stdout.write(json.dumps(told) + "\n")
+    result = {"map": value, "elapsed_s": elapsed_s, "memory_mb": (_peak_kb() - before_kb) / 1000}
+    sys.stdout.write(json.dumps(result) + "\n")
 
 
 def _forget_peak() -> None:
-    """Let the kernel's high-water mark start anew from what is in use now (Linux)."""
+    """Reset the kernel's high-water mark to the memory in use now (Linux)."""
     with contextlib.suppress(OSError):
         Path(f"/proc/{os.getpid()}/clear_refs").write_text("5")
 

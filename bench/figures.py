@@ -1,14 +1,15 @@
-"""Rows of a table of measured figures: made, kept as JSON, printed."""
+"""A table of measured figures."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from pathlib import Path
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
+WIDTH = 140  # of a file or a pipe
 
 
 def row(what: str, measured: float | str, target: float | str | None = None) -> dict[str, Any]:
@@ -16,13 +17,13 @@ def row(what: str, measured: float | str, target: float | str | None = None) -> 
     return {"what": what, "measured": measured, "target": target}
 
 
-def keep(title: str, rows: Sequence[dict[str, Any]], file: Path) -> None:
-    """Write the rows to a file as JSON and print them as a table."""
-    file.write_text(json.dumps(rows, indent=2) + "\n")
-    table = Table(title, "measured", "target")
+def show(title: str, rows: Sequence[Mapping[str, object]]) -> None:
+    """Print the rows, a column for each of their keys."""
+    columns = list(dict.fromkeys(key for one in rows for key in one))
+    table = Table(*columns, title=title)
     for one in rows:
-        table.add_row(one["what"], _shown(one["measured"]), _shown(one["target"]))
-    Console().print(table)
+        table.add_row(*(_shown(one.get(key)) for key in columns))
+    Console(width=None if sys.stdout.isatty() else WIDTH).print(table)
 
 
 def _shown(value: object) -> str:

@@ -1,187 +1,157 @@
-"""A contest being served for measurement: real meter, real server, real JPEGs, each in its own process."""
+"""The servers under test, each in processes of its own: a referee with a team logged in, the bare app, nginx.
+
+A referee is driven by its commands and by HTTP alone, so that one of another commit can be measured as well.
+"""
 
 from __future__ import annotations
 
-import io
-import json
-import os
 import shutil
+import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import requests
 
-from referee.auth.passwords import hash_password
-from referee.cli.contest import config_text
-from referee.cli.processes import Child, program
-from referee.clock import Clock
-from referee.contest import create_contest, open_contest
-from testsets import import_coco, load_test_set, synthesize
-
+HERE = Path(sys.executable).parent
 TEAM, PASSWORD = "bench", "measured"
 WINDOW_S = 3600
-CATEGORIES = 10
-SIZE_PX = (800, 600)
-LIVE_SCORE = b"referee.judging.live"
-DIFFERENT = 300
-"""So many different scenes; a larger set repeats them in files of their own bytes."""
+READY_TIMEOUT_S = 30.0
+IDLE_LOOKS = 4
+SEARCH = "/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin"
+# One worker, as the others have; `arg_first` is the parameter of a batch.
+NGINX = """
+daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
+events {{ worker_connections 1024; }}
+http {{
+  access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+  server {{ listen 127.0.0.1:{port}; root {answers}; location = /v1/images {{ try_files /batches/$arg_first =404; }} }}
+}}
+"""
 
 
 @dataclass(frozen=True)
-class House:
-    """A contest being served: its folder and test set, its URL, the server's worker, and a team's open session."""
+class Server:
+    """A server that is up; `worker` is the process that answers, `idle` the share of a processor it takes idle."""
 
-    folder: Path
-    testset: Path
+    name: str
     url: str
-    server: int
-    session: dict[str, Any]
+    worker: int
+    token: str
+    idle: float = 0.0
+    has_score: bool = False
 
-    @property
-    def token(self) -> str:
-        """What the team's requests bear."""
-        return str(self.session["token"])
+    def processor_s(self) -> float:
+        """Processor time, user and system, that the process which answers has taken in all its threads."""
+        return time.clock_gettime(
+            ~self.worker << 3 | 2
+        )  # CPUCLOCK_SCHED of that process; exact to microseconds
 
-    def ask(self, method: str, path: str) -> requests.Response:
+    def ask(self, method: str, path: str, body: bytes = b"", media_type: str = "") -> requests.Response:
         """One request of the team."""
-        headers = {"Authorization": f"Bearer {self.token}"}
-        answer = requests.request(method, self.url + path, headers=headers, timeout=60)
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": media_type}
+        answer = requests.request(method, self.url + path, data=body, headers=headers, timeout=60)
         answer.raise_for_status()
         return answer
 
-
-def jpegs(folder: Path) -> Path:
-    """A test set of photograph-like JPEGs of some 74 kB; gives its folder."""
-    synthesize(folder, images=DIFFERENT, categories=CATEGORIES, seed=1, size=SIZE_PX)
-    return folder
-
-
-def enlarged(small: Path, out: Path, images: int) -> Path:
-    """A test set of so many images: those of `small` again and again, each a file of its own bytes."""
-    files, truth = load_test_set(small), json.loads((small / "ground_truth.json").read_text())
-    sources = [small / "images" / image.file for image in files.images]
-    folder = out.with_name(out.name + "-source")
-    folder.mkdir()
-    listed: list[dict[str, Any]] = []
-    boxes: list[dict[str, Any]] = []
-    by_image: dict[int, list[dict[str, Any]]] = {}
-    for box in truth["annotations"]:
-        by_image.setdefault(box["image_id"], []).append(box)
-    for number in range(1, images + 1):
-        like = (number - 1) % len(sources)
-        name = f"{number:06d}.jpg"
-        (folder / name).write_bytes(_commented(sources[like].read_bytes(), number))
-        listed.append(truth["images"][like] | {"id": number, "file_name": name})
-        for box in by_image.get(like + 1, []):
-            boxes.append(box | {"id": len(boxes) + 1, "image_id": number})
-    annotations = out.with_name(out.name + ".json")
-    annotations.write_text(json.dumps(truth | {"images": listed, "annotations": boxes}))
-    import_coco(annotations, folder, out)
-    shutil.rmtree(folder)
-    return out
-
-
-def _commented(jpeg: bytes, number: int) -> bytes:
-    """The JPEG with a comment segment behind its first marker."""
-    text = f"image {number}".encode()
-    return jpeg[:2] + b"\xff\xfe" + (len(text) + 2).to_bytes(2, "big") + text + jpeg[2:]
+    def request(self, method: str, path: str, body: bytes = b"", media_type: str = "") -> bytes:
+        """The same request as it travels."""
+        about = f"Content-Type: {media_type}\r\nContent-Length: {len(body)}\r\n" if body else ""
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: referee\r\nAuthorization: Bearer {self.token}\r\n{about}\r\n"
+        )
+        return head.encode() + body
 
 
 @contextmanager
-def house(folder: Path, testset: Path) -> Iterator[House]:
-    """Serve a contest on that test set, images in the order of the set, and log its team in."""
-    with ExitStack() as processes:
-        folder.mkdir(parents=True)
-        parent = ["--parent", str(os.getpid())]
-        meter = processes.enter_context(
-            Child("meter", [program("meter"), "simulate", *parent], folder / "meter.log")
-        )
-        text = config_text(
-            "Bench", WINDOW_S, meter.first_line(), str(testset), auto_arm=True, update_interval_s=0.1
-        )
-        create_contest(folder, text.replace("shuffle = true", "shuffle = false"))
-        with open_contest(folder) as contest:
-            contest.store.add_team(TEAM, hash_password(PASSWORD), Clock().utc())
-        serve = [program("referee"), "serve", str(folder), "--port", "0", *parent]
-        server = processes.enter_context(Child("server", serve, folder / "server.log"))
-        url = server.first_line().split(" at ")[1].split()[0]
-        login = requests.post(f"{url}/v1/session", json={"team": TEAM, "password": PASSWORD}, timeout=60)
-        login.raise_for_status()
-        yield House(folder, testset, url, server.pid, login.json())
+def referee(name: str, programs: Path, folder: Path, testset: Path) -> Iterator[Server]:
+    """Serve a contest on that test set with the commands in the folder `programs`, and log its team in."""
+    command = str(programs / "referee")
+    _run(command, "init", folder, "--testset", testset, "--window", WINDOW_S, "--auto-arm")
+    settings, password = folder / "contest.toml", folder / "password"
+    text = settings.read_text().replace("teams_see_score = false", "teams_see_score = true")
+    settings.write_text(text.replace("shuffle = true", "shuffle = false"))
+    password.write_text(PASSWORD)
+    _run(command, "team", "add", TEAM, "--password-file", password, "--contest", folder)
+    with (folder / "log").open("w") as log, _started(log, command, "serve", folder, "--port", 0) as process:
+        assert process.stdout is not None  # noqa: S101 - it is a pipe
+        url = process.stdout.readline().split(" at ")[1].split()[0]
+        answer = requests.post(f"{url}/v1/session", json={"team": TEAM, "password": PASSWORD}, timeout=60)
+        answer.raise_for_status()
+        server = Server(name, url, _worker(process), answer.json()["token"], has_score=True)
+        # The least of several looks: at first it still loads its images.
+        yield replace(server, idle=min(_idle(server) for _ in range(IDLE_LOOKS)))
 
 
-def resident_bytes(pid: int, *, live_score: bool = False) -> int:
-    """Memory held by a server and its worker, or by the live score beside them."""
-    pages = 0
-    for process in _family(pid):
-        with suppress(OSError):  # it has just ended
-            if (LIVE_SCORE in (process / "cmdline").read_bytes()) is live_score:
-                pages += int((process / "statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
+def _idle(server: Server) -> float:
+    before_s = server.processor_s()
+    time.sleep(1.0)
+    return server.processor_s() - before_s
 
 
-def processor_s(pid: int) -> float:
-    """Processor time that a process and its descendants have taken."""
-    ticks = 0
-    for process in _family(pid):
-        with suppress(OSError):
-            ticks += sum(map(int, (process / "stat").read_text().rpartition(")")[2].split()[11:13]))
-    return ticks / os.sysconf("SC_CLK_TCK")
+@contextmanager
+def bare(answers: Path, token: str) -> Iterator[Server]:
+    """Serve the recorded answers by `bench.bare`."""
+    port = _free_port()
+    with _started(None, sys.executable, "-m", "bench.bare", answers, port) as process:
+        _wait_for(port)
+        yield Server("bare Granian", f"http://127.0.0.1:{port}", _worker(process), token)
 
 
-def busy_cores(seconds: float) -> float:
-    """How many processors are at work, by all that runs on this machine; waits for so long."""
-    before = _idle_s()
-    started_s = time.perf_counter()
-    time.sleep(seconds)
-    return (os.cpu_count() or 1) - (_idle_s() - before) / (time.perf_counter() - started_s)
+def nginx_is_installed() -> bool:
+    """Whether nginx can be started."""
+    return shutil.which("nginx", path=SEARCH) is not None
 
 
-def _idle_s() -> float:
-    idle, waiting = Path("/proc/stat").read_text().splitlines()[0].split()[4:6]
-    return (int(idle) + int(waiting)) / os.sysconf("SC_CLK_TCK")
+@contextmanager
+def nginx(answers: Path, token: str) -> Iterator[Server]:
+    """Serve the recorded images and batches by nginx; a POST it refuses."""
+    port, folder = _free_port(), answers.with_name("nginx")
+    folder.mkdir(mode=0o755)
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port, answers=answers))
+    program = shutil.which("nginx", path=SEARCH) or "nginx"
+    with _started(None, program, "-c", folder / "nginx.conf") as process:
+        _wait_for(port)
+        yield Server("nginx", f"http://127.0.0.1:{port}", _worker(process), token)
 
 
-def _family(pid: int) -> list[Path]:
-    return [
-        one
-        for one in Path("/proc").glob("[0-9]*")
-        if int(one.name) == pid or pid in _ancestors(int(one.name))
-    ]
+def _run(*words: object) -> None:
+    subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - ours
 
 
-def _ancestors(pid: int) -> list[int]:
-    found = []
-    while pid > 1:
+@contextmanager
+def _started(log: IO[str] | None, *words: object) -> Iterator[subprocess.Popen[str]]:
+    command = [str(word) for word in words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as process:  # noqa: S603 - ours
         try:
-            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            break  # it has just ended
-        found.append(pid)
-    return found
+            yield process
+        finally:
+            process.terminate()
 
 
-def text_rows(count: int, images: int, first_image: int = 1) -> bytes:
-    """A text body of plausible detections."""
-    lines = io.StringIO()
-    for row in range(count):
-        image, category = first_image + row % images, 1 + row % CATEGORIES
-        x, y = 10.5 + row % 300, 20.25 + row % 200
-        lines.write(
-            f"{image} {category} {0.999 - row / 2000:.6f} {x:.6f} {y:.6f} {x + 90:.6f} {y + 70:.6f}\n"
-        )
-    return lines.getvalue().encode()
+def _worker(process: subprocess.Popen[str]) -> int:
+    """The child that answers requests: others, such as Python's resource tracker, have hardly worked."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return max(map(int, children), key=lambda pid: time.clock_gettime(~pid << 3 | 2))
 
 
-def form_rows(body: bytes) -> bytes:
-    """The same rows as a form of parallel lists."""
-    names = ("image_name", "CLASS_ID", "confidence", "xmin", "ymin", "xmax", "ymax")
-    return "&".join(
-        f"{name}={value}"
-        for line in body.decode().splitlines()
-        for name, value in zip(names, line.split(), strict=True)
-    ).encode()
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def _wait_for(port: int) -> None:
+    deadline_s = time.monotonic() + READY_TIMEOUT_S
+    while time.monotonic() < deadline_s:
+        with suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), timeout=1.0).close()
+            return
+        time.sleep(0.05)
+    raise TimeoutError(f"no server answers on port {port}")

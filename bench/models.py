@@ -1,4 +1,4 @@
-"""The device harness, measured: what its loop adds to an inference, beside a bare loop in the same process."""
+"""The overhead of the device harness: its loop beside a bare loop in the same process, and a whole bench."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from ai_edge_litert.interpreter import Interpreter
 from PIL import Image
 
-from bench.figures import keep, row
+from bench.figures import row, show
 from lpirc_client.errors import ModelError
 from lpirc_client.harness.inference import LoadedModel
 from lpirc_client.harness.model import ModelFile
@@ -31,32 +31,32 @@ CORRUPTED = 500
 PHOTOGRAPH_PX = (480, 640)
 INPUT_PX = 300
 MOST_ADDED_US = 50.0
-RESULT = Path(__file__).with_name("models.json")
 
 
-def measure() -> None:
-    """Measure all of it, one after the other; print the table and keep it as JSON."""
+def measure() -> list[dict[str, Any]]:
+    """Measure all of it, one after the other; print the table and return its rows."""
     rows = _loops("classifier, 1 output", classifier(), 8) + _loops("detector, 4 outputs", detector(), 20)
     rows += [*_preparing(), *_whole_bench(), *_damaged()]
-    keep("models", rows, RESULT)
+    show("models", rows)
+    return rows
 
 
 def _loops(what: str, data: bytes, side: int) -> list[dict[str, Any]]:
-    """The harness's loop and the bare one by turns, so that both meet the same machine; the median round counts."""
+    """The harness's loop and the bare loop in alternation, so both see the same machine; the median round counts."""
     model = LoadedModel(data, 1)
     bare = Interpreter(model_content=data, num_threads=1)
     bare.allocate_tensors()
     pixels = np.zeros((INFERENCES, side, side, 3), np.uint8)
-    bare_us, loop_us, told_us = [], [], []
+    bare_us, loop_us, reported_us = [], [], []
     for _ in range(ROUNDS):
         bare_us.append(_each_us(lambda: _invoke(bare)))
-        loop_us.append(_each_us(lambda: told_us.append(_told_us(model, pixels))))
+        loop_us.append(_each_us(lambda: reported_us.append(_reported_us(model, pixels))))
     added_us = [loop - alone for loop, alone in zip(loop_us, bare_us, strict=True)]
     return [
         row(f"{what}: bare loop of invoke() (µs each)", statistics.median(bare_us)),
         row(f"{what}: the harness's loop (µs each)", statistics.median(loop_us)),
         row(f"{what}: added by the loop (µs each)", statistics.median(added_us), MOST_ADDED_US),
-        row(f"{what}: latency that it reports (µs)", statistics.median(told_us)),
+        row(f"{what}: latency that it reports (µs)", statistics.median(reported_us)),
     ]
 
 
@@ -65,7 +65,7 @@ def _invoke(interpreter: Interpreter) -> None:
         interpreter.invoke()
 
 
-def _told_us(model: LoadedModel, pixels: np.ndarray[Any, np.dtype[np.uint8]]) -> float:
+def _reported_us(model: LoadedModel, pixels: np.ndarray[Any, np.dtype[np.uint8]]) -> float:
     return float(model.run(pixels, 1 << 62, 1 << 62).times_ns.mean()) / 1e3
 
 
@@ -86,7 +86,7 @@ def _preparing() -> list[dict[str, Any]]:
 
 
 def _whole_bench() -> list[dict[str, Any]]:
-    """The command on two images: what starting two interpreters and reading the model cost."""
+    """The command on two images: the cost of starting two interpreters and reading the model."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "model.tflite").write_bytes(classifier())
@@ -116,10 +116,10 @@ def _damaged() -> list[dict[str, Any]]:
         if process.is_dead:
             process, processes = ModelProcess("damaged"), processes + 1
     process.end()
-    told = ", ".join(f"{code} {codes.count(code)}" for code in sorted(set(codes)))
+    summary = ", ".join(f"{code} {codes.count(code)}" for code in sorted(set(codes)))
     return [
         row(f"{CORRUPTED} damaged models: reported", len(codes), CORRUPTED),
         row("so many processes", processes),
-        row("as", told),
+        row("as", summary),
         row("in so long (s)", time.perf_counter() - before_s),
     ]

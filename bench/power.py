@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import vxi11
 
-from bench.figures import keep, row
+from bench.figures import row, show
+from power.addresses import identity, limits_of
 from power.clocks import Clocks
 from power.energy import Measurement, energy_checks, trapezoid_wh
 from power.meter import Reading, Setup
@@ -36,7 +36,6 @@ LOSS_AT_S = 40.0
 LOSS_S = 30.0
 LOAD = "steps:2W@5s,9W@10s"  # whole periods of 10 s: 5.5 W on average, whenever it begins
 MEAN_W = 5.5
-RESULT = Path(__file__).with_name("power.json")
 
 
 @dataclass
@@ -62,20 +61,27 @@ class Recorded:
     def failed_checks(self, setup: Setup) -> str:
         """The codes of the checks that did not hold, but for the one that the meter is a simulated one."""
         measured = Measurement(
-            self.energy_wh(), float(setup.integrator_timer_s), self.start_s, self.end_s, setup, "WT310"
+            self.energy_wh(),
+            float(setup.integrator_timer_s),
+            self.start_s,
+            self.end_s,
+            setup,
+            "WT310",
+            limits_of("WT310"),
         )
         return ", ".join(check.code for check in energy_checks(self.readings, measured) if not check.ok)
 
 
-def measure() -> None:
-    """Measure all of it, one after the other; print the table and keep it as JSON."""
+def measure() -> list[dict[str, Any]]:
+    """Measure all of it, one after the other; print the table and return its rows."""
     with simulator("--load", LOAD) as (address, _):
         rows = _queries(address)
     with simulator("--load", LOAD) as (address, _):
         rows += _long_run(address)
     with simulator("--load", LOAD, "--control", "0") as (address, control):
         rows += _loss(address, control)
-    keep("power", rows, RESULT)
+    show("power", rows)
+    return rows
 
 
 @contextlib.contextmanager
@@ -94,7 +100,8 @@ def simulator(*options: str) -> Iterator[tuple[str, str]]:
 def _queries(address: str) -> list[dict[str, Any]]:
     host, port = "127.0.0.1", int(address.split(",")[1].split(":")[0])
     with contextlib.closing(Link(address)) as link:
-        Wt300(link, Clocks(time.monotonic, lambda: datetime.now(UTC), time.sleep)).attach()
+        clocks = Clocks(time.monotonic, lambda: datetime.now(UTC), time.sleep)
+        Wt300(link, identity(link.query("*IDN?")), clocks).attach()
         state_s = _median_s(lambda: link.query(":INTEGRATE:STATE?"))
         sample_s = _median_s(lambda: link.query(SAMPLE))
     other = vxi11.Instrument(host)

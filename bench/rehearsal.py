@@ -1,4 +1,4 @@
-"""How long a rehearsal takes, and how many images a second one client connection gets through."""
+"""How long a rehearsal takes, and how many images a second one client connection processes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.figures import keep
+from bench.figures import row, show
 from testsets import load_test_set, read_ground_truth, synthesize
 
 IMAGES = 5000
 SIDE_PX = 96
 TARGET_IMAGES_PER_S = 150
 TARGET_REHEARSAL_S = 60
-RESULT = Path(__file__).with_name("rehearsal.json")
 
 
-def measure() -> None:
-    """Rehearse with the defaults, then replay 5,000 small images; print the table and keep it as JSON."""
+def measure() -> list[dict[str, Any]]:
+    """Rehearse with the defaults, then replay 5,000 small images; print the table and return its rows."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         started_s = time.perf_counter()
@@ -31,15 +30,12 @@ def measure() -> None:
         replay = _replayed(folder)
     rate = replay["images"] / replay["elapsed_s"]
     rows = [
-        {
-            "what": "referee rehearse, 200 images, in all (s)",
-            "measured": rehearsal_s,
-            "target": TARGET_REHEARSAL_S,
-        },
-        {"what": "its run alone (s)", "measured": usual["elapsed_s"], "target": None},
-        {"what": f"{IMAGES} images replayed (images/s)", "measured": rate, "target": TARGET_IMAGES_PER_S},
+        row("referee rehearse, 200 images, in all (s)", rehearsal_s, TARGET_REHEARSAL_S),
+        row("its run alone (s)", usual["elapsed_s"]),
+        row(f"{IMAGES} images replayed (images/s)", rate, TARGET_IMAGES_PER_S),
     ]
-    keep("rehearsal", rows, RESULT)
+    show("rehearsal", rows)
+    return rows
 
 
 def _replayed(folder: Path) -> dict[str, Any]:

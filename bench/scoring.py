@@ -23,11 +23,10 @@ SLOW = ("pycocotools", "faster-coco-eval")
 # These compute the same number: AP at IoU 0.5 of 101 points, without the +1 of the contest's rule.
 SAME_NUMBER = ("ours, coco (12 numbers)", "pycocotools", "faster-coco-eval", "hotcoco")
 AGREEMENT = 1e-9
-RESULT = Path(__file__).with_name("scoring.json")
 
 
-def measure() -> None:
-    """Measure every size, check that those of COCO's metric agree, print the table, keep it as JSON."""
+def measure() -> dict[str, Any]:
+    """Measure every size, check that those of COCO's metric agree, print the tables, return them."""
     rows = []
     with tempfile.TemporaryDirectory() as name:
         for size in SIZES:
@@ -35,21 +34,21 @@ def measure() -> None:
             workload.make(size).save(path)
             rows.append({"detections": size} | _interleaved(path))
     beside = live.measure()
-    RESULT.write_text(json.dumps({"scorers": rows, "live": beside}, indent=2) + "\n")
     _print(rows)
     table = Table("live and uncertainty", "measured", "target")
     for row in beside:
         table.add_row(row["what"], f"{row['measured']:.1f}", str(row["target"]))
     Console().print(table)
+    return {"scorers": rows, "live": beside}
 
 
 def _interleaved(path: Path) -> dict[str, Any]:
-    told: dict[str, list[dict[str, float]]] = {name: [] for name in CONTENDERS}
-    for turn in range(ROUNDS):
+    measured: dict[str, list[dict[str, float]]] = {name: [] for name in CONTENDERS}
+    for round_ in range(ROUNDS):
         for name in CONTENDERS:
-            if name not in SLOW or turn < ROUNDS_OF_THE_SLOW:
-                told[name].append(_one(name, path))
-    _require_agreement({name: told[name][0]["map"] for name in SAME_NUMBER})
+            if name not in SLOW or round_ < ROUNDS_OF_THE_SLOW:
+                measured[name].append(_one(name, path))
+    _require_agreement({name: measured[name][0]["map"] for name in SAME_NUMBER})
     return {
         name: {
             "median_s": statistics.median(one["elapsed_s"] for one in runs),
@@ -58,15 +57,15 @@ def _interleaved(path: Path) -> dict[str, Any]:
             "map": runs[0]["map"],
             "rounds": len(runs),
         }
-        for name, runs in told.items()
+        for name, runs in measured.items()
     }
 
 
 def _one(name: str, path: Path) -> dict[str, float]:
     command = [sys.executable, "-m", "bench.contender", name, str(path)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
-    told: dict[str, float] = json.loads(done.stdout)
-    return told
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
 
 
 def _require_agreement(maps: dict[str, float]) -> None:

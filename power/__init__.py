@@ -1,1 +1,4 @@
-"""Power meters: driver, sampler, energy, and a simulated WT310; knows nothing of HTTP, runs or scoring."""
+"""Power meters: the protocol of a meter and a reading, drivers, sampling, energy, and a simulated WT310.
+
+Knows nothing of HTTP, runs or scoring. Start with `meter` (the protocol) and `addresses` (from an address to a meter).
+"""

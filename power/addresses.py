@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import select
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
 from power.clocks import Clocks
-from power.errors import MeterError
+from power.errors import MeterAddressError, MeterError, MeterLost
 from power.home.hwmon import Hwmon
-from power.home.meter import Box, HomeMeter
+from power.home.meter import Box, HomeMeter, Sensor
 from power.home.rapl import Rapl
 from power.home.replay import Replay
-from power.home.sensor import Sensor
-from power.meter import Meter
-from power.wt300.driver import Wt300
-from power.wt300.saved_settings import FormerSettings
+from power.meter import Driver, Identity, Limits, Meter
+from power.wt300.driver import Wt300Family
 
+_log: Final = logging.getLogger(__name__)
+
+GROUP: Final = "lpirc.meters"
+"""The entry point group of meter drivers, each a class that implements `power.meter.Driver`."""
+BUILT_IN: Final[tuple[type[Driver], ...]] = (Wt300Family,)
+"""Found first, and without any installed metadata."""
 SIMULATOR: Final = "sim"
 DEFAULT_LOAD: Final = "constant:36W"
 STARTING_S: Final = 20.0
@@ -47,9 +53,9 @@ _HOME: Final[dict[str, Callable[[str, Path], Sensor]]] = {
 class MeterAddress:
     """An address that is good for any number of links, one after another.
 
-    It owns what a link must not take along when it closes: what a meter was set to before it was touched; for `sim:`
-    the simulator, started at the first link and ended by `close`; for a meter at home its integrator. A part `@py` or
-    `@ivi` behind a VISA resource picks the backend.
+    It owns what outlives a link: the driver, with the settings found in the meter; for `sim:` the simulator, started at
+    the first link and ended by `close`; for a meter at home its integrator. A part `@py` or `@ivi` behind a VISA
+    resource picks the backend.
     """
 
     def __init__(self, address: str, sysfs: Path | None = None) -> None:
@@ -62,7 +68,7 @@ class MeterAddress:
         self._kind, _, self._rest = address.partition(":")
         self._child: subprocess.Popen[str] | None = None
         self._box: Box | None = None
-        self._former = FormerSettings()
+        self._drivers: dict[type[Driver], Driver] = {}
         self._resource, self._backend = address, "@py"
         if self._kind == "replay" and not self._rest:
             raise _wrong(address, "replay: needs the file of a recording behind it.")
@@ -80,7 +86,9 @@ class MeterAddress:
 
         link = Link(self._visa_resource(), self._backend)
         try:
-            return Wt300(link, clocks, self._former)
+            found = identity(link.query("*IDN?"))
+            kind = driver_of(found)
+            return self._drivers.setdefault(kind, kind()).meter(link, found, clocks)
         except BaseException:
             link.close()
             raise
@@ -105,26 +113,65 @@ class MeterAddress:
         if self._child is None:
             self._child, self._resource = _start_simulator(self._rest or DEFAULT_LOAD)
         elif self._child.poll() is not None:
-            raise MeterError(
-                "meter-lost",
-                f"The simulated meter started for {self.address} has ended, and its energy with it.",
-                address=self.address,
+            raise MeterLost(
+                f"The simulated meter started for {self.address} has ended, and its energy with it."
             )
         return self._resource
+
+
+def drivers() -> Iterator[type[Driver]]:
+    """Give every driver: the built-in ones, then those of other distributions. One that cannot be loaded is logged."""
+    yield from BUILT_IN
+    for point in entry_points(group=GROUP):
+        try:
+            driver: type[Driver] = point.load()
+        except Exception as error:  # noqa: BLE001 - whatever another distribution raises at its import
+            _log.warning("The meter driver %s (%s) cannot be loaded: %s", point.name, point.value, error)
+            continue
+        if driver not in BUILT_IN:
+            yield driver
+
+
+def driver_of(found: Identity) -> type[Driver]:
+    """Return the driver of a meter that identifies itself so; MeterError `meter-wrong-model` if there is none."""
+    known = []
+    for driver in drivers():
+        if driver.matches(found):
+            return driver
+        known.append(driver.models)
+    raise MeterError(
+        "meter-wrong-model", f"The meter says it is a {found.model}; only {', '.join(known)} are supported."
+    )
+
+
+def limits_of(model: str) -> Limits | None:
+    """Return what is known of the accuracy of a model ("WT310E"); None if nothing is."""
+    found = (driver.limits(model) for driver in drivers())
+    return next((limits for limits in found if limits is not None), None)
+
+
+def identity(answer: str) -> Identity:
+    """Return who answered *IDN?; MeterError `meter-wrong-model` unless it has four parts."""
+    parts = [part.strip() for part in answer.split(",")]
+    if len(parts) != 4:
+        raise MeterError(
+            "meter-wrong-model", f"The instrument introduces itself as {answer!r}; that is not a meter."
+        )
+    return Identity(*parts)
 
 
 @contextlib.contextmanager
 def open_meter(address: str, clocks: Clocks) -> Iterator[Meter]:
     """Give an identified meter for the length of a with statement; nothing is set in it yet."""
-    place = MeterAddress(address)
+    opened = MeterAddress(address)
     try:
-        meter = place.connect(clocks)
+        meter = opened.connect(clocks)
         try:
             yield meter
         finally:
             meter.close()
     finally:
-        place.close()
+        opened.close()
 
 
 def _visa(address: str) -> tuple[str, str]:
@@ -135,21 +182,21 @@ def _visa(address: str) -> tuple[str, str]:
     if _DEVICE_FILE.fullmatch(address):
         raise _wrong(
             address,
-            "A device file is not how a meter on USB is named, but USB0::0x0B21::0x0025::SERIAL::INSTR, where "
+            "A device file is not the address of a USB meter; write USB0::0x0B21::0x0025::SERIAL::INSTR, where "
             "`lsusb -v -d 0b21:0025` shows the SERIAL.",
         )
     network = _NETWORK.fullmatch(resource)
     if network and network[1]:
         _require_port(address, network[1])
         if backend == "ivi":
-            raise _wrong(address, "The form HOST,PORT is one of @py only; @ivi finds the port by itself.")
+            raise _wrong(address, "Only @py knows the form HOST,PORT; @ivi finds the port by itself.")
     if not (network or _OTHER.fullmatch(resource)):
         raise _wrong(address, _meant(address, resource))
     return resource, "@" + (backend or "py")
 
 
 def _meant(address: str, resource: str) -> str:
-    """Return what somebody may have had in mind who wrote a resource of no known form."""
+    """Return what a resource of no known form may have meant."""
     kind, colon, rest = resource.partition(":")
     if colon and kind.lower() in (SIMULATOR, *_HOME):
         return f"Perhaps {kind.lower()}:{rest} is meant, in small letters."
@@ -169,13 +216,11 @@ def _require_port(address: str, port: str) -> None:
 
 
 def _wrong(address: str, why: str) -> MeterError:
-    return MeterError(
-        "meter-wrong-address", f"{address!r} is not the address of a meter. {why}", address=address
-    )
+    return MeterAddressError(f"{address!r} is not the address of a meter. {why}")
 
 
 def _start_simulator(load: str) -> tuple[subprocess.Popen[str], str]:
-    # By module and interpreter, so that it works however the program was started. Its own session: a Ctrl-C
+    # By module and interpreter, to work however the program was started. Its own session: a Ctrl-C
     # at the terminal must not take the meter away before its energy is read; --parent ends it whatever
     # happens to us.
     command = [sys.executable, "-P", "-m", "power", "simulate", "--load", load, "--parent", str(os.getpid())]
@@ -188,7 +233,7 @@ def _start_simulator(load: str) -> tuple[subprocess.Popen[str], str]:
     child.kill()
     _, complaint = child.communicate()
     reason = complaint.strip().removeprefix("meter: ") or "It did not start."
-    raise MeterError("simulator-failed", f"No simulated meter: {reason}", load=load)
+    raise MeterError("simulator-failed", f"No simulated meter: {reason}")
 
 
 def _first_line(child: subprocess.Popen[str]) -> str:

@@ -1,10 +1,11 @@
-"""Time as an argument: what a driver needs to know of it."""
+"""Time as an argument, and this machine's clocks: the only reader of clocks that the commands use."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 
 @dataclass(frozen=True)
@@ -14,3 +15,8 @@ class Clocks:
     monotonic: Callable[[], float]
     utcnow: Callable[[], datetime]
     pause: Callable[[float], object]
+
+
+def real_clocks() -> Clocks:
+    """Return this machine's clocks."""
+    return Clocks(time.monotonic, lambda: datetime.now(UTC), time.sleep)

@@ -1,18 +1,19 @@
-"""What a meter is to the rest of the program: its identity, its setup, a reading, the calls it answers."""
+"""The meter protocol and its values: identity, setup, reading; and the protocol of a meter driver."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
-from power.errors import MeterError
+from power.clocks import Clocks
+from power.errors import MeterAnswerError
 
 UNOFFICIAL: Final = "UNOFFICIAL"
-"""The maker that a meter for rehearsing at home names, so that no result with it passes for an official one."""
+"""The maker that meters for rehearsals at home name: their results are not official."""
 SIMULATED: Final = "SIMULATED"
-"""The serial number of a simulated meter, unless it is told another one."""
+"""The serial number of a simulated meter, unless it is started with another one."""
 MODES: Final = ("rms", "vmean", "dc")
 CREST_FACTORS: Final = (3, 6)
 SYNCHRONIZE: Final = ("voltage", "current", "off")
@@ -39,11 +40,7 @@ class IntegratorState(Enum):
         for state, short in zip(cls, ("RES", "STAR", "STOP", "TIM", "ERR"), strict=True):
             if wanted in (state.value, short):
                 return state
-        raise MeterError(
-            "meter-answer",
-            f"The meter names {word!r} as the integrator's state; no such state is known.",
-            answer=word,
-        )
+        raise MeterAnswerError(f"The meter names {word!r} as the integrator's state; no such state is known.")
 
 
 @dataclass(frozen=True)
@@ -66,10 +63,10 @@ class Identity:
 
     @property
     def official(self) -> bool:
-        """Whether a contest may count with it: neither simulated nor one of the meters for rehearsing at home.
+        """Whether it counts in a contest: neither simulated nor one of the meters for rehearsals at home.
 
-        Only what a meter says of itself tells. A simulated one says everything that a real one says, but for its serial
-        number, and there too if it was started with another one.
+        Only its own identity shows that. A simulated meter differs from a real one by its serial number alone, and by
+        nothing if it was started with another one.
         """
         return self.maker != UNOFFICIAL and not self.serial.startswith(SIMULATED)
 
@@ -127,7 +124,7 @@ class Reading:
 
     NaN means that the meter had no data, infinity that it was over range. `monotonic_s` and `utc` are the
     host's time when the sample was asked for; `integrator_s` is in the meter's resolution of whole seconds.
-    The two peak flags tell that the wave was clipped, which the values themselves never show.
+    The two peak flags say that the wave was clipped, which the values themselves never show.
     """
 
     monotonic_s: float
@@ -169,71 +166,112 @@ class Meter(Protocol):
     @property
     def identity(self) -> Identity:
         """Who answered when the link was opened."""
-        ...
 
     def attach(self, element: str = "1") -> None:
-        """Fix how the two talk, and which values of which element a sample carries; the measurement is untouched."""
-        ...
+        """Set the form of messages, and the values and the element of a sample; the measurement is untouched."""
 
     def look(self, element: str = "1") -> None:
-        """Prepare to read an element without disturbing a run of another client; no reading is told to be new."""
-        ...
+        """Prepare to read an element without disturbing other clients; no reading is marked as new."""
 
     def configure(self, setup: Setup) -> None:
         """Set up the measurement and reset the integrator; refused with `meter-busy` while it integrates."""
-        ...
 
     def start(self) -> None:
         """Start the integrator; returns once the meter has confirmed that it integrates."""
-        ...
 
     def stop(self) -> None:
         """Stop the integrator; nothing happens if it has stopped already."""
-        ...
 
     def state(self) -> IntegratorState:
         """Return the integrator's state now."""
-        ...
 
     def read(self) -> Reading:
         """One sample, new or not."""
-        ...
 
     def read_update(self) -> tuple[Reading, bool]:
-        """One sample, and whether the meter has measured anew since the last sample."""
-        ...
+        """One sample, and whether the meter has updated since the last sample."""
 
     def read_final(self) -> Reading:
-        """Take the sample of record, after the integrator has stopped; what stands in its way is put right."""
-        ...
+        """Take the sample of record, after the integrator has stopped; undo first what would spoil it."""
 
     def status(self) -> Status:
         """Return the present settings and everything in the error queue, which this empties."""
-        ...
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
         """Return what in the meter differs from `setup`, one phrase each."""
-        ...
 
     def choices(self) -> Choices:
         """Return what the meter can be set to."""
-        ...
 
     def peaks(self) -> Peaks:
         """Return the peaks of the last update."""
-        ...
 
     def zero(self) -> None:
         """Compensate the zero level, which may take long; `meter-busy` while it integrates."""
-        ...
 
     def restore(self) -> None:
-        """Put back the settings found when it was first attached and configured; this resets the integrator.
+        """Restore the settings found when it was first attached and configured; this resets the integrator.
 
         Nothing happens if `configure` was never called, and on a second call. `meter-busy` while it integrates.
         """
-        ...
 
     def close(self) -> None:
         """Close the link; a second call does nothing."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What bounds the error of a model's active power, as its maker states it.
+
+    The limit is a share of the reading, a share of the power range (another one in mode "dc"), and a share of the
+    apparent power for a low power factor. `smallest_range_w` is the smallest power range of one element, `elements` how
+    many of them the sum covers.
+    """
+
+    reading_share: float
+    range_share: float
+    dc_range_share: float
+    apparent_share: float
+    smallest_range_w: float
+    elements: int = 1
+
+
+class VisaLink(Protocol):
+    """An open VISA session; `power.visa.link.Link` says which MeterErrors its calls raise."""
+
+    def write(self, message: str) -> None:
+        """Send a message that asks nothing."""
+
+    def query(self, message: str, timeout_ms: int | None = None) -> str:
+        """Send a message and return its answer."""
+        ...
+
+    def close(self) -> None:
+        """Close the session."""
+
+
+class Driver(Protocol):
+    """A family of meters behind VISA. Registered under the entry point group `lpirc.meters`, as a class.
+
+    One instance serves every link that one address opens: it keeps what must outlive a link, such as the settings found
+    in the meter.
+    """
+
+    models: ClassVar[str]
+    """The models it knows, for messages: "WT310, WT310E and WT332E"."""
+
+    def __init__(self) -> None: ...
+
+    @staticmethod
+    def matches(identity: Identity) -> bool:
+        """Whether a meter with this identity is one of the family."""
+        ...
+
+    @staticmethod
+    def limits(model: str) -> Limits | None:
+        """Return what is known of a model's accuracy; None for a model of another family."""
+        ...
+
+    def meter(self, link: VisaLink, identity: Identity, clocks: Clocks) -> Meter:
+        """Return the meter behind an open link; closing it closes the link."""
         ...

@@ -1,6 +1,6 @@
-"""Recordings: one CSV row for each reading, written so that a crash loses nothing, and read back exactly.
+"""Recordings: one CSV row for each reading, flushed row by row, and read back exactly.
 
-The columns are the fields of `power.meter.Reading`, so that their names carry the units. `utc` is ISO 8601, the
+The columns are the fields of `power.meter.Reading`; their names carry the units. `utc` is ISO 8601, the
 three flags are 0 or 1; no data is NAN, over range INF. The power factor alone has no unit.
 
 The contest's driver of 2015 wrote another form, which is read too: no heading, five columns V, A, W, Wh, s, one row a
@@ -28,7 +28,7 @@ COLUMNS: Final = tuple(field.name for field in fields(Reading))
 """The heading of a recording, in order."""
 COLUMNS_2015: Final = ("voltage_v", "current_a", "power_w", "energy_wh", "integrator_s")
 NO_DATE: Final = datetime(1970, 1, 1, tzinfo=UTC)
-"""Where the wall time of a 2015 recording counts from: the file does not tell when it was made."""
+"""The start of a 2015 recording's wall time: the file does not hold its date."""
 LONE_READING_S: Final = 1.0
 SHOWN_LENGTH: Final = 60
 """So much of a cell is quoted in an error."""
@@ -46,7 +46,7 @@ def row(reading: Reading) -> str:
 
 
 class RecordingWriter:
-    """Writes readings to a text stream, each row whole and flushed; the caller opens and closes the stream."""
+    """Writes readings to a text stream, each row complete and flushed; the caller opens and closes the stream."""
 
     def __init__(self, stream: TextIO) -> None:
         """Write the heading."""
@@ -58,7 +58,7 @@ class RecordingWriter:
         self._write(row(reading))
 
     def _write(self, line: str) -> None:
-        # One call for row and line end: a process that is killed leaves whole lines.
+        # One call for row and line end: a process that is killed leaves complete lines.
         self._stream.write(line + "\n")
         self._stream.flush()
 
@@ -67,7 +67,7 @@ def read_recording(path: Path) -> list[Reading]:
     """Return the readings of a recording of ours or of 2015, whichever it is.
 
     Raises MeterError, naming file and line: `recording-unreadable` (no such file, no permission, no text),
-    `recording-format` (neither form), `recording-value` (a cell that cannot be), `recording-order` (time goes back),
+    `recording-format` (neither form), `recording-value` (an invalid cell), `recording-order` (time goes back),
     `recording-empty` (no reading).
     """
     lines = _lines(path)
@@ -90,26 +90,26 @@ def convert_2015(path: Path) -> list[Reading]:
     lines = _lines(path)
     if lines[0][1] == list(COLUMNS):
         raise MeterError(
-            "recording-format",
-            f"{path} is a recording of this program already; there is nothing to convert.",
-            file=str(path),
+            "recording-format", f"{path} is a recording of this program already; there is nothing to convert."
         )
     return _read_2015(path, lines)
 
 
+def require_file(path: Path) -> None:
+    """Raise OSError for what exists and is not a regular file: a pipe may be waited for, or never end."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
 def _lines(path: Path) -> list[tuple[int, list[str]]]:
     try:
-        if path.exists() and not path.is_file():
-            # A pipe may be waited for, or never end.
-            raise OSError(errno.EINVAL, "it is no regular file")  # noqa: TRY301 - told with the others below
+        require_file(path)
         with path.open(newline="", encoding="utf-8-sig") as stream:
             rows = csv.reader(stream)
             lines = [(rows.line_num, [cell.strip() for cell in cells]) for cells in rows if cells]
     except (OSError, ValueError, csv.Error) as error:  # ValueError: no text, or a name that no file can have
-        why = error.strerror if isinstance(error, OSError) else "it is no CSV text"
-        raise MeterError(
-            "recording-unreadable", f"The recording {path} cannot be read: {why}.", file=str(path)
-        ) from error
+        why = error.strerror if isinstance(error, OSError) else "it is not CSV text"
+        raise MeterError("recording-unreadable", f"The recording {path} cannot be read: {why}.") from error
     if not lines:
         raise _empty(path)
     return lines
@@ -126,8 +126,6 @@ def _read_2015(path: Path, lines: list[tuple[int, list[str]]]) -> list[Reading]:
             "recording-format",
             f"{path}, line {number}, begins no recording: neither the heading {header_line()} nor the five numbers "
             "V, A, W, Wh, s of the 2015 driver.",
-            file=str(path),
-            line=number,
         )
     return _in_order(path, ((number, _reading_of_2015(path, number, cells)) for number, cells in lines))
 
@@ -142,8 +140,6 @@ def _in_order(path: Path, readings: Iterator[tuple[int, Reading]]) -> list[Readi
                 "recording-order",
                 f"{path}, line {number}: the time goes back from {taken[-1].monotonic_s:g} s to "
                 f"{reading.monotonic_s:g} s; a file holds one recording.",
-                file=str(path),
-                line=number,
             )
         taken.append(reading)
     if not taken:
@@ -198,8 +194,6 @@ def _require_width(path: Path, number: int, cells: list[str], wanted: int) -> No
             "recording-value",
             f"{path}, line {number}, has {len(cells)} cells where {wanted} should be; if it is the last line, the "
             "recording was cut off there: delete the line to use the rest.",
-            file=str(path),
-            line=number,
         )
 
 
@@ -251,11 +245,7 @@ def _is_number(text: str) -> bool:
 
 def _wrong(path: Path, number: int, name: str, text: str, wanted: str) -> MeterError:
     return MeterError(
-        "recording-value",
-        f"{path}, line {number}: {name} is {_shown(text)} where {wanted} should be.",
-        file=str(path),
-        line=number,
-        column=name,
+        "recording-value", f"{path}, line {number}: {name} is {_shown(text)} where {wanted} should be."
     )
 
 
@@ -264,4 +254,4 @@ def _shown(text: str) -> str:
 
 
 def _empty(path: Path) -> MeterError:
-    return MeterError("recording-empty", f"The recording {path} holds no reading.", file=str(path))
+    return MeterError("recording-empty", f"The recording {path} holds no reading.")

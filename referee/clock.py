@@ -1,4 +1,4 @@
-"""The only module that reads clocks: windows run on the monotonic clock, records carry UTC."""
+"""The only module that reads clocks: windows use the monotonic clock, records use UTC."""
 
 from __future__ import annotations
 
@@ -7,28 +7,32 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-LONGEST_WAIT_S = 1.0  # a wait does not notice that the host was suspended
+LONGEST_WAIT_S = 1.0  # waiting on an event does not count the time that the host is suspended
 BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Clock:
-    """The host's clocks. Whatever needs the time is handed one, so that a test can hand it another."""
+    """The host's clocks. Whatever needs the time gets one as an argument; tests pass another."""
 
     def monotonic_s(self) -> float:
-        """Seconds since an arbitrary start; never steps; on Linux it is shared by all processes of one boot.
+        """Seconds since an arbitrary start; never steps.
 
-        There it goes on while the host is suspended, as the meter does.
+        On Linux all processes of one boot share it, and it goes on while the host is suspended, as the meter does.
         """
         return (
             time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
         )
 
     def of_process_s(self, monotonic_s: float) -> float:
-        """A time that another process of this host told by Python's monotonic clock, as a time of this clock.
+        """A time of Python's monotonic clock, from any process of this host, as a time of this clock.
 
-        The two differ by what the host was suspended since its start; it must not have been since then.
+        The two differ by how long the host has been suspended, which must not change between the two readings.
         """
         return monotonic_s + self.monotonic_s() - time.monotonic()
+
+    def process_s(self) -> float:
+        """The processor time that this process has used, in seconds."""
+        return time.process_time()
 
     def utc(self) -> datetime:
         """The wall clock, for records only."""
@@ -44,7 +48,7 @@ class Clock:
         return True
 
     def boot_id(self) -> str | None:
-        """Which boot the monotonic clock belongs to, or None where the system does not tell."""
+        """Which boot the monotonic clock belongs to, or None if the system does not say."""
         try:
             return BOOT_ID_FILE.read_text().strip()
         except OSError:

@@ -24,7 +24,7 @@ SERVER_NAME = "server"
 
 @dataclass(frozen=True)
 class Contest:
-    """An open contest folder. The database is open until the `open_contest` that made it ends."""
+    """An open contest folder. Its database is open until the end of `open_contest`."""
 
     folder: Path
     config: ContestConfig
@@ -74,7 +74,7 @@ def open_contest(folder: Path) -> Iterator[Contest]:
 
 
 def require_unchanged(test_set: TestSet) -> None:
-    """Raise RefereeError `testset-changed` unless every file is the one the manifest was made for."""
+    """Raise RefereeError `testset-changed` unless every file is as its manifest says."""
     problems = verify(test_set)
     if problems:
         raise TestSetChanged(
@@ -85,7 +85,7 @@ def require_unchanged(test_set: TestSet) -> None:
 
 
 def require_same_test_set(contest: Contest, run: Run) -> None:
-    """Raise RefereeError `testset-changed` unless the contest still holds the test set the run was armed with."""
+    """Raise RefereeError `testset-changed` unless the contest still has the test set the run was armed with."""
     if run.testset_digest != contest.test_set.digest:
         raise TestSetChanged(
             f"Run {run.id} was on test set {run.testset_digest[:12]}, but {contest.test_set.folder} holds "
@@ -94,10 +94,10 @@ def require_same_test_set(contest: Contest, run: Run) -> None:
 
 
 def require_place(station: Station, address: str | None) -> None:
-    """Raise RefereeError `wrong-address` unless the station's board may ask from `address`."""
+    """Raise RefereeError `wrong-address` unless the station accepts requests from `address`."""
     if not admits(station.clients, address):
         raise WrongAddress(
-            f"Station {station.name} does not take requests from {address}; use the board that stands there.",
+            f"Station {station.name} does not accept requests from {address}; use the board of that station.",
             address=address,
         )
 
@@ -121,15 +121,12 @@ def create_contest(folder: Path, config_text: str) -> None:
 
 
 def _read_secret(path: Path) -> bytes:
+    problem = "it is too short"
     try:
         secret = bytes.fromhex(path.read_text().strip())
     except (OSError, ValueError) as error:
-        raise RefereeError(
-            "secret-missing",
-            f"The contest's secret {path} cannot be read ({error}); restore it from your backup.",
-        ) from error
+        secret, problem = b"", str(error)
     if len(secret) < SECRET_BYTES:
-        raise RefereeError(
-            "secret-missing", f"The contest's secret {path} is too short to be one; restore it."
-        )
+        sentence = f"The contest's secret {path} cannot be read ({problem}); restore it from your backup."
+        raise RefereeError("secret-missing", sentence)
     return secret

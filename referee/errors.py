@@ -88,3 +88,18 @@ class ShuttingDown(RefereeError):
 
     def __init__(self) -> None:
         super().__init__("shutting-down", "The referee is shutting down; log in again later.")
+
+
+class ModelFault(RefereeError):
+    """One model cannot be judged: it is refused, damaged, fails, or its result is invalid. Other models can."""
+
+
+class ModelCrashed(ModelFault):
+    """A model fails while it runs: it crashes, ends its process, takes too long or needs too much memory."""
+
+
+class BadTrack(RefereeError):
+    """The module or plug-in of a rule does not provide a valid `Track`."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__("bad-track", sentence, **facts)

@@ -7,13 +7,15 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any, Final
 
 import click
 
-from power.cli.endings import interrupt, on_endings
 from power.errors import MeterError
+
+ENDINGS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StatedFailure(click.ClickException):
@@ -25,7 +27,7 @@ class StatedFailure(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Print the line, if there is anyone to read it."""
-        tell(f"meter: {self.message}")
+        to_stderr(f"meter: {self.message}")
 
 
 class Boundary(click.Group):
@@ -39,39 +41,39 @@ class Boundary(click.Group):
         except MeterError as error:
             raise StatedFailure(error.sentence) from error
         except KeyboardInterrupt as error:
-            # As a shell tells it; the number is given where it is not that of Ctrl-C.
+            # The exit code of a shell, 128 + the signal's number.
             ending = signal.Signals(error.args[0]) if error.args else signal.SIGINT
             name = "Ctrl-C" if ending is signal.SIGINT else ending.name
             raise StatedFailure(f"Ended by {name}, before there was a result.", 128 + ending) from error
         except BrokenPipeError:
-            # The reader of our output went away (`| head`); nothing is left to say to it.
+            # The reader of stdout went away (`| head`).
             _abandon_stdout()
             ctx.exit(1)
         except OSError as error:
-            # Rights, a full disk, a missing folder: the system's words and the file are the whole story.
+            # Rights, a full disk, a missing folder: the system's words and the file say it all.
             _abandon_stdout()
             place = f"{error.filename}: " if error.filename else ""
             raise StatedFailure(f"{place}{error.strerror or error}.") from error
 
 
-def tell(sentence: str) -> None:
-    """Print one line on stderr; a stderr that takes nothing is no reason to fail."""
+def to_stderr(sentence: str) -> None:
+    """Print one line on stderr; ignore errors when writing to it."""
     with contextlib.suppress(OSError, ValueError):
         click.echo(" ".join(sentence.split()), err=True)
 
 
-class _Told(logging.Handler):
+class _Printed(logging.Handler):
     """A log whose lines are for the person at the terminal."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print the line, without the trace behind it."""
-        tell(f"meter: {record.getMessage()}")
+        to_stderr(f"meter: {record.getMessage()}")
 
 
 @contextlib.contextmanager
-def warnings_told() -> Iterator[None]:
-    """Print what is logged of a lost link or of settings not put back as one line each on stderr."""
-    log, handler = logging.getLogger("power"), _Told(logging.WARNING)
+def warnings_printed() -> Iterator[None]:
+    """Print warnings of a lost link or of settings not restored on stderr, one line each."""
+    log, handler = logging.getLogger("power"), _Printed(logging.WARNING)
     log.addHandler(handler)
     try:
         yield
@@ -80,8 +82,40 @@ def warnings_told() -> Iterator[None]:
 
 
 def _abandon_stdout() -> None:
-    # What a full or closed stdout did not take is written again at exit, and fails again.
+    # Else the interpreter writes the rest at exit, and fails again.
     with contextlib.suppress(OSError, ValueError, AttributeError):
         descriptor = os.open(os.devnull, os.O_WRONLY)
         os.dup2(descriptor, sys.stdout.fileno())
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def on_endings(act: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
+    """Call `act` on these signals, from the main thread; a SIGHUP that is ignored, as under nohup, stays ignored.
+
+    A SIGINT that is ignored does not: a shell ignores it for what a script starts with `&`, and the script then ends a
+    recording by `kill -INT`.
+    """
+    heeded = [one for one in ENDINGS if one is not signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN]
+    former = {number: signal.signal(number, act) for number in heeded}
+    try:
+        yield
+    finally:
+        for number, before in former.items():
+            signal.signal(number, before)
+
+
+def interrupt(number: int, _frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt with the signal's number, so the command cleans up.
+
+    Only for the first signal: timeout(1) signals its child and then the group, which must not cut off the cleaning up.
+    """
+    for one in ENDINGS:
+        if signal.getsignal(one) is interrupt:
+            # Not SIG_IGN: Python would print that a pending signal is ignored.
+            signal.signal(one, _nothing)
+    raise KeyboardInterrupt(number)
+
+
+def _nothing(_number: int, _frame: FrameType | None) -> None:
+    """Let the command clean up."""

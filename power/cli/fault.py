@@ -8,7 +8,7 @@ import click
 
 from power.errors import MeterError
 
-PATIENCE_S = 10.0
+TIMEOUT_S = 10.0
 
 
 @click.command(
@@ -26,9 +26,7 @@ def fault(address: str, command: tuple[str, ...]) -> None:
     answer = _asked(address, " ".join(command))
     verdict, _, text = answer.partition(" ")
     if verdict != "ok":
-        raise MeterError(
-            "simulator-control", text or f"The simulated meter answers {answer!r}.", command=command
-        )
+        raise MeterError("simulator-control", text or f"The simulated meter answers {answer!r}.")
     click.echo(text or verdict)
 
 
@@ -38,11 +36,10 @@ def _asked(address: str, line: str) -> str:
         raise MeterError(
             "simulator-control",
             f"{address!r} is not HOST:PORT, as `meter simulate --control 0` prints it after its address.",
-            address=address,
         )
     try:
         with (
-            socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection,
+            socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as connection,
             connection.makefile("rw", encoding="utf-8", newline="\n") as stream,
         ):
             stream.write(" ".join(line.split("\n")) + "\n")
@@ -57,10 +54,7 @@ def _asked(address: str, line: str) -> str:
             "simulator-control",
             f"No control socket answers at {address} ({why}); "
             "start the meter with `meter simulate --control 0`.",
-            address=address,
         ) from error
     if not answer.endswith("\n"):
-        raise MeterError(
-            "simulator-control", f"What listens at {address} ended without an answer.", address=address
-        )
+        raise MeterError("simulator-control", f"What listens at {address} ended without an answer.")
     return answer.rstrip("\n")

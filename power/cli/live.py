@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from rich.console import Console, Group
@@ -14,11 +15,11 @@ from rich.text import Text
 
 from power.meter import Reading
 from power.report.readings import figure, flag_words
-from power.report.sparkline import sparkline
 
 SPAN_S: Final = 60.0
 WIDTH: Final = 60
 MOST_POINTS: Final = 1200
+BARS: Final = "▁▂▃▄▅▆▇█"
 
 
 @contextlib.contextmanager
@@ -64,3 +65,29 @@ def _history(reading: Reading, points: deque[tuple[float, float]]) -> tuple[Text
     width = max(10, min(WIDTH, Console().width))
     scale = f"power of the last minute: {min(finite):.5g} to {max(finite):.5g} W"
     return Text(sparkline(points, reading.monotonic_s, SPAN_S, width)), Text(scale, style="dim")
+
+
+def sparkline(points: Iterable[tuple[float, float]], end_s: float, span_s: float, width: int) -> str:
+    """Return `width` bars for the `span_s` seconds up to `end_s`, from points of (seconds, value).
+
+    Each bar is the mean of its stretch of time, a blank where it has no finite value. The lowest bar stands for the
+    least mean, the highest for the largest; if all are the same, the line is in the middle.
+    """
+    stretches: list[list[float]] = [[] for _ in range(width)]
+    for at_s, value in points:
+        place = math.floor((at_s - (end_s - span_s)) / span_s * width)
+        if math.isfinite(value) and 0 <= place <= width:
+            stretches[min(place, width - 1)].append(value)
+    means = [math.fsum(values) / len(values) if values else math.nan for values in stretches]
+    finite = [mean for mean in means if math.isfinite(mean)]
+    low, high = min(finite, default=0.0), max(finite, default=0.0)
+    return "".join(_bar(mean, low, high) for mean in means)
+
+
+def _bar(value: float, low: float, high: float) -> str:
+    if math.isnan(value):
+        return " "
+    # Noise in the last digits is not a change of power.
+    if high - low <= 1e-4 * abs(high):
+        return BARS[len(BARS) // 2 - 1]
+    return BARS[min(int((value - low) / (high - low) * len(BARS)), len(BARS) - 1)]

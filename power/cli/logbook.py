@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+from power.cli.program import ProgramMissing
 from power.errors import MeterError
 from power.meter import Reading
 from power.recording import RecordingWriter
@@ -18,8 +19,8 @@ class Logbook:
     """Owns the file of a recording: every reading is in it as it comes. Readings may come from any thread.
 
     A disk that takes no more ends the writing, not the measurement: `error` is what stood in the way, and the file
-    ends with its last whole row. A recording that never came about leaves all as it was: no new file, and a former
-    one as it is until the first reading.
+    ends with its last complete row. A recording without readings leaves everything as it was: no new file, and an
+    existing one unchanged.
     """
 
     def __init__(self, path: Path, *, force: bool) -> None:
@@ -34,18 +35,15 @@ class Logbook:
         self._whole_bytes = 0
         self._written = 0
         if path.is_dir():
-            raise MeterError(
-                "recording-file", f"{path} is a folder; give the name of a file.", file=str(path)
-            )
+            raise MeterError("recording-file", f"{path} is a folder; give the name of a file.")
         if path.is_fifo():  # it would be waited for, with the meter set up
-            raise MeterError("recording-file", f"{path} is a pipe; give the name of a file.", file=str(path))
+            raise MeterError("recording-file", f"{path} is a pipe; give the name of a file.")
         if path.exists() and not force:
             raise _exists(path)
         if not path.parent.is_dir():
             raise MeterError(
                 "recording-file",
                 f"There is no folder {str(path.parent)!r} to write {path.name} to; make it first.",
-                file=str(path),
             )
 
     @property
@@ -60,12 +58,11 @@ class Logbook:
         try:
             self._stream = stream
             if is_new:
-                # At once, so that a full disk is told of before anything is measured.
+                # At once: a full disk shows before anything is measured.
                 self._begin(stream)
             yield
-        except MeterError as error:
-            if error.code == "program-missing":
-                self._written = 0  # what the meter has shown meanwhile is not what was to be recorded
+        except ProgramMissing:
+            self._written = 0  # the readings so far are not those of the program
             raise
         finally:
             with self._guard:
@@ -89,9 +86,7 @@ class Logbook:
         try:
             self._writer = RecordingWriter(stream)
         except OSError as error:
-            raise MeterError(
-                "recording-file", f"{self.path} cannot be written: {error.strerror}.", file=str(self.path)
-            ) from error
+            raise MeterError("recording-file", f"{self.path} cannot be written: {error.strerror}.") from error
 
     def _write(self, stream: TextIO, reading: Reading) -> None:
         if self._writer is None:
@@ -122,6 +117,4 @@ class Logbook:
 
 
 def _exists(path: Path) -> MeterError:
-    return MeterError(
-        "recording-file", f"{path} exists already; choose another name, or add --force.", file=str(path)
-    )
+    return MeterError("recording-file", f"{path} exists already; choose another name, or add --force.")

@@ -6,12 +6,11 @@ import click
 
 from power.cli.boundary import Boundary
 from power.cli.fault import fault
-from power.cli.look import probe
+from power.cli.look import probe, zero
 from power.cli.ranging import range_command
 from power.cli.record import record
 from power.cli.simulate import simulate
 from power.cli.watch import watch
-from power.cli.zero import zero
 
 
 @click.group("meter", cls=Boundary, context_settings={"help_option_names": ["-h", "--help"]})

@@ -12,11 +12,17 @@ from typing import Final
 
 import click
 
-from power.cli.endings import on_endings
-from power.errors import MeterError
+from power.cli.boundary import on_endings
+from power.errors import NamedMeterError
 
-PATIENCE_S: Final = 5.0
-"""How long a program may take to end by itself after Ctrl-C, and then after being told to."""
+ENDING_TIMEOUT_S: Final = 5.0
+"""How long a program may take to end by itself after Ctrl-C, and then after SIGTERM."""
+
+
+class ProgramMissing(NamedMeterError):
+    """The program to measure cannot be run."""
+
+    CODE = "program-missing"
 
 
 class Course:
@@ -45,20 +51,20 @@ class Course:
     def interruptible(self) -> Iterator[None]:
         """Let Ctrl-C, SIGTERM and SIGHUP end the waiting only.
 
-        A question to a meter that is cut off half-way leaves the link out of step; what must come after the waiting,
-        the energy and the former settings, would then not come.
+        Interrupting a question to the meter leaves the link out of step; then the energy could not be read, nor the
+        settings restored.
         """
         with on_endings(self._interrupt):
             yield
 
     def require_going_on(self) -> None:
-        """Raise KeyboardInterrupt, with the signal's number, if the waiting was ended; where that does no harm."""
+        """Raise KeyboardInterrupt, with the signal's number, if the waiting was interrupted."""
         if self._interrupted is not None:
             raise KeyboardInterrupt(self._interrupted)
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """Let the time or the program run; at the end the program has ended, by itself or because it was told to."""
+        """Let the time or the program run; at the end the program has ended, by itself or by a signal."""
         if self.duration_s is not None:
             self._deadline_s = self._monotonic() + self.duration_s
         if not self._command:
@@ -72,7 +78,7 @@ class Course:
                 yield
             finally:
                 # At a terminal the program has had a Ctrl-C of its own, and may need a while.
-                _end(program, watcher, patience_s=0.0 if self._interrupted is None else PATIENCE_S)
+                _end(program, watcher, timeout_s=0.0 if self._interrupted is None else ENDING_TIMEOUT_S)
         self.exit_code = 128 - program.returncode if program.returncode < 0 else program.returncode
 
     def wait(self, longest_s: float | None = None) -> bool:
@@ -100,14 +106,14 @@ def _started(command: tuple[str, ...]) -> Iterator[subprocess.Popen[bytes]]:
         yield program
 
 
-def _end(program: subprocess.Popen[bytes], watcher: threading.Thread, *, patience_s: float) -> None:
-    watcher.join(patience_s)
+def _end(program: subprocess.Popen[bytes], watcher: threading.Thread, *, timeout_s: float) -> None:
+    watcher.join(timeout_s)
     for act in (program.terminate, program.kill):
         if not watcher.is_alive():
             return
         act()
-        watcher.join(PATIENCE_S)
+        watcher.join(ENDING_TIMEOUT_S)
 
 
-def _missing(name: str, sentence: str) -> MeterError:
-    return MeterError("program-missing", sentence.format(name), program=name)
+def _missing(name: str, sentence: str) -> ProgramMissing:
+    return ProgramMissing(sentence.format(name))

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from power.cli.boundary import tell, warnings_told
-from power.cli.clocks import real_clocks
+from power.cli.boundary import to_stderr, warnings_printed
 from power.cli.options import DURATION, Figure, address_argument, json_option, setup_options
 from power.cli.program import Course
-from power.errors import MeterError
+from power.clocks import real_clocks
+from power.errors import MeterError, MeterRangeError, PassingMeterError
 from power.meter import ALL_ELEMENTS, Setup
 
 if TYPE_CHECKING:
     from power.meter import Meter, Peaks, Reading
     from power.report.ranges import Ranged
-    from power.sampling.connection import Loan
+    from power.sampling.connection import MeterSession
     from power.sampling.polling import Sample
     from power.wt300.range_fit import Drawn
 
@@ -79,21 +79,24 @@ def range_command(
 
 def _ranged(address: str, setup: Setup, headroom: float, run: Course) -> Ranged:
     from power.report.ranges import Ranged
-    from power.sampling.connection import Loan, require_no_energy
+    from power.sampling.connection import MeterSession, require_no_energy
     from power.wt300.range_fit import drawn
 
-    with contextlib.closing(Loan(address, setup.element, real_clocks())) as loan, warnings_told():
+    with (
+        contextlib.closing(MeterSession(address, setup.element, real_clocks())) as session,
+        warnings_printed(),
+    ):
         try:
-            require_no_energy(loan.untouched())
-            loan.configure(setup)
-            identity, choices = loan.meter().identity, loan.meter().choices()
+            require_no_energy(session.untouched())
+            session.configure(setup)
+            identity, choices = session.meter().identity, session.meter().choices()
             if not choices.voltage_ranges_v or not choices.current_ranges_a:
-                raise MeterError("meter-range", f"The meter {identity} has no ranges to choose from.")
+                raise MeterRangeError(f"The meter {identity} has no ranges to choose from.")
             run.require_going_on()
             with run.running():
-                readings, peaks = _Watch(loan, setup, run).taken()
+                readings, peaks = _Watch(session, setup, run).taken()
         finally:
-            loan.give_back()
+            session.restore_settings()
     load = drawn(readings, peaks)
     if math.isnan(load.voltage_v + load.current_a):
         raise _nothing_seen(load)
@@ -105,17 +108,15 @@ def _nothing_seen(load: Drawn) -> MeterError:
     if load.flagged:
         advice = f"{load.flagged} were over range or clipped: use larger ranges, or automatic ones"
     return MeterError(
-        "ranging-no-data",
-        f"None of {load.readings} readings tells both voltage and current; {advice}.",
-        readings=load.readings,
+        "ranging-no-data", f"None of {load.readings} readings shows both voltage and current; {advice}."
     )
 
 
 class _Watch:
     """Reads a meter with its peaks until the course is over; a lost link costs readings only."""
 
-    def __init__(self, loan: Loan, setup: Setup, run: Course) -> None:
-        self._loan = loan
+    def __init__(self, session: MeterSession, setup: Setup, run: Course) -> None:
+        self._session = session
         self._setup = setup
         self._run = run
         self._lost = False
@@ -137,24 +138,20 @@ class _Watch:
         return self._asked(lambda meter: meter.read_update())
 
     def _asked(self, ask: Callable[[Meter], Answer]) -> Answer | None:
-        from power.sampling.connection import PASSING
-
         try:
             return ask(self._meter())
-        except MeterError as error:
-            if error.code not in PASSING:
-                raise
-            self._loan.drop()
+        except PassingMeterError as error:
+            self._session.drop()
             if not self._lost:
-                tell(f"meter: {error.sentence} Trying again until the end of the run.")
+                to_stderr(f"meter: {error.sentence} Trying again until the end of the run.")
             self._lost = True
             return None
 
     def _meter(self) -> Meter:
-        meter = self._loan.meter()
+        meter = self._session.meter()
         if self._lost:
             if meter.changes(self._setup):
-                self._loan.configure(self._setup)  # it was switched off and on
-            tell(f"meter: The meter {meter.identity} is back.")
+                self._session.configure(self._setup)  # it was switched off and on
+            to_stderr(f"meter: The meter {meter.identity} is back.")
             self._lost = False
         return meter

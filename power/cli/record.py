@@ -1,4 +1,4 @@
-"""`meter record`: log a meter's readings and tell the energy, for a time or while a program runs."""
+"""`meter record`: log a meter's readings and print the energy, for a time or while a program runs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from power.cli.boundary import StatedFailure
-from power.cli.clocks import real_clocks
 from power.cli.options import DURATION, json_option, require_address, setup_options
 from power.cli.program import Course
+from power.clocks import real_clocks
 from power.errors import MeterError
 from power.meter import Setup
 
@@ -27,7 +27,7 @@ def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
     return path
 
 
-@click.command(short_help="Record a run to a CSV file and tell its energy.")
+@click.command(short_help="Record a run to a CSV file and print its energy.")
 @click.argument("address", required=False)
 @click.argument("command", nargs=-1)
 @click.option(
@@ -70,7 +70,7 @@ def record(
     convert: Path | None,
     as_json: bool,
 ) -> None:
-    """Record the meter at ADDRESS to a CSV file and tell the energy.
+    """Record the meter at ADDRESS to a CSV file and print the energy.
 
     \b
       meter record ADDRESS -o run.csv --duration 60
@@ -83,7 +83,7 @@ def record(
     COMMAND's output stays its own: the result then goes to stderr, with --json to the last line of stdout.
 
     The exit code is COMMAND's own if that is not 0. Else it is 1, with one sentence on stderr, if there is no energy,
-    if it needs review because a check of severity error failed, or if the file is not whole; 0 if all is well.
+    if it needs review because a check of severity error failed, or if the file is incomplete; 0 if all is well.
     """  # noqa: D301  click wants the character itself
     from power.cli import recording_run
 
@@ -108,7 +108,7 @@ def record(
 
 
 def _print(outcome: Outcome, *, as_json: bool, aside: bool) -> None:
-    from power.report.recorded_words import recorded_facts, recorded_lines
+    from power.report.recorded import recorded_facts, recorded_lines
 
     if as_json:
         click.echo(json.dumps(recorded_facts(outcome.recorded, outcome.rows)))

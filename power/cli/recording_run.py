@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from power.addresses import open_meter
-from power.cli.boundary import warnings_told
-from power.cli.clocks import real_clocks
+from power.addresses import limits_of, open_meter
+from power.cli.boundary import warnings_printed
 from power.cli.logbook import Logbook
 from power.cli.program import Course
+from power.clocks import real_clocks
 from power.energy import Measurement
-from power.errors import MeterError
+from power.errors import MeterBusy, MeterError
 from power.meter import Identity, Reading, Setup
 from power.recording import convert_2015
 from power.report.readings import figure
@@ -40,7 +40,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a recording: how many of its readings are in the file, and one sentence if all is not well."""
+    """The result of a recording: how many readings are in the file, and one sentence if there is a problem."""
 
     recorded: Recorded
     rows: int
@@ -48,10 +48,10 @@ class Outcome:
 
 
 def recorded(order: Order, course: Course) -> Outcome:
-    """Record, and return what came of it."""
+    """Record, and return the result."""
     logbook = Logbook(order.output, force=order.force)
     run = _Run(order, course, logbook)
-    with warnings_told(), course.interruptible():
+    with warnings_printed(), course.interruptible():
         found = run.recorded()
     return Outcome(found, logbook.written, _problem(found, logbook))
 
@@ -97,7 +97,7 @@ class _Run:
     def recorded(self) -> Recorded:
         """Record from arming to the restored meter."""
         try:
-            with self._told_to_take_over():
+            with self._advised_to_take_over():
                 if self._order.zero:
                     self._zero()
                 identity = self._sampler.arm(take_over=self._order.take_over, spare_energy=True)
@@ -128,15 +128,13 @@ class _Run:
                 meter.restore()
 
     @contextlib.contextmanager
-    def _told_to_take_over(self) -> Iterator[None]:
+    def _advised_to_take_over(self) -> Iterator[None]:
         try:
             yield
-        except MeterError as error:
-            if error.code != "meter-busy" or self._order.take_over:
+        except MeterBusy as error:
+            if self._order.take_over:
                 raise
-            raise MeterError(
-                error.code, f"{error.sentence} Or add --take-over: the energy it has is then lost."
-            ) from error
+            raise MeterBusy(f"{error.sentence} Or add --take-over: its energy is then lost.") from error
 
     def _idle(self) -> Idle | None:
         if self._order.idle_s is None:
@@ -163,7 +161,7 @@ class _Run:
             end_s = self._clocks.monotonic()
             final = self._stopped()
         if self._setup.integrator_timer_s:
-            # Its timer ends the integral, however late this program comes to see that the time is over.
+            # Its timer ends the integral, however late this program notices.
             end_s = min(end_s, start_s + self._setup.integrator_timer_s)
         elapsed_s, ran_s = end_s - start_s, self._sampler.ran_s
         self._logbook.take(final)
@@ -174,6 +172,7 @@ class _Run:
             end_s=end_s,
             setup=self._setup,
             model=identity.model,
+            limits=limits_of(identity.model),
             official=identity.official,
             changes=self._sampler.changes,
             start_stop_s=None if ran_s is None else ran_s - elapsed_s,
@@ -187,7 +186,6 @@ class _Run:
                 error.code,
                 f"{error.sentence} The energy could not be read: the meter keeps it until it is reset, see `meter "
                 f"probe`; {len(self._logbook.readings)} readings are in {self._logbook.path}.",
-                **error.facts,
             ) from error
 
 
@@ -200,6 +198,6 @@ def _problem(found: Recorded, logbook: Logbook) -> str | None:
     if logbook.error is not None:
         why = logbook.error.strerror or logbook.error
         sentences.append(
-            f"{logbook.path} is not whole: it holds {logbook.written} of {len(found.readings)} readings ({why})."
+            f"{logbook.path} is incomplete: it holds {logbook.written} of {len(found.readings)} readings ({why})."
         )
     return " ".join(sentences) or None

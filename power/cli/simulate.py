@@ -7,8 +7,9 @@ import time
 import click
 
 from power.meter import SIMULATED
+from power.simulator.models import MODELS
 
-MODELS = ("WT310", "WT310E", "WT310EH", "WT332E", "WT333E")
+NAMES = [model.name for model in MODELS]
 
 
 @click.command(short_help="Be a simulated meter.")
@@ -17,9 +18,9 @@ MODELS = ("WT310", "WT310E", "WT310EH", "WT332E", "WT333E")
 @click.option("--load", default="constant:36W", show_default=True, help="What to measure.")
 @click.option(
     "--model",
-    default=MODELS[0],
+    default=NAMES[0],
     show_default=True,
-    type=click.Choice(MODELS, case_sensitive=False),
+    type=click.Choice(NAMES, case_sensitive=False),
     help="Which.",
 )
 @click.option("--serial", default=SIMULATED, show_default=True, help="Serial number in *IDN?.")
@@ -28,7 +29,11 @@ MODELS = ("WT310", "WT310E", "WT310EH", "WT332E", "WT333E")
     type=click.IntRange(0, 65535),
     help="Take faults on this TCP port of 127.0.0.1, 0 for any free one; see `meter fault`.",
 )
-@click.option("--portmapper", is_flag=True, help="Answer on port 111 too, so that TCPIP::HOST::INSTR works.")
+@click.option(
+    "--portmapper",
+    is_flag=True,
+    help="Answer on port 111 too, for TCPIP::HOST::INSTR.",
+)
 @click.option("--parent", type=click.IntRange(1), help="End when this process ends.")
 @click.option("--commands", is_flag=True, help="Print the commands it knows, and do nothing else.")
 def simulate(
@@ -49,7 +54,7 @@ def simulate(
     Loads: constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W.
     """
     if commands:
-        from power.simulator.manual import command_lines
+        from power.simulator.instrument import command_lines
 
         click.echo("\n".join(command_lines()))
         return

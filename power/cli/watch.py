@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from power.cli.boundary import tell
-from power.cli.clocks import real_clocks
+from power.cli.boundary import to_stderr
 from power.cli.options import address_argument, element_option
-from power.errors import MeterError
+from power.clocks import real_clocks
+from power.errors import MeterChanged, MeterError
 
 if TYPE_CHECKING:
-    from power.addresses import MeterAddress
-    from power.meter import Identity, Meter, Reading
+    from power.meter import Reading
+    from power.sampling.connection import MeterSession
 
 RETRY_S: Final = 0.5
 Show = Callable[["Reading"], None]
@@ -34,14 +34,18 @@ def watch(address: str, count: int | None, element: str, as_json: bool) -> None:
 
     A run with this meter is not disturbed, whichever element it measures.
 
-    On a terminal it is a table with the power of the last minute, else a line for each reading. A lost link is told on
-    stderr, and tried again until it is back. Ctrl-C ends it.
+    On a terminal it is a table with the power of the last minute, else a line for each reading. A lost link is reported
+    on stderr and opened again. Ctrl-C ends it.
     """
-    from power.addresses import MeterAddress
+    from power.sampling.connection import MeterSession
 
-    place = MeterAddress(address)
-    with contextlib.closing(place), contextlib.suppress(KeyboardInterrupt), _shown(address, as_json) as show:
-        for number, reading in enumerate(_readings(place, element), start=1):
+    session = MeterSession(address, element, real_clocks())
+    with (
+        contextlib.closing(session),
+        contextlib.suppress(KeyboardInterrupt),
+        _shown(address, as_json) as show,
+    ):
+        for number, reading in enumerate(_readings(session, element), start=1):
             show(reading)
             if number == count:
                 return
@@ -62,42 +66,25 @@ def _shown(address: str, as_json: bool) -> Iterator[Show]:
         yield lambda reading: click.echo(reading_line(reading))
 
 
-def _readings(place: MeterAddress, element: str) -> Iterator[Reading]:
+def _readings(session: MeterSession, element: str) -> Iterator[Reading]:
     """Give a reading for each update, for ever; only a meter that is not there at first, or another one, ends it."""
     from power.sampling.polling import updates
 
-    identity: Identity | None = None
-    while True:
-        with contextlib.closing(_opened(place, element, identity)) as meter:
-            if identity is not None:
-                tell(f"meter: The meter {meter.identity} is back.")
-            identity = meter.identity
-            try:
-                interval_s = meter.status().update_interval_s
-                yield from updates(meter.read_update, interval_s, time.sleep, told=False)
-            except MeterError as error:
-                tell(f"meter: {error.sentence} Trying again; Ctrl-C ends.")
-        time.sleep(RETRY_S)
-
-
-def _opened(place: MeterAddress, element: str, identity: Identity | None) -> Meter:
+    known = lost = False
     while True:
         try:
-            meter = place.connect(real_clocks())
-            _prepare(meter, element, identity)
+            meter = session.untouched()
+            meter.look(element)
+            if lost:
+                to_stderr(f"meter: The meter {meter.identity} is back.")
+            known, lost = True, False
+            interval_s = meter.status().update_interval_s
+            yield from updates(meter.read_update, interval_s, time.sleep, flagged=False)
         except MeterError as error:
-            if identity is None or error.code == "meter-changed":
+            session.drop()
+            if not known or isinstance(error, MeterChanged):
                 raise
-            time.sleep(RETRY_S)
-        else:
-            return meter
-
-
-def _prepare(meter: Meter, element: str, identity: Identity | None) -> None:
-    try:
-        if identity is not None and meter.identity != identity:
-            raise MeterError("meter-changed", f"Another meter answers: {meter.identity}, not {identity}.")  # noqa: TRY301
-        meter.look(element)
-    except BaseException:
-        meter.close()
-        raise
+            if not lost:
+                to_stderr(f"meter: {error.sentence} Trying again; Ctrl-C ends.")
+            lost = True
+        time.sleep(RETRY_S)

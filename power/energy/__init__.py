@@ -1,7 +1,10 @@
-"""Energy: its arithmetic, and the checks of a run. Pure: no clock, no threads, no meter."""
+"""Energy: its arithmetic, and the checks of a run. Pure: no clock, no threads, no meter, no model by its name.
 
-from power.energy.arithmetic import above_idle_wh, mean_power_w, trapezoid_wh
+Start with `checks`.
+"""
+
 from power.energy.checks import energy_checks
+from power.energy.integral import above_idle_wh, mean_power_w, trapezoid_wh
 from power.energy.measurement import Check, Measurement
 
 __all__ = ["Check", "Measurement", "above_idle_wh", "energy_checks", "mean_power_w", "trapezoid_wh"]

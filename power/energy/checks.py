@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Final
 
-from power.energy.conditions import accuracy, official_meter, range_changed
-from power.energy.gaps import no_data, reading_gaps
+from power.energy.accuracy import limit_w, power_range_w, relative_uncertainty
 from power.energy.integral import integrator_time, integrator_trapezoid
-from power.energy.measurement import Check, Measurement
-from power.energy.signal import low_load, negative_power, over_range, peak_clipping
+from power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, json_ready
 from power.meter import Reading
+
+LEAST_OF_RANGE: Final = 0.005
+"""A signal below this part of its range is shown as 0 (IM WT310-17EN)."""
+UNKNOWN_NOISE: Final = 0.01
+"""Of the largest power: how far below 0 a meter may read whose limit of error is unknown."""
+LEAST_PART: Final = 0.9
+"""Of the updates outside gaps: a busy host misses some, without a pause that is long enough to be a gap."""
+SPARED_UPDATES: Final = 2.0
+SPARED_S: Final = 0.5
+"""Updates that a window may lack: updates at its edges, and those while the meter hears nothing after its start."""
+LARGEST_UNCERTAINTY: Final = 0.01
+"""Above it an energy is not known well enough to rank by; MLPerf Power fails such a run."""
 
 
 def energy_checks(readings: Sequence[Reading], measured: Measurement) -> tuple[Check, ...]:
@@ -28,3 +42,213 @@ def energy_checks(readings: Sequence[Reading], measured: Measurement) -> tuple[C
         accuracy(inside, measured),
         official_meter(measured),
     )
+
+
+def over_range(inside: Sequence[Reading]) -> Check:
+    """`over-range`: no reading is over range."""
+    return _flagged("over-range", "over range", "", [r for r in inside if r.over_range], len(inside))
+
+
+def peak_clipping(inside: Sequence[Reading]) -> Check:
+    """`peak-clipping`: no reading has one of the peak flags."""
+    clipped = [r for r in inside if r.voltage_peak_over or r.current_peak_over]
+    return _flagged(
+        "peak-clipping", "clipped at the peaks", ", so the energy reads too low", clipped, len(inside)
+    )
+
+
+def _flagged(code: str, what: str, effect: str, flagged: Sequence[Reading], total: int) -> Check:
+    sentence = (
+        f"Readings {what}{effect}: {len(flagged)} of {total}; use a larger range."
+        if flagged
+        else f"No reading was {what}, of {total} in all."
+    )
+    first_s = flagged[0].monotonic_s if flagged else None
+    figures: dict[str, float | int | None] = {
+        "flagged": len(flagged),
+        "readings": total,
+        "first_monotonic_s": first_s,
+    }
+    return Check(code, not flagged, "error", sentence, figures)
+
+
+def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
+    """`negative-power`: no reading is further below 0 than the meter may be wrong there."""
+    finite = [r for r in inside if math.isfinite(r.power_w)]
+    largest_w = max((abs(r.power_w) for r in finite), default=0.0)
+    range_w = power_range_w(measured.setup, measured.limits)
+
+    def noise_w(reading: Reading) -> float:
+        apparent = reading.apparent_va if math.isfinite(reading.apparent_va) else abs(reading.power_w)
+        limit = limit_w(reading.power_w, apparent, range_w, measured.limits, measured.setup.mode)
+        return UNKNOWN_NOISE * largest_w if limit is None else limit
+
+    negative = [reading for reading in finite if reading.power_w < -noise_w(reading)]
+    least_w = min((reading.power_w for reading in finite), default=math.nan)
+    sentence = (
+        f"Negative readings: {len(negative)} of {len(inside)}, down to {least_w:.4g} W; a current clamp or the wires "
+        "of one input are the wrong way round."
+        if negative
+        else f"No reading was negative beyond the meter's own error, of {len(inside)} in all."
+    )
+    figures: dict[str, float | int | None] = {
+        "negative": len(negative),
+        "readings": len(inside),
+        "least_w": json_ready(least_w),
+        "first_monotonic_s": negative[0].monotonic_s if negative else None,
+    }
+    return Check("negative-power", not negative, "error", sentence, figures)
+
+
+def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
+    """`low-load`: the mean power is not below 0.5 % of the range, and no reading is shown as 0.
+
+    Single zeros are a warning: most of the energy was seen. A mean below the limit is an error.
+    """
+    finite = [r for r in inside if math.isfinite(r.power_w)]
+    range_w = power_range_w(measured.setup, measured.limits)
+    mean_w = statistics.fmean(abs(r.power_w) for r in finite) if finite else math.nan
+    least_w = 0.0 if range_w is None else LEAST_OF_RANGE * range_w
+    zeros = [r for r in finite if 0.0 in (r.voltage_v, r.current_a, r.power_w)]
+    too_low = mean_w < least_w or len(zeros) == len(finite) > 0
+    if too_low:
+        share = "" if range_w is None else f", less than 0.5 % of the range of {range_w:.4g} W"
+        sentence = (
+            f"The mean power is {mean_w:.4g} W{share}; a meter shows such signals as 0: use a smaller range."
+        )
+    elif zeros:
+        sentence = (
+            f"Readings that show 0: {len(zeros)} of {len(inside)}; that load is below 0.5 % of the range."
+        )
+    else:
+        sentence = (
+            "The load is large enough for its range." if finite else "Unknown: no reading carries a power."
+        )
+    figures: dict[str, float | int | None] = {
+        "mean_power_w": json_ready(mean_w),
+        "least_w": least_w,
+        "zeros": len(zeros),
+        "readings": len(inside),
+    }
+    return Check("low-load", not (too_low or zeros), "error" if too_low else "warning", sentence, figures)
+
+
+def _pauses_s(inside: Sequence[Reading], measured: Measurement, longer_than_s: float) -> list[float]:
+    times = [measured.start_s, *sorted(reading.monotonic_s for reading in inside), measured.end_s]
+    return [later - earlier for earlier, later in pairwise(times) if later - earlier > longer_than_s]
+
+
+def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
+    """`reading-gaps`: no pause longer than three updates and two seconds, and outside of them few updates missed."""
+    limit_s = measured.longest_pause_s
+    found_s = _pauses_s(inside, measured, limit_s)
+    longest_s = max(found_s, default=0.0)
+    expected = max(measured.elapsed_s - sum(found_s), 0.0) / measured.setup.update_interval_s
+    spared = SPARED_UPDATES + SPARED_S / measured.setup.update_interval_s
+    missed = len(inside) < LEAST_PART * expected - spared
+    sentences = []
+    if found_s:
+        sentences.append(
+            f"Gaps in the readings: {len(found_s)}, {sum(found_s):.1f} s in all, the longest {longest_s:.1f} s."
+        )
+    if missed:
+        sentences.append(
+            f"{len(inside)} readings of about {expected:.0f} updates outside gaps: some were missed."
+        )
+    if not sentences:
+        sentences.append(
+            f"No pause between readings is longer than {limit_s:.3g} s, and few updates were missed."
+        )
+    figures: dict[str, float | int | None] = {
+        "gaps": len(found_s),
+        "longest_s": longest_s,
+        "limit_s": limit_s,
+        "readings": len(inside),
+        "expected": round(expected),
+    }
+    return Check("reading-gaps", not (found_s or missed), "warning", " ".join(sentences), figures)
+
+
+def no_data(inside: Sequence[Reading], measured: Measurement) -> Check:
+    """`no-data`: every reading carries data, once the meter has had time to measure."""
+    # Just after the start the meter has not measured yet; that is how it should be.
+    settled_s = measured.start_s + max(2.0 * measured.setup.update_interval_s, TIME_RESOLUTION_S)
+    empty = [r for r in inside if math.isnan(r.power_w) and r.monotonic_s > settled_s]
+    finite = sum(math.isfinite(reading.power_w) for reading in inside)
+    if not finite:
+        sentence = f"No reading carries a power, of {len(inside)} in all; the energy cannot be cross-checked."
+    elif empty:
+        sentence = f"Readings without data: {len(empty)} of {len(inside)}."
+    else:
+        sentence = f"Every reading carries data once the meter had measured, of {len(inside)} in all."
+    return Check(
+        "no-data",
+        bool(finite) and not empty,
+        "warning" if finite else "error",
+        sentence,
+        {"empty": len(empty), "finite": finite, "readings": len(inside)},
+    )
+
+
+def range_changed(measured: Measurement) -> Check:
+    """`range-changed`: at its end the meter was still set up as for the run."""
+    changes = measured.changes
+    sentence = (
+        f"At the end the meter was not set up as for the run: {'; '.join(changes)}."
+        if changes
+        else "At the end the meter was set up as for the run."
+    )
+    return Check("range-changed", not changes, "error", sentence, {"changes": len(changes)})
+
+
+def accuracy(inside: Sequence[Reading], measured: Measurement) -> Check:
+    """`accuracy`: the meter's limit of error for the mean power is at most 1 % of it.
+
+    A warning with automatic ranges, where the limit is that of the worst ranges they may have chosen.
+    """
+    good = [r for r in inside if math.isfinite(r.power_w) and math.isfinite(r.apparent_va)]
+    power_w, apparent_va = _mean(r.power_w for r in good), _mean(r.apparent_va for r in good)
+    voltage_v, current_a = _mean(r.voltage_v for r in good), _mean(r.current_a for r in good)
+    range_w = power_range_w(measured.setup, measured.limits, voltage_v, current_a)
+    automatic = measured.setup.range_w is None
+    found = relative_uncertainty(power_w, apparent_va, range_w, measured.limits, measured.setup.mode)
+    known = measured.limits is not None
+    # A meter that has limits, but shows no power to apply them to, may not keep them.
+    ok = found <= LARGEST_UNCERTAINTY if found is not None else not known
+    figures: dict[str, float | int | None] = {
+        "uncertainty": json_ready(found),
+        "limit": LARGEST_UNCERTAINTY,
+        "mean_power_w": json_ready(power_w),
+        "mean_apparent_va": json_ready(apparent_va),
+        "range_w": json_ready(range_w),
+    }
+    sentence = _accuracy_sentence(found, known=known, ok=ok, automatic=automatic)
+    return Check("accuracy", ok, "warning" if automatic else "error", sentence, figures)
+
+
+def _mean(values: Iterable[float]) -> float:
+    known = list(values)
+    return statistics.fmean(known) if known else math.nan
+
+
+def _accuracy_sentence(found: float | None, *, known: bool, ok: bool, automatic: bool) -> str:
+    if not known:
+        return "Nothing is known of this meter's accuracy."
+    if found is None:
+        return "No reading shows a power, so its accuracy is unknown."
+    least = "at worst " if automatic else ""
+    sentence = f"The energy is known within {least}{found:.2%}"
+    if ok:
+        return f"{sentence}."
+    advice = "fix the ranges after a ranging run" if automatic else "use smaller ranges"
+    return f"{sentence}, which is more than {LARGEST_UNCERTAINTY:.0%}; {advice}."
+
+
+def official_meter(measured: Measurement) -> Check:
+    """`official-meter`: the meter counts in a contest."""
+    sentence = (
+        f"The {measured.model} counts in a contest."
+        if measured.official
+        else f"The {measured.model} is unofficial, simulated or for rehearsals; its energy does not count in a contest."
+    )
+    return Check("official-meter", measured.official, "warning", sentence)

@@ -1,4 +1,4 @@
-"""Checks of the integrator of record against the readings and against the window. Pure."""
+"""Energies: means, trapezoids, and the checks of the integrator of record against both. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from power.energy.arithmetic import trapezoid_wh
-from power.energy.gaps import longest_pause_s
+import numpy as np
+
 from power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, json_ready
 from power.meter import Reading
 
@@ -17,10 +17,47 @@ RELATIVE_TOLERANCE: Final = 0.005
 WH_RESOLUTION: Final = 1e-5
 """Six digits of mantissa in an integrated value (IM WT310-17EN): at worst this part of the value."""
 START_STOP_S: Final = 1.0
-"""What the commands to start and to stop may add between the window and the integrator, if nobody measured it."""
+"""What the commands to start and to stop may add between the window and the integrator, if that was not measured."""
 EDGE_UPDATES: Final = 2.0
 UNSEEN_UPDATES: Final = 1.5
-"""In a longer pause, so many updates long, an update was missed: nobody saw its power."""
+"""In a longer pause, so many updates long, an update was missed: its power is unknown."""
+
+
+def mean_power_w(energy_wh: float, elapsed_s: float) -> float:
+    """Return the mean power over a window; NaN for a window of no length."""
+    return energy_wh * 3600.0 / elapsed_s if elapsed_s > 0 else math.nan
+
+
+def above_idle_wh(energy_wh: float, idle_power_w: float, elapsed_s: float) -> float:
+    """Return the energy that is left when a board's idle power over the same time is taken off.
+
+    Below 0 if the board drew less than when it was idle; that is said as it is.
+    """
+    return energy_wh - idle_power_w * elapsed_s / 3600.0
+
+
+def trapezoid_wh(
+    monotonic_s: Sequence[float], power_w: Sequence[float], start_s: float, end_s: float
+) -> float:
+    """Return the energy in Wh from `start_s` to `end_s`, by trapezoids between the readings.
+
+    Readings without a finite power are left out. Between two readings the power is a straight line, also
+    where an edge of the window cuts it; before the first and after the last one it is held. NaN if there is
+    no finite reading.
+    """
+    times = np.asarray(monotonic_s, dtype=np.float64)
+    powers = np.asarray(power_w, dtype=np.float64)
+    finite = np.isfinite(powers) & np.isfinite(times)
+    times, powers = times[finite], powers[finite]
+    if times.size == 0:
+        return math.nan
+    if end_s <= start_s:
+        return 0.0
+    order = np.argsort(times, kind="stable")
+    times, powers = times[order], powers[order]
+    inside = times[(times > start_s) & (times < end_s)]
+    grid = np.concatenate(([start_s], inside, [end_s]))
+    return float(np.trapezoid(np.interp(grid, times, powers), grid)) / 3600.0
 
 
 def integrator_trapezoid(
@@ -32,7 +69,7 @@ def integrator_trapezoid(
     sum_wh = trapezoid_wh(times, powers_w, measured.start_s, measured.end_s)
     tolerance_wh = _tolerance_wh(readings, inside, sum_wh, measured)
     difference_wh = integrator_wh - sum_wh
-    ok = abs(difference_wh) <= tolerance_wh  # false for NaN: nothing to compare is no agreement
+    ok = abs(difference_wh) <= tolerance_wh  # false for NaN: without a comparison there is no agreement
     if math.isnan(sum_wh):
         sentence = f"The integrator has {integrator_wh:.6g} Wh, but no reading of the run carries a power to compare."
     else:
@@ -53,7 +90,7 @@ def integrator_trapezoid(
 def _tolerance_wh(
     readings: Sequence[Reading], inside: Sequence[Reading], sum_wh: float, measured: Measurement
 ) -> float:
-    """How far the two may be apart: their accuracy, the edges of the window, start and stop, what nobody saw."""
+    """How far the two may be apart: their accuracy, the edges of the window, start and stop, unseen updates."""
     if not math.isfinite(sum_wh + measured.integrator_wh):
         return math.nan
     finite_w = [reading.power_w for reading in readings if math.isfinite(reading.power_w)]
@@ -76,7 +113,7 @@ def _unseen_wh(inside: Sequence[Reading], spread_w: float, measured: Measurement
     unseen_j = 0.0
     for (earlier_s, before_w), (later_s, after_w) in pairwise(ends):
         pause_s, between_w = later_s - earlier_s, abs(after_w - before_w)
-        if pause_s > longest_pause_s(measured):
+        if pause_s > measured.longest_pause_s:
             unseen_j += pause_s * spread_w
         elif pause_s > UNSEEN_UPDATES * interval_s:
             unseen_j += (pause_s - interval_s) * (spread_w if math.isnan(between_w) else between_w)
@@ -84,7 +121,7 @@ def _unseen_wh(inside: Sequence[Reading], spread_w: float, measured: Measurement
 
 
 def _edge_power_w(readings: Sequence[Reading], measured: Measurement) -> float:
-    """The largest power near either end of the window; of the whole run if nothing was read there."""
+    """The largest power near either end of the window; of all readings if none was taken there."""
     near_s = START_STOP_S + EDGE_UPDATES * measured.setup.update_interval_s
     finite = [reading for reading in readings if math.isfinite(reading.power_w)]
     near = [
@@ -110,7 +147,7 @@ def integrator_time(measured: Measurement) -> Check:
     elif more_s < 0:
         sentence += f"the energy of {-more_s:.0f} s of the window is missing."
     else:
-        sentence += "what the energy covers is not known."
+        sentence += "what the energy covers is unknown."
     return Check(
         "integrator-time",
         ok,

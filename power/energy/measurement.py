@@ -1,4 +1,4 @@
-"""What the checks of a run's energy start from, and what each of them says. Pure."""
+"""The input of the checks of a run's energy, and the result of each. Pure."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import math
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from power.meter import Setup
+from power.meter import Limits, Setup
 
 Severity = Literal["error", "warning"]
 
 TIME_RESOLUTION_S: Final = 1.0
 """TIME is reported in whole seconds."""
+SHORTEST_GAP_S: Final = 2.0
+"""A pause between readings that is never called a gap."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,10 @@ class Measurement:
     """What a run's energy rests on, beside its readings.
 
     `integrator_wh` and `integrator_s` are the meter's final values; `start_s` and `end_s` are the window on the clock
-    of the readings' `monotonic_s`; `model` is the meter's ("WT310E"), `official` whether a contest may count with it;
-    `changes` is what differed from `setup` at the end, one phrase each. `start_stop_s` is how much longer than the
-    window the integrator may have run, for the time it took to be started and stopped; None if nobody measured it.
+    of the readings' `monotonic_s`; `model` is the meter's ("WT310E"), `limits` what is known of its accuracy,
+    `official` whether its results count in a contest; `changes` is what differed from `setup` at the end, one phrase
+    each. `start_stop_s` is how much longer than the window the integrator may have run, because starting and stopping
+    it takes time; None if that was not measured.
     """
 
     integrator_wh: float
@@ -41,6 +44,7 @@ class Measurement:
     end_s: float
     setup: Setup
     model: str
+    limits: Limits | None
     official: bool = True
     changes: tuple[str, ...] = ()
     start_stop_s: float | None = None
@@ -49,6 +53,11 @@ class Measurement:
     def elapsed_s(self) -> float:
         """How long the window lasted."""
         return self.end_s - self.start_s
+
+    @property
+    def longest_pause_s(self) -> float:
+        """The longest pause between two readings that is not called a gap."""
+        return max(3.0 * self.setup.update_interval_s, SHORTEST_GAP_S)
 
 
 def json_ready(value: float | None) -> float | None:

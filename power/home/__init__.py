@@ -1,1 +1,4 @@
-"""Meters for rehearsing at home: the counters and sensors that a computer has, and recordings of a real meter."""
+"""Meters for rehearsals at home: counters and sensors of a computer, and recordings of a real meter.
+
+None of them is official. Start with `meter`: a sensor, and an integrator in software.
+"""

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from power.errors import MeterError
+from power.errors import MeterAddressError, MeterUnreachable
 from power.home import sysfs
-from power.home.sensor import Sample, unofficial
+from power.home.meter import Sample, unofficial
 
 CHANNELS: Final = (1, 2, 3)
 """An INA3221 has three. Its in4 to in7 and curr4 are shunt voltages and sums, never a pair."""
@@ -145,8 +145,7 @@ def _optional(path: Path, otherwise: str) -> str:
 
 def _chosen(choice: str, found: list[Channel], root: Path) -> list[Channel]:
     if not found:
-        raise MeterError(
-            "meter-unreachable",
+        raise MeterUnreachable(
             f"This machine shows no INA current sensor in {root / 'class' / 'hwmon'}; Jetson boards have one, others "
             "need an INA219 on their I2C bus.",
         )
@@ -157,7 +156,7 @@ def _chosen(choice: str, found: list[Channel], root: Path) -> list[Channel]:
         for word in choice.split("+")
     ]
     if len(set(chosen)) < len(chosen):
-        raise MeterError("meter-wrong-address", f"hwmon:{choice} would count one channel twice.")
+        raise MeterAddressError(f"hwmon:{choice} would count one channel twice.")
     return chosen
 
 
@@ -168,14 +167,13 @@ def _one(candidates: list[Channel], found: list[Channel], said: str) -> Channel:
             return likely[0]
     names = ", ".join(_names(found, found))
     wrong = "is no channel" if not candidates else "may be any of several channels"
-    raise MeterError(
-        "meter-wrong-address",
+    raise MeterAddressError(
         f"{said} {wrong} of this machine; name one, or several joined by +, of {names}.",
     )
 
 
 def _names(chosen: list[Channel], found: list[Channel]) -> list[str]:
-    """Return names that are good for an address; the folder's tells apart what else has the same one."""
+    """Return names that are good for an address; the folder's name where two chips have the same one."""
     all_names = [str(channel) for channel in found]
     return [
         f"{channel.place}/{channel.label}" if all_names.count(str(channel)) > 1 else str(channel)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 from power.clocks import Clocks
-from power.errors import MeterError
-from power.home.integrator import Integrator
-from power.home.sensor import Sample, Sensor
-from power.meter import ALL_ELEMENTS, Choices, Identity, IntegratorState, Peaks, Reading, Setup, Status
+from power.errors import MeterBusy, MeterRangeError, MeterRefused
+from power.meter import (
+    ALL_ELEMENTS,
+    UNOFFICIAL,
+    Choices,
+    Identity,
+    IntegratorState,
+    Peaks,
+    Reading,
+    Setup,
+    Status,
+)
 
 UPDATE_INTERVAL_S: Final = 0.25
 """Until it is set up: what a WT310 has from the factory."""
@@ -20,10 +29,102 @@ LONGEST_TIMER_S: Final = 10000 * 3600
 NO_SETTING: Final = "none"
 
 
+@dataclass(frozen=True)
+class Sample:
+    """What a sensor shows at one moment; NaN where it does not know.
+
+    `energy_wh` and `running_s` count on from look to look; only their differences mean something. `ended` says that
+    nothing will come any more.
+    """
+
+    energy_wh: float
+    running_s: float
+    power_w: float = math.nan
+    voltage_v: float = math.nan
+    current_a: float = math.nan
+    apparent_va: float = math.nan
+    power_factor: float = math.nan
+    over_range: bool = False
+    voltage_peak_over: bool = False
+    current_peak_over: bool = False
+    ended: bool = False
+
+
+def unofficial(model: str, serial: str, firmware: str) -> Identity:
+    """Return the identity of a meter at home; blanks become _, since an identity is written with blanks between."""
+    return Identity(UNOFFICIAL, model, "_".join(serial.split()), "_".join(firmware.split()))
+
+
+class Sensor(Protocol):
+    """A place to look at. Every call can raise MeterError; times are seconds of one monotonic clock."""
+
+    @property
+    def identity(self) -> Identity:
+        """The meter that it makes: maker UNOFFICIAL, the kind, what was chosen, what it rests on."""
+        ...
+
+    def begin(self, now_s: float) -> None:
+        """Take note that an integral begins; only a recording has to."""
+        ...
+
+    def look(self, now_s: float) -> Sample:
+        """Return what there is now."""
+        ...
+
+
+class Integrator:
+    """Adds up what a sensor counts while it runs; stops by itself when its timer has run down.
+
+    The timer runs on `running_s`; of the last stretch, the share that lies before its end is counted. `energy_wh` and
+    `running_s` keep their values until the reset, as WH and TIME do; `running_s` is not rounded.
+    """
+
+    def __init__(self) -> None:
+        self.state = IntegratorState.RESET
+        self.energy_wh = 0.0
+        self.running_s = 0.0
+        self._left_s = math.inf
+        self._last: Sample | None = None
+
+    def reset(self, timer_s: float) -> None:
+        """Forget everything; a timer of 0 s never ends."""
+        self.state = IntegratorState.RESET
+        self.energy_wh = self.running_s = 0.0
+        self._left_s = timer_s or math.inf
+
+    def start(self, sample: Sample) -> None:
+        """Count from now on; MeterError `meter-refused` if it runs already or its time is up."""
+        if self.state not in (IntegratorState.RESET, IntegratorState.STOP):
+            raise MeterRefused(
+                f"The integrator cannot start in state {self.state.value}; it must be reset first."
+            )
+        self.state = IntegratorState.START
+        self._last = sample
+
+    def advance(self, sample: Sample) -> None:
+        """Count what was added since the last call, if it runs."""
+        if self.state is not IntegratorState.START or self._last is None:
+            return
+        passed_s = sample.running_s - self._last.running_s
+        share = min(1.0, self._left_s / passed_s) if passed_s > 0 else 1.0
+        self.energy_wh += share * (sample.energy_wh - self._last.energy_wh)
+        self.running_s += share * passed_s
+        self._left_s -= passed_s
+        self._last = sample
+        if self._left_s <= 0 or sample.ended:
+            self.state = IntegratorState.TIMEUP
+
+    def stop(self, sample: Sample) -> None:
+        """Count up to now and stop; nothing happens if it does not run."""
+        self.advance(sample)
+        if self.state is IntegratorState.START:
+            self.state = IntegratorState.STOP
+
+
 class Box:
     """What outlives a link, as a real meter does: the sensor, the integrator, the last update.
 
-    Owned by the address, so that a link which is closed and opened again finds the integral as it was.
+    Owned by the address: a link that is opened again finds the integral as it was.
     """
 
     def __init__(self, sensor: Sensor) -> None:
@@ -38,8 +139,8 @@ class HomeMeter:
     """A link to a box. Implements power.meter.Meter.
 
     It looks at its sensor once per update interval; in between it shows the last update. Only the update interval and
-    the timer of a setup mean something to it: ranges, filters and the like are ignored, so that a contest set up for
-    a real meter runs with it unchanged.
+    the timer of a setup mean something to it: ranges, filters and the like are ignored, so a contest set up for a
+    real meter runs with it unchanged.
     """
 
     def __init__(self, box: Box, clocks: Clocks) -> None:
@@ -54,10 +155,8 @@ class HomeMeter:
     def attach(self, element: str = "1") -> None:
         """Check the element: there is one input, which is also the sum. MeterError `meter-range` for others."""
         if element not in ("1", ALL_ELEMENTS):
-            raise MeterError(
-                "meter-range",
-                f"The meter {self.identity.model} has one element, not an element {element}; choose 1.",
-                element=element,
+            raise MeterRangeError(
+                f"The meter {self.identity.model} has one element, not an element {element}; choose 1."
             )
 
     def look(self, element: str = "1") -> None:
@@ -69,10 +168,8 @@ class HomeMeter:
         self.attach(setup.element)
         _require_possible(setup)
         if self.state() is IntegratorState.START:
-            raise MeterError(
-                "meter-busy",
-                f"The meter {self.identity.model} {self.identity.serial} is integrating; stop it before a new run.",
-                serial=self.identity.serial,
+            raise MeterBusy(
+                f"The meter {self.identity.model} {self.identity.serial} is integrating; stop it before a new run."
             )
         self._box.update_interval_s = setup.update_interval_s
         self._box.integrator.reset(setup.integrator_timer_s)
@@ -110,7 +207,7 @@ class HomeMeter:
         box, now_s = self._box, self._clocks.monotonic()
         if box.reading is not None and now_s < box.due_s:
             return box.reading, False
-        # On a grid, so that asking a little late does not make every update late; after a pause, on a new one.
+        # On a grid: asking a little late must not delay every later update; after a pause, on a new grid.
         late_s = now_s - box.due_s
         grid_s = box.due_s if late_s < box.update_interval_s else now_s
         return self._update(now_s, grid_s), True
@@ -138,7 +235,7 @@ class HomeMeter:
         )
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
-        """Return nothing: there is no knob that somebody could turn."""
+        """Return nothing: there is no knob to turn."""
         return ()
 
     def choices(self) -> Choices:
@@ -151,10 +248,8 @@ class HomeMeter:
 
     def zero(self) -> None:
         """Refuse: MeterError `meter-refused`."""
-        raise MeterError(
-            "meter-refused",
-            f"The meter {self.identity.model} {self.identity.serial} has no zero level to compensate.",
-            serial=self.identity.serial,
+        raise MeterRefused(
+            f"The meter {self.identity.model} {self.identity.serial} has no zero level to compensate."
         )
 
     def restore(self) -> None:
@@ -192,8 +287,7 @@ class HomeMeter:
 def _require_possible(setup: Setup) -> None:
     interval_s, timer_s = setup.update_interval_s, setup.integrator_timer_s
     if not (SHORTEST_UPDATE_S <= interval_s <= LONGEST_UPDATE_S and 0 <= timer_s <= LONGEST_TIMER_S):
-        raise MeterError(
-            "meter-range",
+        raise MeterRangeError(
             f"An update interval of {interval_s:g} s with a timer of {timer_s} s cannot be; the interval is "
             f"{SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} s, the timer 0 to {LONGEST_TIMER_S} s.",
         )

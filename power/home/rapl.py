@@ -1,8 +1,8 @@
 """Energy counters of the processor: RAPL, as Linux' powercap shows them (Documentation/power/powercap, AMD's too).
 
-A zone is a folder `class/powercap/intel-rapl:N` with `name` (package-0, psys) and a counter `energy_uj` that begins
-anew after `max_energy_range_uj`; `intel-rapl:N:M` are its parts (core, uncore, dram). Linux lets only root read the
-counters, since they betray what the processor computes (CVE-2020-8694).
+A zone is a folder `class/powercap/intel-rapl:N` with `name` (package-0, psys) and a counter `energy_uj` that starts
+again after `max_energy_range_uj`; `intel-rapl:N:M` are its parts (core, uncore, dram). Linux lets only root read the
+counters, since they reveal what the processor computes (CVE-2020-8694).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from power.errors import MeterError
+from power.errors import MeterAddressError, MeterUnreachable
 from power.home import sysfs
-from power.home.sensor import Sample, unofficial
+from power.home.meter import Sample, unofficial
 
 UWS_PER_WH: Final = 3.6e9
 SHORTEST_MEAN_S: Final = 0.005
@@ -42,7 +42,7 @@ class Rapl:
         """Find the zones that `choice` names: none means every package; `+` joins several.
 
         `root` is where sysfs is mounted. Raises MeterError `meter-unreachable` (no counters here),
-        `meter-wrong-address` (no such zone, or one within another), `meter-permission`, `meter-lost`.
+        `meter-wrong-address` (no such zone, or one inside another), `meter-permission`, `meter-lost`.
         """
         self._zones = _chosen(choice, zones(root), root)
         self._remedy = _remedy(root)
@@ -76,9 +76,9 @@ class Rapl:
 
 
 def counted_uj(before_uj: int, after_uj: int, range_uj: int) -> int:
-    """Return what a counter counted between two looks, if it began anew once at most.
+    """Return what a counter counted between two looks, if it started again at most once.
 
-    The kernel gives the largest value, so that each new beginning loses one step of the counter, some 15 to 61 µJ.
+    The kernel gives the largest value, so each wrap loses one step of the counter, some 15 to 61 µJ.
     A package at 200 W needs 20 minutes for one round.
     """
     counted = after_uj - before_uj
@@ -98,25 +98,20 @@ def zones(root: Path) -> list[Zone]:
 def _chosen(choice: str, found: list[Zone], root: Path) -> list[Zone]:
     names = ", ".join(map(str, found))
     if not found:
-        raise MeterError(
-            "meter-unreachable",
+        raise MeterUnreachable(
             f"This machine shows no energy counters in {root / 'class' / 'powercap'}: a virtual machine has none, "
             "elsewhere `modprobe intel_rapl_msr` may bring them.",
         )
     if not choice:
         packages = [zone for zone in found if not zone.owner and zone.name.startswith("package")]
         if not packages:
-            raise MeterError("meter-wrong-address", f"There is no package here; rapl: can name {names}.")
+            raise MeterAddressError(f"There is no package here; rapl: can name {names}.")
         return packages
     chosen: list[Zone] = []
     for word in choice.split("+"):
         named = [zone for zone in found if word in (zone.name, str(zone))]
         if not named:
-            raise MeterError(
-                "meter-wrong-address",
-                f"There is no energy counter {word!r} here; rapl: can name {names}.",
-                name=word,
-            )
+            raise MeterAddressError(f"There is no energy counter {word!r} here; rapl: can name {names}.")
         chosen += named
     _require_apart(chosen)
     return chosen
@@ -128,8 +123,7 @@ def _require_apart(chosen: list[Zone]) -> None:
         within = zone.owner in names and zone.name != OUTSIDE
         # psys is the whole machine, packages included.
         if within or str(zone) in names[:index] or (zone.name == "psys" and len(chosen) > 1):
-            raise MeterError(
-                "meter-wrong-address",
+            raise MeterAddressError(
                 f"rapl:{'+'.join(names)} counts energy twice: psys holds everything, a package its core and uncore.",
             )
 

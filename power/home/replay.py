@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from power.home.sensor import Sample, unofficial
+from power.home.meter import Sample, unofficial
 from power.meter import Reading
 from power.recording import NO_DATE, read_recording
 
@@ -18,9 +18,9 @@ LONE_ROW_S: Final = 1.0
 class Replay:
     """Shows the row that was the newest at the same time in the recording.
 
-    Its time begins at the first look, and anew with each integral. WH and TIME are the file's, less those of its first
+    Its time starts at the first look, and again with each integral. WH and TIME are the file's, less those of its first
     row, on a straight line from row to row. At the time of the last row it has ended, which stops the integrator as a
-    timer does: what was not recorded is not made up, and the check of the integrator's time tells that the window was
+    timer does: what was not recorded is not invented, and the check of the integrator's time shows that the window was
     longer. The last row is shown as long as the one before it; after that there is no data.
     """
 
@@ -30,7 +30,7 @@ class Replay:
         self._times_s = [row.monotonic_s - self._rows[0].monotonic_s for row in self._rows]
         self._energies_wh = _without_gaps([row.energy_wh for row in self._rows])
         self._running_s = _without_gaps([row.integrator_s for row in self._rows])
-        # Two rows of one moment are no rarity: the meter was asked twice within its second.
+        # Two rows of one moment are common: the meter was asked twice within its second.
         paces_s = [later - earlier for earlier, later in pairwise(self._times_s) if later > earlier]
         self._held_s = paces_s[-1] if paces_s else LONE_ROW_S
         self._began_s: float | None = None

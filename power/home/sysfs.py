@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from power.errors import MeterError
+from power.errors import MeterAnswerError, MeterError, MeterLost
 
 SHOWN_LENGTH: Final = 60
 """So much of a file is quoted in an error."""
@@ -23,7 +23,7 @@ def number(path: Path, remedy: str) -> int:
     if _WHOLE.fullmatch(content):
         return int(content)
     shown = repr(content) if len(content) <= SHOWN_LENGTH else f"{content[:SHOWN_LENGTH]!r}..."
-    raise MeterError("meter-answer", f"{path} holds {shown} where a whole number should be.", path=str(path))
+    raise MeterAnswerError(f"{path} holds {shown} where a whole number should be.")
 
 
 def text(path: Path, remedy: str) -> str:
@@ -31,9 +31,7 @@ def text(path: Path, remedy: str) -> str:
     try:
         return path.read_text(encoding="ascii", errors="replace").strip()
     except PermissionError as error:
-        raise MeterError(
-            "meter-permission", f"{path} may not be read by this user; {remedy}", path=str(path)
-        ) from error
+        raise MeterError("meter-permission", f"{path} may not be read by this user; {remedy}") from error
     except OSError as error:
         raise _lost(path, error) from error
 
@@ -59,8 +57,4 @@ def folders(root: Path, pattern: str) -> list[Path]:
 
 
 def _lost(path: Path, error: OSError) -> MeterError:
-    return MeterError(
-        "meter-lost",
-        f"{path} cannot be read ({error.strerror}); is the sensor still there?",
-        path=str(path),
-    )
+    return MeterLost(f"{path} cannot be read ({error.strerror}); is the sensor still there?")

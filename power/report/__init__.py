@@ -1,1 +1,4 @@
-"""What the command `meter` prints about meters and recordings: facts for machines, lines for people."""
+"""What the commands print about meters and recordings: facts for machines, lines for people.
+
+Prints nothing itself and reads no meter. Start with `readings`.
+"""

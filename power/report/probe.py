@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
+from power.addresses import limits_of
 from power.energy.accuracy import power_range_w, relative_uncertainty
 from power.meter import Choices, Identity, Peaks, Reading, Setup, Status
 from power.report.readings import (
@@ -40,13 +41,12 @@ class Probe:
         reading, status = self.reading, self.status
         if flag_words(reading):
             return None
+        limits = limits_of(self.identity.model)
         present = Setup(
             status.voltage_range_v, status.current_range_a, status.update_interval_s, 0, element=self.element
         )
-        range_w = power_range_w(present, self.identity.model)
-        return relative_uncertainty(
-            reading.power_w, reading.apparent_va, range_w, self.identity.model, status.mode
-        )
+        range_w = power_range_w(present, limits)
+        return relative_uncertainty(reading.power_w, reading.apparent_va, range_w, limits, status.mode)
 
     @property
     def hints(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, replace
 
+from power.addresses import limits_of
 from power.energy.accuracy import relative_uncertainty
 from power.meter import Choices, Identity, Setup
 from power.report.readings import (
@@ -45,7 +46,7 @@ class Ranged:
             self.load.power_w,
             self.load.apparent_va,
             voltage.value * current.value,
-            self.identity.model,
+            limits_of(self.identity.model),
             self.setup.mode,
         )
 

@@ -27,7 +27,7 @@ def reading_line(reading: Reading) -> str:
 
 
 def flag_words(reading: Reading) -> str:
-    """Return what the flags of a reading tell; empty if none is set."""
+    """Return the flags of a reading in words; empty if none is set."""
     flags = (
         ("over range", reading.over_range),
         ("voltage peak over", reading.voltage_peak_over),
@@ -37,13 +37,13 @@ def flag_words(reading: Reading) -> str:
 
 
 def identity_facts(identity: Identity) -> dict[str, object]:
-    """Return who a meter is, and whether a contest may count with it."""
+    """Return who a meter is, and whether it counts in a contest."""
     return {**asdict(identity), "official": identity.official}
 
 
 def standing(official: bool) -> str:
-    """Return whether a contest may count with a meter, in words."""
-    return "official" if official else "NOT OFFICIAL: simulated, or for rehearsing at home"
+    """Return whether a meter counts in a contest, in words."""
+    return "official" if official else "NOT OFFICIAL: simulated, or for rehearsals at home"
 
 
 def check_facts(check: Check) -> dict[str, object]:
@@ -81,7 +81,7 @@ def offered(values: Sequence[float], unit: str) -> str:
 
 
 def plain(value: float | None) -> float | None:
-    """Return a range without the last digits that computing it has left: 0.05 for 0.05000000000000001."""
+    """Return a range without rounding errors: 0.05 for 0.05000000000000001."""
     return None if value is None else float(f"{value:.9g}")
 
 

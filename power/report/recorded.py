@@ -1,21 +1,32 @@
-"""What was measured in one recording, and what it rests on."""
+"""One recording: its energy and the checks behind it, as facts for machines and as lines for people."""
 
 from __future__ import annotations
 
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from power.energy import Check, Measurement, above_idle_wh, energy_checks, mean_power_w
 from power.energy.continuity import stopped_early_s, why_lost
 from power.energy.integral import START_STOP_S
 from power.meter import Identity, IntegratorState, Reading
+from power.report.readings import (
+    accuracy_facts,
+    accuracy_words,
+    check_facts,
+    figure,
+    identity_facts,
+    json_ready,
+    lines,
+    standing,
+)
 from power.sampling.sampler import Idle, LinkEvent
 
 LEAST_UPDATES: Final = 10
-"""In a window of fewer, what the start and the stop add weighs too much to tell a mean power."""
+"""In a shorter window, starting and stopping add too much for a mean power."""
+JOULES_PER_WH: Final = 3600.0
 
 
 @dataclass(frozen=True)
@@ -45,29 +56,29 @@ class Recorded:
 
     @property
     def integrated_s(self) -> float | None:
-        """How long the integrator ran by its own clock; None where whole seconds do not tell.
+        """How long the integrator ran by its own clock; None if only whole seconds are known.
 
-        Ended by its timer it ran just so long; meters for rehearsing at home count no whole seconds.
+        A timer ends it at an exact time; meters at home do not round to whole seconds.
         """
         integrator_s = self.measured.integrator_s
-        told = self.readings[-1].state is IntegratorState.TIMEUP or not integrator_s.is_integer()
-        return integrator_s if told and math.isfinite(integrator_s) else None
+        exact = self.readings[-1].state is IntegratorState.TIMEUP or not integrator_s.is_integer()
+        return integrator_s if exact and math.isfinite(integrator_s) else None
 
     @property
     def lasted_s(self) -> float:
-        """How long the energy was counted: by the integrator where it can tell, else by the window."""
+        """How long the energy was counted: by the integrator where that is exact, else by the window."""
         return self.measured.elapsed_s if self.integrated_s is None else self.integrated_s
 
     @property
-    def tells_power(self) -> bool:
+    def has_power(self) -> bool:
         """Whether the time is known well enough for a mean power."""
         least_s = LEAST_UPDATES * self.measured.setup.update_interval_s
         return self.integrated_s is not None or self.measured.elapsed_s >= least_s
 
     @property
     def power_w(self) -> float:
-        """The mean power; NaN if it cannot be told."""
-        return mean_power_w(self.energy_wh, self.lasted_s) if self.tells_power else math.nan
+        """The mean power; NaN if it is unknown."""
+        return mean_power_w(self.energy_wh, self.lasted_s) if self.has_power else math.nan
 
     @property
     def above_idle_wh(self) -> float | None:
@@ -107,12 +118,94 @@ class Recorded:
 
 
 def _integrator_stopped(readings: Sequence[Reading]) -> Check:
-    """`integrator-stopped`: nobody else stopped the integrator."""
+    """`integrator-stopped`: only this recording, or its timer, stopped the integrator."""
     early_s = stopped_early_s(readings)
     sentence = (
         "The integrator ran until this recording, or its timer, stopped it."
         if early_s is None
-        else f"Somebody else, or a power failure, stopped the integrator {early_s:.1f} s before the end; what was "
-        "drawn since is missing."
+        else f"Another program, a person or a power failure stopped the integrator {early_s:.1f} s before the end; the "
+        "energy since then is missing."
     )
     return Check("integrator-stopped", early_s is None, "error", sentence, {"stopped_early_s": early_s})
+
+
+def recorded_facts(recorded: Recorded, rows: int) -> dict[str, object]:
+    """Return a recording ready for JSON; `rows` of its readings are in its file."""
+    measured = recorded.measured
+    above_wh = recorded.above_idle_wh
+    limit = recorded.uncertainty
+    start_stop = None if limit is None else json_ready(100.0 * recorded.start_stop_share)
+    return {
+        "identity": identity_facts(recorded.identity),
+        "setup": asdict(measured.setup),
+        "energy_wh": json_ready(recorded.energy_wh),
+        "energy_j": json_ready(recorded.energy_wh * JOULES_PER_WH),
+        "no_energy": recorded.no_energy,
+        "needs_review": bool(recorded.failed or recorded.no_energy),
+        "mean_power_w": json_ready(recorded.power_w),
+        "duration_s": measured.elapsed_s,
+        "integrator_s": json_ready(measured.integrator_s),
+        "idle_power_w": None if recorded.idle is None else json_ready(recorded.idle.power_w),
+        "energy_above_idle_wh": None if above_wh is None else json_ready(above_wh),
+        "accuracy": {**accuracy_facts(recorded.power_w, limit), "start_stop_percent": start_stop},
+        "readings": len(recorded.readings),
+        "file": recorded.file,
+        "rows": rows,
+        "link_losses": sum(event.kind == "meter-lost" for event in recorded.link_events),
+        "checks": [check_facts(check) for check in recorded.checks],
+    }
+
+
+def recorded_lines(recorded: Recorded, rows: int) -> list[str]:
+    """Return a recording for people: its figures, and the checks that did not hold; `rows` of them are in its file."""
+    of_them = f"{rows} of {len(recorded.readings)}" if rows < len(recorded.readings) else f"{rows}"
+    named = {
+        "energy": _energy(recorded),
+        "mean power": _power(recorded),
+        "accuracy": _accuracy(recorded),
+        "above idle": _above_idle(recorded),
+        "meter": f"{recorded.identity}, {standing(recorded.identity.official)}",
+        "recording": f"{of_them} readings in {recorded.file}",
+    }
+    failed = [check for check in recorded.checks if not check.ok]
+    found = lines({name: value for name, value in named.items() if value})
+    found += [f"{check.severity:16} {check.code}: {check.sentence}" for check in failed]
+    return found if failed else [*found, f"{'checks':16} all hold"]
+
+
+def _energy(recorded: Recorded) -> str:
+    if recorded.no_energy:
+        return "none"
+    energy_wh = recorded.energy_wh
+    energy = f"{figure(energy_wh, 'Wh')} = {figure(energy_wh * JOULES_PER_WH, 'J')}"
+    return f"{energy}, needs review: {', '.join(recorded.failed)}" if recorded.failed else energy
+
+
+def _power(recorded: Recorded) -> str:
+    if recorded.no_energy:
+        return ""
+    if recorded.has_power:
+        return f"{figure(recorded.power_w, 'W', 5)} over {recorded.lasted_s:.3f} s"
+    return (
+        f"unknown: {recorded.lasted_s:.3f} s is less than {LEAST_UPDATES} updates of "
+        f"{recorded.measured.setup.update_interval_s:g} s, too short beside starting and stopping the integrator"
+    )
+
+
+def _accuracy(recorded: Recorded) -> str:
+    limit = recorded.uncertainty
+    if recorded.no_energy:
+        return ""
+    if limit is None or not math.isfinite(limit):
+        return "unknown"
+    shown = accuracy_words(limit, recorded.energy_wh, "Wh")
+    if recorded.start_stop_share:
+        shown += f", of it {100.0 * recorded.start_stop_share:.3g} % for start and stop"
+    return shown + (", at worst: ranges were automatic" if recorded.measured.setup.range_w is None else "")
+
+
+def _above_idle(recorded: Recorded) -> str:
+    idle, above_wh = recorded.idle, recorded.above_idle_wh
+    if idle is None or above_wh is None or recorded.no_energy:
+        return ""
+    return f"{figure(above_wh, 'Wh')}; idle {figure(idle.power_w, 'W', 5)} over {idle.duration_s:.3g} s"

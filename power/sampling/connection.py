@@ -1,4 +1,4 @@
-"""A meter on loan: its link, opened when it is needed, and its former settings, given back at the end."""
+"""A meter session: the link to one meter, opened when needed, its identity, and its settings, restored at the end."""
 
 from __future__ import annotations
 
@@ -7,26 +7,22 @@ from typing import Final
 
 from power.addresses import MeterAddress
 from power.clocks import Clocks
-from power.errors import MeterError
+from power.errors import MeterBusy, MeterChanged, MeterError, MeterRangeError, PassingMeterError
 from power.meter import Identity, IntegratorState, Meter, Reading, Setup
 
 _log: Final = logging.getLogger(__name__)
 
-PASSING: Final = frozenset(
-    {"meter-lost", "meter-unreachable", "meter-timeout", "meter-locked", "meter-answer"}
-)
-"""Failures after which another link may find the meter as it was."""
 PROMPT_S: Final = 1.0
-"""A link that fails sooner was broken; a meter that lets one wait longer hangs, and would again."""
+"""A link that fails sooner was broken; a meter that fails later hangs, and would hang again."""
 
 
-class Loan:
-    """Owns the link to one meter: another one at the same address is refused. For one thread at a time."""
+class MeterSession:
+    """Owns the link to one meter: another meter at the same address is refused. For one thread at a time."""
 
     def __init__(self, address: str, element: str, clocks: Clocks) -> None:
-        """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it can be none."""
+        """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it is not valid."""
         self.identity: Identity | None = None
-        self._place = MeterAddress(address)
+        self._address = MeterAddress(address)
         self._element = element
         self._clocks = clocks
         self._meter: Meter | None = None
@@ -36,14 +32,16 @@ class Loan:
     def untouched(self) -> Meter:
         """Return the meter, over a new link if there is none; `meter-changed` if another one answers.
 
-        Nothing is set in it: it may turn out to be somebody else's.
+        Nothing is set in it: it may turn out to be in use.
         """
         if self._meter is None:
-            meter = self._place.connect(self._clocks)
+            meter = self._address.connect(self._clocks)
             # As they are written: an identity that was stored may have its blanks elsewhere.
             if self.identity is not None and str(meter.identity) != str(self.identity):
                 meter.close()
-                raise _other_meter(meter.identity, self.identity)
+                raise MeterChanged(
+                    f"Another meter answers: {meter.identity}, not {self.identity}. Put the right one back."
+                )
             self._meter, self.identity = meter, meter.identity
         return self._meter
 
@@ -66,28 +64,27 @@ class Loan:
             meter.close()
 
     def forget(self) -> None:
-        """Close the link; whichever meter answers next is the one."""
+        """Close the link, and accept whichever meter answers next."""
         self.drop()
         self.identity, self._configured = None, False
 
     def configure(self, setup: Setup, *, take_over: bool = False) -> None:
-        """Set the meter up as `set_up` does; from now on there is something to give back."""
+        """Set the meter up as `set_up` does; from now on there are settings to restore."""
         meter = self.untouched()
         before, self._configured = self._configured, True
         try:
             set_up(meter, setup, take_over=take_over)
             self._attached = True
-        except MeterError as error:
-            if error.code in ("meter-busy", "meter-range"):  # nothing was set
-                self._configured = before
+        except (MeterBusy, MeterRangeError):  # nothing was set
+            self._configured = before
             raise
 
-    def give_back(self, final: Reading | None = None) -> None:
-        """Restore the former settings, if `configure` changed them and that destroys no energy; never raises.
+    def restore_settings(self, final: Reading | None = None) -> None:
+        """Restore the settings that `configure` changed, if that destroys no energy; never raises.
 
-        `final` is the energy of record of the run, None if none was started: restoring resets the integrator, so that
-        one that holds anything else is left alone. A link that is down, or found dead, is opened once more; a meter
-        that does not answer is not waited for again.
+        `final` is the energy of record of the run, None if none was started: restoring resets the integrator, so a
+        meter that holds any other energy is left alone. A link that is down, or proves dead, is opened once more; a
+        meter that does not answer is not asked again.
         """
         configured, self._configured = self._configured, False
         if not configured:
@@ -98,9 +95,9 @@ class Loan:
         except MeterError as error:
             self.drop()
             prompt = self._clocks.monotonic() - asked_s < PROMPT_S
-            if had_link and prompt and error.code in PASSING:
+            if had_link and prompt and isinstance(error, PassingMeterError):
                 self._configured = True
-                self.give_back(final)
+                self.restore_settings(final)
                 return
             _log.warning("The meter %s may not have its former settings: %s", self.identity, error.sentence)
 
@@ -122,43 +119,33 @@ class Loan:
     def close(self) -> None:
         """Close the link, and end the simulator of `sim:`."""
         self.drop()
-        self._place.close()
+        self._address.close()
 
 
 def set_up(meter: Meter, setup: Setup, *, take_over: bool) -> None:
-    """Set a meter up. With `take_over` one that integrates is stopped first, but not for a setup it cannot have."""
+    """Set a meter up. With `take_over` a meter that integrates is stopped first, but not for an invalid setup."""
     try:
         meter.configure(setup)
-    except MeterError as error:
-        if not (take_over and error.code == "meter-busy"):
+    except MeterBusy:
+        if not take_over:
             raise
         meter.stop()
         meter.configure(setup)
 
 
 def require_no_energy(meter: Meter) -> None:
-    """Raise MeterError `meter-busy` for a meter whose integrator has ended: nobody may have read its energy yet.
+    """Raise MeterError `meter-busy` for a meter whose integrator has ended: its energy may not have been read yet.
 
-    Setting it up would reset that. One that still integrates is not set up anyhow.
+    Setting the meter up would reset it. A meter that still integrates cannot be set up anyway.
     """
     state = meter.state()
     if state not in (IntegratorState.RESET, IntegratorState.START):
-        raise MeterError(
-            "meter-busy",
+        raise MeterBusy(
             f"The meter {meter.identity} still holds the energy of a run (state {state.value}); read it with `meter "
-            "probe`, then press RESET on its panel.",
+            "probe`, then press RESET on its panel."
         )
 
 
 def _energy(reading: Reading) -> str:
     # As text, since NaN does not equal itself.
     return repr((reading.energy_wh, reading.integrator_s))
-
-
-def _other_meter(found: Identity, expected: Identity) -> MeterError:
-    return MeterError(
-        "meter-changed",
-        f"Another meter answers: {found}, not {expected}. Put the right one back.",
-        expected=str(expected),
-        found=str(found),
-    )

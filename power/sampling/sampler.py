@@ -1,4 +1,4 @@
-"""A meter through a run: armed, started, sampled, stopped for its energy of record, given back."""
+"""A meter through a run: armed, started, sampled, stopped for its energy of record, its settings restored."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from power.clocks import Clocks
-from power.errors import MeterError
+from power.errors import MeterBusy, MeterError, PassingMeterError
 from power.meter import Identity, IntegratorState, Meter, Reading, Setup
-from power.sampling.connection import PASSING, Loan, require_no_energy
-from power.sampling.idle import Idle, baseline, idle_readings
-from power.sampling.polling import RETRY_S
-from power.sampling.thread import LinkEvent, Sampling, Takers
+from power.sampling.connection import MeterSession, require_no_energy
+from power.sampling.polling import RETRY_S, Idle, baseline, idle_readings
+from power.sampling.thread import LinkEvent, Sampling
 
 __all__ = ["Idle", "LinkEvent", "Sampler"]
 
@@ -31,14 +30,13 @@ class Sampler:
     """Owns the link to one meter from arming to the energy of record.
 
     One lock lets one thread at a time talk to the meter, and one thread samples it, once per update.
-    `on_reading` and `on_link` are called in order from another thread, so that a slow one never costs a
-    reading: what it has not taken yet waits in memory. If one raises, that is logged and kept in
-    `consumer_error`, and the next one is called. Neither may wait for a lock that the caller of `stop` holds,
-    since `stop` waits until all is delivered, for ten seconds at most.
+    `on_reading` and `on_link` are called in order from another thread, so a slow one never costs a reading: memory
+    holds what waits. If one raises, that is logged, and the next one is called. Neither may wait for a lock that the
+    caller of `stop` holds, since `stop` waits up to ten seconds until everything is handed over.
 
     `changes` is what differed from the setup when `stop` read the meter. `ran_s` is the longest that the integrator
-    may have run: from before it was told to start until it had said that it stopped, or its timer's time since it had
-    said that it runs; None if this sampler did not start it, or has not stopped it.
+    may have run: from before the start command until the meter confirmed the stop, or the timer's time since the meter
+    confirmed the start; None if this sampler did not start it, or has not stopped it.
     Every pause is `wait(event, seconds)`.
     """
 
@@ -53,15 +51,16 @@ class Sampler:
         on_link: Callable[[LinkEvent], None] | None = None,
         wait: Callable[[threading.Event, float], object] = threading.Event.wait,
     ) -> None:
-        """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it can be none."""
+        """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it is not valid."""
         self.changes: tuple[str, ...] = ()
         self.ran_s: float | None = None
         self._setup = setup
-        self._takers = Takers(on_reading, on_link)
+        self._on_reading = on_reading
+        self._on_link = on_link
         self._wait = wait
         self._closing = threading.Event()
         self._clocks = Clocks(monotonic, utcnow, self._pause)
-        self._loan = Loan(address, setup.element, self._clocks)
+        self._session = MeterSession(address, setup.element, self._clocks)
         self._link_lock = threading.RLock()
         self._sampling: Sampling | None = None
         self._started = False
@@ -72,7 +71,7 @@ class Sampler:
     @property
     def identity(self) -> Identity | None:
         """The meter that is armed, or was resumed."""
-        return self._loan.identity
+        return self._session.identity
 
     @property
     def last(self) -> Reading | None:
@@ -81,18 +80,8 @@ class Sampler:
 
     @property
     def link_error(self) -> MeterError | None:
-        """What stands between the sampling thread and the meter now."""
+        """The failure that keeps the sampling thread from the meter now."""
         return self._sampling.link_error if self._sampling is not None else None
-
-    @property
-    def losses(self) -> int:
-        """How often the link was lost in this run."""
-        return self._sampling.losses if self._sampling is not None else 0
-
-    @property
-    def consumer_error(self) -> Exception | None:
-        """What `on_reading` or `on_link` raised first in this run."""
-        return self._sampling.consumer_error if self._sampling is not None else None
 
     def arm(self, *, take_over: bool = False, spare_energy: bool = False) -> Identity:
         """Open, identify, set up, and reset the integrator.
@@ -102,25 +91,25 @@ class Sampler:
         """
         with self._link_lock:
             self._require_idle()
-            self._give_back()
+            self._restore_settings()
             self._forget_run()
-            self._loan.forget()
-            meter = self._loan.untouched()
+            self._session.forget()
+            meter = self._session.untouched()
             if spare_energy and not take_over:
                 require_no_energy(meter)
-            self._loan.configure(self._setup, take_over=take_over)
+            self._session.configure(self._setup, take_over=take_over)
             return meter.identity
 
     def measure_idle(self, duration_s: float) -> Idle:
         """Measure the mean power over at least `duration_s` seconds, after `arm` and before `start`.
 
-        Raises MeterError `meter-no-idle` if the readings tell none, `meter-busy` if the integrator runs,
-        `meter-setup-changed` if somebody has changed the settings.
+        Raises MeterError `meter-no-idle` if the readings show none, `meter-busy` if the integrator runs,
+        `meter-setup-changed` if the settings were changed.
         """
         with self._link_lock:
             self._require_idle()
             try:
-                meter = self._loan.meter()
+                meter = self._session.meter()
                 if meter.state() is IntegratorState.START:
                     raise _integrating(meter)
                 interval_s = self._setup.update_interval_s
@@ -139,16 +128,16 @@ class Sampler:
             self._begin()
 
     def glance(self) -> Reading:
-        """Read the meter as it is, before anything is done to it: its integrator may be somebody else's."""
+        """Read the meter as it is, before anything is set in it: another program may be using its integrator."""
         with self._link_lock:
             self._require_idle()
-            meter = self._loan.untouched()
+            meter = self._session.untouched()
             meter.look(self._setup.element)
             return meter.read()
 
     def expect(self, identity: str) -> None:
-        """Let only this meter answer, as `str` writes an identity: another one is neither read nor stopped."""
-        self._loan.identity = Identity.parse(identity)
+        """Accept only this meter, as `str` writes an identity: another one is neither read nor stopped."""
+        self._session.identity = Identity.parse(identity)
 
     def resume(self) -> Identity:
         """Go on after a restart of the host: sample a meter that was started earlier, without touching it.
@@ -157,7 +146,7 @@ class Sampler:
         """
         with self._link_lock:
             self._require_idle()
-            identity = self._loan.meter().identity
+            identity = self._session.meter().identity
             self._started = True
             self._begin()
             return identity
@@ -165,7 +154,7 @@ class Sampler:
     def stop(self) -> Reading:
         """End sampling, stop the integrator if it still runs, and return the reading of record.
 
-        Goes on trying for ten seconds if the link is lost; then raises what stood in the way, and may be
+        Goes on trying for ten seconds if the link is lost; then raises the last failure, and may be
         called again. Once it has succeeded it returns the same reading.
         """
         if self._sampling is not None:
@@ -179,20 +168,20 @@ class Sampler:
             if self._sampling is not None:
                 self._sampling.drain()
 
-    def close(self, *, give_back: bool = True) -> None:
+    def close(self, *, restore_settings: bool = True) -> None:
         """End sampling and close the link, and the simulator of `sim:`.
 
-        A meter that this sampler armed gets its former settings back if it was not started, or if its energy of
-        record has been read; else it is left as it is, and its integrator too. Without `give_back` it is left in any
-        case: giving back resets the integrator, and the energy of record may not have been stored yet.
+        A meter that this sampler armed gets its former settings if it was not started, or if its energy of record has
+        been read; else it is left as it is, and its integrator too. Without `restore_settings` it is left in
+        any case: restoring resets the integrator, and the energy of record may not have been stored yet.
         """
         self._closing.set()
         if self._sampling is not None:
             self._sampling.close()
         with self._link_lock:
-            if give_back:
-                self._give_back()
-            self._loan.close()
+            if restore_settings:
+                self._restore_settings()
+            self._session.close()
 
     def _require_open(self) -> None:
         if self._closing.is_set():
@@ -201,21 +190,21 @@ class Sampler:
     def _require_idle(self) -> None:
         self._require_open()
         if self._sampling is not None and self._sampling.is_running():
-            raise MeterError("meter-busy", "This sampler is sampling already; stop it first.")
+            raise MeterBusy("This sampler is sampling already; stop it first.")
 
     def _start_integrator(self) -> None:
         try:
-            meter = self._loan.meter()
+            meter = self._session.meter()
             self._require_setup(meter)
             self._start(meter)
         except MeterError as error:
             self._drop_if_passing(error)
-            if error.code not in PASSING:
+            if not isinstance(error, PassingMeterError):
                 raise
-            # The command may have arrived before the link broke, and the integrator have run since: begin anew.
-            meter = self._loan.meter()
+            # The command may have arrived before the link broke, and the integrator have run since: begin again.
+            meter = self._session.meter()
             meter.stop()
-            self._loan.configure(self._setup)
+            self._session.configure(self._setup)
             self._start(meter)
 
     def _start(self, meter: Meter) -> None:
@@ -226,13 +215,12 @@ class Sampler:
             self._longest_s = start_s + self._setup.integrator_timer_s
 
     def _require_setup(self, meter: Meter) -> None:
-        """Somebody may have turned a knob since the meter was armed, or pressed START."""
+        """The settings may have been changed at the panel since the meter was armed, or START pressed."""
         state = meter.state()
         if state is not IntegratorState.RESET:
-            raise MeterError(
-                "meter-busy",
+            raise MeterBusy(
                 f"The meter {meter.identity} was armed, but its integrator is in state {state.value}: another program "
-                "or a hand has used it. Arm it again.",
+                "or a person has used it. Arm it again.",
             )
         changes = meter.changes(self._setup)
         if changes:
@@ -253,7 +241,13 @@ class Sampler:
             self._sampling.close()
         self._final = None
         self._sampling = Sampling(
-            self._loan, self._link_lock, self._setup, self._takers, self._clocks, self._wait
+            self._session,
+            self._link_lock,
+            self._setup,
+            self._clocks,
+            self._wait,
+            self._on_reading,
+            self._on_link,
         )
 
     def _finish(self) -> Reading:
@@ -262,7 +256,7 @@ class Sampler:
         # Once: it does not run during a second try.
         if self._begun_s is not None and self.ran_s is None:
             self.ran_s = min(self._clocks.monotonic() - self._begun_s, self._longest_s)
-        # Before the energy, since whatever stands in its way is then put right.
+        # Before the energy: read_final undoes some changes.
         self.changes = self._changes(deadline_s)
         final = self._insist(lambda meter: meter.read_final(), deadline_s)
         if self._sampling is not None:
@@ -273,7 +267,7 @@ class Sampler:
         try:
             return self._insist(lambda meter: meter.changes(self._setup), deadline_s)
         except MeterError as error:
-            # That nobody knows how it was measured costs no energy, but must not look as if all were well.
+            # The energy is still good, but it is unknown how it was measured: that must show.
             _log.warning("The meter's settings could not be read back: %s", error.sentence)
             return (f"the settings could not be read back ({error.sentence})",)
 
@@ -281,20 +275,20 @@ class Sampler:
         while True:
             self._require_open()
             try:
-                return ask(self._loan.meter())
+                return ask(self._session.meter())
             except MeterError as error:
-                self._loan.drop()
-                if error.code not in PASSING or self._clocks.monotonic() >= deadline_s:
+                self._session.drop()
+                if not isinstance(error, PassingMeterError) or self._clocks.monotonic() >= deadline_s:
                     raise
                 self._pause(RETRY_S)
 
-    def _give_back(self) -> None:
+    def _restore_settings(self) -> None:
         if self._final is not None or not self._started:
-            self._loan.give_back(self._final)
+            self._session.restore_settings(self._final)
 
     def _drop_if_passing(self, error: MeterError) -> None:
-        if error.code in PASSING:
-            self._loan.drop()
+        if isinstance(error, PassingMeterError):
+            self._session.drop()
 
     def _pause(self, seconds: float) -> object:
         return self._wait(self._closing, seconds)
@@ -305,8 +299,6 @@ class Sampler:
 
 
 def _integrating(meter: Meter) -> MeterError:
-    return MeterError(
-        "meter-busy",
-        f"The meter {meter.identity.serial} is integrating; the idle power is measured before the start.",
-        serial=meter.identity.serial,
+    return MeterBusy(
+        f"The meter {meter.identity.serial} is integrating; the idle power is measured before the start."
     )

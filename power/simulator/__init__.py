@@ -1,1 +1,4 @@
-"""A simulated WT310 behind a real VXI-11 server on loopback, run as its own process by `meter simulate`."""
+"""A simulated WT300 behind real VXI-11, in a process of its own, with loads and faults.
+
+Must not know the driver: each is a check on the other. Start with `instrument` (messages) and `vxi11` (the server).
+"""

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from power.simulator.refusals import RefusedError
 from power.simulator.state import MeterState
-from power.simulator.syntax import Pattern
-from power.simulator.values import boolean, choice, register, spelled
+from power.simulator.syntax import Pattern, RefusedError, boolean, choice, register, spelled
 
 Data = tuple[str, ...]
 Query = Callable[[MeterState, int | None, Data], str]
@@ -19,7 +17,7 @@ Write = Callable[[MeterState, int | None, Data], None]
 class Command:
     """One line of the table: its header, its data as manuals print them, a line of help, and what it does.
 
-    `locked` tells that the integrator must be reset before the meter takes it, `waits` that it may take its time.
+    `locked` says that the integrator must be reset before the meter takes it, `waits` that it may block.
     """
 
     pattern: Pattern
@@ -127,6 +125,29 @@ def flag(
         "{ON|OFF}",
         lambda meter: str(int(get(meter))),
         lambda meter, given: put(meter, boolean(given)),
+        text,
+        locked,
+    )
+
+
+def switch(pattern: str, name: str, text: str, locked: bool = False) -> Command:
+    """Return an on/off setting that is only remembered, in `Settings` under that name."""
+    return flag(
+        pattern,
+        lambda meter: getattr(meter.settings, name),
+        lambda meter, on: setattr(meter.settings, name, on),
+        text,
+        locked,
+    )
+
+
+def remembered(pattern: str, key: str, words: Sequence[str], text: str, locked: bool = False) -> Command:
+    """Return a setting of a few words that is only remembered, in `Settings.words` under that key."""
+    return word(
+        pattern,
+        words,
+        lambda meter: meter.settings.words[key],
+        lambda meter, given: meter.settings.words.__setitem__(key, given),
         text,
         locked,
     )

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
-from power.simulator.command import Command, Data, action, flag, mask, only, query, word
-from power.simulator.refusals import RefusedError
+from power.simulator.command import (
+    Command,
+    Data,
+    action,
+    flag,
+    mask,
+    only,
+    query,
+    remembered,
+    switch,
+    word,
+)
 from power.simulator.state import MeterState
-from power.simulator.syntax import Pattern
-from power.simulator.values import choice, register, spelled
+from power.simulator.syntax import Pattern, RefusedError, choice, integer, register, spelled
 
 FILTERS: Final = ("RISE", "FALL", "BOTH", "NEVer")
 OPTIONS: Final = "C7"
 """What is built in beside the meter: the Ethernet interface."""
+LONGEST_TIMER_S: Final = 10000 * 3600
 
 
 def _filter_index(suffix: int | None) -> int:
@@ -83,35 +93,15 @@ STATUS: Final = (
         ":STATus:QMESsage",
         lambda meter: meter.status.texts,
         lambda meter, on: setattr(meter.status, "texts", on),
-        "Whether errors are told with their text.",
+        "Whether errors carry their text.",
     ),
 )
 
 COMMUNICATION: Final = (
-    flag(
-        ":COMMunicate:HEADer",
-        lambda meter: meter.settings.header,
-        lambda meter, on: setattr(meter.settings, "header", on),
-        "Whether answers of settings begin with their header.",
-    ),
-    flag(
-        ":COMMunicate:VERBose",
-        lambda meter: meter.settings.verbose,
-        lambda meter, on: setattr(meter.settings, "verbose", on),
-        "Whether answers are in long words.",
-    ),
-    flag(
-        ":COMMunicate:REMote",
-        lambda meter: meter.settings.remote,
-        lambda meter, on: setattr(meter.settings, "remote", on),
-        "Whether the keys of the panel are off, but for LOCAL.",
-    ),
-    flag(
-        ":COMMunicate:LOCKout",
-        lambda meter: meter.settings.lockout,
-        lambda meter, on: setattr(meter.settings, "lockout", on),
-        "Whether the key LOCAL is off too.",
-    ),
+    switch(":COMMunicate:HEADer", "header", "Whether answers of settings begin with their header."),
+    switch(":COMMunicate:VERBose", "verbose", "Whether answers are in long words."),
+    switch(":COMMunicate:REMote", "remote", "Whether the keys of the panel are off, but for LOCAL."),
+    switch(":COMMunicate:LOCKout", "lockout", "Whether the key LOCAL is off too."),
     Command(
         Pattern(":COMMunicate:WAIT"),
         "Waits until an extended event of the mask is set; asked, answers 1 then.",
@@ -120,11 +110,53 @@ COMMUNICATION: Final = (
         _wait,
         waits=True,
     ),
-    word(
+    remembered(
         ":SYSTem:COMMunicate:COMMand",
+        "command_set",
         ("WT300", "WT200"),
-        lambda meter: meter.settings.words["command_set"],
-        lambda meter, given: meter.settings.words.__setitem__("command_set", given),
         "Which family's commands the meter takes; those of the WT200 are not simulated.",
+    ),
+)
+
+
+def _put_timer(meter: MeterState, _suffix: int | None, data: Data) -> None:
+    if len(data) != 3:
+        raise RefusedError(109 if len(data) < 3 else 108)
+    hours, minutes, seconds = integer(data[0], 0, 10000), integer(data[1], 0, 59), integer(data[2], 0, 59)
+    timer_s = hours * 3600 + minutes * 60 + seconds
+    if timer_s > LONGEST_TIMER_S:
+        raise RefusedError(222)
+    meter.measuring.integrator.timer_s = timer_s
+
+
+def _timer(meter: MeterState, _suffix: int | None, _data: Data) -> str:
+    minutes, seconds = divmod(meter.measuring.integrator.timer_s, 60)
+    return f"{minutes // 60},{minutes % 60},{seconds}"
+
+
+INTEGRATE: Final = (
+    word(
+        ":INTEGrate:MODE",
+        ("NORMal", "CONTinuous"),
+        lambda meter: "CONTinuous" if meter.measuring.integrator.continuous else "NORMal",
+        lambda meter, given: setattr(meter.measuring.integrator, "continuous", given == "CONTinuous"),
+        "Whether the timer ends the integration or starts it again.",
+        locked=True,
+    ),
+    Command(
+        Pattern(":INTEGrate:TIMer"),
+        "The timer in hours, minutes, seconds, up to 10000 hours; 0,0,0 is none.",
+        "<h>,<m>,<s>",
+        _timer,
+        _put_timer,
+        locked=True,
+    ),
+    action(":INTEGrate:STARt", lambda meter: meter.start(), "Starts from RESet, or goes on from STOP."),
+    action(":INTEGrate:STOP", lambda meter: meter.measuring.stop(), "Stops; the sums stay."),
+    action(":INTEGrate:RESet", lambda meter: meter.measuring.reset(), "Clears the sums."),
+    query(
+        ":INTEGrate:STATe",
+        lambda meter: spelled(meter.measuring.integrator.state, meter.settings.verbose),
+        "RESet, STARt, STOP, TIMeup or ERRor.",
     ),
 )

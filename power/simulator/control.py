@@ -1,4 +1,4 @@
-"""The control socket of the simulated meter: what goes wrong with it, on demand.
+"""The control socket of the simulated meter: faults on demand.
 
 One command a line, one answer a line: `ok`, `ok TEXT` or `error SENTENCE`.
 """
@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from power.errors import MeterError
-from power.simulator.commands import may_wait
 from power.simulator.doors import Door
-from power.simulator.instrument import Instrument
+from power.simulator.instrument import Instrument, may_wait
 from power.simulator.loads import parse_load
-from power.simulator.refusals import RefusedError
-from power.simulator.values import spelled
+from power.simulator.syntax import RefusedError, spelled
 from power.simulator.vxi11 import Vxi11Server
 
 HOST: Final = "127.0.0.1"
-"""The only address it listens on, wherever the meter itself does: no other host may break this meter."""
+"""The only address it listens on, wherever the meter itself does: no other host may set faults."""
 LONGEST_S: Final = 86400
 LONGEST_LINE: Final = 4096
 RESTARTS: Final = ("keep", "lose", "error")
@@ -37,16 +35,6 @@ class Rig:
     instrument: Instrument
     server: Vxi11Server
     clock: Callable[[], float]
-
-
-@dataclass(frozen=True)
-class Control:
-    """One command of the control socket: its word, its argument, a line of help, and what it does."""
-
-    word: str
-    argument: str
-    help: str
-    run: Callable[[Rig, str], str]
 
 
 def _number(text: str, unit: str, most: float) -> float:
@@ -130,7 +118,7 @@ def _change_range(rig: Rig, _text: str) -> str:
 
 
 def _knob(rig: Rig, text: str) -> str:
-    # Whoever waits here keeps every other command waiting, `heal` too.
+    # A command that waits here blocks every other one, `heal` too.
     if may_wait(text):
         raise MeterError("simulator-control", "No knob waits for an event; send that over a link.")
     try:
@@ -184,62 +172,40 @@ def _state(rig: Rig, _text: str) -> str:
 
 
 def _help(_rig: Rig, _text: str) -> str:
-    return "; ".join(f"{control.word} {control.argument}".strip() for control in CONTROLS)
+    return "; ".join(f"{word} {argument}".strip() for word, (argument, _) in CONTROLS.items())
 
 
-CONTROLS: Final = (
-    Control("drop-link", "[SECONDS]", "Cuts every connection, and refuses new ones for so long.", _drop),
-    Control("hang", "SECONDS", "Takes connections and calls, but answers nothing for so long.", _hang),
-    Control("slow", "MS", "Delays every answer so many milliseconds, from now on.", _slow),
-    Control("wrong", "TEXT", "Gives TEXT as the next answer, whatever is asked.", _wrong),
-    Control(
-        "nan", "SECONDS", "Has no data for so long; the integrator goes on.", _lasting("no_data_until_s")
-    ),
-    Control(
-        "over-range",
-        "SECONDS",
-        "Says that it is over range for so long; the integrator goes on.",
-        _lasting("over_range_until_s"),
-    ),
-    Control(
-        "clip",
-        "SECONDS",
-        "Clips the current's peaks for so long: half the power is missed, in the integral too.",
-        _lasting("clip_until_s"),
-    ),
-    Control(
-        "restart",
-        "keep|lose|error [SECONDS]",
-        "Is switched off and on: the integrator goes on, is reset, or stands in state ERRor; links drop, for "
-        "so long.",
-        _restart,
-    ),
-    Control("busy-after-start", "SECONDS", "Loses every message for so long after each start.", _busy),
-    Control("load", "SPEC", "Has another load from now on.", _load),
-    Control("range-change", "", "Changes its current range by itself: to 1 A, and automatic.", _change_range),
-    Control("knob", "MESSAGE", "Does what the message says, as if someone had turned the knobs.", _knob),
-    Control("heal", "", "Ends every fault; what has happened stays.", _heal),
-    Control(
-        "state", "", "Answers one line of JSON: the true energy so far, integrator, settings, faults.", _state
-    ),
-    Control("help", "", "Answers the commands there are.", _help),
-)
-"""Every command of the control socket."""
+CONTROLS: Final[dict[str, tuple[str, Callable[[Rig, str], str]]]] = {
+    "drop-link": ("[SECONDS]", _drop),
+    "hang": ("SECONDS", _hang),
+    "slow": ("MS", _slow),
+    "wrong": ("TEXT", _wrong),
+    "nan": ("SECONDS", _lasting("no_data_until_s")),
+    "over-range": ("SECONDS", _lasting("over_range_until_s")),
+    "clip": ("SECONDS", _lasting("clip_until_s")),
+    "restart": ("keep|lose|error [SECONDS]", _restart),
+    "busy-after-start": ("SECONDS", _busy),
+    "load": ("SPEC", _load),
+    "range-change": ("", _change_range),
+    "knob": ("MESSAGE", _knob),
+    "heal": ("", _heal),
+    "state": ("", _state),
+    "help": ("", _help),
+}
+"""Every command of the control socket, with its argument; docs/wt300-commands.md says what each does."""
 
 
 def obey(rig: Rig, line: str) -> str:
     """Run one line and return its answer."""
     word, _, text = line.strip().partition(" ")
-    for control in CONTROLS:
-        if control.word == word:
-            break
-    else:
+    if word not in CONTROLS:
         return f"error There is no command {word!r}; there are {_help(rig, '')}."
+    argument, run = CONTROLS[word]
     text = text.strip()
-    if text and not control.argument:
+    if text and not argument:
         return f"error {word} takes no argument, {text!r} was given."
     try:
-        answer = control.run(rig, text)
+        answer = run(rig, text)
     except MeterError as error:
         return f"error {' '.join(error.sentence.split())}"
     return f"ok {answer}".strip()
@@ -250,7 +216,7 @@ class ControlServer:
 
     def __init__(self, rig: Rig, port: int) -> None:
         self._rig = rig
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._door = Door(HOST, port, self._serve, "control")
         self.address = f"{HOST}:{self._door.port}"
 
@@ -265,7 +231,7 @@ class ControlServer:
                     # What follows is the rest of it, not another command.
                     stream.write(b"error The line is too long.\n")
                     return
-                with self._turn:
+                with self._lock:
                     answer = obey(self._rig, line.decode("utf-8", "replace"))
                 stream.write(answer.encode() + b"\n")
                 stream.flush()

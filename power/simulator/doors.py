@@ -1,4 +1,4 @@
-"""A TCP port that can be shut and opened again, as a cable is pulled and put back."""
+"""A TCP port that can be shut and opened again, as a cable is pulled and plugged in again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Door:
         self._resting = threading.Event()
         self._connections: set[socket.socket] = set()
         self._listener: socket.socket | None = None
-        # Bound but never listening: while the door is shut the port refuses connections, and stays ours.
+        # Bound but never listening: while the door is shut the port refuses connections and stays reserved.
         self._keeper = _bound(host, port)
         self.host, self.port = self._keeper.getsockname()[:2]
         try:
@@ -78,7 +78,7 @@ class Door:
             except OSError:
                 if self._listener is not listener:
                     return  # shut
-                # Of a connection that broke off, or with no more files to be had: others will come.
+                # The connection broke off, or there are no more file descriptors: others will come.
                 self._resting.wait(PAUSE_S)
                 continue
             threading.Thread(

@@ -1,4 +1,4 @@
-"""What is wrong with the simulated meter at the moment; told by the control socket, never by the meter itself."""
+"""The faults of the simulated meter at the moment; set through the control socket, invisible to its clients."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Faults:
                 self._changed.wait(left_s)
 
     def spoil(self, answer: str) -> str:
-        """Return an answer late, or another one in its place, as told."""
+        """Return an answer late, or another one in its place, if so set."""
         if self.slow_s:
             with self._changed:
                 self._changed.wait_for(lambda: self._closed or not self.slow_s, self.slow_s)
@@ -57,7 +57,7 @@ class Faults:
         return answer
 
     def close(self) -> None:
-        """Let go of whoever waits."""
+        """Free every waiting thread."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -6,14 +6,19 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from power.simulator.command import Command, Data, flag, setting, word
+from power.simulator.command import (
+    Command,
+    Data,
+    flag,
+    remembered,
+    setting,
+    switch,
+)
 from power.simulator.measuring import AUTO_RATE_S
 from power.simulator.numeric import item_text, parse_item
 from power.simulator.ranges import CREST_FACTORS, Axis
-from power.simulator.refusals import RefusedError
 from power.simulator.state import MeterState
-from power.simulator.syntax import Pattern
-from power.simulator.values import choice, integer, number, plain, spelled
+from power.simulator.syntax import Pattern, RefusedError, choice, integer, number, plain, spelled
 
 WIRINGS: Final = ("P1W2", "P1W3", "P3W3", "P3W4", "V3A3")
 
@@ -96,19 +101,8 @@ def _display(meter: MeterState, suffix: int | None, _data: Data) -> str:
     return item_text(meter, meter.settings.display[_display_index(suffix)])
 
 
-def _remembered(pattern: str, key: str, words: tuple[str, ...], text: str, locked: bool = False) -> Command:
-    return word(
-        pattern,
-        words,
-        lambda meter: meter.settings.words[key],
-        lambda meter, given: meter.settings.words.__setitem__(key, given),
-        text,
-        locked,
-    )
-
-
 INPUT: Final = (
-    _remembered(
+    remembered(
         "[:INPut]:MODE", "mode", ("RMS", "VMEan", "DC"), "How voltage and current are averaged.", True
     ),
     *_range_commands("VOLTage", "V", lambda meter: meter.measuring.ranges.voltage, 1),
@@ -121,23 +115,16 @@ INPUT: Final = (
         "The crest factor; changing it forces both ranges to their largest. A6 is 6A, on E models.",
         locked=True,
     ),
-    _remembered(
+    remembered(
         "[:INPut]:SYNChronize",
         "synchronize",
         ("VOLTage", "CURRent", "OFF"),
         "Whose zero crossings bound a measurement.",
     ),
-    flag(
-        "[:INPut]:FILTer:LINE",
-        lambda meter: meter.settings.line_filter,
-        lambda meter, on: setattr(meter.settings, "line_filter", on),
-        "The filter before the measurement.",
-        locked=True,
-    ),
-    flag(
+    switch("[:INPut]:FILTer:LINE", "line_filter", "The filter before the measurement.", locked=True),
+    switch(
         "[:INPut]:FILTer:FREQuency",
-        lambda meter: meter.settings.frequency_filter,
-        lambda meter, on: setattr(meter.settings, "frequency_filter", on),
+        "frequency_filter",
         "The filter before the frequency counter and the zero crossings.",
         locked=True,
     ),
@@ -152,17 +139,13 @@ INPUT: Final = (
     setting(
         ":RATE", "{<time>|AUTO}", _rate, _put_rate, "The update interval; AUTO on E models.", locked=True
     ),
-    flag(
+    switch(
         "[:INPut]:SCALing:STATe",
-        lambda meter: meter.settings.scaling,
-        lambda meter, on: setattr(meter.settings, "scaling", on),
+        "scaling",
         "Whether values are multiplied by the ratios of transformers; remembered only.",
     ),
-    flag(
-        ":MEASure:AVERaging:STATe",
-        lambda meter: meter.settings.averaging,
-        lambda meter, on: setattr(meter.settings, "averaging", on),
-        "Whether values are averaged over updates; remembered only.",
+    switch(
+        ":MEASure:AVERaging:STATe", "averaging", "Whether values are averaged over updates; remembered only."
     ),
     flag(
         ":HOLD",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from power.simulator.refusals import RefusedError
+from power.simulator.syntax import RefusedError
 
 
 class Integrator:
@@ -19,7 +19,7 @@ class Integrator:
     def clear(self) -> None:
         """Forget the sums."""
         self.plus_wh = self.minus_wh = self.charge_ah = self.elapsed_s = 0.0
-        self.true_wh = 0.0  # of the whole load, unclipped: what a perfect meter would have counted
+        self.true_wh = 0.0  # of the load of all elements, unclipped: what a perfect meter would have counted
 
     @property
     def running(self) -> bool:
@@ -70,7 +70,7 @@ class Integrator:
         self.elapsed_s += seconds
 
     def time_up(self) -> None:
-        """End at the timer's time, or begin anew in continuous mode."""
+        """End at the timer's time, or start again in continuous mode."""
         if self.continuous:
             self.clear()
         else:

@@ -8,11 +8,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from power.simulator.commands import may_wait
-from power.simulator.instrument import Instrument
+from power.simulator.instrument import Instrument, may_wait
 
 INPUT_BUFFER: Final = 16384
-"""Bytes that are written and not yet run; a message is no longer. Twice what a write may carry; the real size is not
+"""Bytes that are written and not yet run, and the longest message. Twice what a write may carry; the real size is not
 known."""
 
 IO_TIMEOUT: Final = 15
@@ -22,10 +21,12 @@ OUT_OF_RESOURCES: Final = 9
 REQUEST_COUNT: Final = 1
 TERMINATOR: Final = 2
 END: Final = 4
+LOCKED: Final = 11
+NOT_HELD: Final = 12
 
 
 class Link:
-    """One client's mailbox. Each link has its own answers, so that two clients never read each other's."""
+    """One client's mailbox. Each link has its own answers, so two clients never read each other's."""
 
     def __init__(self, number: int, desk: Desk) -> None:
         self.number = number
@@ -39,7 +40,7 @@ class Link:
     def write(self, data: bytes, end: bool, timeout_s: float) -> int:
         """Take a chunk and hand over complete messages, which end at NL or with END; return the error.
 
-        While the instrument has no room for it, wait, at most `timeout_s`.
+        While the buffer is full, wait, at most `timeout_s`.
         """
         with self._changed:
             self._aborted = False
@@ -47,7 +48,7 @@ class Link:
         if size > INPUT_BUFFER:
             self._incoming = b""
             return OUT_OF_RESOURCES
-        if not self._desk.wait_for_room(size, timeout_s, lambda: self._aborted):
+        if not self._desk.wait_for_space(size, timeout_s, lambda: self._aborted):
             return ABORTED if self._aborted else IO_TIMEOUT
         self._incoming += data
         *complete, rest = self._incoming.split(b"\n")
@@ -110,13 +111,13 @@ class Link:
 
 
 class Desk:
-    """Where messages are run, one after another, whichever link they came by.
+    """Runs messages one after another, whichever link they came by.
 
-    A write is acknowledged at once, so nothing is run before its reply is out. Then whoever brought a message
-    runs it, which is quickest; one that may wait for an event is left to the desk's own thread, so that its
-    link can still be read, cleared and aborted.
+    A write is acknowledged before its message runs. Then the thread that brought the message runs it, which is
+    fastest; a message that may wait for an event is left to the desk's own thread, so its link can still be read,
+    cleared and aborted.
 
-    What waits is bounded: when the buffer is full a write waits too, as VXI-11 has it, and then times out. How the
+    The buffer is bounded: when it is full a write waits too, as VXI-11 has it, and then times out. How the
     real meter behaves with a full buffer is not known.
     """
 
@@ -124,41 +125,41 @@ class Desk:
         self.instrument = instrument
         self._messages: deque[tuple[Link, str, int]] = deque()
         self._held = 0
-        self._room = threading.Condition()
-        self._turn = threading.Lock()
+        self._space = threading.Condition()
+        self._lock = threading.Lock()
         self._calls: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._wait_for_calls, name="instrument", daemon=True)
         self._thread.start()
 
     def put(self, link: Link, message: bytes, generation: int) -> None:
         """Queue a complete message; `work` runs it."""
-        with self._room:
+        with self._space:
             self._held += len(message)
         self._messages.append((link, message.decode("latin-1"), generation))
 
-    def wait_for_room(self, size: int, timeout_s: float, given_up: Callable[[], bool]) -> bool:
+    def wait_for_space(self, size: int, timeout_s: float, given_up: Callable[[], bool]) -> bool:
         """Wait until so many bytes more may be queued; False if they may not, or if the writer gave up."""
-        with self._room:
-            self._room.wait_for(lambda: self._has_room(size) or given_up(), timeout_s)
-            return self._has_room(size) and not given_up()
+        with self._space:
+            self._space.wait_for(lambda: self._has_space(size) or given_up(), timeout_s)
+            return self._has_space(size) and not given_up()
 
     def look_again(self) -> None:
-        """Let whoever waits for room see whether to give up."""
-        with self._room:
-            self._room.notify_all()
+        """Let threads that wait for space check whether to give up."""
+        with self._space:
+            self._space.notify_all()
 
-    def work(self, patient: bool = False) -> None:
-        """Run what is queued, unless somebody is at it, who then runs all; only the patient may have to wait."""
-        # Asked again after each turn: a message may have been queued just before the turn was given back.
+    def work(self, waiting: bool = False) -> None:
+        """Run what is queued, unless another thread does so already; only a `waiting` call may block."""
+        # Checked again after each release: a message may have been queued just before it.
         while self._messages:
-            if not self._turn.acquire(blocking=patient):
+            if not self._lock.acquire(blocking=waiting):
                 return
             try:
-                while self._messages and (patient or not self._may_wait(self._messages[0][1])):
+                while self._messages and (waiting or not self._may_wait(self._messages[0][1])):
                     self._run(*self._messages.popleft())
             finally:
-                self._turn.release()
-            if not patient and self._messages:
+                self._lock.release()
+            if not waiting and self._messages:
                 self._calls.put(True)
                 return
 
@@ -168,7 +169,7 @@ class Desk:
         self.instrument.close()
         self._thread.join()
 
-    def _has_room(self, size: int) -> bool:
+    def _has_space(self, size: int) -> bool:
         return self._held + size <= INPUT_BUFFER
 
     def _may_wait(self, message: str) -> bool:
@@ -176,12 +177,12 @@ class Desk:
 
     def _wait_for_calls(self) -> None:
         while self._calls.get():
-            self.work(patient=True)
+            self.work(waiting=True)
 
     def _run(self, link: Link, message: str, generation: int) -> None:
-        with self._room:
+        with self._space:
             self._held -= len(message)
-            self._room.notify_all()
+            self._space.notify_all()
         dropped, wanted = link.take_unread(generation)
         if dropped:
             self.instrument.interrupted_query()
@@ -191,3 +192,34 @@ class Desk:
         if answer is not None:
             answer = self.instrument.faults.spoil(answer)
             link.answer(answer.encode("latin-1", "replace") + b"\n", generation)
+
+
+class DeviceLock:
+    """Which link holds the device; every method returns a VXI-11 error, 0 for none."""
+
+    def __init__(self) -> None:
+        self._owner: int | None = None
+        self._changed = threading.Condition()
+
+    def acquire(self, link: int, wait_s: float) -> int:
+        """Take the lock; a link that holds it already is refused like any other."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._owner is None, wait_s):
+                return LOCKED
+            self._owner = link
+            return 0
+
+    def passes(self, link: int, wait_s: float) -> int:
+        """Return whether a link may use the device, after waiting at most `wait_s` for another to unlock it."""
+        with self._changed:
+            free = self._changed.wait_for(lambda: self._owner in (None, link), wait_s)
+            return 0 if free else LOCKED
+
+    def release(self, link: int) -> int:
+        """Release the lock."""
+        with self._changed:
+            if self._owner != link:
+                return NOT_HELD
+            self._owner = None
+            self._changed.notify_all()
+            return 0

@@ -7,23 +7,31 @@ from __future__ import annotations
 
 import csv
 import math
+import os
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from power.errors import MeterError
-from power.simulator.cpu_load import cpu_power
 
 if TYPE_CHECKING:
     from power.meter import Reading
+
 
 RECORDING: Final = "monotonic_s"
 """How a file of `meter record` begins."""
 NO_DATA: Final = 9.9e36
 """Recordings write 9.91E+37 for no data; nothing real is as large."""
+CELL_S: Final = 0.1
+"""Each power holds so long: the shortest update interval, so even the fastest readings differ."""
+CELLS: Final = 36000
+"""After so many cells, one hour, the noise repeats."""
+SHORTEST_S: Final = 0.05
+"""The kernel counts CPU time in ticks of 10 ms; a shorter look would see noise."""
 
 
 @dataclass(frozen=True)
@@ -107,18 +115,10 @@ class Replay:
         )
 
 
-LOADS: Final = {
-    "constant:36W": "36 W for ever; `constant:-5W` feeds back.",
-    "steps:2W@5s,9W@10s": "2 W until 5 s, 9 W until 10 s, and again.",
-    "noise:36W,sd=0.5W,seed=1": "36 W with normal noise, a new power every 0.1 s, the same for every seed.",
-    "csv:FILE": "rows of V, A, W, Wh, s, one a second, rows without data left out; a recording of `meter record`; or a "
-    "table headed `seconds,power_w`, each power until the next row's time.",
-    "cpu:PID,idle=2W,busy=9W": "a device of one core which the process keeps busy, all threads counted.",
-}
-"""The forms of a load's specification, with a line of help each."""
-
-OPTIONS: Final = "volts=120V,pf=1,crest=1.414"
-"""What all loads but csv take besides."""
+FORMS: Final = (
+    "Loads are constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W; all but "
+    "csv take ,volts=120V,pf=1,crest=1.414."
+)
 
 
 def parse_load(spec: str, clock: Callable[[], float]) -> Load:
@@ -143,11 +143,8 @@ def parse_load(spec: str, clock: Callable[[], float]) -> Load:
         if kind == "csv":
             return _recording(Path(rest))
     except (ValueError, IndexError, OSError, csv.Error) as error:
-        raise MeterError("simulator-load", f"The load {spec!r} cannot be used: {error}. {_FORMS}") from error
-    raise MeterError("simulator-load", f"There is no load {spec!r}. {_FORMS}")
-
-
-_FORMS: Final = f"Loads are {', '.join(LOADS)}; all but csv take ,{OPTIONS}."
+        raise MeterError("simulator-load", f"The load {spec!r} cannot be used: {error}. {FORMS}") from error
+    raise MeterError("simulator-load", f"There is no load {spec!r}. {FORMS}")
 
 
 def _quantity(text: str, unit: str, negative: bool = False) -> float:
@@ -199,7 +196,6 @@ def _steps(words: Sequence[str], wave: Wave) -> Load:
 
 
 def _noise(rest: str) -> Load:
-    from power.simulator.noise import Noise  # not every simulator needs it, and all start fast
 
     others, options = _apart(rest, "sd", "seed")
     words, wave = _wave(others)
@@ -219,15 +215,17 @@ def _cpu(rest: str, clock: Callable[[], float]) -> Load:
 
 
 def _recording(path: Path) -> Load:
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is no file")  # a pipe may never end
+    from power.recording import (  # not every simulator needs it, and all start fast
+        read_recording,
+        require_file,
+    )
+
+    require_file(path)
     with path.open(newline="", encoding="utf-8-sig") as lines:
         rows = [row for row in csv.reader(lines) if row]
     if rows and rows[0][0].strip() == "seconds":
         return _powers([(float(row[0]), float(row[1])) for row in rows[1:]])
     if rows and rows[0][0].strip() == RECORDING:
-        from power.recording import read_recording  # not every simulator needs it, and all start fast
-
         return _readings(read_recording(path))
     measured = [(float(row[0]), float(row[1]), float(row[2])) for row in rows]
     kept = [row for row in measured if max(abs(value) for value in row) < NO_DATA]
@@ -266,3 +264,78 @@ def _powers(points: Sequence[tuple[float, float]]) -> Load:
         raise ValueError("the column seconds must grow")
     volts = Wave().voltage_v
     return Replay(times, [(volts, abs(watts) / volts, watts) for _, watts in points])
+
+
+class Noise:
+    """Powers drawn from a normal distribution of mean `power_w` and deviation `deviation_w`, one for each cell.
+
+    The mean over one round is exactly `power_w`: the deviation of the drawn mean is spread over all cells.
+    """
+
+    def __init__(self, power_w: float, deviation_w: float, seed: int) -> None:
+        import random  # not every simulator needs it, and all start fast
+
+        draw = random.Random(seed).gauss  # noqa: S311  reproducible, and nothing is secret
+        drawn = [draw(0.0, deviation_w) for _ in range(CELLS)]
+        surplus_w = sum(drawn) / CELLS
+        self._powers_w = array("d", [power_w + value - surplus_w for value in drawn])
+        self._sums_ws = array("d", accumulate((value * CELL_S for value in self._powers_w), initial=0.0))
+        self._round_ws = power_w * CELL_S * CELLS
+
+    def mean_w(self, start_s: float, end_s: float) -> float:
+        """Return the mean power from `start_s` to a later `end_s`."""
+        return (self._integral_ws(end_s) - self._integral_ws(start_s)) / (end_s - start_s)
+
+    def _integral_ws(self, t_s: float) -> float:
+        rounds, rest_s = divmod(t_s, CELL_S * CELLS)
+        cell = min(int(rest_s / CELL_S), CELLS - 1)
+        inside_ws = self._powers_w[cell] * (rest_s - cell * CELL_S)
+        return rounds * self._round_ws + self._sums_ws[cell] + inside_ws
+
+
+def cpu_power(
+    pid: int, idle_w: float, busy_w: float, clock: Callable[[], float]
+) -> Callable[[float, float], float]:
+    """Return the mean power of a device whose processor is one core, kept busy by process `pid`.
+
+    CPU time of all its threads counts; more than one core's worth is one core's worth. A process that is
+    gone, or was never there, is idle. `clock` is the real time, in which CPU time passes.
+    """
+    return _CpuPower(pid, idle_w, busy_w, clock).mean_w
+
+
+class _CpuPower:
+    """Remembers the CPU time at the last look."""
+
+    def __init__(self, pid: int, idle_w: float, busy_w: float, clock: Callable[[], float]) -> None:
+        self._stat = Path(f"/proc/{pid}/stat")
+        self._idle_w = idle_w
+        self._busy_w = busy_w
+        self._clock = clock
+        self._looked_s = clock()
+        self._cpu_s = self._cpu_time_s()
+        self._power_w = idle_w
+
+    def mean_w(self, _start_s: float, _end_s: float) -> float:
+        now_s = self._clock()
+        wall_s = now_s - self._looked_s
+        if wall_s < SHORTEST_S:
+            return self._power_w
+        cpu_s = self._cpu_time_s()
+        usage = (
+            0.0
+            if cpu_s is None or self._cpu_s is None
+            else min(max((cpu_s - self._cpu_s) / wall_s, 0.0), 1.0)
+        )
+        self._power_w = self._idle_w + usage * (self._busy_w - self._idle_w)
+        self._looked_s, self._cpu_s = now_s, cpu_s
+        return self._power_w
+
+    def _cpu_time_s(self) -> float | None:
+        try:
+            text = self._stat.read_text()
+        except OSError:
+            return None
+        # The second field is the program's name in brackets and may hold blanks: count from its end.
+        fields = text.rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

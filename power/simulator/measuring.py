@@ -1,8 +1,8 @@
 """The measuring part of the simulated meter, against a given clock.
 
 Time advances in stretches that end at the next update, at the end of the integrator's timer, or when a
-command starts or stops the integrator. Over each stretch the load's means are taken and integrated, so that
-the energy does not depend on when anyone asks.
+command starts or stops the integrator. Over each stretch the load's means are taken and integrated, so the
+energy does not depend on when a client asks.
 
 The load is shared equally by the elements that the wiring sums, at the same voltage; any other element sees
 nothing. So one share is measured, whatever the number of elements.
@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from power.simulator.faults import Faults
-from power.simulator.figures import IDLE, NO_DATA, Figures, summed
 from power.simulator.integrator import Integrator
 from power.simulator.loads import Electrical, Load
 from power.simulator.models import Model
@@ -31,6 +30,65 @@ from power.simulator.status import (
     over_range,
     voltage_peak,
 )
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Measured and integrated figures; NaN is no data, infinity over range.
+
+    With more than one of `elements`, voltage and current are means and all else is a sum.
+    """
+
+    voltage_v: float
+    current_a: float
+    power_w: float
+    voltage_peak_v: float
+    current_peak_a: float
+    plus_wh: float = 0.0
+    minus_wh: float = 0.0
+    charge_ah: float = 0.0
+    elapsed_s: float = 0.0
+    elements: int = 1
+
+    @property
+    def apparent_va(self) -> float:
+        """U times I of every element."""
+        if math.isinf(self.voltage_v) or math.isinf(self.current_a):
+            return math.inf
+        return self.voltage_v * self.current_a * self.elements
+
+    @property
+    def power_factor(self) -> float:
+        """P over S. Without apparent power the meter shows "Error", which goes over the wire as INF."""
+        apparent_va = self.apparent_va
+        if math.isnan(apparent_va):
+            return math.nan
+        if math.isinf(apparent_va) or apparent_va == 0 or math.isinf(self.power_w):
+            return math.inf
+        return self.power_w / apparent_va
+
+
+NO_DATA: Final = Figures(math.nan, math.nan, math.nan, math.nan, math.nan)
+IDLE: Final = Figures(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def summed(share: Figures, elements: int) -> Figures:
+    """Return the sum of equal shares.
+
+    Peaks of a sum are not defined. The real apparent power of a three-wire system has a further factor, which
+    is left out here.
+    """
+    return replace(
+        share,
+        elements=elements,
+        power_w=share.power_w * elements,
+        voltage_peak_v=math.nan,
+        current_peak_a=math.nan,
+        plus_wh=share.plus_wh * elements,
+        minus_wh=share.minus_wh * elements,
+        charge_ah=share.charge_ah * elements,
+    )
+
 
 AUTO_RATE_S: Final = 0.1
 """The update interval of rate AUTO. The real one follows the signal's period; at mains it is short (inferred)."""
@@ -97,7 +155,7 @@ class Measuring:
         return self._zero_s + self._update.start_s + self.rate_s - self._clock()
 
     def set_rate(self, rate_s: float, auto: bool = False) -> None:
-        """Change the update interval; the present update begins anew."""
+        """Change the update interval; the present update starts again."""
         self.catch_up(exact=True)
         self.rate_s, self.auto_rate = rate_s, auto
         self._update = _Update(self._now_s)
@@ -179,7 +237,7 @@ class Measuring:
         return found
 
     def change_range(self) -> None:
-        """Change the current range as nobody told it to: to 1 A and automatic, like a range protecting itself."""
+        """Change the current range on its own: to 1 A and automatic, like a range protecting itself."""
         self.catch_up(exact=True)
         self.ranges.protect()
 
@@ -190,7 +248,7 @@ class Measuring:
             plus_wh=sums.plus_wh,
             minus_wh=sums.minus_wh,
             charge_ah=sums.charge_ah,
-            # Stretches of time add up to a hair less than a whole second.
+            # Rounding: stretches of time may add up to slightly less than a second.
             elapsed_s=math.floor(sums.elapsed_s + 1e-6),
         )
 
@@ -216,7 +274,7 @@ class Measuring:
 
     def _clipped(self, share: Electrical) -> Electrical:
         # A peak above crest factor x range is cut off; how much power that costs depends on the wave. Here
-        # voltage or current shrink in proportion, and as on the real meter only the condition register tells.
+        # voltage or current shrink in proportion, and as on the real meter only the condition register shows it.
         update = self._update
         peak_v, peak_a = abs(share.voltage_v) * math.sqrt(2.0), abs(share.current_a) * share.crest
         limit_v, limit_a = self.ranges.voltage.peak_limit(), self.ranges.current.peak_limit()

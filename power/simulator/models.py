@@ -1,6 +1,6 @@
 """The models that can be simulated (IM WT310-01EN, IM WT310E-01EN and -02EN).
 
-Kept apart from the driver's list of models, so that each is a check on the other.
+Kept apart from the driver's list of models: each is a check on the other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ENHANCED_RATES_S: Final = (*_RATES_S, 10.0, 20.0)
 class Model:
     """What distinguishes one model from another; current ranges are those of crest factor 3.
 
-    `wirings` tells which elements each wiring sums, the one set at the factory first. `protected_a` is the
+    `wirings` says which elements each wiring sums, the one set at the factory first. `protected_a` is the
     largest fixed range that protects itself, 0 for none. `over_at_top` is how far the largest current range
     reaches. `enhanced` marks the E models, with crest factor 6A and the rate AUTO.
     """
@@ -66,4 +66,4 @@ def model_named(name: str) -> Model:
         if model.name == name.strip().upper():
             return model
     names = ", ".join(model.name for model in MODELS)
-    raise MeterError("simulator-model", f"There is no simulated {name}; there are {names}.", model=name)
+    raise MeterError("simulator-model", f"There is no simulated {name}; there are {names}.")

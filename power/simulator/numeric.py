@@ -8,12 +8,9 @@ from collections.abc import Callable
 from typing import Final
 
 from power.simulator.command import Command, Data, setting, word
-from power.simulator.figures import Figures
-from power.simulator.refusals import RefusedError
-from power.simulator.settings import LAST_ITEM, SIGMA, Item
-from power.simulator.state import MeterState
-from power.simulator.syntax import Pattern
-from power.simulator.values import choice, engineering, integer, spelled
+from power.simulator.measuring import Figures
+from power.simulator.state import LAST_ITEM, SIGMA, Item, MeterState
+from power.simulator.syntax import Pattern, RefusedError, choice, engineering, integer, spelled
 
 MAINS_HZ: Final = 60.0
 FLOAT_NO_DATA: Final = bytes.fromhex("7E951BEE")
@@ -57,7 +54,7 @@ _VALUES: Final[dict[str, Callable[[Figures], float]]] = {
     "PPPeak": lambda now: now.voltage_peak_v * now.current_peak_a,
     "PMPeak": lambda now: 0.0 * now.power_w,
     "TIME": lambda now: now.elapsed_s,
-    # Rounded far below what is shown, so that what cancels out is nothing.
+    # Rounded far below what is shown, so sums that cancel out are exactly 0.
     "WH": lambda now: round(now.plus_wh + now.minus_wh, 12),
     "WHP": lambda now: now.plus_wh,
     "WHM": lambda now: now.minus_wh,

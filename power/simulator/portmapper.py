@@ -11,15 +11,7 @@ from typing import Final
 
 from power.errors import MeterError
 from power.simulator.doors import Door
-from power.simulator.xdr import (
-    MalformedError,
-    Reader,
-    Records,
-    accepted,
-    read_call,
-    rpc_mismatch,
-    uint,
-)
+from power.simulator.xdr import MalformedError, Reader, Records, reply, uint
 
 PORT: Final = 111
 PROGRAM: Final = 100000
@@ -67,33 +59,19 @@ class Portmapper:
 
     def _serve_datagrams(self) -> None:
         while not self._closing.is_set():
-            # What is no call, an empty datagram too, or comes from where no answer goes to, is passed over.
+            # Ignore what is not a call, and senders that cannot be answered.
             with contextlib.suppress(MalformedError, OSError):
                 record, sender = self._datagrams.recvfrom(_LONGEST_DATAGRAM)
                 self._datagrams.sendto(self._reply(record), sender)
 
     def _reply(self, record: bytes) -> bytes:
-        reader = Reader(record)
-        call = read_call(reader)
-        if call.rpc_version != 2:
-            return rpc_mismatch(call)
-        if call.program != PROGRAM:
-            return accepted(call, 1)
-        if call.version != VERSION:
-            return accepted(call, 2, uint(VERSION, VERSION))
-        if call.procedure == 0:
-            return accepted(call, 0)
-        if call.procedure == _DUMP:
-            return accepted(call, 0, self._all())
-        if call.procedure != _GET_PORT:
-            return accepted(call, 3)
-        try:
-            program, _version, protocol, _port = (reader.uint() for _ in range(4))
-        except MalformedError:
-            return accepted(call, 4)
-        return accepted(call, 0, uint(self._ports.get(program, 0) if protocol == TCP else 0))
+        return reply(record, PROGRAM, VERSION, {_GET_PORT: self._port_of, _DUMP: self._all})
 
-    def _all(self) -> bytes:
+    def _port_of(self, reader: Reader) -> bytes:
+        program, _version, protocol, _port = (reader.uint() for _ in range(4))
+        return uint(self._ports.get(program, 0) if protocol == TCP else 0)
+
+    def _all(self, _reader: Reader) -> bytes:
         return b"".join(uint(1, program, 1, TCP, port) for program, port in self._ports.items()) + uint(0)
 
 
@@ -119,6 +97,4 @@ def _unavailable(host: str, port: int, error: OSError) -> MeterError:
         "simulator-port",
         f"The portmapper cannot listen on {host} port {port}: {why} leave --portmapper out and use the address "
         "with its port, TCPIP::HOST,PORT::INSTR.",
-        host=host,
-        port=port,
     )

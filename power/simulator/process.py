@@ -1,4 +1,4 @@
-"""The simulator as a process: serve until told to end, or until the process it serves is gone."""
+"""The simulator as a process: serve until a signal, or until the parent process ends."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from power.errors import MeterError
-from power.simulator.core import ABORT_PROGRAM, CORE_PROGRAM
 from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
-from power.simulator.vxi11 import Vxi11Server
+from power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
 
 Server = TypeVar("Server")
 
-PARENT_LOOK_S: Final = 0.5
+PARENT_POLL_S: Final = 0.5
 LONGEST_NAP_S: Final = 0.5
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to simulate, and where; a port of 0 is any free one, a control port of None is no control."""
+    """What to simulate, and where; a port of 0 is any free one, a control port of None means no control socket."""
 
     host: str
     port: int
@@ -94,22 +93,20 @@ def _listening(what: str, host: str, port: int, make: Callable[[], Server]) -> S
             "simulator-port",
             f"The simulated {what} cannot listen on {host} port {port}: {error.strerror}. "
             "Choose another, or 0 for any.",
-            host=host,
-            port=port,
         ) from error
 
 
 def _tick(instrument: Instrument, ending: threading.Event) -> None:
-    # The load is looked at on every update even if nobody asks: CPU time can only be measured as it passes.
+    # The load is looked at on every update even without queries: CPU time can only be measured as it passes.
     nap_s = 0.0
     while not ending.wait(nap_s):
         nap_s = min(max(instrument.tick(), 0.001), LONGEST_NAP_S)
 
 
 def _wait(ending: threading.Event, parent: int | None) -> None:
-    # A process id can be used again; the time of its start cannot.
+    # A process id can be reused; its start time tells two processes apart.
     started = _start_time(parent) if parent else None
-    while not ending.wait(PARENT_LOOK_S):
+    while not ending.wait(PARENT_POLL_S):
         if parent and (started is None or _start_time(parent) != started):
             return
 
@@ -120,5 +117,5 @@ def _start_time(pid: int) -> str | None:
     except OSError:
         return None
     fields = text.rpartition(")")[2].split()
-    # a zombie has ended, though its parent has not yet taken note
+    # a zombie has ended, though its parent has not reaped it yet
     return None if fields[0] in "ZX" else fields[19]

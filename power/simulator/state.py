@@ -4,17 +4,66 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Final
 
 from power.simulator.faults import NEVER, Faults
 from power.simulator.loads import Load
 from power.simulator.measuring import Measuring
 from power.simulator.models import Model
-from power.simulator.refusals import RefusedError
-from power.simulator.settings import Settings
 from power.simulator.status import StatusRegisters
+from power.simulator.syntax import RefusedError
 
+FACTORY_ITEMS: Final = ("U", "I", "P", "S", "Q", "LAMBda", "PHI", "FU", "FI")
+STRIDE: Final = 10
+LAST_ITEM: Final = 255
+SIGMA: Final = "SIGMa"
+
+Item = tuple[str, int | None]
+"""A function and an element; None is the sum of all."""
 FIRMWARE = "F1.03"
 """What a real WT310 said; that of the E models is not known."""
+
+
+class Settings:
+    """Communication settings, which *RST leaves alone, and the rest, which it restores."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.switch_on()
+        self.restore_defaults()
+
+    def switch_on(self) -> None:
+        """Return to the communication settings of power-on, as far as they are known (sibling WT3001E)."""
+        self.header = True  # a real WT310 was met with headers on and short words
+        self.verbose = False
+        self.remote = False
+        self.lockout = False
+
+    def restore_defaults(self) -> None:
+        """Return to the factory's items and words."""
+        self.items: dict[int, Item] = {}
+        places: list[int | None] = list(self._model.elements)
+        if len(places) > 1:
+            places.append(None)
+        for element in places:
+            # Every element has its place, ten apart, also on a model that lacks the second; the sum is fourth.
+            first = STRIDE * ((element or 4) - 1) + 1
+            for index, function in enumerate(FACTORY_ITEMS, start=first):
+                self.items[index] = (function, element)
+        self.item_count = max(self.items)
+        self.float_format = False
+        self.line_filter = False
+        self.frequency_filter = False
+        self.averaging = False
+        self.scaling = False
+        self.hold = False
+        self.words = {
+            "mode": "RMS",
+            "synchronize": "VOLTage",
+            "wiring": self._model.default_wiring,
+            "command_set": "WT300",
+        }
+        self.display: dict[int, Item] = {1: ("U", 1), 2: ("I", 1), 3: ("P", 1), 4: ("LAMBda", 1)}
 
 
 class MeterState:
@@ -54,13 +103,13 @@ class MeterState:
         self.interrupt()
 
     def start(self) -> None:
-        """Start the integrator; with the fault `busy-after-start` the meter is deaf for a while then."""
+        """Start the integrator; with the fault `busy-after-start` the meter ignores messages for a while then."""
         self.measuring.start()
         if self.faults.busy_after_start_s:
             self._busy_until_s = self.faults.until(self.faults.busy_after_start_s)
 
     def is_busy(self) -> bool:
-        """Whether messages are lost on it now."""
+        """Whether it ignores messages now."""
         return self._busy_until_s > NEVER and self._clock() < self._busy_until_s
 
     def set_hold(self, on: bool) -> None:
@@ -77,7 +126,7 @@ class MeterState:
         self.settings.restore_defaults()
 
     def restart(self, after: str) -> None:
-        """Be switched off and on again: "keep", "lose" or "error" tells what becomes of the integrator.
+        """Be switched off and on again: "keep", "lose" or "error" says what happens to the integrator.
 
         Ranges, rate and items are remembered; how the meter talks, its filters and its errors are not.
         """

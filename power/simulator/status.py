@@ -6,7 +6,7 @@ from collections import deque
 from enum import IntFlag
 from typing import Final
 
-from power.simulator.refusals import TEXTS
+from power.simulator.syntax import TEXTS
 
 QUEUE_LENGTH: Final = 16  # the manual's figure was not at hand; nothing rests on it
 
@@ -15,25 +15,6 @@ INTEGRATING: Final = 1 << 1
 TIMER: Final = 1 << 2
 SUM_OVERFLOW: Final = 1 << 3
 FREQUENCY: Final = 1 << 4
-
-CONDITIONS: Final = (
-    "UPD: an update is under way; when it falls, there is new data",
-    "ITG: integrating",
-    "ITM: the integrator's timer runs",
-    "OVRS: a sum overflows",
-    "FOV: the frequency is out of range (never, here)",
-    "STR: storing (never, here)",
-    "OVR1: element 1 is over range",
-    "POV1: element 1's voltage peaks are clipped",
-    "POA1: element 1's current peaks are clipped",
-    "OVR2: element 2 is over range",
-    "POV2: element 2's voltage peaks are clipped",
-    "POA2: element 2's current peaks are clipped",
-    "OVR3: element 3 is over range",
-    "POV3: element 3's voltage peaks are clipped",
-    "POA3: element 3's current peaks are clipped",
-)
-"""The bits of the condition register, from bit 0."""
 
 
 def over_range(element: int) -> int:
@@ -72,7 +53,7 @@ class StatusRegisters:
         self.switch_on()
 
     def switch_on(self) -> None:
-        """Begin as after power-on: no filter, no error, one event that tells of it."""
+        """Begin as after power-on: no filter, no error, one event that reports it."""
         self.filters = ["NEVer"] * 16
         self.extended_events = 0
         self.extended_enable = 0

@@ -2,30 +2,190 @@
 
 from __future__ import annotations
 
-import functools
 import socket
+import struct
 import threading
-from collections.abc import Callable
-from typing import Final, Protocol
+from dataclasses import dataclass, field
+from typing import Final
 
-from power.simulator.core import ABORT_PROGRAM, CORE_PROGRAM, AbortChannel, CoreChannel, Device
 from power.simulator.doors import Door
 from power.simulator.instrument import Instrument
-from power.simulator.links import Desk
-from power.simulator.xdr import MalformedError, Reader, Records, accepted, read_call, rpc_mismatch
+from power.simulator.links import OUT_OF_RESOURCES, Desk, DeviceLock, Link
+from power.simulator.xdr import MalformedError, Procedure, Reader, Records, opaque, reply, uint
 
+CORE_PROGRAM: Final = 0x0607AF
+ABORT_PROGRAM: Final = 0x0607B0
+INVALID_LINK: Final = 4
+NOT_SUPPORTED: Final = 8
+WAIT_FOR_LOCK: Final = 1
+END_FLAG: Final = 8
+TERMINATOR_FLAG: Final = 128
+MOST_LINKS: Final = 32
+LONGEST_WAIT_S: Final = 60.0
+_WRITE: Final = struct.Struct(">iIIi")
+_READ: Final = struct.Struct(">iIIIiI")
+_GENERIC: Final = struct.Struct(">iiII")
 PROGRAM_VERSION: Final = 1
 MAX_RECEIVE: Final = 8192
 
 
-class Channel(Protocol):
-    """The procedures that one connection can call."""
+@dataclass
+class Device:
+    """What all connections share."""
 
-    procedures: dict[int, Callable[[Reader], bytes]]
+    desk: Desk
+    max_receive: int
+    abort_port: int = 0
+    lock: DeviceLock = field(default_factory=DeviceLock)
+    links: dict[int, Link] = field(default_factory=dict)
+    guard: threading.Lock = field(default_factory=threading.Lock)
+    last_link: int = 0
+
+    def create_link(self) -> Link | None:
+        """Return a new link, or None when there are too many."""
+        with self.guard:
+            if len(self.links) >= MOST_LINKS:
+                return None
+            self.last_link += 1
+            link = self.links[self.last_link] = Link(self.last_link, self.desk)
+            return link
+
+    def find(self, number: int) -> Link | None:
+        """Return the link of that number, whichever connection it belongs to."""
+        with self.guard:
+            return self.links.get(number)
+
+    def free(self, number: int) -> None:
+        """Forget a link and what it locks; a message of it that waits for an event is freed."""
+        with self.guard:
+            link = self.links.pop(number, None)
+        if link:
+            link.abort()
+            link.clear()
+            self.lock.release(number)
+
+    def abort(self, reader: Reader) -> bytes:
+        """The one procedure of the abort channel."""
+        link = self.find(reader.sint())
+        if link is None:
+            return uint(INVALID_LINK)
+        link.abort()
+        return uint(0)
+
+
+class CoreChannel:
+    """One connection to the core channel; owns the links made through it."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._mine: set[int] = set()
+        self.procedures: dict[int, Procedure] = {
+            10: self._create_link,
+            11: self._write,
+            12: self._read,
+            13: self._read_status_byte,
+            14: self._simple,
+            15: self._clear,
+            16: self._simple,
+            17: self._simple,
+            18: self._lock,
+            19: self._unlock,
+            20: lambda _reader: uint(NOT_SUPPORTED),
+            22: lambda _reader: uint(NOT_SUPPORTED) + opaque(b""),
+            23: self._destroy_link,
+            25: lambda _reader: uint(NOT_SUPPORTED),
+            26: lambda _reader: uint(NOT_SUPPORTED),
+        }
 
     def close(self) -> None:
-        """Free what the connection held."""
-        ...
+        """Free what the connection held; a client that vanished leaves no lock behind."""
+        for number in sorted(self._mine):
+            self._device.free(number)
+
+    def _create_link(self, reader: Reader) -> bytes:
+        reader.sint()
+        wants_lock, lock_timeout_ms = reader.uint(), reader.uint()
+        reader.opaque()
+        link = self._device.create_link()
+        if link is None:
+            return uint(OUT_OF_RESOURCES, 0, 0, 0)
+        error = self._device.lock.acquire(link.number, _seconds(lock_timeout_ms)) if wants_lock else 0
+        if error:
+            self._device.free(link.number)
+            return uint(error, 0, 0, 0)
+        self._mine.add(link.number)
+        return uint(0, link.number, self._device.abort_port, self._device.max_receive)
+
+    def _write(self, reader: Reader) -> bytes:
+        number, io_timeout_ms, lock_timeout_ms, flags = reader.numbers(_WRITE)
+        data = reader.opaque()
+        link, error = self._admitted(number, flags, lock_timeout_ms)
+        if link is None:
+            return uint(error, 0)
+        error = link.write(data, bool(flags & END_FLAG), _seconds(io_timeout_ms))
+        return uint(error, 0 if error else len(data))
+
+    def _read(self, reader: Reader) -> bytes:
+        number, size, io_timeout_ms, lock_timeout_ms, flags, terminator = reader.numbers(_READ)
+        link, error = self._admitted(number, flags, lock_timeout_ms)
+        if link is None:
+            return uint(error, 0) + opaque(b"")
+        stop = terminator & 0xFF if flags & TERMINATOR_FLAG else None
+        error, reason, data = link.read(size, _seconds(io_timeout_ms), stop)
+        return uint(error, reason) + opaque(data)
+
+    def _read_status_byte(self, reader: Reader) -> bytes:
+        link, error = self._generic(reader)
+        if link is None:
+            return uint(error, 0)
+        return uint(0, self._device.desk.instrument.status_byte(link.waiting()))
+
+    def _clear(self, reader: Reader) -> bytes:
+        link, error = self._generic(reader)
+        if link:
+            link.clear()
+        return uint(error)
+
+    def _simple(self, reader: Reader) -> bytes:
+        _, error = self._generic(reader)
+        return uint(error)
+
+    def _lock(self, reader: Reader) -> bytes:
+        number, flags, lock_timeout_ms = reader.sint(), reader.sint(), reader.uint()
+        if self._device.find(number) is None:
+            return uint(INVALID_LINK)
+        wait_s = _seconds(lock_timeout_ms) if flags & WAIT_FOR_LOCK else 0.0
+        return uint(self._device.lock.acquire(number, wait_s))
+
+    def _unlock(self, reader: Reader) -> bytes:
+        number = reader.sint()
+        if self._device.find(number) is None:
+            return uint(INVALID_LINK)
+        return uint(self._device.lock.release(number))
+
+    def _destroy_link(self, reader: Reader) -> bytes:
+        number = reader.sint()
+        if self._device.find(number) is None:
+            return uint(INVALID_LINK)
+        self._mine.discard(number)
+        self._device.free(number)
+        return uint(0)
+
+    def _generic(self, reader: Reader) -> tuple[Link | None, int]:
+        number, flags, lock_timeout_ms, _io_timeout_ms = reader.numbers(_GENERIC)
+        return self._admitted(number, flags, lock_timeout_ms)
+
+    def _admitted(self, number: int, flags: int, lock_timeout_ms: int) -> tuple[Link | None, int]:
+        link = self._device.find(number)
+        if link is None:
+            return None, INVALID_LINK
+        wait_s = _seconds(lock_timeout_ms) if flags & WAIT_FOR_LOCK else 0.0
+        error = self._device.lock.passes(number, wait_s)
+        return (None if error else link), error
+
+
+def _seconds(milliseconds: int) -> float:
+    return min(milliseconds / 1000.0, LONGEST_WAIT_S)
 
 
 class Vxi11Server:
@@ -35,14 +195,13 @@ class Vxi11Server:
     """
 
     def __init__(self, instrument: Instrument, host: str, port: int, max_receive: int = MAX_RECEIVE) -> None:
+        self.instrument = instrument
         self._desk = Desk(instrument)
         self._device = Device(self._desk, max_receive)
         self._doors: list[Door] = []
         self._mending: threading.Timer | None = None
-        core = functools.partial(self._serve, CORE_PROGRAM, lambda: CoreChannel(self._device))
-        abort = functools.partial(self._serve, ABORT_PROGRAM, lambda: AbortChannel(self._device))
         try:
-            for serve, wanted in ((core, port), (abort, 0)):
+            for serve, wanted in ((self._serve_core, port), (self._serve_abort, 0)):
                 self._doors.append(Door(host, wanted, serve, "vxi11"))
         except OSError:
             self.close()
@@ -72,7 +231,7 @@ class Vxi11Server:
     def close(self) -> None:
         """Stop listening, drop every connection, end the instrument's thread."""
         self._forget_mending()
-        self._desk.instrument.close()
+        self.instrument.close()
         for door in self._doors:
             door.close()
         for number in list(self._device.links):
@@ -84,39 +243,26 @@ class Vxi11Server:
         if mending is not None:
             mending.cancel()
 
-    def _serve(self, program: int, make: Callable[[], Channel], connection: socket.socket) -> None:
-        channel = make()
-        faults = self._desk.instrument.faults
+    def _serve_core(self, connection: socket.socket) -> None:
+        channel = CoreChannel(self._device)
+        try:
+            self._serve(CORE_PROGRAM, channel.procedures, connection)
+        finally:
+            channel.close()
+
+    def _serve_abort(self, connection: socket.socket) -> None:
+        self._serve(ABORT_PROGRAM, {1: self._device.abort}, connection)
+
+    def _serve(self, program: int, procedures: dict[int, Procedure], connection: socket.socket) -> None:
+        faults = self.instrument.faults
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             records = Records(connection)
             while (record := records.receive()) is not None:
                 faults.wait_while_hung()
-                records.send(_reply(record, program, channel))
+                records.send(reply(record, program, PROGRAM_VERSION, procedures))
                 self._desk.work()
         except (OSError, MalformedError):
-            pass  # the peer broke off, or talks something else: the link ends
+            pass  # the peer broke off, or speaks something else: the link ends
         finally:
             self._desk.work()  # what came last and could not be acknowledged
-            channel.close()
-
-
-def _reply(record: bytes, program: int, channel: Channel) -> bytes:
-    reader = Reader(record)
-    call = read_call(reader)
-    if call.rpc_version != 2:
-        return rpc_mismatch(call)
-    if call.program != program:
-        return accepted(call, 1)
-    if call.version != PROGRAM_VERSION:
-        low_high = PROGRAM_VERSION.to_bytes(4, "big") * 2
-        return accepted(call, 2, low_high)
-    if call.procedure == 0:
-        return accepted(call, 0)
-    procedure = channel.procedures.get(call.procedure)
-    if procedure is None:
-        return accepted(call, 3)
-    try:
-        return accepted(call, 0, procedure(reader))
-    except MalformedError:
-        return accepted(call, 4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +16,7 @@ _AUTHENTICATION: Final = struct.Struct(">2I")
 
 
 class MalformedError(Exception):
-    """Bytes that are no XDR, no RPC call, or a record without end."""
+    """Bytes that are not XDR, not an RPC call, or a record without end."""
 
 
 class Reader:
@@ -55,6 +56,10 @@ class Reader:
         return self._data[self._at - length : self._at]
 
 
+Procedure = Callable[[Reader], bytes]
+"""Takes its arguments off a record and returns its results."""
+
+
 def uint(*values: int) -> bytes:
     """Return unsigned (or small signed) 32-bit numbers."""
     return struct.pack(f">{len(values)}I", *[value & 0xFFFFFFFF for value in values])
@@ -77,7 +82,7 @@ class Call:
 
 
 def read_call(reader: Reader) -> Call:
-    """Take a call's header off a record, credentials skipped; MalformedError if it is no call."""
+    """Take a call's header off a record, credentials skipped; MalformedError if it is not a call."""
     transaction, kind, *rest = reader.numbers(_CALL)
     if kind != 0:
         raise MalformedError(f"message type {kind} is not a call")
@@ -95,6 +100,29 @@ def accepted(call: Call, status: int, body: bytes = b"") -> bytes:
 def rpc_mismatch(call: Call) -> bytes:
     """Return the refusal of any RPC version but 2."""
     return uint(call.transaction, 1, 1, 0, 2, 2)
+
+
+def reply(record: bytes, program: int, version: int, procedures: Mapping[int, Procedure]) -> bytes:
+    """Return the reply to a call of one program's procedures, beside procedure 0, which every program has.
+
+    MalformedError if the record is not a call.
+    """
+    reader = Reader(record)
+    call = read_call(reader)
+    if call.rpc_version != 2:
+        return rpc_mismatch(call)
+    if call.program != program:
+        return accepted(call, 1)
+    if call.version != version:
+        return accepted(call, 2, uint(version, version))
+    if call.procedure == 0:
+        return accepted(call, 0)
+    if call.procedure not in procedures:
+        return accepted(call, 3)
+    try:
+        return accepted(call, 0, procedures[call.procedure](reader))
+    except MalformedError:
+        return accepted(call, 4)
 
 
 class Records:

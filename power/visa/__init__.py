@@ -1,1 +1,4 @@
-"""The way to a meter over VISA, and its failures in one sentence each. The only importer of pyvisa."""
+"""Links to meters over VISA, and their failures in one sentence each. The only importer of pyvisa.
+
+Knows nothing of commands: those are a driver's. Start with `link`.
+"""

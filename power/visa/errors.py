@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from power.errors import MeterError
+from power.errors import MeterAddressError, MeterError, MeterLocked, MeterUnreachable
 
 UDEV_FILE: Final = "/etc/udev/rules.d/70-yokogawa.rules"
 _USB: Final = re.compile(r"USB\d*::(0x[0-9a-f]+|\d+)::(0x[0-9a-f]+|\d+)::", re.IGNORECASE)
@@ -35,60 +35,49 @@ def udev_rule(vendor: int, product: int) -> str:
 
 
 def wrong_address(address: str, why: str) -> MeterError:
-    """A resource string that means no meter."""
-    return MeterError(
-        "meter-wrong-address",
+    """A resource string that is not a meter's."""
+    return MeterAddressError(
         f"{address!r} names no meter that can be reached from here ({why}); `meter --help` lists the forms, such as "
-        "TCPIP::HOST::INSTR, or TCPIP::HOST,PORT::INSTR, with a comma, for one at a port of its own.",
-        address=address,
+        "TCPIP::HOST::INSTR, or TCPIP::HOST,PORT::INSTR, with a comma, for one at a port of its own."
     )
 
 
 def unreachable(address: str, why: str) -> MeterError:
-    """Nobody answers there."""
+    """No answer."""
     hint = ""
     if host_of(address) and "," not in address:
         hint = " A server at a port of its own is TCPIP::HOST,PORT::INSTR, with a comma."
-    return MeterError(
-        "meter-unreachable",
-        f"No meter answers at {address} ({why}); check its power, its cable, and the address.{hint}",
-        address=address,
+    return MeterUnreachable(
+        f"No meter answers at {address} ({why}); check its power, its cable, and the address.{hint}"
     )
 
 
 def no_vxi11(address: str) -> MeterError:
-    """Somebody takes the connection and closes it at once, as servers of other kinds do."""
-    return MeterError(
-        "meter-unreachable",
+    """The connection is accepted and closed at once, as servers of other kinds do."""
+    return MeterUnreachable(
         f"No meter answers at {address}: what answers there closed the connection; it does not speak VXI-11, or "
-        "is not ready yet: check host and port.",
-        address=address,
+        "is not ready yet: check host and port."
     )
 
 
 def no_host(address: str, host: str) -> MeterError:
     """A name that the network does not know."""
-    return MeterError(
-        "meter-unreachable",
+    return MeterUnreachable(
         f"No meter answers at {address}: there is no host {host!r} on this network; check the name, or give the "
-        "number that the meter shows in its utility menu.",
-        address=address,
-        host=host,
+        "number that the meter shows in its utility menu."
     )
 
 
 def locked(address: str) -> MeterError:
-    """Another program has it to itself."""
-    return MeterError(
-        "meter-locked",
-        f"The meter at {address} is locked by another program; close that program or unlock it there.",
-        address=address,
+    """Another program holds the lock."""
+    return MeterLocked(
+        f"The meter at {address} is locked by another program; close that program or unlock it there."
     )
 
 
 def no_backend(address: str, why: str) -> MeterError:
     """The program that a kind of interface needs is not installed."""
-    return MeterError("meter-backend", f"The meter at {address} cannot be opened: {why}", address=address)
+    return MeterError("meter-backend", f"The meter at {address} cannot be opened: {why}")
 
 
 def no_permission(address: str, vendor: int, product: int) -> MeterError:
@@ -98,8 +87,6 @@ def no_permission(address: str, vendor: int, product: int) -> MeterError:
         "meter-permission",
         f"The meter at {address} is plugged in, but this user may not open it; write this line into {UDEV_FILE}, run "
         f"`udevadm control --reload` as root, and plug the meter in again: {rule}",
-        address=address,
-        udev_rule=rule,
     )
 
 

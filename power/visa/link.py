@@ -23,10 +23,10 @@ from pyvisa.constants import StatusCode
 from pyvisa.resources import MessageBasedResource
 from pyvisa_py.protocols import rpc
 
-from power.errors import MeterError
+from power.errors import MeterError, MeterLost, MeterTimeout
 from power.visa import errors as link_failures
 
-# What goes wrong on the link is told by our own errors; the library's lines name neither meter nor run.
+# Our own errors report failures of the link; the library's log lines name neither meter nor run.
 logging.getLogger("pyvisa").setLevel(logging.CRITICAL)
 
 TIMEOUT_MS: Final = 2000
@@ -81,7 +81,7 @@ class Link:
         Raises MeterError `meter-timeout` if no answer comes (the link stays good), `meter-locked` if another
         client has locked the meter, `meter-lost` for all else.
         """
-        with self._translated(message, timeout_ms), self._patience(timeout_ms):
+        with self._translated(message, timeout_ms), self._timeout(timeout_ms):
             self._resource.write_raw(message.encode("ascii") + b"\n")
             return self._resource.read_raw().decode("latin-1").rstrip("\r\n")
 
@@ -91,14 +91,14 @@ class Link:
             return
         self._closed = True
         if self._failed and self._socket is not None:
-            # The polite farewell waits for an answer; a socket that is shut down refuses it at once.
+            # The closing message waits for an answer; a socket that is shut down refuses it at once.
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
         with contextlib.suppress(OSError, pyvisa.Error):
             self._resource.close()
 
     @contextlib.contextmanager
-    def _patience(self, timeout_ms: int | None) -> Iterator[None]:
+    def _timeout(self, timeout_ms: int | None) -> Iterator[None]:
         if timeout_ms is None:
             yield
             return
@@ -111,7 +111,7 @@ class Link:
     @contextlib.contextmanager
     def _translated(self, message: str, timeout_ms: int | None = None) -> Iterator[None]:
         if self._failed or self._closed:
-            raise self._lost(message, "it has failed before")
+            raise self._lost("it has failed before")
         try:
             yield
         except pyvisa.VisaIOError as error:
@@ -121,17 +121,14 @@ class Link:
             self._failed = True
             if locked:
                 raise link_failures.locked(self.address) from error
-            raise self._lost(message, str(error)) from error
-        except (pyvisa.Error, OSError, EOFError, ValueError) as error:
-            self._failed = True
-            raise self._lost(message, str(error)) from error
+            raise self._lost(str(error)) from error
         except Exception as error:  # pyvisa-py's RPC errors derive from Exception only
             self._failed = True
-            raise self._lost(message, str(error)) from error
+            raise self._lost(str(error)) from error
 
     def _is_locked(self) -> bool:
         # A refusal because of another's lock and a dead server both come as VI_ERROR_IO; a serial poll, which a lock
-        # refuses too, tells without waiting long for a server that hangs.
+        # refuses too, shows which, without waiting long for a server that hangs.
         interface = _interface(self._resource)
         if interface is None:
             return False
@@ -143,20 +140,14 @@ class Link:
         return bool(refused == link_failures.LOCKED)
 
     def _silent(self, message: str, timeout_ms: int) -> MeterError:
-        return MeterError(
-            "meter-timeout",
+        return MeterTimeout(
             f"The meter at {self.address} did not answer {message!r} in {timeout_ms / 1000:g} s; "
-            "it may be busy, or not know the command.",
-            address=self.address,
-            message=message,
+            "it may be busy, or not know the command."
         )
 
-    def _lost(self, message: str, why: str) -> MeterError:
-        return MeterError(
-            "meter-lost",
-            f"The link to the meter at {self.address} is lost ({why}); check cable and power of the meter.",
-            address=self.address,
-            message=message,
+    def _lost(self, why: str) -> MeterError:
+        return MeterLost(
+            f"The link to the meter at {self.address} is lost ({why}); check cable and power of the meter."
         )
 
 
@@ -164,7 +155,7 @@ class _EndingSocket(socket.socket):
     """A socket that reports its end.
 
     pyvisa-py takes the empty bytes of a closed connection for "nothing yet" and asks again until its timeout,
-    at the cost of a whole core. An exception stops it at once.
+    at the cost of one core. An exception stops it at once.
     """
 
     def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
@@ -182,7 +173,7 @@ def _connect(client: Any, timeout: float = 5.0) -> None:
     client.sock = _EndingSocket(fileno=client.sock.detach())
 
 
-# For the whole process, because a connection that ends while a link is being made must be noticed too.
+# For the process, because a connection that ends while a link is being made must be noticed too.
 rpc.RawTCPClient.connect = _connect
 
 
@@ -198,7 +189,7 @@ def _manager(address: str, backend: str) -> pyvisa.ResourceManager:
     except (OSError, ValueError) as error:  # no library, no such wrapper
         raise link_failures.no_backend(
             address,
-            f"there is no VISA of a vendor on this machine for the backend {backend}; install one, or use "
+            f"no vendor VISA is installed for the backend {backend}; install one, or use "
             f"{PURE_PYTHON}, which needs none.",
         ) from error
 

@@ -1,15 +1,15 @@
-"""Answers of the WT300 family turned into values (IM WT310-17EN, responses and numeric data)."""
+"""Answers of the WT300 family turned into values, and its error codes into words (IM WT310-17EN)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from power.errors import MeterError
-from power.meter import Identity
+from power.errors import MeterAnswerError
 
+MOST_ERRORS: Final = 100
 NEW_DATA: Final = 1 << 0
 SHORT: Final = (3, 4)
 """How many letters a shortened word has."""
@@ -18,11 +18,79 @@ _FIRST_FLAG: Final = 6
 _FLAGS_AN_ELEMENT: Final = 3
 _TRUE: Final = ("1", "ON")
 _FALSE: Final = ("0", "OFF")
+# 113, 350, 813, 842, 844 and 845 are of IM WT310-17EN. The other codes below 500 follow IEEE 488.2 and the maker's
+# sibling instruments, the other 8xx are inferred from those: likely, not proven on a WT300.
+_COMMAND_ERRORS: Final = {
+    102: "it cannot read the command; a character in it may be wrong",
+    103: "a separator between the parts of the command is wrong",
+    104: "a value of the command is of the wrong type",
+    105: "a group trigger came inside a message",
+    108: "the command was given more values than it takes",
+    109: "the command needs a value that is missing",
+    111: "the space between the command and its value is missing",
+    112: "a word of the command is longer than any it knows",
+    113: "it does not know the command",
+    114: "the number in the command, of an item or a filter, is not one it has",
+    120: "a number is expected in the command",
+    123: "the exponent of a number is too large",
+    124: "a number has too many digits",
+    128: "the command takes a word, not a number",
+    131: "the unit behind the number is not one it knows",
+    134: "the unit behind the number is too long",
+    138: "the command takes no unit",
+    141: "the command does not take this word",
+    144: "a word is longer than any it knows",
+    148: "the command takes a number, not a word",
+    150: "the quotation marks of a text do not match",
+    151: "the command does not take this text",
+    158: "the command takes no text",
+    161: "a block of data has not the announced length",
+    168: "the command takes no block of data",
+    171: "the command takes no expression",
+    178: "the command takes no expression",
+    181: "a placeholder stands outside a macro",
+}
+_EXECUTION_ERRORS: Final = {
+    221: "this does not go together with another setting; check mode, wiring and what else is switched on",
+    222: "the value is out of range",
+    223: "too much data came with the command",
+    224: "the value is not one of those that the command takes",
+    241: "the command needs an option or an element that this meter does not have",
+    260: "an expression is wrong",
+    270: "a macro is wrong",
+    350: "its error queue overflowed; later errors are lost",
+    410: "a new command came before the last answer was read",
+    420: "an answer was asked for, but no question",
+    430: "it had to answer more than it can hold",
+    440: "a question stood behind one whose answer has no end",
+}
+# Inferred: 800 and the number of the error that the family's predecessors show on their displays.
+_STATE_ERRORS: Final = {
+    811: "it does not take this command",
+    812: "the value is out of range",
+    813: "this cannot be changed until the integrator is reset",
+    841: "the integrator was ended by a fault, and must be reset before it can start",
+    842: "the integrator cannot start now: it runs already, or must be reset first",
+    843: "the integrator was ended because a value overflowed or the power failed; its energy is not complete",
+    844: "the integrator cannot stop: it does not run",
+    845: "the integrator cannot be reset while it runs",
+    846: "the integrator cannot start while a peak is over range; choose a larger range",
+    847: "continuous integration needs a timer that is not 0",
+}
+EXPLANATIONS: Final[dict[int, str]] = {**_COMMAND_ERRORS, **_EXECUTION_ERRORS, **_STATE_ERRORS}
+
+_BY_HUNDREDS: Final = {
+    1: "it does not understand the command",
+    2: "it cannot carry out the command",
+    4: "question and answer are out of step",
+    8: "it does not take the command in its present state",
+    9: "the meter has an internal fault; switch it off and on, and have it serviced if the error comes back",
+}
 
 
 @dataclass(frozen=True)
 class Flags:
-    """Which bits of the condition register tell of what is measured: over range, voltage and current peak."""
+    """The condition register's bits for what is measured: over range, voltage peak and current peak."""
 
     over_range: int
     voltage_peak: int
@@ -70,18 +138,6 @@ def register(text: str) -> int:
         raise strange(text, "a register") from None
 
 
-def identity(answer: str) -> Identity:
-    """Return who answered *IDN?."""
-    parts = [part.strip() for part in answer.split(",")]
-    if len(parts) != 4:
-        raise MeterError(
-            "meter-wrong-model",
-            f"The instrument introduces itself as {answer!r}; that is no WT300.",
-            answer=answer,
-        )
-    return Identity(*parts)
-
-
 def same(answer: str, expected: str) -> bool:
     """Whether an answer says what was set: as a number, as on or off, or as a word, long or short."""
     found, wanted = _comparable(data(answer)), _comparable(expected)
@@ -94,13 +150,13 @@ def same(answer: str, expected: str) -> bool:
 
 
 def largest(numbers: Sequence[float]) -> float:
-    """Return the largest of some numbers, whatever their sign; NaN ones are left out, NaN if there is no other."""
+    """Return the largest of some numbers, without sign; NaN only if all are NaN."""
     return max((abs(number) for number in numbers if not math.isnan(number)), default=math.nan)
 
 
-def strange(text: str, wanted: str) -> MeterError:
-    """Return the error about an answer that makes no sense."""
-    return MeterError("meter-answer", f"The meter answered {text!r} where {wanted} should be.", answer=text)
+def strange(text: str, wanted: str) -> MeterAnswerError:
+    """Return the error for an answer that makes no sense."""
+    return MeterAnswerError(f"The meter answered {text!r} where {wanted} should be.")
 
 
 def _shortened(found: str, wanted: str) -> bool:
@@ -117,3 +173,31 @@ def _comparable(text: str) -> str:
     # A meter with the harmonics option names the order behind an item: U,1,TOTAL.
     word = word.removesuffix(",TOTAL").removesuffix(",TOT")
     return {"ON": "1", "OFF": "0"}.get(word, word)
+
+
+def queued_errors(ask: Callable[[], str]) -> tuple[str, ...]:
+    """Return the errors in the meter's queue, each explained; `ask` takes the oldest one out."""
+    found: list[str] = []
+    while len(found) < MOST_ERRORS and is_error(error := ask()):
+        found.append(explained(error))
+    return tuple(found)
+
+
+def explained(error: str) -> str:
+    """Return an answer of :STATus:ERRor? (`842,"text"`) with its meaning behind it."""
+    code, _, text = error.partition(",")
+    shown = f"{code.strip()} {text.strip()}".strip()
+    meaning = _meaning(code.strip())
+    return f"{shown}: {meaning}" if meaning else shown
+
+
+def is_error(error: str) -> bool:
+    """Whether an answer of :STATus:ERRor? is an error: its code is not 0."""
+    return error.partition(",")[0].strip().lstrip("+") != "0"
+
+
+def _meaning(code: str) -> str | None:
+    if not code.lstrip("+-").isdecimal():
+        return None
+    number = abs(int(code))
+    return EXPLANATIONS.get(number) or _BY_HUNDREDS.get(number // 100)

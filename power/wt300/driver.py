@@ -6,22 +6,32 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import ClassVar, Final
 
 from power.clocks import Clocks
-from power.errors import MeterError
-from power.meter import Choices, Identity, IntegratorState, Peaks, Reading, Setup, Status
+from power.errors import MeterAnswerError, MeterBusy, MeterError, MeterRefused, MeterTimeout
+from power.meter import (
+    Choices,
+    Identity,
+    IntegratorState,
+    Limits,
+    Meter,
+    Peaks,
+    Reading,
+    Setup,
+    Status,
+    VisaLink,
+)  # fmt: skip
 from power.wt300 import answers
-from power.wt300 import status as wt300_status
-from power.wt300.error_codes import explained, is_error
+from power.wt300 import settings as present
 from power.wt300.models import Model, measured_elements, model_named
 from power.wt300.sample import EVENTS, SampleForm, reading
-from power.wt300.saved_settings import FormerSettings
 from power.wt300.settings import (
     FORMAT,
     HOLD_OFF,
     OPTIONAL,
     TELLING,
+    FormerSettings,
     Setting,
     measuring,
     measuring_headers,
@@ -29,14 +39,11 @@ from power.wt300.settings import (
     talking,
 )
 
-if TYPE_CHECKING:
-    from power.visa.link import Link  # takes long, and whoever has one has imported it
-
 CONFIRM_S: Final = 3.0
 """How long the integrator may take to say that it started or stopped."""
 CONFIRM_TIMEOUTS_MS: Final = (100, 100, 100, 200, 400, 800)
-"""A question in the 0.2 s after a start may be lost; asked again soon, it costs little of the time that counts already.
-The later ones are for a meter that is slow."""
+"""A question in the 0.2 s after a start may be lost; asking again soon costs little time. The later ones are for a slow
+meter."""
 POLL_S: Final = 0.02
 SETTLING_UPDATES: Final = 2.0
 SETTLING_S: Final = 0.5
@@ -46,21 +53,25 @@ UNKNOWN_HEADER: Final = "113"
 ZERO_TIMEOUT_MS: Final = 60_000
 """The manuals name no time for the compensation of the zero level; it takes seconds."""
 SAMPLE: Final = SampleForm.of_run("1").question
-MOST_ERRORS: Final = 100
 
 
 class Wt300:
     """A meter of the family behind a link. Implements power.meter.Meter."""
 
-    def __init__(self, link: Link, clocks: Clocks, former: FormerSettings | None = None) -> None:
-        """Ask who is there; MeterError `meter-wrong-model` if it is no WT300.
+    def __init__(
+        self, link: VisaLink, identity: Identity, clocks: Clocks, former: FormerSettings | None = None
+    ) -> None:
+        """Nothing is asked yet; MeterError `meter-wrong-model` if the identity is not that of a WT300.
 
-        `former` holds what `restore` puts back; share one between the drivers of one meter, made one after another.
+        `former` holds what `restore` restores; share it among the drivers made for one meter.
         """
+        model = model_named(identity.model)
+        if model is None:
+            raise MeterError("meter-wrong-model", f"A {identity.model} is not a WT300.")
         self._link = link
         self._clocks = clocks
-        self._identity = answers.identity(link.query("*IDN?"))
-        self._model: Model = model_named(self._identity.model)
+        self._identity = identity
+        self._model: Model = model
         self._former = FormerSettings() if former is None else former
         self._former.belong_to(self._identity)
         self._element: str | None = None
@@ -78,32 +89,32 @@ class Wt300:
         return self._identity
 
     def attach(self, element: str = "1") -> None:
-        """Fix how the two talk, and which values a sample carries, without touching the measurement.
+        """Set the form of messages and the values of a sample, without touching the measurement.
 
         `element` is one of the meter's, or "sum" for all; MeterError `meter-range` if it has no such element.
         """
-        self._turn_to(SampleForm.of_run(element))
+        self._choose(SampleForm.of_run(element))
         talk = talking()
         self._former.keep((":COMMUNICATE:HEADER", ":COMMUNICATE:VERBOSE"), self._link.query)
         self._apply_all(talk[:2])
         self._change((*talk[2:], *self._form.settings))
-        self._update_interval_s = wt300_status.interval_s(self._ask, self._model)
+        self._update_interval_s = present.interval_s(self._ask, self._model)
         self._element = element
 
     def look(self, element: str = "1") -> None:
-        """Prepare to read an element without disturbing anybody: `close` puts back what that changed.
+        """Prepare to read an element without disturbing other clients: `close` restores what that changed.
 
-        The values come from places of their own, and no reading is told to be new. MeterError `meter-range` if there
-        is no such element, `meter-busy` if another program has a meter that integrates answer in binary.
+        The values come from items of their own, and no reading is marked as new. MeterError `meter-range` if there
+        is no such element, `meter-busy` if a meter that integrates is set to answer in binary.
         """
-        self._turn_to(SampleForm.of_onlooker(element))
+        self._choose(SampleForm.of_onlooker(element))
         wanted = [*self._form.settings, *self._form.peak_settings(self._measured)]
         if not FORMAT.holds(self._ask(FORMAT.query)):
             self._require_not_integrating()
             wanted.append(FORMAT)
         for setting in wanted:
             found = self._ask(setting.query)
-            # What is there already is another onlooker's, who still needs it, or of one that was killed.
+            # Items that are set already belong to another onlooker, or to one that was killed.
             if not setting.holds(found):
                 self._borrowed.append(plain(setting.header, found))
                 self._apply(setting)
@@ -131,7 +142,7 @@ class Wt300:
         self._update_interval_s = setup.update_interval_s
         errors = self._errors()
         if errors:
-            raise MeterError("meter-refused", f"The meter reports {'; '.join(errors)}.", errors=list(errors))
+            raise MeterRefused(f"The meter reports {'; '.join(errors)}.")
 
     def start(self) -> None:
         """Start the integrator; returns once the meter says that it integrates, within three seconds."""
@@ -153,15 +164,15 @@ class Wt300:
         return self.read_update()[0]
 
     def read_update(self) -> tuple[Reading, bool]:
-        """Take one sample, and tell whether the meter has measured anew since the last one."""
+        """Take one sample, and say whether the meter has updated since the last one."""
         stamp = functools.partial(reading, self._clocks.monotonic(), self._clocks.utcnow(), self._flags)
         return self._form.taken(self._link.query(self._form.question), stamp)
 
     def read_final(self) -> Reading:
         """Take the sample of record after the stop, once the meter has had an update to settle its values.
 
-        What stands in its way is put right before: another element's values, which somebody may have asked for
-        meanwhile, and HOLD, under which the meter goes on showing what was. The energy itself suffers by neither.
+        First it undoes what would spoil the sample: another element's values, which another client may have chosen, and
+        HOLD, which freezes what the meter shows. Neither changes the energy itself.
         """
         self._apply_all(
             setting for setting in self._in_the_way() if not setting.holds(self._ask(setting.query))
@@ -171,10 +182,10 @@ class Wt300:
 
     def status(self) -> Status:
         """Return the present settings and everything in the error queue, which this empties."""
-        return wt300_status.status(self._ask, self._model, self.state, self._errors)
+        return present.status(self._ask, self._model, self.state, self._errors)
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
-        """Return what in the meter differs from `setup`, which values it gives included: one phrase each."""
+        """Return what in the meter differs from `setup`, and from the values of a sample: one phrase each."""
         wanted = (*self._settings(setup), *TELLING, *SampleForm.of_run(setup.element).settings)
         found = [(setting, self._ask(setting.query)) for setting in wanted]
         return tuple(
@@ -185,7 +196,7 @@ class Wt300:
 
     def choices(self) -> Choices:
         """Return what the meter can be set to at its present crest factor."""
-        crest_factor = wt300_status.crest_factor(self._ask)
+        crest_factor = present.crest_factor(self._ask)
         return Choices(
             voltage_ranges_v=self._model.voltage_ranges_v(crest_factor),
             current_ranges_a=self._model.current_ranges_a(crest_factor),
@@ -196,7 +207,7 @@ class Wt300:
     def peaks(self) -> Peaks:
         """Return the largest peaks of the last update, of either sign and among all elements that are measured.
 
-        They are items of their own behind those of a sample, and asked for one by one: samples stay as they are.
+        They are items of their own behind those of a sample, so samples stay as they are.
         """
         if not self._has_peak_items:
             self._change(self._form.peak_settings(self._measured))
@@ -220,26 +231,21 @@ class Wt300:
         self._require_not_integrating()
         state = self.state()
         if state is not IntegratorState.RESET:
-            raise MeterError(
-                "meter-busy",
+            raise MeterBusy(
                 f"The meter {self._identity.serial} still holds the energy of a run (state {state.value}); it "
-                "compensates its zero level only once the integrator is reset.",
-                serial=self._identity.serial,
+                "compensates its zero level only once the integrator is reset."
             )
         answer = self._link.query("*CAL?", timeout_ms=ZERO_TIMEOUT_MS).strip()
         if answer != "0":
             errors = self._errors()
             why = f" ({'; '.join(errors)})" if errors else ""
-            raise MeterError(
-                "meter-refused",
+            raise MeterRefused(
                 f"The meter {self._identity.serial} could not compensate its zero level, it answers {answer}{why}; "
-                "let it warm up for half an hour and try again, and have it serviced if that does not help.",
-                answer=answer,
-                errors=list(errors),
+                "let it warm up for half an hour and try again, and have it serviced if that does not help."
             )
 
     def restore(self) -> None:
-        """Put back the settings found before the first `attach` and `configure`; this resets the integrator.
+        """Restore the settings found before the first `attach` and `configure`; this resets the integrator.
 
         Nothing happens if `configure` was never called, and on a second call. Raises MeterError `meter-busy` while
         the meter integrates, `meter-refused` after all others are back if it does not take some.
@@ -255,23 +261,21 @@ class Wt300:
         for setting in self._former.settings(measuring_headers(self._model)):
             try:
                 self._apply(setting)
-            except MeterError as error:
-                if error.code != "meter-refused":
-                    raise
+            except MeterRefused as error:
                 refused.append(error.sentence)
         if refused:
-            raise MeterError("meter-refused", f"Not all former settings are back. {' '.join(refused)}")
+            raise MeterRefused(f"Not all former settings are restored. {' '.join(refused)}")
         self._former.forget()
 
     def close(self) -> None:
-        """Close the link, after putting back what `look` took."""
+        """Close the link, after restoring what `look` changed."""
         borrowed, self._borrowed = self._borrowed, []
         with contextlib.suppress(MeterError):
             for setting in borrowed:
                 self._link.write(setting.command)
         self._link.close()
 
-    def _turn_to(self, form: SampleForm) -> None:
+    def _choose(self, form: SampleForm) -> None:
         self._measured = measured_elements(self._model, form.element, self._identity.model)
         self._flags = answers.Flags.of(self._measured)
         self._form, self._element, self._has_peak_items = form, None, False
@@ -290,12 +294,10 @@ class Wt300:
     def _says_on_or_off(self, header: str) -> bool:
         try:
             answers.boolean(self._link.query(f"{header}?", OPTIONAL_TIMEOUT_MS))
-        except MeterError as error:
-            unknown = error.code == "meter-timeout" and any(
-                told.startswith(UNKNOWN_HEADER) for told in self._errors()
-            )
-            # An answer per element, as larger meters give, could not be put back as it came.
-            if unknown or error.code == "meter-answer":
+        except MeterAnswerError:
+            return False  # an answer per element, as larger meters give, could not be restored as it came
+        except MeterTimeout:
+            if any(error.startswith(UNKNOWN_HEADER) for error in self._errors()):
                 return False
             raise
         return True
@@ -304,10 +306,10 @@ class Wt300:
         return (HOLD_OFF, *TELLING, *self._form.settings)
 
     def _await_update(self) -> None:
-        """Wait until the meter has measured once more, but not for ever: another client may read of it first."""
+        """Wait for one more update, but not for ever: another client may clear its event first."""
         interval_s = self._update_interval_s
         deadline_s = self._clocks.monotonic() + SETTLING_UPDATES * interval_s + SETTLING_S
-        self._link.query(EVENTS)  # of the time before
+        self._link.query(EVENTS)  # clears older events
         while not answers.register(self._link.query(EVENTS)) & answers.NEW_DATA:
             if self._clocks.monotonic() >= deadline_s:
                 return
@@ -321,11 +323,9 @@ class Wt300:
 
     def _require_not_integrating(self) -> None:
         if self.state() is IntegratorState.START:
-            raise MeterError(
-                "meter-busy",
+            raise MeterBusy(
                 f"The meter {self._identity.model} {self._identity.serial} is integrating; press STOP and RESET on its "
-                "panel, or end the program that uses it.",
-                serial=self._identity.serial,
+                "panel, or end the program that uses it."
             )
 
     def _reset_integrator(self) -> None:
@@ -351,18 +351,15 @@ class Wt300:
     def _confirm(self, wanted: Callable[[IntegratorState], bool], command: str) -> None:
         deadline_s = self._clocks.monotonic() + CONFIRM_S
         answer = "nothing"
-        patience_ms = itertools.chain(CONFIRM_TIMEOUTS_MS, itertools.repeat(CONFIRM_TIMEOUTS_MS[-1]))
-        for timeout_ms in patience_ms:
+        timeouts_ms = itertools.chain(CONFIRM_TIMEOUTS_MS, itertools.repeat(CONFIRM_TIMEOUTS_MS[-1]))
+        for timeout_ms in timeouts_ms:
             try:
                 state = self._state(timeout_ms)
-            except MeterError as error:
-                # For some 0.2 s after a start the meter may answer nothing, or nonsense; a lost link is another matter.
-                if error.code not in ("meter-timeout", "meter-answer"):
-                    raise
-            else:
                 if wanted(state):
                     return
                 answer = state.value
+            except (MeterTimeout, MeterAnswerError):
+                pass  # for some 0.2 s after a start the meter may answer nothing, or nonsense
             if self._clocks.monotonic() >= deadline_s:
                 break
             self._clocks.pause(POLL_S)
@@ -371,16 +368,31 @@ class Wt300:
     def _refused(self, command: str, answer: str) -> MeterError:
         errors = self._errors()
         why = "; ".join(errors) if errors else "it gives no reason"
-        return MeterError(
-            "meter-refused",
-            f"The meter does not take {command} (it answers {answer}): {why}.",
-            command=command,
-            answer=answer,
-            errors=list(errors),
-        )
+        return MeterRefused(f"The meter does not take {command} (it answers {answer}): {why}.")
 
     def _errors(self) -> tuple[str, ...]:
-        found: list[str] = []
-        while len(found) < MOST_ERRORS and is_error(error := self._link.query(":STATUS:ERROR?")):
-            found.append(explained(error))
-        return tuple(found)
+        return answers.queued_errors(lambda: self._link.query(":STATUS:ERROR?"))
+
+
+class Wt300Family:
+    """The registered driver: one for each address, over all its links. Implements power.meter.Driver."""
+
+    models: ClassVar[str] = "WT310, WT310E, WT310EH and WT332E/WT333E"
+
+    def __init__(self) -> None:
+        self._former = FormerSettings()
+
+    @staticmethod
+    def matches(identity: Identity) -> bool:
+        """Whether the model is of the family."""
+        return model_named(identity.model) is not None
+
+    @staticmethod
+    def limits(model: str) -> Limits | None:
+        """Return the limits of error of a model of the family."""
+        found = model_named(model)
+        return None if found is None else found.limits
+
+    def meter(self, link: VisaLink, identity: Identity, clocks: Clocks) -> Meter:
+        """Return the meter behind a link, which restores what was found over any earlier link."""
+        return Wt300(link, identity, clocks, self._former)

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from power.errors import MeterError
-from power.meter import ALL_ELEMENTS
+from power.errors import MeterRangeError
+from power.meter import ALL_ELEMENTS, Limits
 
 VOLTAGES_V: Final = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)
 RATES_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
@@ -18,6 +18,11 @@ _HIGH_A: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
 _MANY_A: Final = _FINE_A[6:]
 _FIRST_SHARE: Final = 0.001
 """Of the models before the E ones (IM WT310-02EN)."""
+READING_SHARE: Final = 0.001
+DC_RANGE_SHARE: Final = 0.002
+APPARENT_SHARE: Final = 0.001
+"""Limits of error: 0.1 % of the reading, the model's share of the range (0.2 % for DC), and 0.1 % of the apparent power
+for a low power factor (IM WT310-02EN, IM WT310E-02EN)."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +49,24 @@ class Model:
         return tuple(value * 3 / crest_factor for value in self.currents_a)
 
     @property
+    def limits(self) -> Limits:
+        """What bounds the error of an active power at 45 to 66 Hz."""
+        return Limits(
+            READING_SHARE,
+            self.range_share,
+            DC_RANGE_SHARE,
+            APPARENT_SHARE,
+            smallest_range_w=VOLTAGES_V[0] * self.currents_a[0],
+            elements=len(self.elements),
+        )
+
+    @property
     def measurable(self) -> tuple[str, ...]:
         """What `Setup.element` may name: each element, and the sum where there is more than one."""
         return self.elements if len(self.elements) == 1 else (*self.elements, ALL_ELEMENTS)
 
 
-# *IDN? carries no suffix code; E models are told by how the name begins. The two elements of a WT332E are its first
+# *IDN? carries no suffix code; the beginning of the name identifies a model. The two elements of a WT332E are its first
 # and its third; P1W3 adds the apparent power of both as it is, P3W3 does not (IM WT310-02EN, computation).
 _MODELS: Final = (
     (re.compile(r"WT310EH"), Model(_HIGH_A, E_RATES_S)),
@@ -61,16 +78,9 @@ _MODELS: Final = (
 )
 
 
-def model_named(name: str) -> Model:
-    """Return the model that *IDN? names; MeterError `meter-wrong-model` for one that is not of the family."""
-    for pattern, model in _MODELS:
-        if pattern.match(name.strip().upper()):
-            return model
-    raise MeterError(
-        "meter-wrong-model",
-        f"The meter says it is a {name}; only WT310, WT310E, WT310EH and WT332E/WT333E are supported.",
-        model=name,
-    )
+def model_named(name: str) -> Model | None:
+    """Return the model that *IDN? names; None for one that is not of the family."""
+    return next((model for pattern, model in _MODELS if pattern.match(name.strip().upper())), None)
 
 
 def measured_elements(model: Model, element: str, name: str) -> tuple[str, ...]:
@@ -83,12 +93,7 @@ def measured_elements(model: Model, element: str, name: str) -> tuple[str, ...]:
             has = f"a {name} has element {model.elements[0]} only"
         else:
             has = f"a {name} has elements {' and '.join(model.elements)}, and their {ALL_ELEMENTS}"
-        raise MeterError(
-            "meter-range",
-            f"This meter has no element {element!r}: {has}.",
-            value=element,
-            choices=list(model.measurable),
-        )
+        raise MeterRangeError(f"This meter has no element {element!r}: {has}.")
     return model.elements if element == ALL_ELEMENTS else (element,)
 
 
@@ -98,9 +103,4 @@ def listed(value: float, choices: tuple[float, ...], what: str, unit: str) -> fl
         if math.isclose(value, choice, rel_tol=1e-6):
             return choice
     names = ", ".join(f"{choice:g}" for choice in choices)
-    raise MeterError(
-        "meter-range",
-        f"This meter has no {what} {value:g} {unit}; it has {names} {unit}.",
-        value=value,
-        choices=list(choices),
-    )
+    raise MeterRangeError(f"This meter has no {what} {value:g} {unit}; it has {names} {unit}.")

@@ -1,7 +1,7 @@
 """From what a load drew to the smallest fixed ranges that hold it. Pure.
 
 A range holds a load if the largest rms value, with headroom, is within the range, and the largest peak, with
-headroom, within crest factor x range: above that the wave is clipped, and nothing but a flag tells (IM WT310E-01EN,
+headroom, within crest factor x range: above that the wave is clipped, which only a flag shows (IM WT310E-01EN,
 measurement range). Where a range is called far too large or too small, automatic ranging would have left it.
 """
 
@@ -41,8 +41,8 @@ class Drawn:
 class Fit:
     """The smallest range that holds a load, and why: `needed` is the least that would do.
 
-    `value` is None if the meter has none that is large enough. `by_peak` tells that the peaks, not the rms value,
-    ask for that much.
+    `value` is None if none is large enough. `by_peak` says that the peaks, not the rms value,
+    require that much.
     """
 
     unit: str
@@ -112,9 +112,9 @@ def reason(found: Fit, crest_factor: int, headroom: float) -> str:
 
 
 def hint(found: Fit, present: float, *, over: bool) -> str | None:
-    """Return what is wrong with a range: far too large or too small for the load; None if it will do.
+    """Return what is wrong with a range: far too large or too small for the load; None if it is suitable.
 
-    `over` tells that a reading was over range or clipped in it; its values then are no measure of the load.
+    `over` says that a reading was over range or clipped in it; its values then do not measure the load.
     """
     unit = found.unit
     if over or found.needed > TOO_SMALL * present:

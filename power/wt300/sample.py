@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from power.errors import MeterError
+from power.errors import MeterAnswerError
 from power.meter import IntegratorState, Reading
 from power.wt300 import answers
 from power.wt300.answers import Flags
@@ -16,14 +16,14 @@ from power.wt300.settings import Setting, item, sample_items, sample_number
 
 ITEMS: Final = ("U", "I", "S", "P", "LAMBDA", "WH", "TIME")
 """The numeric items of a sample, in the order in which they are asked for."""
-TOLD: Final = (ITEMS.index("P"), ITEMS.index("WH"))
-"""Places of the items that a result rests on: with each sample the meter says what they are."""
+NAMED: Final = (ITEMS.index("P"), ITEMS.index("WH"))
+"""Indexes of the items that a result rests on: with each sample the meter names them."""
 PEAKS: Final = ("UPPEAK", "UMPEAK", "IPPEAK", "IMPEAK")
 EVENTS: Final = ":STATUS:EESR?"
 _VALUE: Final = ":NUMERIC:NORMAL:VALUE?"
 _STATE: Final = ":STATUS:CONDITION?;:INTEGRATE:STATE?"
 ASIDE: Final = {"1": 201, "2": 212, "3": 223, "sum": 234}
-"""Places of the items of one who only looks on: behind all that a run or the factory uses, of 255."""
+"""First item numbers of an onlooker, of 255: behind all that a run or the factory uses."""
 Stamp = Callable[[Sequence[float], int, IntegratorState], Reading]
 
 
@@ -31,8 +31,8 @@ Stamp = Callable[[Sequence[float], int, IntegratorState], Reading]
 class SampleForm:
     """Where in a meter the items of a sample are, and the question that asks for them.
 
-    The items belong to the meter, not to a link: a run has the first ones, and hears of updates by the extended event
-    register, which reading clears. Who only looks on has places of its own and leaves that register alone.
+    The items belong to the meter, not to a link: a run has the first ones, and learns of updates by the extended event
+    register, which reading clears. An onlooker has items of its own and leaves that register alone.
     """
 
     element: str
@@ -45,16 +45,16 @@ class SampleForm:
     def of_run(cls, element: str) -> SampleForm:
         """Return the form of the sample that a run's readings and its energy come from."""
         items = sample_items(ITEMS, element, 1)
-        question = ";".join((EVENTS, _VALUE, *_told(items), _STATE))
+        question = ";".join((EVENTS, _VALUE, *_named(items), _STATE))
         return cls(element, False, 1, question, (sample_number(len(items)), *items))
 
     @classmethod
     def of_onlooker(cls, element: str) -> SampleForm:
-        """Return the form of a sample that disturbs no other client."""
+        """Return the form of a sample that does not disturb other clients."""
         first = ASIDE[element]
         items = sample_items(ITEMS, element, first)
         values = (f"{_VALUE} {place}" for place in range(first, first + len(items)))
-        return cls(element, True, first, ";".join((*values, *_told(items), _STATE)), items)
+        return cls(element, True, first, ";".join((*values, *_named(items), _STATE)), items)
 
     def taken(self, answer: str, stamp: Stamp) -> tuple[Reading, bool]:
         """Return the reading in an answer to the question, and whether the meter says that it is a new one.
@@ -63,8 +63,8 @@ class SampleForm:
         """
         parts = answer.split(";")
         values = len(ITEMS) if self.aside else 2
-        if len(parts) != values + len(TOLD) + 2:
-            raise answers.strange(answer, f"{values + len(TOLD) + 2} answers")
+        if len(parts) != values + len(NAMED) + 2:
+            raise answers.strange(answer, f"{values + len(NAMED) + 2} answers")
         *found, power, energy, condition, state = parts
         events, found = ("0", found) if self.aside else (found[0], found[1].split(","))
         numbers = [answers.value(part) for part in found]
@@ -75,7 +75,7 @@ class SampleForm:
         return reading, bool(answers.register(events) & answers.NEW_DATA)
 
     def peak_settings(self, elements: tuple[str, ...]) -> tuple[Setting, ...]:
-        """Return the items of the peaks, behind those of a sample, so that no sample carries them."""
+        """Return the items of the peaks, behind those of a sample, so no sample carries them."""
         items = [f"{peak},{element}" for element in elements for peak in PEAKS]
         return tuple(item(place, text) for place, text in enumerate(items, start=self.first + len(ITEMS)))
 
@@ -86,18 +86,16 @@ class SampleForm:
 
     def _require_items(self, found: Sequence[str]) -> None:
         items = self.settings[-len(ITEMS) :]
-        for place, answer in zip(TOLD, found, strict=True):
+        for place, answer in zip(NAMED, found, strict=True):
             if not items[place].holds(answer):
-                raise MeterError(
-                    "meter-answer",
+                raise MeterAnswerError(
                     f"The meter gives {answers.data(answer)} where {items[place].expected} was set: another program "
-                    "has changed which values it gives.",
-                    answer=answer,
+                    "has changed which values it gives."
                 )
 
 
-def _told(items: Sequence[Setting]) -> tuple[str, ...]:
-    return tuple(items[place].query for place in TOLD)
+def _named(items: Sequence[Setting]) -> tuple[str, ...]:
+    return tuple(items[place].query for place in NAMED)
 
 
 def reading(

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from power.errors import MeterError
-from power.meter import ALL_ELEMENTS, Setup
+from power.errors import MeterRangeError
+from power.meter import ALL_ELEMENTS, Identity, IntegratorState, Setup, Status
 from power.wt300 import answers
 from power.wt300.models import Model, listed
+
+AUTOMATIC: Final = "AUTO"
+LONGEST_INTERVAL_S: Final = 60.0
+"""More than any meter of the family has: 20 s."""
+Ask = Callable[[str], str]
+"""Sends a query and returns its answer without a header."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +38,7 @@ class Setting:
         return f"{self.header}?"
 
     def holds(self, answer: str) -> bool:
-        """Whether an answer to the query tells that the setting holds."""
+        """Whether an answer to the query confirms the setting."""
         return answers.same(answer, self.expected)
 
 
@@ -43,12 +50,12 @@ _ITEM: Final = ":NUMERIC:NORMAL:ITEM"
 AVERAGING: Final = ":MEASURE:AVERAGING:STATE"
 SCALING: Final = ":INPUT:SCALING:STATE"
 OPTIONAL: Final = (AVERAGING, SCALING)
-"""Settings of which only public drivers for this family tell (averaging), or of which the manual at hand shows no more
-than that they exist (scaling, by the ratio of a transformer): a meter that does not know one is used without it."""
+"""Averaging is known from public drivers only, scaling by a transformer's ratio by name only: a meter without them is
+used as it is."""
 
 _WIRING: Final = ":INPUT:WIRING"
 _MEASURING: Final = (
-    # In the order in which they are put back: the crest factor forces both ranges to their maximum, and a range
+    # In the order in which they are restored: the crest factor forces both ranges to their maximum, and a range
     # that is set ends automatic ranging.
     *(":INPUT:CFACTOR", ":INPUT:MODE", ":INPUT:FILTER:LINE", ":INPUT:FILTER:FREQUENCY", ":INPUT:SYNCHRONIZE"),
     *(":INPUT:VOLTAGE:RANGE", ":INPUT:VOLTAGE:AUTO", ":INPUT:CURRENT:RANGE", ":INPUT:CURRENT:AUTO"),
@@ -62,7 +69,7 @@ TELLING: Final = (Setting(":STATUS:FILTER1", "FALL", "FALL"), FORMAT)
 
 
 def measuring_headers(model: Model) -> tuple[str, ...]:
-    """Return the settings that `measuring` may change, in the order in which they can be put back."""
+    """Return the settings that `measuring` may change, in the order in which they can be restored."""
     return _MEASURING if len(model.elements) == 1 else (_WIRING, *_MEASURING)
 
 
@@ -72,7 +79,7 @@ def plain(header: str, written: str) -> Setting:
 
 
 def talking() -> tuple[Setting, ...]:
-    """Return how the two talk: plain values in long words, as text, and the end of an update as an event.
+    """Return the form of messages: plain values in long words, as text, and the end of an update as an event.
 
     *RST leaves headers and word length alone, so both are always set.
     """
@@ -136,26 +143,20 @@ def _range(node: str, unit: str, wanted: float | None, choices: tuple[float, ...
 
 def _crest_factor(wanted: int) -> int:
     if wanted not in CREST_FACTORS:
-        raise MeterError(
-            "meter-range", f"The meter has no crest factor {wanted}; it has 3 and 6.", value=wanted
-        )
+        raise MeterRangeError(f"The meter has no crest factor {wanted}; it has 3 and 6.")
     return wanted
 
 
 def _word(wanted: str, words: dict[str, str], what: str) -> str:
     if wanted not in words:
-        raise MeterError(
-            "meter-range", f"The meter has no {what} {wanted!r}; it has {', '.join(words)}.", value=wanted
-        )
+        raise MeterRangeError(f"The meter has no {what} {wanted!r}; it has {', '.join(words)}.")
     return words[wanted]
 
 
 def _timer(timer_s: int) -> str:
     if not 0 <= timer_s <= LONGEST_TIMER_S:
-        raise MeterError(
-            "meter-range",
-            f"The integrator's timer cannot be {timer_s} s; it takes 0 to {LONGEST_TIMER_S} s.",
-            value=timer_s,
+        raise MeterRangeError(
+            f"The integrator's timer cannot be {timer_s} s; it takes 0 to {LONGEST_TIMER_S} s."
         )
     minutes, seconds = divmod(timer_s, 60)
     return f"{minutes // 60},{minutes % 60},{seconds}"
@@ -163,3 +164,88 @@ def _timer(timer_s: int) -> str:
 
 def _on(wanted: bool) -> str:
     return "ON" if wanted else "OFF"
+
+
+class FormerSettings:
+    """The settings found in a meter, each as it was when it was first asked for.
+
+    Give the same one to every `Wt300` that is opened on a meter: a driver made after a lost link finds what an
+    earlier one has set, not what was there before. `is_due` says that the meter was set up, and the settings are to be
+    restored.
+    """
+
+    def __init__(self) -> None:
+        self.is_due = False
+        self._owner: Identity | None = None
+        self._found: dict[str, str] = {}
+
+    def belong_to(self, identity: Identity) -> None:
+        """Forget everything if it was found in another meter."""
+        if self._owner != identity:
+            self.forget()
+            self._owner = identity
+
+    def forget(self) -> None:
+        """Forget everything; the next settings that are kept are the former ones."""
+        self._found.clear()
+        self.is_due = False
+
+    def keep(self, headers: Iterable[str], query: Callable[[str], str]) -> None:
+        """Ask for every setting that is not known yet, by its header."""
+        for header in headers:
+            if header not in self._found:
+                self._found[header] = answers.data(query(f"{header}?"))
+
+    def settings(self, first: Sequence[str]) -> list[Setting]:
+        """Return those of `first` in its order, then the others, and last how the meter answers."""
+        measuring = [header for header in first if header in self._found]
+        talking = [header for header in self._found if header not in first]
+        talking.sort(key=lambda header: header.startswith(":COMMUNICATE"))
+        return [plain(header, self._found[header]) for header in (*measuring, *talking)]
+
+
+def status(
+    ask: Ask, model: Model, state: Callable[[], IntegratorState], errors: Callable[[], tuple[str, ...]]
+) -> Status:
+    """Return the present settings, the integrator's state, and last the errors, those of the questions included."""
+    return Status(
+        voltage_range_v=_present_range(ask(":INPUT:VOLTAGE:RANGE?")),
+        voltage_auto=answers.boolean(ask(":INPUT:VOLTAGE:AUTO?")),
+        current_range_a=_present_range(ask(":INPUT:CURRENT:RANGE?")),
+        current_auto=answers.boolean(ask(":INPUT:CURRENT:AUTO?")),
+        update_interval_s=interval_s(ask, model),
+        mode=_named(MODES, ask(":INPUT:MODE?")),
+        crest_factor=crest_factor(ask),
+        line_filter=answers.boolean(ask(":INPUT:FILTER:LINE?")),
+        frequency_filter=answers.boolean(ask(":INPUT:FILTER:FREQUENCY?")),
+        synchronize=_named(SYNCHRONIZATIONS, ask(":INPUT:SYNCHRONIZE?")),
+        state=state(),
+        errors=errors(),
+    )
+
+
+def crest_factor(ask: Ask) -> int:
+    """Return the crest factor, 3 or 6."""
+    # E models have a third one, A6: that of 6 with automatic ranging that looks at the rms value only.
+    return 6 if ask(":INPUT:CFACTOR?").upper() in ("6", "A6") else 3
+
+
+def interval_s(ask: Ask, model: Model) -> float:
+    """Return the update interval."""
+    # E models can follow the signal's period; no other figure than the shortest interval is known then.
+    answer = ask(":RATE?")
+    interval_s = model.rates_s[0] if answer.upper() == AUTOMATIC else answers.value(answer)
+    if not 0 < interval_s <= LONGEST_INTERVAL_S:
+        raise answers.strange(answer, "an update interval")
+    return interval_s
+
+
+def _present_range(answer: str) -> float:
+    # EXTERNAL,0.05: the range of a current sensor at the socket for one, in volts; no amperes are known then.
+    return math.nan if answer.upper().startswith("EXT") else answers.value(answer)
+
+
+def _named(words: dict[str, str], answer: str) -> str:
+    # Short words are beginnings of the long ones; none of those of a setting begins another.
+    found = [name for name, word in words.items() if answer and word.startswith(answer.upper())]
+    return found[0] if found else answer.lower()

@@ -27,17 +27,10 @@ def config_text(
     update_interval_s: float = 0.25,
     ranges: tuple[float, float] | None = None,
 ) -> str:
-    """A contest.toml with one station; every text quoted as TOML wants it. Fixed `ranges` in volts and amperes."""
-    fixed = (
-        ""
-        if ranges is None
-        else "".join(
-            f"{key} = {value:g}\n"
-            for key, value in zip(("voltage_range_v", "current_range_a"), ranges, strict=True)
-        )
-    )
+    """A contest.toml with one station and all texts quoted. Fixed `ranges` are in volts and amperes."""
+    fixed = "voltage_range_v = {:g}\ncurrent_range_a = {:g}\n".format(*ranges) if ranges else ""
     texts = {"name": name, "meter": meter, "testset": testset}
-    # TOML's basic strings are JSON's, but for surrogate escapes and the one control character that JSON lets be.
+    # TOML's basic strings are JSON's without surrogate escapes, and with the control character 7F escaped.
     quoted = {
         key: json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f") for key, text in texts.items()
     }
@@ -47,10 +40,11 @@ window_s = {window_s}              # whole seconds from the first log-in
 metric = "lpirc"
 testset = {quoted["testset"]}      # a test-set folder, relative to this file
 shuffle = true              # each run sees the images in its own secret order
-auto_arm = {str(auto_arm).lower()}            # true: a log-in arms a run by itself, as in rehearsals
+auto_arm = {str(auto_arm).lower()}            # true: a team's log-in arms its run, as in rehearsals
 live_score = true           # a provisional score each second of an open run: referee run list
-teams_see_score = false     # true: GET /v1/session tells it to the team as well
-# idle_baseline_s = 10      # arming measures the idle board for so long, for the energy above idle
+teams_see_score = false     # true: GET /v1/session shows it to the team as well
+# trusted_proxy = ["127.0.0.1"]   # a proxy in front of the referee: docs/deploy
+# idle_baseline_s = 10      # arming measures the idle board for this long, for the energy above idle
 
 [[stations]]
 name = "station-1"
@@ -64,7 +58,7 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 # synchronize = "voltage"   # or "current", "off"
 # element = "1"             # of a WT332E or WT333E: "1" to "3", or "sum"
 {fixed}update_interval_s = {update_interval_s}
-# clients = ["192.168.1.0/24"]   # take requests about this station's runs from these networks or addresses only
+# clients = ["192.168.1.0/24"]   # accept requests about this station's runs only from these networks or addresses
 
 # [[stations]]              # one more board with its own meter
 # name = "station-2"
@@ -112,11 +106,9 @@ def init(
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: all networks of this machine.")
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="0.0.0.0 for every network of this machine."
-)
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free one."
+    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free port."
 )
 @click.option(
     "--tls-cert", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="PEM; needs --tls-key."
@@ -127,7 +119,7 @@ def serve(
     folder: Path, host: str, port: int, tls_cert: Path | None, tls_key: Path | None, parent: int | None
 ) -> None:
     """Serve the contest in FOLDER until Ctrl-C."""
-    # It takes a fifth of a second, which no other command has to wait for.
+    # Importing the server takes a fifth of a second, which other commands need not wait for.
     from referee.web.listener import Listen
     from referee.web.server import serve as serve_contest
 

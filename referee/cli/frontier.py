@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from referee.cli.options import as_json
+from referee.cli.terminal import console, figures_table
 from referee.files.tables import read_table
 from referee.tracks import Aim
 from referee.tracks.frontier import BASES, Fit, fit
+from referee.tracks.frontier_plot import Plot, PlotPoint, check_plot_path
 from referee.tracks.measured import LEAST, MOST
-from referee.tracks.submissions.frontier_plot import PlotPoint, check_plot_path, write_plot
 
 COLUMNS = ("latency_ms", "accuracy")
+POINT_KEYS = ("label", *COLUMNS, "residual")
 ALIASES = {"T": "latency_ms", "A": "accuracy", "time_ms": "latency_ms", "accuracy_percent": "accuracy"}
 file_path = click.Path(path_type=Path)
 
@@ -30,7 +30,7 @@ def _latency(ctx: click.Context, param: click.Parameter, value: float | None) ->
 
 @click.group()
 def frontier() -> None:
-    """The accuracy that a latency is worth: a(t) = k log t + a0."""
+    """The accuracy to expect at a latency: a(t) = k log t + a0."""
 
 
 @frontier.command("fit")
@@ -55,7 +55,7 @@ def fit_command(
     found = fit(latencies, [point.accuracy_percent for point in points], BASES[base], target_ms)
     if plot_path is not None:
         aim = None if target_ms is None else Aim("target", target_ms)
-        write_plot(plot_path, points, found.frontier.at, aim, found.frontier.sentence)
+        Plot(points, found.frontier.at, aim, found.frontier.sentence).write(plot_path)
     for warning in found.warnings:
         click.echo(f"referee: warning: {warning}", err=True)
     if as_json:
@@ -71,13 +71,8 @@ def as_document(found: Fit, base: str, points: list[PlotPoint], target_ms: float
         "a0": found.frontier.a0,
         "base": base,
         "points": [
-            {
-                "label": point.label,
-                "latency_ms": point.latency_ms,
-                "accuracy": point.accuracy_percent,
-                "residual": residual,
-            }
-            for point, residual in zip(points, found.residuals, strict=True)
+            dict(zip(POINT_KEYS, (one.label, *one.place, residual), strict=True))
+            for one, residual in zip(points, found.residuals, strict=True)
         ],
         "rms": found.rms,
         "r_squared": found.r_squared,
@@ -97,20 +92,18 @@ def _read_points(path: Path) -> list[PlotPoint]:
 
 
 def _print(found: Fit, base: str, points: list[PlotPoint], target_ms: float | None) -> None:
-    table = Table(title=found.frontier.sentence, title_justify="left")
-    table.add_column("")
-    for heading in ("latency ms", "accuracy %", "frontier %", "residual"):
-        table.add_column(heading, justify="right")
+    headings = ("latency ms", "accuracy %", "frontier %", "residual")
+    table = figures_table("", figures=headings, title=found.frontier.sentence)
     for point, residual in zip(points, found.residuals, strict=True):
         expected = found.frontier.at(point.latency_ms)
         accuracy = f"{point.accuracy_percent:.3f}"
         table.add_row(point.label, f"{point.latency_ms:g}", accuracy, f"{expected:.3f}", f"{residual:+.3f}")
-    console = Console(soft_wrap=True, highlight=False, markup=False)
-    console.print(table)
+    console().print(table)
     r_squared = "none" if found.r_squared is None else f"{found.r_squared:.5f}"
-    console.print(f"RMS {found.rms:.4f} percent points, R² {r_squared}, {len(points)} points")
+    lines = [f"RMS {found.rms:.4f} percent points, R² {r_squared}, {len(points)} points"]
     if target_ms is not None:
-        console.print(f"{found.frontier.at(target_ms):.3f} % at the target {target_ms:g} ms")
-    console.print(f'k = {found.frontier.k!r}\na0 = {found.frontier.a0!r}\nbase = "{base}"')
+        lines.append(f"{found.frontier.at(target_ms):.3f} % at the target {target_ms:g} ms")
+    lines += [f"k = {found.frontier.k!r}", f"a0 = {found.frontier.a0!r}", f'base = "{base}"']
     if target_ms is not None:
-        console.print(f"target_ms = {target_ms!r}")
+        lines.append(f"target_ms = {target_ms!r}")
+    console().print("\n".join(lines))

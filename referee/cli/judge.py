@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from referee.cli.options import as_json, contest_folder, run_number
-from referee.cli.report import print_score, score_document
+from referee.cli.report import print_score
 from referee.clock import Clock
-from referee.contest import Contest, open_contest, require_unchanged
-from referee.judging.judge import judge as judge_run
-from referee.judging.uncertainty import judge_interval
-from referee.store.records import RunState, Score
+from referee.contest import open_contest, require_unchanged
+from referee.judging.results import score_document
+from referee.judging.uncertainty import judge_with_interval
+from referee.store.records import RunState
 
 
 @click.command()
 @click.argument("number", metavar="[RUN]", type=run_number, required=False)
-@click.option("--all", "all_runs", is_flag=True, help="Every run that is closed and not judged yet.")
+@click.option("--all", "all_runs", is_flag=True, help="Judge every run that is closed and not judged yet.")
 @contest_folder
 @as_json
 def judge(number: int | None, folder: Path, *, all_runs: bool, as_json: bool) -> None:
@@ -30,7 +29,7 @@ def judge(number: int | None, folder: Path, *, all_runs: bool, as_json: bool) ->
         require_unchanged(contest.test_set)
         closed = contest.store.runs(RunState.CLOSED)
         numbers = [number] if number is not None else [run.id for run in closed]
-        scores = [judge_with_interval(contest, one) for one in numbers]
+        scores = [judge_with_interval(contest, one, Clock()) for one in numbers]
         runs = [contest.store.run(one) for one in numbers]
     if as_json:
         documents = [score_document(run, score) for run, score in zip(runs, scores, strict=True)]
@@ -39,10 +38,4 @@ def judge(number: int | None, folder: Path, *, all_runs: bool, as_json: bool) ->
     for run, score in zip(runs, scores, strict=True):
         print_score(run, score)
     if not runs:
-        click.echo("No closed run waits for judgement.", err=True)
-
-
-def judge_with_interval(contest: Contest, number: int) -> Score:
-    """Judge a run; its score is stored before the longer work on its interval begins."""
-    judged = judge_run(contest, number, Clock())
-    return replace(judged, interval=judge_interval(contest, number))
+        click.echo("No closed run is waiting to be judged.", err=True)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from referee.cli.options import as_json, contest_folder
-from referee.cli.whole_table import Column, print_whole
-from referee.contest import Contest, open_contest
-from referee.judging.leaderboard import Place, Standing, rank
-from referee.store.records import Run, RunState, Score
+from referee.cli.terminal import Column, print_table
+from referee.contest import open_contest
+from referee.judging.leaderboard import Place, Standing
+from referee.judging.results import place_document, standings
 
 COLUMNS = (
     *(Column("", is_figure=True), Column("team")),
@@ -35,56 +34,17 @@ def leaderboard(folder: Path, *, as_json: bool, as_csv: bool) -> None:
     if as_json and as_csv:
         raise click.UsageError("Give either --json or --csv.")
     with open_contest(folder) as contest:
-        places = rank(standings(contest))
-    rows = [
-        {"rank": one.rank} | asdict(one.standing) | {"level_with": list(one.level_with)} for one in places
-    ]
+        found = standings(contest)
+    for run in found.left_out:
+        why = "it has no score" if run.judged_by is None else f"it was judged by {run.judged_by}"
+        click.echo(f"Run {run.run} of {run.team} is left out: {why}.", err=True)
+    rows = [place_document(place) for place in found.places]
     if as_json:
         click.echo(json.dumps(rows))
     elif as_csv:
         click.echo(_csv(rows), nl=False)
     else:
-        _print(places)
-
-
-def standings(contest: Contest) -> list[Standing]:
-    """Every judged run that has a score by the contest's present rules; void runs are out.
-
-    What is left out for another reason is told on stderr.
-    """
-    found = []
-    for run in contest.store.runs(RunState.JUDGED):
-        score = contest.store.latest_score(run.id)
-        if score is None or score.score is None or score.energy_wh is None:
-            click.echo(f"Run {run.id} of {run.team} is left out: it has no score.", err=True)
-            continue
-        if not _is_comparable(contest, run, score):
-            click.echo(f"Run {run.id} of {run.team} is left out: judged by {score.signature}.", err=True)
-            continue
-        low, high = (None, None)
-        if score.interval is not None:
-            low, high = score.interval.score_low, score.interval.score_high
-        found.append(
-            Standing(
-                team=run.team,
-                run=run.id,
-                score=score.score,
-                score_low=low,
-                score_high=high,
-                map=score.map,
-                energy_wh=score.energy_wh,
-                needs_review=score.needs_review,
-                official=run.official,
-            )
-        )
-    return found
-
-
-def _is_comparable(contest: Contest, run: Run, score: Score) -> bool:
-    """Whether a score was made by the contest's metric, on its test set, in its window."""
-    config = contest.config
-    same_rules = score.signature.partition("|")[0] == config.metric
-    return same_rules and run.testset_digest == contest.test_set.digest and run.window_s == config.window_s
+        _print(found.places)
 
 
 def _csv(rows: list[dict[str, object]]) -> str:
@@ -108,9 +68,9 @@ def _print(places: tuple[Place, ...]) -> None:
         marks = ("!" if one.needs_review else "") + ("" if one.official else "u")
         figures = (f"{one.score:.4f}", between, f"{one.map:.5f}", f"{one.energy_wh:.4f}", str(one.run))
         rows.append((str(place.rank), one.team, *figures, marks))
-    print_whole(COLUMNS, rows, "! needs review   u unofficial meter")
+    print_table(COLUMNS, rows, "! needs review   u unofficial meter")
     for place in places:
         if place.level_with:
             click.echo(
-                f"{place.standing.team} overlaps {', '.join(place.level_with)}: chance may order them."
+                f"{place.standing.team} overlaps {', '.join(place.level_with)}: chance may have decided their order."
             )

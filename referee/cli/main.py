@@ -1,4 +1,4 @@
-"""The command's groups and its error boundary: a stated failure is one line on stderr and exit code 1."""
+"""The command `referee` and its error boundary: a stated failure is one line on stderr and exit code 1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from referee.cli.run_list import list_runs
 from referee.cli.run_versus import versus
 from referee.cli.score import score
 from referee.cli.suite import suite
-from referee.cli.suite_run import suite_run
 from referee.cli.team import team
 from referee.cli.testset import testset
 from referee.errors import RefereeError
@@ -28,7 +27,7 @@ from testsets import TestSetError
 
 
 class Boundary(click.Group):
-    """Turns the project's failures into one line; anything else is a defect and keeps its traceback."""
+    """Prints the project's failures as one line; anything else is a defect and keeps its traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -38,11 +37,11 @@ class Boundary(click.Group):
             click.echo(f"referee: {failure.sentence}", err=True)
             sys.exit(1)
         except BrokenPipeError:
-            # The reader of our output went away (`| head`); nothing is left to say to it.
+            # The reader of our output has gone (`| head`).
             sys.stderr.close()
             sys.exit(1)
         except OSError as error:
-            # Rights, a full disk, a folder that is a file: the system's words and the file are the whole story.
+            # Permissions, a full disk, a folder that is a file: the system's message and the file say it all.
             click.echo(f"referee: {error.filename or 'system'}: {error.strerror or error}", err=True)
             sys.exit(1)
 
@@ -55,6 +54,5 @@ def main() -> None:
 
 for command in (rehearse, init, serve, team, run, judge, leaderboard, score, testset, frontier, model, suite):
     main.add_command(command)
-suite.add_command(suite_run)
 for command in (list_runs, versus):
     run.add_command(command)

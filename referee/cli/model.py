@@ -3,48 +3,96 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import click
 
-from referee.cli import harness
-from referee.cli.harness import Limits, limit_options
-from referee.cli.metering import Metering, meter_options, metered
 from referee.cli.model_board import board_command
-from referee.cli.model_report import print_result, submission_document, submission_line
-from referee.cli.options import as_json, contest_folder, run_number
-from referee.cli.processes import endings_interrupt
+from referee.cli.model_report import print_result, submission_line
+from referee.cli.options import above_0_s, as_json, contest_folder, run_number
+from referee.cli.processes import endings_interrupt, interruption_reported
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
-from referee.errors import RefereeError
+from referee.errors import ModelFault, RefereeError
 from referee.store.records import Submission
 from referee.tracks import Track, track_named
+from referee.tracks.submissions import harness
 from referee.tracks.submissions.board import build_number, judged_now
+from referee.tracks.submissions.harness import Limits
+from referee.tracks.submissions.lock import broken_off
+from referee.tracks.submissions.metering import DEFAULT_LOOP_S, Metering, bench_on
 from referee.tracks.submissions.open_track import OpenTrack, configured_track, open_track, rule_of, track_on
 from referee.tracks.submissions.result_document import LARGEST_BYTES, parse_result
 from referee.tracks.submissions.submitting import (
-    Bench,
     Order,
-    handed_in_bytes,
     judge,
     measure_again,
+    read_submitted,
     submit,
     to_measure_again,
 )
-from referee.tracks.submissions.turns import broken_off
 
+WITHDRAWN = "a submission that was being measured is withdrawn."
 file_path = click.Path(path_type=Path)
 model_file = click.argument("model", type=file_path)
 rule_option = click.option(
     "--track", required=True, help="A rule, such as ovic-detection; not a track of a contest."
 )
 track_option = click.option("--track", required=True, help="A track of the contest.")
-holdout_flag = click.option("--holdout", is_flag=True, help="On the hold-out test set; counts to no limit.")
+holdout_flag = click.option(
+    "--holdout", is_flag=True, help="On the hold-out test set; counts towards no limit."
+)
+
+
+def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that become the argument `limits`."""
+
+    @click.option("--memory-mb", type=click.IntRange(1), help="Memory for the model; default: 2048.")
+    @click.option(
+        "--timeout-s",
+        type=float,
+        callback=above_0_s,
+        help="Seconds to load the model, and for one inference; default: 30.",
+    )
+    @click.option(
+        "--core", type=click.IntRange(0), help="The core that runs the model; default: the last one."
+    )
+    @click.option("--repeats", type=click.IntRange(1), help="At most this many passes; default: 5.")
+    @wraps(command)
+    def with_limits(
+        memory_mb: int | None, timeout_s: float | None, core: int | None, repeats: int | None, **named: Any
+    ) -> Any:
+        return command(limits=Limits(memory_mb, timeout_s, core, repeats), **named)
+
+    return with_limits
+
+
+def meter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that become the argument `metering`, None without a meter."""
+
+    @click.option("--meter", help="Measure the energy per inference: a VISA address, sim:, rapl:, hwmon:.")
+    @click.option(
+        "--energy-loop",
+        type=float,
+        callback=above_0_s,
+        help=f"Seconds of inferences for the meter; default: {DEFAULT_LOOP_S:g}.",
+    )
+    @click.option(
+        "--idle", type=float, callback=above_0_s, help="Measure the idle device first, for so many seconds."
+    )
+    @wraps(command)
+    def with_metering(meter: str | None, energy_loop: float | None, idle: float | None, **named: Any) -> Any:
+        if meter is None and (energy_loop is not None or idle is not None):
+            raise click.UsageError("--energy-loop and --idle are for --meter.")
+        metering = None if meter is None else Metering(meter, energy_loop or DEFAULT_LOOP_S, idle)
+        return command(metering=metering, **named)
+
+    return with_metering
 
 
 @click.group()
@@ -61,17 +109,16 @@ model.add_command(board_command)
 @limit_options
 @as_json
 def validate_command(model: Path, track: str, limits: Limits, *, as_json: bool) -> None:
-    """Check MODEL against the rules of a track: ok, or every refusal."""
-    told = harness.refusals(model, track_named(track).task, limits)
+    """Check MODEL against the rules of a track: ok, or every reason to refuse it."""
+    with endings_interrupt():
+        reasons = harness.refusals(model, track_named(track).task, limits)
     if as_json:
-        click.echo(json.dumps({"model": str(model), "valid": not told, "refusals": list(told)}))
-    elif told:
-        click.echo("\n".join(told))
+        click.echo(json.dumps({"model": str(model), "valid": not reasons, "refusals": list(reasons)}))
     else:
-        click.echo("ok")
-    if told:
-        count = "1 reason" if len(told) == 1 else f"{len(told)} reasons"
-        raise RefereeError("model-refused", f"{model} is refused, for {count}.", refusals=list(told))
+        click.echo("\n".join(reasons) or "ok")
+    if reasons:
+        count = "1 reason" if len(reasons) == 1 else f"{len(reasons)} reasons"
+        raise RefereeError("model-refused", f"{model} is refused, for {count}.", refusals=list(reasons))
 
 
 @model.command("bench")
@@ -86,11 +133,11 @@ def bench_command(
 ) -> None:
     """Measure MODEL on a test set and judge it by a track's published settings; nothing is stored.
 
-    With --json it prints the result document, which `referee model submit --result` takes.
+    With --json it prints the result document, which `referee model submit --result` accepts.
     """
     opened = track_on(images, track, track_named(track))
-    with _interruption_told("."):
-        content = _benched(opened, limits, metering)(model)
+    with interruption_reported(lambda: "nothing is stored."):
+        content = bench_on(opened, limits, metering, Clock())(model)
     document = parse_result(content)
     measured, verdict = judge(opened, document)
     if as_json:
@@ -105,7 +152,7 @@ def bench_command(
 @track_option
 @click.option("--team", required=True, help="A registered team.")
 @click.option("--result", type=file_path, help="A result document of another device, instead of measuring.")
-@click.option("--build", help="What measures it; default: the version of this program.")
+@click.option("--build", help="The build that measures it; default: the version of this program.")
 @holdout_flag
 @limit_options
 @meter_options
@@ -124,29 +171,34 @@ def submit_command(
     holdout: bool,
     as_json: bool,
 ) -> None:
-    """Measure MODEL for a team and put it on the track's board."""
+    """Measure MODEL for a team and rank it on the track's board."""
     if result is not None and metering is not None:
         raise click.UsageError("--meter is for a model that is measured here; leave it out with --result.")
-    with _interruption_told(), open_contest(folder) as contest:
+    with interruption_reported(lambda: WITHDRAWN), open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout, to_run=result is None)
         if result is None:
             _require_meter(opened, metering)
-        document = None if result is None else handed_in_bytes(result, LARGEST_BYTES + 1, "result")
-        order = Order(team, model, build or _own_build(), document)
+        document = None if result is None else read_submitted(result, LARGEST_BYTES + 1, "result")
+        own_build = f"referee {version('lpirc-referee')}, client {version('lpirc-client')}"
+        order = Order(team, model, build or own_build, document)
 
         def validate(file: Path) -> None:
-            told = harness.refusals(file, opened.rule.task, limits)
-            if told:
-                raise _refused(model, told)
+            reasons = harness.refusals(file, opened.rule.task, limits)
+            if reasons:
+                more = f" (and {len(reasons) - 1} more; see: referee model validate)"
+                sentence = f"The model is refused: {reasons[0]}{more if len(reasons) > 1 else ''}"
+                raise RefereeError("model-refused", sentence, refusals=list(reasons))
 
-        made = submit(contest, opened, order, validate, _benched(opened, limits, metering), Clock())
+        made = submit(contest, opened, order, validate, bench_on(opened, limits, metering, Clock()), Clock())
         notes = _notes(contest, made)
     _report(made, as_json=as_json, notes=notes)
 
 
 @model.command("remeasure")
 @track_option
-@click.option("--build", required=True, help="What measures now; models that it has measured are left out.")
+@click.option(
+    "--build", required=True, help="The build that measures now; models that it has measured are skipped."
+)
 @holdout_flag
 @limit_options
 @meter_options
@@ -163,30 +215,21 @@ def remeasure_command(
     as_json: bool,
 ) -> None:
     """Measure every kept model of a track again in another build, or on the hold-out set; the best build counts."""
-    with _interruption_told(), open_contest(folder) as contest:
+    with interruption_reported(lambda: WITHDRAWN), open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout)
         _require_meter(opened, metering)
         wanted = to_measure_again(contest.store.submissions(track), opened.split, build)
         if not wanted and not as_json:
             click.echo("Nothing is left to measure.")
-        failed = 0
+        bench, failed = bench_on(opened, limits, metering, Clock()), 0
         for earlier in wanted:
-            bench = _benched(opened, limits, metering)
             try:
                 _report(measure_again(contest, opened, earlier, build, bench, Clock()), as_json=as_json)
-            except RefereeError as failure:
-                if not _is_of_one_model(failure.code):
-                    raise
-                failed += 1  # the others are measured all the same
+            except ModelFault as failure:  # go on with the other models
+                failed += 1
                 click.echo(failure.sentence, err=True)
     if failed:
         raise RefereeError("model-failed", f"{failed} of {len(wanted)} models could not be measured.")
-
-
-def _is_of_one_model(code: str) -> bool:
-    """Whether a failure says nothing about the measurements of other models."""
-    told = code in ("model-failed", "model-missing", "bad-result", "bad-measurement")
-    return told or (harness.is_model_fault(code) and code != "wrong-device")
 
 
 def _line(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -197,10 +240,10 @@ def _line(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 @model.command("withdraw")
 @click.argument("number", type=run_number)
-@click.option("--reason", required=True, callback=_line, help="What the list tells.")
+@click.option("--reason", required=True, callback=_line, help="The reason that the list shows.")
 @contest_folder
 def withdraw_command(number: int, reason: str, folder: Path) -> None:
-    """Take submission NUMBER from the board; it counts towards no limit any more."""
+    """Take submission NUMBER from the board; it no longer counts towards the limit."""
     with open_contest(folder) as contest:
         made = contest.store.withdraw_submission(number, reason)
     click.echo(submission_line(made))
@@ -211,7 +254,7 @@ def withdraw_command(number: int, reason: str, folder: Path) -> None:
 @contest_folder
 @as_json
 def list_command(track: str | None, folder: Path, *, as_json: bool) -> None:
-    """List the submissions, oldest first, as they are judged by the present settings."""
+    """List the submissions, oldest first, judged by the present settings."""
     with open_contest(folder) as contest:
         if track is not None:
             configured_track(contest, track)
@@ -220,8 +263,7 @@ def list_command(track: str | None, folder: Path, *, as_json: bool) -> None:
         rules = _present_rules(contest, {one.track for one in stored})
         found = [judged_now(one, rules[one.track]) if one.track in rules else one for one in stored]
     if as_json:
-        told = [submission_document(one) | {"broken_off": one.id in broken} for one in found]
-        click.echo(json.dumps(told))
+        click.echo(json.dumps([asdict(one) | {"broken_off": one.id in broken} for one in found]))
         return
     if not found:
         click.echo("No model is handed in yet; see: referee model submit --help", err=True)
@@ -230,15 +272,15 @@ def list_command(track: str | None, folder: Path, *, as_json: bool) -> None:
 
 
 def _present_rules(contest: Contest, tracks: set[str]) -> dict[str, Track]:
-    """The rules of those tracks; one whose settings make none is told and left out."""
+    """The rules of those tracks; a rule whose settings are invalid is left out, with a warning."""
     found = {}
     for one in contest.config.tracks:
         if one.name in tracks:
             try:
                 found[one.name] = rule_of(contest, one)
             except RefereeError as failure:
-                told = f"{failure.sentence.rstrip('.')}; its submissions are listed as they were judged."
-                click.echo(f"referee: warning: {told}", err=True)
+                warning = f"{failure.sentence.rstrip('.')}; its submissions are listed as they were judged."
+                click.echo(f"referee: warning: {warning}", err=True)
     return found
 
 
@@ -249,32 +291,8 @@ def _require_meter(track: OpenTrack, metering: Metering | None) -> None:
         )
 
 
-def _benched(track: OpenTrack, limits: Limits, metering: Metering | None) -> Bench:
-    budget_s = track.rule.budget_s(len(track.test_set.images))
-
-    def bench(file: Path, energy_loop_s: float | None = None) -> bytes:
-        return harness.bench(file, track.test_set.folder, track.rule, budget_s, limits, energy_loop_s)
-
-    if metering is None:
-        return bench
-    return lambda file: metered(metering, lambda: bench(file, metering.loop_s), Clock())
-
-
-@contextmanager
-def _interruption_told(
-    told: str = "; a submission that was being measured is withdrawn.",
-) -> Iterator[None]:
-    """End with 130 and one line when a person, the system or a closed terminal breaks a measurement off."""
-    try:
-        with endings_interrupt():
-            yield
-    except KeyboardInterrupt:
-        click.echo(f"referee: interrupted{told}", err=True)
-        sys.exit(130)
-
-
 def _notes(contest: Contest, made: Submission) -> str:
-    """What a team should know beside the outcome of a submission."""
+    """How many builds of the model and submissions of the day there are, for people."""
     build = build_number(made, contest.store.submissions(made.track))
     notes = [f"build {build} of this model"] if build > 1 else []
     if made.counts:
@@ -285,18 +303,9 @@ def _notes(contest: Contest, made: Submission) -> str:
 
 
 def _report(made: Submission, *, as_json: bool, notes: str = "") -> None:
-    """Tell what came of a submission; a model that failed is a failure of the command as well."""
-    click.echo(json.dumps(submission_document(made)) if as_json else submission_line(made))
+    """Print the outcome of a submission. Raises ModelFault for a model that failed."""
+    click.echo(json.dumps(asdict(made)) if as_json else submission_line(made))
     if notes:
         click.echo(notes, err=True)
     if made.measurement is not None and made.measurement.measured is None:
-        raise RefereeError("model-failed", f"Submission {made.id} is not valid: {made.measurement.sentence}")
-
-
-def _refused(model: Path, told: tuple[str, ...]) -> RefereeError:
-    more = f" (and {len(told) - 1} more; see: referee model validate)" if len(told) > 1 else ""
-    return RefereeError("model-refused", f"The model is refused: {told[0]}{more}", refusals=list(told))
-
-
-def _own_build() -> str:
-    return f"referee {version('lpirc-referee')}, client {version('lpirc-client')}"
+        raise ModelFault("model-failed", f"Submission {made.id} is not valid: {made.measurement.sentence}")

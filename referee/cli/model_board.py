@@ -2,184 +2,116 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from referee.cli.options import as_json, contest_folder
-from referee.contest import Contest, open_contest
-from referee.tracks import Measured, Track
-from referee.tracks.submissions.board import Board, Candidate, board
-from referee.tracks.submissions.frontier_plot import PlotPoint, check_plot_path, write_plot
+from referee.cli.terminal import console, figures_table
+from referee.contest import open_contest
+from referee.files.tables import table_bytes
+from referee.tracks import Track
+from referee.tracks.frontier_plot import Plot, PlotPoint, check_plot_path
+from referee.tracks.submissions.board import Board, Candidate, board, candidates
 from referee.tracks.submissions.open_track import open_track
 
+MODEL_KEYS = ("model_file", "model_sha256")
 COLUMNS = (
-    *(
-        "rank",
-        "team",
-        "metric",
-        "accuracy_percent",
-        "latency_ms",
-        "submission",
-        "build",
-        "builds",
-        "model_file",
-    ),
-    *("model_sha256", "official", "sentence"),
+    *("rank", "team", "metric", "accuracy_percent", "latency_ms", "submission", "build", "builds"),
+    *(*MODEL_KEYS, "official", "sentence"),
 )
 
 
 @click.command("board")
 @click.option("--track", required=True, help="A track of the contest.")
-@click.option("--holdout", is_flag=True, help="The standings on the hold-out test set.")
+@click.option("--holdout", is_flag=True, help="The board of the hold-out test set.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw accuracy over latency: FILE.png or .svg.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV: the places only.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV: valid submissions only.")
 @contest_folder
 @as_json
 def board_command(
     track: str, plot: Path | None, folder: Path, *, holdout: bool, as_csv: bool, as_json: bool
 ) -> None:
-    """Rank each team's best submission to a track over all builds; what is not valid is listed below, with why."""
+    """Rank each team's best submission to a track over all builds; list what is not valid below, with the reason."""
     if as_json and as_csv:
         raise click.UsageError("Give either --json or --csv.")
     if plot is not None:
         check_plot_path(plot)
     with open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout, to_run=False)
-        made = board(opened.rule, candidates(contest, track, opened.split, opened.digest))
-    for warning in opened.rule.warnings():
+        found = candidates(contest.store.submissions(track), opened.split)
+    for one in found:
+        if one.made.testset_digest != opened.digest:
+            reason = "it was measured on another test set"
+            click.echo(f"Submission {one.made.id} of {one.made.team} is left out: {reason}.", err=True)
+    rule = opened.rule
+    made = board(rule, [one for one in found if one.made.testset_digest == opened.digest])
+    for warning in rule.warnings():
         click.echo(f"referee: warning: {warning}", err=True)
+    title = f"{track} ({rule.title}), {opened.split}"
     if plot is not None:
-        _draw(plot, opened.rule, made, f"{_name(track, opened.rule)}, {opened.split}")
+        Plot(_points(made), rule.accuracy_at, rule.aim(), title).write(plot)
     if as_json:
-        told = {"track": track, "split": opened.split, "rule": _rule_document(opened.rule)}
-        click.echo(json.dumps(told | _document(made)))
+        judged_by = {
+            "name": rule.name,
+            "title": rule.title,
+            "metric": rule.metric,
+            "settings": rule.settings(),
+        }
+        document = {"track": track, "split": opened.split, "rule": judged_by, "places": _places(made)}
+        invalid = [_of(one) | {"sentence": sentence} for one, sentence in made.invalid]
+        click.echo(json.dumps(document | {"invalid": invalid}))
     elif as_csv:
-        click.echo(_csv(made), nl=False)
+        click.echo(table_bytes(COLUMNS, _places(made)), nl=False)
     else:
-        _print(track, opened.split, opened.rule, made)
+        _print(made, rule, f"{title} test set")
 
 
-def candidates(contest: Contest, track: str, split: str, digest: str) -> list[Candidate]:
-    """The measured submissions of a track on a test set that stand; what else is left out is told on stderr."""
-    found: list[Candidate] = []
-    handed_in: dict[tuple[str, str], int] = {}
-    for one in contest.store.submissions(track):
-        if one.withdrawn is None:
-            handed_in.setdefault((one.team, one.model_sha256), one.id)
-        if one.split != split or one.withdrawn is not None or one.measurement is None:
-            continue
-        if one.testset_digest != digest:
-            click.echo(
-                f"Submission {one.id} of {one.team} is left out: it was measured on another test set.",
-                err=True,
-            )
-            continue
-        measured = None if one.measurement.measured is None else Measured(**one.measurement.measured)
-        found.append(
-            Candidate(
-                submission=one.id,
-                team=one.team,
-                build=one.build,
-                model_file=one.model_file,
-                model_sha256=one.model_sha256,
-                measured=measured,
-                sentence=one.measurement.sentence,
-                handed_in=handed_in[one.team, one.model_sha256],
-                official=one.measurement.official,
-            )
-        )
-    return found
-
-
-def _rule_document(rule: Track) -> dict[str, Any]:
-    """What the board was judged by."""
-    return {"name": rule.name, "title": rule.title, "metric": rule.metric, "settings": rule.settings()}
-
-
-def _document(made: Board) -> dict[str, Any]:
-    return {
-        "places": _places(made),
-        "invalid": [
-            {
-                "submission": one.submission,
-                "team": one.team,
-                "build": one.build,
-                "model_file": one.model_file,
-                "model_sha256": one.model_sha256,
-                "sentence": sentence,
-            }
-            for one, sentence in made.invalid
-        ],
-    }
+def _of(one: Candidate) -> dict[str, Any]:
+    made = {key: getattr(one.made, key) for key in ("team", "build", *MODEL_KEYS)}
+    return {"submission": one.made.id} | made
 
 
 def _places(made: Board) -> list[dict[str, Any]]:
-    return [
-        {
+    places = []
+    for line in made.lines:
+        place = _of(line.candidate) | {
             "rank": line.rank,
-            "team": line.candidate.team,
             "metric": line.verdict.value,
             "accuracy_percent": line.verdict.accuracy_percent,
             "latency_ms": line.verdict.latency_ms,
-            "submission": line.candidate.submission,
-            "build": line.candidate.build,
             "builds": line.builds,
-            "model_file": line.candidate.model_file,
-            "model_sha256": line.candidate.model_sha256,
             "official": line.candidate.official,
             "sentence": line.verdict.sentence,
         }
-        for line in made.lines
-    ]
+        places.append({column: place[column] for column in COLUMNS})
+    return places
 
 
-def _csv(made: Board) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(_places(made))
-    return text.getvalue()
-
-
-def _draw(path: Path, rule: Track, made: Board, title: str) -> None:
+def _points(made: Board) -> list[PlotPoint]:
     points = [
-        PlotPoint(line.candidate.team, line.verdict.latency_ms, line.verdict.accuracy_percent)
+        PlotPoint(line.candidate.made.team, line.verdict.latency_ms, line.verdict.accuracy_percent)
         for line in made.lines
     ]
-    points += [
-        PlotPoint(one.team, one.measured.latency_ms, one.measured.accuracy_percent, is_valid=False)
+    return points + [
+        PlotPoint(one.made.team, one.measured.latency_ms, one.measured.accuracy_percent, is_valid=False)
         for one, _ in made.invalid
         if one.measured is not None
     ]
-    write_plot(path, points, rule.accuracy_at, rule.aim(), title)
 
 
-def _name(track: str, rule: Track) -> str:
-    return f"{track} ({rule.title})"
-
-
-def _print(track: str, split: str, rule: Track, made: Board) -> None:
-    table = Table(title=f"{_name(track, rule)}, {split} test set: {rule.metric}", title_justify="left")
+def _print(made: Board, rule: Track, title: str) -> None:
+    headings = ("metric", "accuracy %", "latency ms", "submission", "builds")
+    table = figures_table("", "team", figures=headings, title=f"{title}: {rule.metric}")
+    table.add_column("")
     table.caption = None if all(line.candidate.official for line in made.lines) else "u unofficial meter"
-    table.add_column("")
-    table.add_column("team")
-    for heading in ("metric", "accuracy %", "latency ms", "submission", "builds"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
     for line in made.lines:
-        verdict = line.verdict
+        one, verdict = line.candidate, line.verdict
         figures = (f"{verdict.value:.4f}", f"{verdict.accuracy_percent:.3f}", f"{verdict.latency_ms:.3f}")
-        own = (str(line.candidate.submission), str(line.builds), "" if line.candidate.official else "u")
-        table.add_row(str(line.rank), line.candidate.team, *figures, *own)
-    console = Console(soft_wrap=True, highlight=False, markup=False)
-    none = f"{_name(track, rule)}, {split} test set: no valid submission stands yet."
-    console.print(table if made.lines else none)
+        own = (str(one.made.id), str(line.builds), "" if one.official else "u")
+        table.add_row(str(line.rank), one.made.team, *figures, *own)
+    console().print(table if made.lines else f"{title}: no valid submission yet.")
     for one, sentence in made.invalid:
-        console.print(f"Submission {one.submission} of {one.team} is not valid: {sentence}")
+        console().print(f"Submission {one.made.id} of {one.made.team} is not valid: {sentence}")

@@ -1,25 +1,19 @@
-"""Measured models for people and for machines."""
+"""Measured models as people read them."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
+from referee.cli.terminal import console
 from referee.store.records import Submission
 from referee.tracks import Measured, Verdict
 from referee.tracks.submissions.result_document import ResultDocument
 
 
-def submission_document(one: Submission) -> dict[str, Any]:
-    """A submission ready for JSON; `measurement` null while there is none."""
-    return asdict(one)
-
-
 def submission_line(one: Submission, *, is_broken_off: bool = False) -> str:
-    """A submission and what came of it, on one line."""
+    """A submission and its outcome, on one line."""
     who = f"{one.id:>4}  {one.accepted_utc[:19]}  {one.track} {one.split}  {one.team}  {one.model_file}"
     return f"{who} ({one.model_sha256[:12]}; {one.build})  {_outcome(one, is_broken_off)}"
 
@@ -37,7 +31,7 @@ def _outcome(one: Submission, is_broken_off: bool) -> str:
 
 
 def print_result(document: ResultDocument, measured: Measured, verdict: Verdict) -> None:
-    """What was measured and what it is worth, on stdout."""
+    """Print what was measured and what it is worth."""
     device, settings = document.values["device"], document.values["settings"]
     table = Table(title=str(document["model.file"]), show_header=False, title_justify="left")
     table.add_row("images", f"{measured.processed} of {measured.images} ({document['stopped_by']})")
@@ -45,7 +39,8 @@ def print_result(document: ResultDocument, measured: Measured, verdict: Verdict)
     latency = document.values["latency"]
     table.add_row("latency", f"{latency['mean_ms']:.4f} ms, sd {latency['sd_ms']:.4f}")
     table.add_row("", ", ".join(f"{name} {latency[name + '_ms']:.4f}" for name in ("p50", "p90", "p99")))
-    table.add_row("repeats", _repeats(latency))
+    means = ", ".join(f"{mean:.4f}" for mean in latency["repeat_means_ms"])
+    table.add_row("repeats", f"{means} ms: {'stable' if latency['is_stable'] else 'not shown to be stable'}")
     table.add_row("device", f"{device['host']}, {device.get('processor') or device['machine']}")
     table.add_row(
         "runtime", f"{device['runtime']} {device['runtime_version']}, threads {settings['threads']}"
@@ -55,15 +50,13 @@ def print_result(document: ResultDocument, measured: Measured, verdict: Verdict)
         table.add_row(*row)
     value = "not valid" if verdict.value is None else f"{verdict.value:.4f}"
     table.add_row("metric", value, style="bold")
-    console = Console(soft_wrap=True, highlight=False, markup=False)
-    console.print(table)
-    console.print(verdict.sentence)
-    for warning in verdict.warnings:
-        console.print(f"warning: {warning}")
+    console().print(table)
+    for line in (verdict.sentence, *(f"warning: {warning}" for warning in verdict.warnings)):
+        console().print(line)
 
 
 def energy_rows(energy: dict[str, Any]) -> list[tuple[str, str]]:
-    """A result document's `energy` as rows of the table; that of the idle device only where it was measured."""
+    """A result document's `energy` as rows of the table, with the idle power only where it was measured."""
     unofficial = "" if energy["official"] else "  (unofficial meter)"
     rows = [
         ("energy", f"{energy['inference_j']:.6g} J an inference{unofficial}"),
@@ -73,8 +66,3 @@ def energy_rows(energy: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("idle power", f"{energy['idle_power_w']:.3f} W"))
         rows.append(("above idle", f"{energy['inference_above_idle_j']:.6g} J an inference"))
     return rows
-
-
-def _repeats(latency: dict[str, Any]) -> str:
-    means = ", ".join(f"{mean:.4f}" for mean in latency["repeat_means_ms"])
-    return f"{means} ms: {'stable' if latency['is_stable'] else 'not shown to be stable'}"

@@ -12,9 +12,9 @@ contest_folder = click.option(
     type=click.Path(path_type=Path),
     default=Path(),
     envvar="REFEREE_CONTEST",
-    help="The contest folder; default: $REFEREE_CONTEST, or the present folder.",
+    help="The contest folder; default: $REFEREE_CONTEST, or the current folder.",
 )
-run_number = click.IntRange(1, 2**63 - 1)  # what the database can look for
+run_number = click.IntRange(1, 2**63 - 1)  # the integers of SQLite
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
@@ -22,7 +22,7 @@ LONGEST_S = 86_400.0
 
 
 def above_0_s(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """Let pass a number of seconds above 0, up to a day; click.FloatRange lets NaN pass."""
+    """Accept seconds above 0, up to a day. click.FloatRange would accept NaN."""
     if value is not None and not 0 < value <= LONGEST_S:
         raise click.BadParameter(f"{value} is not a number of seconds above 0, to {LONGEST_S:g}.", ctx, param)
     return value

@@ -1,4 +1,4 @@
-"""The processes of a rehearsal: started apart from the terminal, ended whatever happens."""
+"""Child processes of a command: started apart from the terminal, and ended in every case."""
 
 from __future__ import annotations
 
@@ -6,44 +6,39 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import IO, Any, Literal, Self
+
+import click
 
 from referee.errors import RefereeError
 
-PATIENCE_S = 10.0
-# Waits for its arguments on stdin, then becomes the program: its process id is known before its arguments are.
+TIMEOUT_S = 10.0
+# Reads its command line from stdin, then becomes that program: its process id is known before its arguments.
 HELD = "import os, sys, json; args = json.loads(sys.stdin.readline()); os.execv(args[0], args)"
 
 
 class Child:
-    """One process; used as a context manager it is gone at the end: asked first, then killed.
+    """One process. As a context manager it ends the process: SIGTERM, then SIGKILL after a timeout.
 
-    It gets a session of its own, so that Ctrl-C reaches only the rehearsal, which then ends its children in order.
-    What it tells us, on stdout or stderr, is read by `lines`; the other stream goes to the file `log`.
+    The process has a session of its own, so Ctrl-C reaches only the rehearsal, which then ends its children in order.
+    `lines` reads one of its streams, stdout or stderr; the other one goes to the file `log`.
     """
 
     def __init__(
-        self, name: str, arguments: Sequence[str], log: Path, tells_on: Literal["stdout", "stderr"] = "stdout"
+        self, name: str, arguments: Sequence[str], log: Path, reads: Literal["stdout", "stderr"] = "stdout"
     ) -> None:
         self.name = name
         self._log_path = log
         self._log = log.open("w")
+        streams: dict[str, Any] = {"stdout": self._log, "stderr": self._log} | {reads: subprocess.PIPE}
         self._process = subprocess.Popen(  # noqa: S603 - our own programs
-            arguments,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE if tells_on == "stdout" else self._log,
-            stderr=subprocess.PIPE if tells_on == "stderr" else self._log,
-            text=True,
-            start_new_session=True,
+            arguments, stdin=subprocess.PIPE, text=True, start_new_session=True, **streams
         )
-        told = self._process.stdout or self._process.stderr
-        assert told is not None  # noqa: S101 - one of them is a pipe
-        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
-        self._told, self._stdin = told, self._process.stdin
+        self._output: IO[str] = getattr(self._process, reads)
+        self._input: IO[str] = self._process.stdin  # type: ignore[assignment]  # a pipe
 
     @property
     def pid(self) -> int:
@@ -53,65 +48,62 @@ class Child:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
-    def tell(self, line: str) -> None:
+    def write(self, line: str) -> None:
         """Write a line to its stdin."""
-        self._stdin.write(line + "\n")
-        self._stdin.flush()
+        self._input.write(line + "\n")
+        self._input.flush()
 
     def first_line(self) -> str:
         """The first line of its output, which it prints when it is ready.
 
-        Raises RefereeError `child-failed` with the child's last words when it ends without one.
+        Raises RefereeError `child-failed` with the last line of its log when it ends without one.
         """
-        line = self._told.readline().strip()
+        line = self._output.readline().strip()
         if not line:
             self._process.wait()
-            raise self.failure()
+            raise self._failure()
         return line
 
     def lines(self) -> Iterator[str]:
-        """The lines it tells until it ends."""
-        yield from self._told
+        """The lines of its output until it ends."""
+        yield from self._output
 
     def keep(self, line: str) -> None:
-        """Put a line it told into its log, as its last words so far."""
+        """Add a line of its output to its log."""
         self._log.write(line)
         self._log.flush()
 
     def wait(self) -> None:
-        """Wait until it ends. Raises RefereeError `child-failed` unless it did so well."""
+        """Wait until it ends. Raises RefereeError `child-failed` for an exit code other than 0."""
         if self._process.wait() != 0:
-            raise self.failure()
-
-    def failure(self) -> RefereeError:
-        """What to say when it failed: its last words."""
-        words = [line for line in self._log_path.read_text(errors="replace").splitlines() if line.strip()]
-        last = words[-1] if words else f"it ended with exit code {self._process.returncode}"
-        return RefereeError("child-failed", f"The {self.name} failed: {last}", log=str(self._log_path))
+            raise self._failure()
 
     def end(self) -> None:
-        """End it, if it has not ended: SIGTERM, and SIGKILL for its whole session after some patience."""
+        """End it, if it has not ended: SIGTERM, and after a timeout SIGKILL for its whole session."""
         if self._process.poll() is None:
             self._process.terminate()
             try:
-                self._process.wait(PATIENCE_S)
+                self._process.wait(TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
-        self._told.close()
+        self._output.close()
         self._log.close()
         with suppress(BrokenPipeError):
-            self._stdin.close()
+            self._input.close()
+
+    def _failure(self) -> RefereeError:
+        lines = [line for line in self._log_path.read_text(errors="replace").splitlines() if line.strip()]
+        last = lines[-1] if lines else f"it ended with exit code {self._process.returncode}"
+        return RefereeError("child-failed", f"The {self.name} failed: {last}", log=str(self._log_path))
 
 
 @contextmanager
 def endings_interrupt() -> Iterator[None]:
-    """Make SIGTERM and a closed terminal unwind like Ctrl-C, so that they too end the children; not under nohup."""
+    """Make SIGTERM and a closed terminal (not under nohup) unwind like Ctrl-C, so they also end the children."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -124,6 +116,17 @@ def endings_interrupt() -> Iterator[None]:
     finally:
         for one, handler in before:
             signal.signal(one, handler)
+
+
+@contextmanager
+def interruption_reported(outcome: Callable[[], str]) -> Iterator[None]:
+    """Exit with 130 and one line, with the outcome, when Ctrl-C, SIGTERM or a closed terminal interrupts the work."""
+    try:
+        with endings_interrupt():
+            yield
+    except KeyboardInterrupt:
+        click.echo(f"referee: interrupted; {outcome()}", err=True)
+        sys.exit(130)
 
 
 def program(name: str) -> str:

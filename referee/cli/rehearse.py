@@ -1,4 +1,4 @@
-"""`referee rehearse`: a whole contest run on this machine, every part in its own process."""
+"""`referee rehearse`: a whole contest run on this machine, each part in a process of its own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import secrets
 import sys
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,13 +21,15 @@ from power.clocks import Clocks
 from power.recording import read_recording, update_interval_s
 from referee.auth.passwords import hash_password
 from referee.cli.contest import config_text
-from referee.cli.judge import judge_with_interval
 from referee.cli.options import as_json
-from referee.cli.processes import HELD, Child, endings_interrupt, program
-from referee.cli.report import print_score, score_document
+from referee.cli.processes import HELD, Child, interruption_reported, program
+from referee.cli.report import print_score
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
+from referee.files.atomic_write import write_atomically
+from referee.judging.results import score_document
+from referee.judging.uncertainty import judge_with_interval
 from referee.store import Store
 from referee.store.records import Run, RunState, Score
 from testsets import load_test_set, synthesize
@@ -38,17 +40,18 @@ CATEGORIES = 10
 SEED = 2017
 SIZE = (640, 480)
 UPDATE_INTERVAL_S = 0.1
-CLOSE_PATIENCE_S = 30.0
-# A fast client would be done before the meter has measured anything.
+CLOSE_TIMEOUT_S = 30.0
+# A fast client would end before the meter has measured anything.
 LEAST_RUN_S = 2.0
-CLIENT_LOAD = "cpu:{pid},idle=2W,busy=9W"
+PID = "{pid}"  # in a load: the client's process id
+CLIENT_LOAD = f"cpu:{PID},idle=2W,busy=9W"
 REPLAY = "replay:"
-CLIENT_RANGES = (150.0, 0.1)  # volts and amperes that hold it
+CLIENT_RANGES = (150.0, 0.1)  # volts and amperes for that load
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to rehearse, and where to leave it."""
+    """What to rehearse, and the folder for it."""
 
     folder: Path
     images: int
@@ -65,12 +68,12 @@ class Plan:
 
     @property
     def ranges(self) -> tuple[float, float] | None:
-        """Fixed ranges in volts and amperes where the load is known; else the meter ranges by itself."""
+        """Fixed ranges in volts and amperes where the load is known; otherwise the meter selects them."""
         return CLIENT_RANGES if self.meter is None and self.load == CLIENT_LOAD else None
 
     @property
     def update_interval_s(self) -> float:
-        """How often the meter measures anew; a recording has an interval of its own."""
+        """The time between two readings; a recording has its own."""
         if self.meter is None or not self.meter.startswith(REPLAY):
             return UPDATE_INTERVAL_S
         return update_interval_s(read_recording(Path(self.meter.removeprefix(REPLAY))))
@@ -82,8 +85,10 @@ class Plan:
 @click.option("--testset", type=click.Path(path_type=Path), help="Your own test-set folder, instead.")
 @click.option("--replay", type=click.Path(path_type=Path), help="Post these recorded detections (CSV).")
 @click.option("--load", help=f"What the simulated meter measures; default: {CLIENT_LOAD}.")
-@click.option("--meter", help="Measure with this one instead, such as rapl:, hwmon: or a VISA address.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder to leave; default: rehearsals/<time>.")
+@click.option("--meter", help="Measure with this meter instead, such as rapl:, hwmon: or a VISA address.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="The folder to create; default: rehearsals/<time>."
+)
 @as_json
 def rehearse(
     images: int | None,
@@ -98,14 +103,14 @@ def rehearse(
 ) -> None:
     """Carry out a whole contest run here: simulated meter, server, sample client, judgement.
 
-    The meter is simulated and follows what the client computes, so that a leaner client scores better.
+    The simulated power follows the client's CPU time, so a leaner client scores better.
     """
     if load is not None and meter is not None:
         raise click.UsageError("--load is for the simulated meter; leave it out with --meter.")
     if meter is not None:
         _try_meter(meter)
     if load is not None:
-        _try_meter(f"sim:{_load_of(load, os.getpid())}")
+        _try_meter(f"sim:{load.replace(PID, str(os.getpid()))}")
     if images is not None and testset is not None:
         raise click.UsageError("--images is the size of the synthetic set; leave it out with --testset.")
     if replay is not None and not replay.is_file():
@@ -113,16 +118,10 @@ def rehearse(
     stamp = Clock().utc().strftime("%Y%m%dT%H%M%SZ")
     folder = out or Path("rehearsals") / f"{stamp}-{secrets.token_hex(2)}"
     plan = Plan(folder, images or DEFAULT_IMAGES, window_s, load or CLIENT_LOAD, meter, testset, replay)
-    try:
-        with endings_interrupt():
-            run, score = carry_out(plan)
-    except KeyboardInterrupt:
-        click.echo(
-            f"referee: interrupted; everything is stopped, and {folder} keeps what there was.", err=True
-        )
-        sys.exit(130)
+    with interruption_reported(lambda: f"everything is stopped, {folder} is kept as it is."):
+        run, score = carry_out(plan)
     document = score_document(run, score) | {"paths": _paths(plan)}
-    (folder / "report.json").write_text(json.dumps(document, indent=2) + "\n")
+    write_atomically(folder / "report.json", f"{json.dumps(document, indent=2)}\n".encode())
     if as_json:
         click.echo(json.dumps(document))
     else:
@@ -132,18 +131,15 @@ def rehearse(
 
 
 def _try_meter(address: str) -> None:
-    """Raise MeterError before anything is made, if no meter answers there, or none can be simulated so."""
-    clock, nobody = Clock(), threading.Event()
-    clocks = Clocks(clock.monotonic_s, clock.utc, lambda s: clock.wait(nobody, clock.monotonic_s() + s))
-    place = MeterAddress(address)
-    try:
-        place.connect(clocks).close()
-    finally:
-        place.close()
+    """Raise MeterError, before anything is created, if no meter answers there or the load is invalid."""
+    clock, never = Clock(), threading.Event()
+    clocks = Clocks(clock.monotonic_s, clock.utc, lambda s: clock.wait(never, clock.monotonic_s() + s))
+    with closing(MeterAddress(address)) as meter:
+        meter.connect(clocks).close()
 
 
 def carry_out(plan: Plan) -> tuple[Run, Score]:
-    """Prepare, run, judge. Raises RefereeError, TestSetError; KeyboardInterrupt after everything is stopped."""
+    """Prepare, run and judge. Raises RefereeError, TestSetError; KeyboardInterrupt after everything is stopped."""
     stage = partial(click.echo, err=True)
     if plan.folder.exists() and (not plan.folder.is_dir() or any(plan.folder.iterdir())):
         raise RefereeError("folder-in-use", f"{plan.folder} is not empty; choose another folder with --out.")
@@ -151,21 +147,25 @@ def carry_out(plan: Plan) -> tuple[Run, Score]:
     images = _prepare_test_set(plan)
     with ExitStack() as processes:
         held = [sys.executable, "-c", HELD]
-        client = processes.enter_context(Child("client", held, plan.folder / "client.log", tells_on="stderr"))
-        address = plan.meter or processes.enter_context(_meter(plan, client.pid)).first_line()
+        client = processes.enter_context(Child("client", held, plan.folder / "client.log", reads="stderr"))
+        address = plan.meter
+        if address is None:
+            load = plan.load.replace(PID, str(client.pid))
+            meter = processes.enter_context(_child(plan, "meter", "meter", "simulate", "--load", load))
+            address = meter.first_line()
         stage(f"Meter at {address}" if plan.meter else f"Meter simulated at {address}")
         password = _make_contest(plan, address)
-        server = processes.enter_context(_server(plan))
-        serving = server.first_line()
+        serve = _child(plan, "server", "referee", "serve", str(plan.folder), "--port", "0")
+        serving = processes.enter_context(serve).first_line()
         stage(serving)
         url = serving.split(" at ")[-1].split()[0]
-        client.tell(json.dumps(_client_arguments(plan, url, password)))
+        client.write(json.dumps(_client_arguments(plan, url, password)))
         _show_progress(client, images)
         client.wait()
         run = _closed_run(plan)
     stage(f"Run {run.id} closed; judging")
     with open_contest(plan.folder) as contest:
-        score = judge_with_interval(contest, run.id)
+        score = judge_with_interval(contest, run.id, Clock())
         return contest.store.run(run.id), score
 
 
@@ -173,13 +173,13 @@ def _prepare_test_set(plan: Plan) -> int:
     if plan.testset is None:
         plan.folder.mkdir(parents=True, exist_ok=True)
         synthesize(plan.testset_folder, images=plan.images, categories=CATEGORIES, seed=SEED, size=SIZE)
-    images = len(load_test_set(plan.testset_folder).images)
+    images = load_test_set(plan.testset_folder).images  # raises before the folder is created
     plan.folder.mkdir(parents=True, exist_ok=True)
-    return images
+    return len(images)
 
 
 def _make_contest(plan: Plan, meter: str) -> str:
-    """Make the contest folder; gives the team's password, which is kept nowhere else."""
+    """Create the contest folder; returns the team's password, which is stored nowhere."""
     text = config_text(
         "Rehearsal",
         plan.window_s,
@@ -196,22 +196,13 @@ def _make_contest(plan: Plan, meter: str) -> str:
     return password
 
 
-def _meter(plan: Plan, client_pid: int) -> Child:
-    arguments = [program("meter"), "simulate", "--load", _load_of(plan.load, client_pid)]
-    return Child("meter", [*arguments, "--parent", str(os.getpid())], plan.folder / "meter.log")
-
-
-def _load_of(load: str, client_pid: int) -> str:
-    return load.replace("{pid}", str(client_pid))
-
-
-def _server(plan: Plan) -> Child:
-    arguments = [program("referee"), "serve", str(plan.folder), "--port", "0", "--parent", str(os.getpid())]
-    return Child("server", arguments, plan.folder / "server.log")
+def _child(plan: Plan, name: str, command: str, *arguments: str) -> Child:
+    own = [program(command), *arguments, "--parent", str(os.getpid())]
+    return Child(name, own, plan.folder / f"{name}.log")
 
 
 def _client_arguments(plan: Plan, url: str, password: str) -> list[str]:
-    """The client's command line; the password travels in a file of mode 0600, as it would for a contestant."""
+    """The client's command line; the password is in a file of mode 0600, as for a contestant."""
     password_file = plan.folder / "password"
     password_file.touch(mode=0o600)
     password_file.write_text(password + "\n")
@@ -231,26 +222,21 @@ def _show_progress(client: Child, images: int) -> None:
             if not line.startswith("{"):
                 client.keep(line)
                 continue
-            told = json.loads(line)
-            progress.update(task, completed=told["images"], description=f"{told['detections']} detections")
+            done = json.loads(line)
+            progress.update(task, completed=done["images"], description=f"{done['detections']} detections")
 
 
 def _closed_run(plan: Plan) -> Run:
     """The rehearsal's run, once it is closed: by the client's logout, or by the deadline a little later."""
-    store, clock, nobody = Store(plan.folder / "contest.db"), Clock(), threading.Event()
-    try:
-        give_up_s = clock.monotonic_s() + plan.window_s + CLOSE_PATIENCE_S
-        while True:
+    clock, never = Clock(), threading.Event()
+    until_s = clock.monotonic_s() + plan.window_s + CLOSE_TIMEOUT_S
+    with closing(Store(plan.folder / "contest.db")) as store:
+        while clock.monotonic_s() <= until_s:
             (run,) = store.runs()
             if run.state is not RunState.OPEN:
                 return run
-            if clock.monotonic_s() > give_up_s:
-                raise RefereeError(
-                    "run-state", f"Run {run.id} did not close; see {plan.folder / 'server.log'}."
-                )
-            clock.wait(nobody, clock.monotonic_s() + 0.05)
-    finally:
-        store.close()
+            clock.wait(never, clock.monotonic_s() + 0.05)
+    raise RefereeError("run-state", f"The run did not close; see {plan.folder / 'server.log'}.")
 
 
 def _paths(plan: Plan) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`referee run ...`: looking at runs reads the database, acting on them asks the server that serves it."""
+"""`referee run ...`: showing runs reads the database, changing them asks the server."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ import click
 import requests
 
 from referee.cli.options import as_json, contest_folder, run_number
-from referee.cli.report import current_judgement, print_score, score_document
+from referee.cli.report import print_score
 from referee.contest import open_contest
 from referee.errors import RefereeError
+from referee.judging.results import current_judgement, run_document, score_document
 from referee.store.records import Run
 
 TIMEOUT_S = 60.0
-INTERNAL = ("start_s", "boot_id")  # what only the server can make something of
+INTERNAL = ("start_s", "boot_id")  # only the server can interpret these
 
 
 @click.group()
 def run() -> None:
-    """Arm, close, void and look at runs."""
+    """Arm, close, void and show runs."""
 
 
 @run.command()
 @click.argument("team")
 @click.option("--station", help="Needed only where there is more than one.")
-@click.option("--heat", help="Open it with the others of this heat, by: referee run start HEAT")
+@click.option("--heat", help="Open it together with the other runs of this heat: referee run start HEAT")
 @contest_folder
 def arm(team: str, station: str | None, heat: str | None, folder: Path) -> None:
-    """Prepare a run for TEAM: set up its meter; its first log-in then opens the window."""
+    """Prepare a run for TEAM: set up its meter. The team's first log-in then opens the window."""
     for option, given_text in (("--station", station), ("--heat", heat)):
         if given_text is not None and not given_text.strip():
             raise click.UsageError(f"{option} is blank; name one, or leave it out.")
     with open_contest(folder) as contest:
         idle_s = contest.config.idle_baseline_s
     if idle_s is not None:
-        click.echo(f"The idle board is measured for {idle_s:g} s.", err=True)
+        click.echo(f"Measuring the idle board for {idle_s:g} s.", err=True)
     given = {"station": station, "heat": heat}
     armed = _ask(
         folder, "/runs", {"team": team} | {key: value for key, value in given.items() if value is not None}
@@ -53,7 +54,7 @@ def arm(team: str, station: str | None, heat: str | None, folder: Path) -> None:
 
 @run.command()
 @click.argument("heat")
-@click.option("--anyway", is_flag=True, help="Also when a team has not logged in yet.")
+@click.option("--anyway", is_flag=True, help="Start although a team has not logged in yet.")
 @contest_folder
 def start(heat: str, folder: Path, *, anyway: bool) -> None:
     """Give the start signal of HEAT: its runs open together, with one start and one deadline.
@@ -82,7 +83,7 @@ def close(number: int, folder: Path) -> None:
 @click.option("--reason", required=True, help="Kept with the run.")
 @contest_folder
 def void(number: int, reason: str, folder: Path) -> None:
-    """Take RUN out of the contest; what is stored of it stays."""
+    """Exclude RUN from the contest; its data are kept."""
     if not reason.strip():
         raise click.UsageError("--reason is blank; say why, it is kept with the run.")
     _ask(folder, f"/runs/{number}/void", {"reason": reason})
@@ -101,7 +102,7 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
         events = contest.store.events(number)
     if as_json:
         judged = None if score is None else score_document(one, score)
-        click.echo(json.dumps(asdict(one) | {"official": one.official, "judged": judged, "events": events}))
+        click.echo(json.dumps(run_document(one) | {"judged": judged, "events": events}))
         return
     if score is not None:
         print_score(one, score)
@@ -109,7 +110,7 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
         _print_run(one)
     for event in events:
         details = ", ".join(
-            f"{key} {_told(value)}"
+            f"{key} {_text(value)}"
             for key, value in event.items()
             if key not in ("utc", "kind") and value is not None
         )
@@ -121,7 +122,7 @@ def _print_run(one: Run) -> None:
     setup, changes = values.pop("setup"), values.pop("meter_changes")
     for name, value in values.items():
         if value is not None and name not in INTERNAL:
-            click.echo(f"{name:>18}  {_told(value)}")
+            click.echo(f"{name:>18}  {_text(value)}")
     click.echo(f"{'setup':>18}  {', '.join(f'{name} {value}' for name, value in setup.items())}")
     if changes:
         click.echo(f"{'meter changed':>18}  {'; '.join(changes)}")
@@ -129,7 +130,7 @@ def _print_run(one: Run) -> None:
         click.echo(f"{'meter':>18}  unofficial: simulated, or for rehearsing")
 
 
-def _told(value: object) -> str:
+def _text(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -155,8 +156,8 @@ def _ask(folder: Path, path: str, body: dict[str, str]) -> Any:
 
 def _post(url: str, body: dict[str, str], key: str) -> requests.Response:
     with requests.Session() as session, warnings.catch_warnings():
-        session.trust_env = False  # the key is for our own server, not for a proxy
-        # The certificate may be the server's own; that it goes unchecked is not worth a line each time.
+        session.trust_env = False  # the key must not go through a proxy
+        # The certificate may be self-signed: no warning for that each time.
         warnings.simplefilter("ignore")
         return session.post(
             url,

@@ -47,7 +47,7 @@ class Result:
 @click.command()
 @click.argument("ground_truth", type=file_path)
 @click.argument("detections", type=file_path)
-@click.option("--images", type=file_path, help="CSV `image`: every image, also those without objects.")
+@click.option("--images", type=file_path, help="CSV `image`: all images, including those without objects.")
 @click.option("--blacklist", type=file_path, help="CSV `image,class`: pairs that do not count.")
 @click.option("--metric", type=click.Choice(METRICS), default="lpirc", show_default=True)
 @click.option(
@@ -55,10 +55,10 @@ class Result:
     type=click.Choice(ENGINES),
     default=ENGINES[0],
     show_default=True,
-    help="Only for the metric coco: which program computes it.",
+    help="The program that computes the metric coco.",
 )
-@click.option("--iou", type=float, help="The least overlap; default: the metric's own, 0.5.")
-@click.option("--energy-wh", type=float, help="The energy of the run in Wh: the score is mAP by Wh.")
+@click.option("--iou", type=float, help="The IoU threshold; default: the metric's own, 0.5.")
+@click.option("--energy-wh", type=float, help="The energy of the run in Wh: the score is mAP / Wh.")
 @click.option("--curves", type=file_path, help="Write precision-recall curves to a .csv, .png or .svg.")
 @as_json
 def score(
@@ -77,7 +77,7 @@ def score(
     """Score the file DETECTIONS against GROUND_TRUTH: a test-set folder, a COCO JSON or a CSV."""
     _check_options(metric, engine, iou, curves)
     for file in filter(None, (ground_truth, images)):
-        require_regular(file)  # the digest is of what is read again
+        require_regular(file)  # it is read twice: for the digest and for the boxes
     tolerance = _tolerance(metric, ground_truth, images)
     submission = read_submission(detections, read_ground_truth(ground_truth, images), tolerance)
     truth = submission.ground_truth
@@ -102,7 +102,7 @@ def score(
 
 
 def as_document(result: Result) -> dict[str, Any]:
-    """Make the JSON document: floats in full, categories without ground truth null."""
+    """The JSON document: floats in full, null for categories without ground truth."""
     evaluation = result.evaluation
     document: dict[str, Any] = {
         "metric": evaluation.metric,
@@ -142,7 +142,7 @@ def _pycocotools(
 
 
 def _tolerance(metric: str, ground_truth: Path, images: Path | None) -> Tolerance:
-    """What the metric takes of detections, where the ground truth says nothing to the contrary."""
+    """What the metric accepts, unless the ground truth declares its images and categories."""
     tolerance = tolerance_of(metric)
     declared = declares_ids(ground_truth)
     return replace(

@@ -1,19 +1,28 @@
-"""`referee suite`: AIoTBench's table of tests."""
+"""`referee suite run|score`: AIoTBench's models in several implementations, scored by device."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from referee.cli.options import as_json
+from referee.cli.processes import interruption_reported
+from referee.cli.terminal import console, figures_table
+from referee.clock import Clock
+from referee.files.atomic_write import real_path, require_writable
+from referee.tracks import track_named
 from referee.tracks.rules.aiotbench import SuiteScore, scores
-from referee.tracks.suites.files import read_flops, read_tests
+from referee.tracks.submissions.open_track import first_images, track_on
+from referee.tracks.suites.plan import read_plan
+from referee.tracks.suites.run import SuiteRun
+from referee.tracks.suites.tables import SuiteRow, read_flops, read_rows, read_tests, table_lock, write_flops
 
+RULE = "aiotbench"
+DEFAULT_OUT = "suite.csv"
 file_path = click.Path(path_type=Path)
 
 
@@ -35,14 +44,66 @@ def score_command(file: Path, flops: Path, *, as_json: bool) -> None:
     found = scores(read_tests(file, mflops), mflops)
     if as_json:
         click.echo(json.dumps({"scores": [asdict(one) for one in found]}, allow_nan=False))
-    else:
-        _print(found)
-
-
-def _print(found: tuple[SuiteScore, ...]) -> None:
-    table = Table("device")
-    for heading in ("VIPS images/s", "VOPS GFLOP/s"):
-        table.add_column(heading, justify="right")
+        return
+    table = figures_table("device", figures=("VIPS images/s", "VOPS GFLOP/s"))
     for one in found:
         table.add_row(one.device, f"{one.vips:.2f}", f"{one.vops_gflops:.2f}")
-    Console(soft_wrap=True, highlight=False, markup=False).print(table)
+    console().print(table)
+
+
+@suite.command("run")
+@click.argument("file", type=file_path)
+@click.option("--images", type=file_path, required=True, help="A test-set folder with labels.")
+@click.option(
+    "--out",
+    type=file_path,
+    default=DEFAULT_OUT,
+    show_default=True,
+    help="The table, CSV, to write or to continue.",
+)
+@click.option("--flops", type=file_path, help="Also write the models' FLOPs, as `suite score` reads them.")
+@as_json
+def run_command(file: Path, images: Path, out: Path, flops: Path | None, *, as_json: bool) -> None:
+    """Measure every test of FILE (TOML), with a cool-down between two; a test that fails adds 0.
+
+    Each test is in the table as soon as it is done: the same command continues after an interruption.
+    """
+    if flops is not None:
+        if real_path(flops) in (real_path(out), real_path(file)):
+            raise click.UsageError(
+                f"--flops {flops} must be a file of its own, neither the table nor the plan."
+            )
+        require_writable(flops)
+    plan = read_plan(file)
+    track = first_images(track_on(images, RULE, track_named(RULE)), plan.limit)
+    run = SuiteRun(plan, track, out, Clock(), lambda line: click.echo(line, err=True))
+    with interruption_reported(partial(_kept, out)), table_lock(out):
+        if flops is not None:
+            write_flops(flops, plan.mflops)
+        rows = run.measure()
+    (score,) = scores([row.test for row in rows], plan.mflops)
+    if as_json:
+        tests = [
+            asdict(row) | {"accuracy_percent": row.test.accuracy_percent, "time_ms": row.test.time_ms}
+            for row in rows
+        ]
+        click.echo(json.dumps({"tests": tests, "scores": [asdict(score)]}))
+    else:
+        _print_run(rows, score)
+
+
+def _kept(out: Path) -> str:
+    count = len(read_rows(out))
+    return f"{'1 test is' if count == 1 else f'{count} tests are'} in {out}, and the same command continues."
+
+
+def _print_run(rows: list[SuiteRow], score: SuiteScore) -> None:
+    table = figures_table(
+        "model", "implementation", figures=("accuracy %", "time ms", "images/s"), title=score.device
+    )
+    for row in rows:
+        test = row.test
+        figures = ["failed", ""] if row.sentence else [f"{test.accuracy_percent:.3f}", f"{test.time_ms:.3f}"]
+        table.add_row(row.model, row.implementation, *figures, f"{test.images_per_s:.2f}")
+    console().print(table)
+    console().print(f"VIPS {score.vips:.2f} images/s, VOPS {score.vops_gflops:.2f} GFLOP/s")

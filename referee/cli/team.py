@@ -56,10 +56,10 @@ def list_teams(folder: Path, *, as_json: bool) -> None:
 @click.argument("name")
 @contest_folder
 def disable(name: str, folder: Path) -> None:
-    """Let team NAME log in no more; its runs stay."""
+    """Disable team NAME: it can no longer log in; its runs stay."""
     with open_contest(folder) as contest:
         contest.store.disable_team(name)
-    click.echo(f"{name} can log in no more.")
+    click.echo(f"{name} can no longer log in.")
 
 
 def _password(file: Path | None) -> str:

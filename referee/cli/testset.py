@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -51,7 +50,7 @@ def synthesize_command(
 
 @testset.group("import")
 def import_group() -> None:
-    """Import a data set: checked as a whole, images copied byte for byte."""
+    """Import a data set: check it as a whole, copy its images byte for byte."""
 
 
 @import_group.command("coco")
@@ -63,9 +62,7 @@ def import_group() -> None:
 @as_json
 def coco_command(annotations: Path, images: Path, out: Path, *, as_json: bool) -> None:
     """Import a COCO JSON file; image numbers are the ranks of its image ids."""
-    with _problems_told(as_json=as_json):
-        test_set = import_coco(annotations, images, out)
-    _report(test_set, as_json=as_json)
+    _report(_imported(import_coco, annotations, images, out, as_json=as_json), as_json=as_json)
 
 
 @import_group.command("voc")
@@ -80,9 +77,7 @@ def voc_command(
     annotations: Path, images: Path, out: Path, categories: Path | None, *, as_json: bool
 ) -> None:
     """Import VOC annotations; images without one are left out."""
-    with _problems_told(as_json=as_json):
-        test_set = import_voc(annotations, images, out, categories)
-    _report(test_set, as_json=as_json)
+    _report(_imported(import_voc, annotations, images, out, categories, as_json=as_json), as_json=as_json)
 
 
 @import_group.command("ilsvrc")
@@ -92,10 +87,8 @@ def voc_command(
 @click.option("--categories", type=folder_path, required=True, help="The WordNet ids, one a line, from 1.")
 @as_json
 def ilsvrc_command(annotations: Path, images: Path, out: Path, categories: Path, *, as_json: bool) -> None:
-    """Import ILSVRC DET annotations, which have VOC's form; images without one are left out."""
-    with _problems_told(as_json=as_json):
-        test_set = import_voc(annotations, images, out, categories)
-    _report(test_set, as_json=as_json)
+    """Import ILSVRC DET annotations, which have VOC's format; images without one are left out."""
+    _report(_imported(import_voc, annotations, images, out, categories, as_json=as_json), as_json=as_json)
 
 
 @import_group.command("labels")
@@ -107,15 +100,13 @@ def ilsvrc_command(annotations: Path, images: Path, out: Path, categories: Path,
 @as_json
 def labels_command(csv_file: Path, images: Path, out: Path, *, as_json: bool) -> None:
     """Import images for classification; images without a label are left out."""
-    with _problems_told(as_json=as_json):
-        test_set = import_labels(csv_file, images, out)
-    labels = read_labels(test_set)
-    facts = _facts(test_set) | {"labels": len(set(labels.by_image.tolist()))}
+    test_set = _imported(import_labels, csv_file, images, out, as_json=as_json)
+    facts = _facts(test_set) | {"labels": len(set(read_labels(test_set).by_image.tolist()))}
     if as_json:
         click.echo(json.dumps(facts))
         return
-    told = f"{facts['images']} images of {facts['labels']} labels, digest {test_set.digest}"
-    click.echo(f"{test_set.folder}: {told}")
+    what = f"{facts['images']} images of {facts['labels']} labels"
+    click.echo(f"{test_set.folder}: {what}, digest {test_set.digest}")
     left_out = sum(path.is_file() for path in images.iterdir()) - len(test_set.images)
     if left_out > 0:
         click.echo(f"{left_out} files of {images} are left out: {csv_file} does not name them.")
@@ -125,7 +116,7 @@ def labels_command(csv_file: Path, images: Path, out: Path, *, as_json: bool) ->
 @click.argument("folder", type=folder_path)
 @as_json
 def check_command(folder: Path, *, as_json: bool) -> None:
-    """List everything that is wrong with the test set in FOLDER."""
+    """List every problem of the test set in FOLDER."""
     problems = check(folder)
     if as_json:
         click.echo(json.dumps({"folder": str(folder), "problems": problems}))
@@ -137,11 +128,10 @@ def check_command(folder: Path, *, as_json: bool) -> None:
         raise TestSetError("testset-problems", f"{folder}: problems found: {len(problems)}", problems)
 
 
-@contextmanager
-def _problems_told(*, as_json: bool) -> Iterator[None]:
-    """Print every problem of a refused import before the error goes its way."""
+def _imported(make: Callable[..., TestSet], *arguments: Path | None, as_json: bool) -> TestSet:
+    """Import a test set; print every problem of a refused one."""
     try:
-        yield
+        return make(*arguments)
     except TestSetError as error:
         if as_json:
             click.echo(json.dumps({"code": error.code, "problems": error.problems or [error.sentence]}))

@@ -1,21 +1,19 @@
-"""Detections as they come: bodies of POSTs, read and checked into rows of seven numbers, or all their problems told.
+"""Bodies of POSTs and files, parsed and checked into rows of seven numbers, or refused with a list of their problems.
 
-A row is image, category, confidence, xmin, ymin, xmax, ymax (inclusive pixels). A body is taken whole or
-refused whole. The fast path only proves that a body is plain; whatever it cannot prove, the slow path reads
-again, row by row, to explain.
+A row is image, category, confidence, xmin, ymin, xmax, ymax (inclusive pixels). A body is accepted whole or refused
+whole. Start with `bodies`. Each parser has a fast path for regular bodies; all others are read again row by row, to
+name each problem. Knows nothing of HTTP or SQL.
 """
 
-from referee.detections.bodies import parse_detections
+from referee.detections.bodies import parse_detections, parse_packed
 from referee.detections.checking import check_rows, is_known
 from referee.detections.form_body import parse_form
 from referee.detections.json_body import parse_json
-from referee.detections.packed_body import parse_packed
-from referee.detections.rows import MAX_PROBLEMS, MAX_ROWS, ProblemList, Rows, inverted_box, plain, shown
+from referee.detections.rows import MAX_PROBLEMS, ProblemList, Rows, inverted_box, plain, shown
 from referee.detections.text_body import parse_text
 
 __all__ = [
     "MAX_PROBLEMS",
-    "MAX_ROWS",
     "ProblemList",
     "Rows",
     "check_rows",

@@ -1,4 +1,4 @@
-"""Whether rows mean something: known images and categories, finite numbers, sound boxes."""
+"""Checks rows: known images and categories, finite numbers, valid boxes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from referee.errors import BadRows, RefereeError
 def check_rows(
     rows: Rows, images: int, category_ids: NDArray[np.int64], *, inverted_boxes: bool = False
 ) -> NDArray[np.float64]:
-    """Return the values (n, 7) of rows if each names an image 1..`images`, a category and a sound box.
+    """Return the values (n, 7) of rows if each names an image 1..`images`, a known category and a valid box.
 
-    `category_ids` ascending; `inverted_boxes` are taken as they are. Raises `RefereeError` `bad-rows` with every
-    problem: those of the parser, and here numbers that are not finite, unknown images and categories, inverted boxes.
+    `category_ids` ascending; `inverted_boxes` allows them. Raises BadRows `bad-rows` with every problem: those of the
+    parser, numbers that are not finite, unknown images and categories, inverted boxes.
     """
     image, category, _, xmin, ymin, xmax, ymax = rows.values.T
     good_image = (image >= 1) & (image <= images) & (np.floor(image) == image)
@@ -41,7 +41,7 @@ def check_rows(
 
 
 def is_known(values: NDArray[np.float64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell which values (M,) are among ids (K,) in ascending order."""
+    """Which values (M,) are among ids (K,) in ascending order."""
     if len(ascending) == 0:
         return np.zeros(len(values), np.bool_)
     at = ascending.searchsorted(values)
@@ -50,7 +50,7 @@ def is_known(values: NDArray[np.float64], ascending: NDArray[np.int64]) -> NDArr
 
 
 def bad_rows(problems: ProblemList) -> RefereeError:
-    """The refusal of a body with at least one problem."""
+    """The error for a body with at least one problem."""
     line, problem = min(problems.first)
     more = f" (and {problems.total - 1} more problems)" if problems.total > 1 else ""
     return BadRows(
@@ -69,8 +69,8 @@ def _not_finite(row: NDArray[np.float64]) -> str:
 def _describe(
     problems: ProblemList, rows: Rows, bad: NDArray[np.bool_], words: Callable[[NDArray[np.float64]], str]
 ) -> None:
-    # Only as many lines as will be told are put into words, however many are bad.
+    # Only the lines that are reported are put into words, however many are bad.
     places = np.flatnonzero(bad)
-    told = [(int(rows.lines[place]), words(rows.values[place])) for place in places[:MAX_PROBLEMS]]
-    problems.first = sorted([*problems.first, *told])[:MAX_PROBLEMS]
+    described = [(int(rows.lines[place]), words(rows.values[place])) for place in places[:MAX_PROBLEMS]]
+    problems.first = sorted([*problems.first, *described])[:MAX_PROBLEMS]
     problems.total += len(places)

@@ -1,4 +1,4 @@
-"""Rows of seven numbers, and what was wrong with others."""
+"""Rows of seven numbers, and the problems of rows that are not."""
 
 from __future__ import annotations
 
@@ -13,17 +13,11 @@ from referee.errors import RefereeError
 
 NAMES = ("image", "category", "confidence", "xmin", "ymin", "xmax", "ymax")
 
-MAX_ROWS = 1_000_000
-"""The most detections one body may hold."""
-
 MAX_PROBLEMS = 20
-"""The most problems that are told one by one; beyond it they are only counted."""
+"""The most problems that are reported one by one; further ones are only counted."""
 
 ENOUGH_PROBLEMS = 10_000
-"""A body with that many problems is read no further."""
-
-PIECE_BYTES = 2**16
-"""About so much of a body is read at a time: other threads get their turn in between, and memory stays small."""
+"""Reading stops after this many problems."""
 
 
 @dataclass
@@ -34,7 +28,7 @@ class ProblemList:
     total: int = 0
 
     def add(self, line: int, problem: str) -> None:
-        """Count a problem; keep its words if there is room."""
+        """Count a problem; keep its words if it is one of the first."""
         self.total += 1
         if len(self.first) < MAX_PROBLEMS:
             self.first.append((line, problem))
@@ -46,7 +40,7 @@ class ProblemList:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What a parser could read, `values` (n, 7) float64 on the `lines` (n,), and what it could not."""
+    """What a parser could read, `values` (n, 7) float64 on the `lines` (n,), and the problems of the rest."""
 
     values: NDArray[np.float64]
     lines: NDArray[np.int64] | range
@@ -64,31 +58,20 @@ class Rows:
 
     @classmethod
     def joined(cls, parts: Iterable[Rows]) -> Rows:
-        """The rows of parts that follow one another, up to where they have problems enough.
-
-        Raises RefereeError `too-large` for more than `MAX_ROWS`.
-        """
-        taken: list[Rows] = []
-        problems = ProblemList()
+        """The rows of parts that follow one another, up to `ENOUGH_PROBLEMS`."""
+        values, lines, problems = [np.empty((0, 7))], [np.empty(0, np.int64)], ProblemList()
         for part in parts:
-            taken.append(part)
-            room = MAX_PROBLEMS - len(problems.first)
-            problems = ProblemList(
-                problems.first + part.unreadable.first[:room], problems.total + part.unreadable.total
-            )
-            refuse_too_many(sum(len(one.values) for one in taken))
+            values.append(part.values)
+            lines.append(np.asarray(part.lines, np.int64))
+            problems.first = (problems.first + part.unreadable.first)[:MAX_PROBLEMS]
+            problems.total += part.unreadable.total
             if problems.total >= ENOUGH_PROBLEMS:
                 break
-        if len(taken) == 1:
-            return taken[0]
-        if not taken:
-            return cls.none()
-        values = np.concatenate([one.values for one in taken])
-        return cls(values, np.concatenate([np.asarray(one.lines, np.int64) for one in taken]), problems)
+        return cls(np.concatenate(values), np.concatenate(lines), problems)
 
 
 def read_each(numbered: Iterable[tuple[int, object]], number_of: Callable[[object], float]) -> Rows:
-    """Read rows one by one, by their lines, to tell what is wrong with each; `number_of` raises ValueError."""
+    """Read rows one by one, with their line numbers, and report each problem; `number_of` raises ValueError."""
     problems = ProblemList()
     values: list[list[float]] = []
     lines: list[int] = []
@@ -109,7 +92,7 @@ def read_each(numbered: Iterable[tuple[int, object]], number_of: Callable[[objec
 
 
 def text_number(item: object) -> float:
-    """The number that a text is. Raises ValueError."""
+    """The number in a text. Raises ValueError."""
     token = str(item)
     try:
         if token.isascii() and "_" not in token:  # float() takes 1_000 and other scripts' digits
@@ -119,20 +102,13 @@ def text_number(item: object) -> float:
     raise ValueError(f"{shown(item)} is not a number")
 
 
-def refuse_too_many(count: int) -> None:
-    """Raise RefereeError `too-large` for more rows than one body may hold."""
-    if count > MAX_ROWS:
-        sentence = f"A body may hold {MAX_ROWS} detections, this one has {count}; send several."
-        raise RefereeError("too-large", sentence, limit=MAX_ROWS, rows=count)
-
-
 def refuse(code: str, sentence: str) -> NoReturn:
-    """Raise a RefereeError that hides what led to it."""
+    """Raise a RefereeError without its cause."""
     raise RefereeError(code, sentence) from None
 
 
 def inverted_box(row: Sequence[float] | NDArray[np.float64]) -> str:
-    """Return what is wrong with the corners of a row of seven numbers."""
+    """Describe the inverted corners of a row of seven numbers."""
     corners = ", ".join(plain(value) for value in row[3:])
     return f"the box {corners} is inverted: xmin, ymin, xmax, ymax must have xmin <= xmax and ymin <= ymax"
 
@@ -145,6 +121,6 @@ def plain(value: float) -> str:
 def shown(value: object) -> str:
     """Return a value as a person sent it, cut to a length that fits a sentence."""
     if isinstance(value, (str, bytes, list)):
-        value = value[:200]  # writing a long one out whole would take long
+        value = value[:200]  # repr of a very long one is slow
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."

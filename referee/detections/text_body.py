@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from referee.detections.numbers import NUMBER_CHARACTERS, flat_array, plain_array
-from referee.detections.rows import PIECE_BYTES, Rows, read_each, refuse_too_many, text_number
+from referee.detections.numbers import NUMBER_CHARACTERS, PIECE_BYTES, flat_array
+from referee.detections.rows import Rows, read_each, text_number
 
 _PLAIN = NUMBER_CHARACTERS + b", \t\n"
 _BLANK = b" \t\n"
@@ -21,14 +22,14 @@ _LONGEST_PIECE = 2 * PIECE_BYTES
 
 
 def parse_text(body: bytes) -> Rows:
-    """Read lines of seven numbers. Raises RefereeError `too-large`."""
+    """Read lines of seven numbers; what is wrong with others is in the rows' `unreadable`."""
     if b"\r" in body:
         body = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    refuse_too_many(body.count(b"\n") + (not body.endswith(b"\n")))
     return _part(body, 1) if len(body) <= PIECE_BYTES else Rows.joined(_parts(body))
 
 
 def _parts(body: bytes) -> Iterator[Rows]:
+    # A bad line makes only its own part slow to read.
     at, line = 0, 1
     while at < len(body):
         end = body.find(b"\n", at + PIECE_BYTES) + 1 or len(body)
@@ -38,13 +39,14 @@ def _parts(body: bytes) -> Iterator[Rows]:
 
 
 def _part(piece: bytes, line: int) -> Rows:
-    return _regular(piece, line) or _irregular(piece, line) or read_each(_rows(piece, line), text_number)
+    plain = None
+    if len(piece) <= _LONGEST_PIECE and not piece.translate(None, _PLAIN):
+        plain = _regular(piece, line) or _irregular(piece, line)
+    return plain or read_each(_rows(piece, line), text_number)
 
 
 def _regular(piece: bytes, line: int) -> Rows | None:
     """Lines with one blank, one comma, or a comma and a blank between the numbers, and no blank lines within."""
-    if len(piece) > _LONGEST_PIECE:
-        return None
     lines = piece.rstrip(_BLANK)
     if not lines:
         return Rows.none()
@@ -55,30 +57,25 @@ def _regular(piece: bytes, line: int) -> Rows | None:
 
 
 def _same_form(lines: bytes) -> NDArray[np.float64] | None:
-    """The rows (n, 7), if what is left without the numbers is just what parts seven of them a line."""
+    """The rows (n, 7) if what is left without numbers is just the marks of lines of seven."""
     marks = lines.translate(_COMMAS, NUMBER_CHARACTERS) + b"\n"
     count = len(marks) // len(_ROW_MARKS)
-    return flat_array(lines.translate(_FLAT), count) if marks == _ROW_MARKS * count else None
+    return flat_array(lines.translate(_FLAT), (count, 7)) if marks == _ROW_MARKS * count else None
 
 
 def _irregular(piece: bytes, line: int) -> Rows | None:
-    """The same in columns, with blank lines, or with numbers that JSON does not write like that: .5, +1, 007."""
-    if len(piece) > _LONGEST_PIECE or piece.translate(None, _PLAIN) or _has_empty_field(piece):
+    """Lines in columns, blank lines, or numbers that JSON does not write like that: .5, +1, 007."""
+    if _has_empty_field(piece):
         return None
-    split = [line.split() for line in piece.replace(b",", b" ").splitlines()]
-    values = plain_array(b"[[" + b"],[".join([b",".join(tokens) for tokens in split if tokens]) + b"]]")
-    if values is None:
-        values = _floats(split)
-    if values is None or values.ndim != 2 or values.shape[1] != 7:
+    split = [one.split() for one in piece.replace(b",", b" ").split(b"\n")]
+    filled = [at for at, tokens in enumerate(split, start=line) if tokens]
+    if {*map(len, split)} - {0, 7}:
         return None
-    return Rows(values, np.flatnonzero([len(tokens) > 0 for tokens in split]) + line)
-
-
-def _floats(split: list[list[bytes]]) -> NDArray[np.float64] | None:
     try:
-        return np.array([[*map(float, tokens)] for tokens in split if tokens], np.float64)
+        values = np.array([*map(float, chain.from_iterable(split))])
     except ValueError:
         return None
+    return Rows(values.reshape(-1, 7), np.array(filled, np.int64))
 
 
 def _has_empty_field(piece: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Writing a file whole, or not at all."""
+"""Writes a file atomically: a reader finds all of it, or what was there before."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that whoever reads it, also after a crash, finds all of it or what was there before.
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file of which readers, even after a crash, see all or nothing. Links and the mode of the file stay.
 
-    A file that was there lends its mode. Raises OSError with the file's name.
+    Raises OSError with the file's name.
     """
-    path = real_path(path)  # a link stays one
+    path = real_path(path)
     partial = _sibling(path)
     try:
         with partial.open("xb") as file:
@@ -28,15 +28,15 @@ def write_whole(path: Path, content: bytes) -> None:
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
-        with suppress(OSError):  # also where it was never made: the first failure is the one to tell
+        with suppress(OSError):  # it may not exist; report the first failure
             partial.unlink()
 
 
-def require_place(path: Path) -> None:
-    """Raise OSError unless a file can be made at that place, or replaced there: better now than after the work."""
+def require_writable(path: Path) -> None:
+    """Raise OSError unless a file can be created or replaced at that path: better now than after the work."""
     path = real_path(path)
     if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     trial = _sibling(path)
     try:
         trial.touch(exist_ok=False)
@@ -46,8 +46,10 @@ def require_place(path: Path) -> None:
 
 
 def real_path(path: Path) -> Path:
-    """The file that a path leads to, through links. Raises OSError for links that lead back to themselves."""
-    real = Path(os.path.realpath(path))  # Path.resolve raises RuntimeError, or nothing, by Python's version
+    """The file that a path refers to, through links. Raises OSError for circular links."""
+    real = Path(
+        os.path.realpath(path)
+    )  # Path.resolve raises RuntimeError, or nothing, depending on Python's version
     if real.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     return real

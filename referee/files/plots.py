@@ -1,4 +1,4 @@
-"""What the program's drawings have in common: text as it is, and the same bytes for the same picture."""
+"""Drawings as files: text is drawn as it is, and the same picture gives the same bytes."""
 
 from __future__ import annotations
 
@@ -9,20 +9,29 @@ from pathlib import Path
 from typing import Any
 
 from referee.errors import RefereeError
-from referee.files.atomic_write import require_place
+from referee.files.atomic_write import require_writable, write_atomically
 
 
-def require_drawing_place(path: Path, suffixes: Sequence[str], code: str) -> None:
-    """Raise RefereeError `code` unless the name ends in a form that can be drawn and a file can be made there."""
+def require_drawable(path: Path, suffixes: Sequence[str], code: str) -> None:
+    """Raise RefereeError `code` unless the name ends in one of the suffixes and a file can be written there."""
     if path.suffix.lower() not in suffixes:
         *most, last = suffixes
         sentence = f"{path}: this is written to a file that ends in {', '.join(most)} or {last}"
         raise RefereeError(code, sentence, file=str(path))
     try:
-        require_place(path)
+        require_writable(path)
     except OSError as error:
         sentence = f"{path}: it cannot be written: {error.strerror or error}"
         raise RefereeError(code, sentence, file=str(path)) from error
+
+
+def write_drawing(path: Path, content: bytes, what: str) -> None:
+    """Write a drawing of `what`, such as "curves" or "plot". Raises RefereeError such as `curves-not-written`."""
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        sentence = f"{path}: the {what} cannot be written: {error.strerror or error}"
+        raise RefereeError(f"{what}-not-written", sentence, file=str(path)) from error
 
 
 def drawn(form: str, draw: Callable[[Any], None]) -> bytes:
@@ -41,6 +50,11 @@ def drawn(form: str, draw: Callable[[Any], None]) -> bytes:
     return drawing.getvalue()
 
 
+def note_in_middle(axes: Any, note: str, **style: Any) -> None:
+    """Write a note in the middle of axes that show nothing."""
+    axes.text(0.5, 0.5, note, color="0.4", transform=axes.transAxes, ha="center", **style)
+
+
 def printable(text: str) -> str:
-    """The text without control characters, which no XML may hold."""
+    """The text with blanks for control characters, which XML cannot contain."""
     return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -1,10 +1,10 @@
-"""Small CSV tables with named columns, read whole and checked cell by cell."""
+"""Small CSV tables with named columns, checked cell by cell."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,52 +48,44 @@ class TableRow:
 def read_table(
     path: Path, columns: Sequence[str], aliases: Mapping[str, str] | None = None
 ) -> list[TableRow]:
-    """The rows of a CSV whose header names the columns, in any order and among others; blank lines are passed over.
+    """The rows of a CSV whose header has the columns, in any order and among others; blank lines are skipped.
 
-    With `aliases`, from other names to those of `columns`, the header may use them; a file that begins with as many
-    numbers as there are columns may have none.
+    With `aliases`, from other names to those of `columns`, the header may use these, or be missing where the file
+    begins with as many numbers as there are columns.
 
     Raises RefereeError `unreadable-file` (no file, empty, not UTF-8), `bad-table` (a missing or doubled column, a line
     of another length, no line below the header).
     """
     reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
     try:
-        lines = ((reader.line_num, [cell.strip() for cell in cells]) for cells in reader)
-        filled = (line for line in lines if any(line[1]))
-        rows = list(_rows(path, filled if aliases is None else _named(filled, columns, aliases), columns))
+        lines = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
     except csv.Error as error:
         raise RefereeError("bad-table", f"{path}: line {reader.line_num}: {error}") from None
+    lines = [(number, cells) for number, cells in lines if any(cells)]
+    if aliases is not None and lines:
+        number, first = lines[0]
+        if len(first) == len(columns) and all(map(_is_number, first)):
+            lines.insert(0, (0, list(columns)))
+        else:
+            lines[0] = (number, [aliases.get(cell, cell) for cell in first])
+    header = _checked_header(path, lines[0][1], columns) if lines else []
+    rows = [TableRow(path, number, dict(zip(header, cells, strict=False))) for number, cells in lines[1:]]
+    for row, (_, cells) in zip(rows, lines[1:], strict=True):
+        if len(cells) != len(header):
+            line = shown(",".join(cells))
+            raise row.bad(f"the header has {len(header)} columns, this line {len(cells)}: {line}")
     if not rows:
         raise RefereeError("bad-table", f"{path}: the file has no line below its header {','.join(columns)}")
     return rows
 
 
-def _rows(path: Path, lines: Iterable[tuple[int, list[str]]], columns: Sequence[str]) -> Iterator[TableRow]:
-    header: list[str] | None = None
-    for number, cells in lines:
-        if header is None:
-            header = _checked_header(path, cells, columns)
-        elif len(cells) != len(header):
-            row = TableRow(path, number, {})
-            raise row.bad(
-                f"the header has {len(header)} columns, this line {len(cells)}: {shown(','.join(cells))}"
-            )
-        else:
-            yield TableRow(path, number, dict(zip(header, cells, strict=True)))
-
-
-def _named(
-    lines: Iterator[tuple[int, list[str]]], columns: Sequence[str], aliases: Mapping[str, str]
-) -> Iterator[tuple[int, list[str]]]:
-    """The same lines under a header of proper names, made where there is none."""
-    for number, cells in lines:
-        if len(cells) == len(columns) and all(_is_number(cell) for cell in cells):
-            yield 0, list(columns)
-            yield number, cells
-        else:
-            yield number, [aliases.get(cell, cell) for cell in cells]
-        break
-    yield from lines
+def table_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
+    """A CSV with a header, in UTF-8; each row by column name."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
 
 
 def _is_number(cell: str) -> bool:

@@ -1,5 +1,6 @@
-"""From stored rows to a published score: the judge, the checks of a run, the uncertainty of its score, the leaderboard.
+"""From stored rows to a published score: the judge, the checks of a run, the uncertainty of its score, the results.
 
-Start with `judge`. `checks` and `leaderboard` are pure; `live` is a process beside the server that publishes
-provisional scores. Knows nothing of HTTP, and never changes how a run was recorded.
+Start with `judge`, then `results`: what every page, command and export shows. `checks` and `leaderboard` are pure;
+`live` is a process beside the server that publishes provisional scores. Knows nothing of HTTP, and never changes how
+a run was recorded.
 """

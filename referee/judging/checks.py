@@ -1,4 +1,4 @@
-"""The checks of a run: a run that fails one is shown as in need of review, never silently scored or dropped."""
+"""The checks of a run. A run that fails one is shown as "needs review", never silently scored or dropped."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TypeGuard
 
+from power.addresses import limits_of
 from power.energy import Check, Measurement, energy_checks
 from power.meter import Identity, Reading
 from referee.store.records import Run
@@ -22,21 +23,23 @@ def run_checks(
     missing: str | None = None,
     start_stop_s: float | None = None,
 ) -> tuple[Check, ...]:
-    """Every check of a closed run. `readings` carry host time in which the window starts at `start_s`.
+    """Every check of a closed run. The window starts at `start_s` in the host time of the `readings`.
 
-    `missing` is why the run has no energy, `start_stop_s` how much longer than the window the integrator may have run,
-    both where they are known.
+    `missing` says why the run has no energy, `start_stop_s` how much longer than the window the integrator may have
+    run; each is None where it is not known.
     """
     measured = _energy_measured(run, missing)
     if run.energy_wh is None or run.integrator_s is None or run.elapsed_s is None:
         return (measured,)
+    model = Identity.parse(run.meter_identity or "").model
     measurement = Measurement(
         integrator_wh=run.energy_wh,
         integrator_s=run.integrator_s,
         start_s=start_s,
         end_s=start_s + run.elapsed_s,
         setup=run.setup,
-        model=Identity.parse(run.meter_identity or "").model,
+        model=model,
+        limits=limits_of(model),
         official=run.official,
         changes=(NOT_ASKED,) if run.meter_changes is None else run.meter_changes,
         start_stop_s=start_stop_s,
@@ -45,21 +48,19 @@ def run_checks(
 
 
 def is_scorable(energy_wh: float | None) -> TypeGuard[float]:
-    """Whether a score can be computed with it: the meter gave one, and it is a number above 0."""
+    """Whether a score can be computed: the meter gave an energy, and it is a finite number above 0."""
     return energy_wh is not None and math.isfinite(energy_wh) and energy_wh > 0
 
 
 def is_of_the_window(checks: Sequence[Check]) -> bool:
-    """Whether the energy is that of the window's time and of no other: only then it tells a mean power."""
+    """Whether the energy covers the window and nothing else: only then it gives a mean power."""
     return all(check.ok for check in checks if check.code == INTEGRATOR_TIME)
 
 
 def _energy_measured(run: Run, missing: str | None) -> Check:
     ok = is_scorable(run.energy_wh)
     if run.energy_wh is None:
-        sentence = (
-            f"There is no energy, so that there is no score: {missing or 'the meter gave none at the end.'}"
-        )
+        sentence = f"There is no energy, so there is no score: {missing or 'the meter gave none at the end.'}"
     else:
         sentence = f"The meter measured {run.energy_wh:.6g} Wh" + (
             "." if ok else "; a score needs more than 0 Wh."

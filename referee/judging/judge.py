@@ -18,11 +18,11 @@ from referee.store.records import ENERGY_MISSING, RUN_CLOSED, Run, RunState, Sco
 from testsets import GroundTruth, read_ground_truth
 
 IMAGE = 0
-START_S = 0.0  # a closed run's host times are told from its start
+START_S = 0.0  # readings of a closed run are timed from its start
 
 
 def judge(contest: Contest, number: int, clock: Clock) -> Score:
-    """Judge a closed run, or judge it again; the new score is appended and counts from now on.
+    """Judge a closed run, or judge it again; the new score is appended and replaces the earlier one in every result.
 
     Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`; TestSetError.
     """
@@ -31,7 +31,7 @@ def judge(contest: Contest, number: int, clock: Clock) -> Score:
         judged = _judged(contest, run, clock)
         contest.store.add_score(judged)
         states = (RunState.CLOSED, RunState.JUDGED)
-        # Its energy may have been read meanwhile: then this was not the judgement of that run.
+        # If the energy was read meanwhile, the run is judged again.
         if contest.store.change_run(run.id, states, state=RunState.JUDGED.value).energy_wh == run.energy_wh:
             break
     contest.store.log_event(clock.utc(), run.id, "judged", map=judged.map, score=judged.score)
@@ -44,32 +44,42 @@ def _judged(contest: Contest, run: Run, clock: Clock) -> Score:
             "run-state", f"Run {run.id} is {run.state}; only a closed run can be judged.", run=run.id
         )
     require_same_test_set(contest, run)
-    evaluation = evaluate(
-        *scored_columns(contest, run), contest.config.metric, ground_truth_digest=contest.test_set.digest
+    rows = testset_rows(contest.store, run.id)
+    return _score(
+        contest, run, evaluate_rows(contest, read_ground_truth(contest.test_set.folder), rows), clock
     )
-    return _score(contest, run, evaluation, clock)
+
+
+def evaluate_rows(contest: Contest, ground_truth: GroundTruth, rows: NDArray[np.float64]) -> Evaluation:
+    """Evaluate rows (n, 7) in order of arrival, with the test set's own image numbers, by the contest's metric."""
+    metric = contest.config.metric
+    detections = scored_detections(rows, metric)
+    return evaluate(ground_truth, detections, metric, ground_truth_digest=contest.test_set.digest)
+
+
+def scored_detections(rows: NDArray[np.float64], metric: str) -> Detections:
+    """The detections of a run as its metric scores them, from rows (n, 7) in order of arrival.
+
+    A metric that lists equal confidences in order of arrival gets them image by image: the network has no say.
+    """
+    if not lists_ties_by_image(metric):
+        rows = rows[np.argsort(rows[:, IMAGE], kind="stable")]
+    return Detections.from_rows(rows)
 
 
 def testset_rows(store: Store, run: int) -> NDArray[np.float64]:
     """The run's detections in order of arrival, shape (n, 7), with the test set's own image numbers."""
-    rows = store.detections(run)
-    rows[:, IMAGE] = store.image_order(run)[rows[:, IMAGE].astype(np.int64) - 1]
+    return undo_image_order(store.detections(run), store.image_order(run))
+
+
+def undo_image_order(rows: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Give rows (n, 7), in place, the test set's image numbers instead of those that the team knows."""
+    rows[:, IMAGE] = order[rows[:, IMAGE].astype(np.int64) - 1]
     return rows
 
 
-def scored_columns(contest: Contest, run: Run) -> tuple[GroundTruth, Detections]:
-    """What a run is scored on: the whole ground truth, and its detections with the test set's numbers.
-
-    A metric that lists equal confidences in order of arrival gets them image by image: the network has no say.
-    """
-    rows = testset_rows(contest.store, run.id)
-    if not lists_ties_by_image(contest.config.metric):
-        rows = rows[np.argsort(rows[:, IMAGE], kind="stable")]
-    return read_ground_truth(contest.test_set.folder), Detections.from_rows(rows)
-
-
 def _checks(contest: Contest, run: Run) -> tuple[Check, ...]:
-    """The run's checks, with what was noted when it was closed; of several notes of a kind the last one counts."""
+    """The run's checks, with the events noted when it was closed; the last event of a kind counts."""
     noted = {event["kind"]: event for event in contest.store.events(run.id)}
     return run_checks(
         run,

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Standing:
-    """A judged run as the leaderboard sees it; the interval is that of the score (1/Wh), None before it is known.
+    """A judged run as the leaderboard shows it; the interval is that of the score (1/Wh), None before it is known.
 
     `official` is false where the meter was simulated or one for rehearsing at home.
     """
@@ -29,7 +29,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Place:
-    """A standing with its rank, and the teams whose intervals overlap its own: chance may have ordered these."""
+    """A standing with its rank, and the teams whose intervals overlap its own: chance may have decided their order."""
 
     rank: int
     standing: Standing
@@ -37,9 +37,9 @@ class Place:
 
 
 def rank(standings: Sequence[Standing]) -> tuple[Place, ...]:
-    """The best run of each team, highest score first; equal scores share a rank, the earlier run stands first.
+    """The best run of each team, highest score first; equal scores share a rank, and the earlier run is listed first.
 
-    A run that needs review is ranked like the others and carries its mark: an operator decides, not the program.
+    A run that needs review is ranked like the others, with its mark: an operator decides, not the program.
     """
     ordered = best_of_each(
         sorted(standings, key=lambda one: (-one.score, one.run)), team=lambda one: one.team
@@ -71,8 +71,8 @@ def _overlap(one: Standing, other: Standing) -> bool:
 def head_to_head(score_a: float | None, score_b: float | None) -> tuple[int, int]:
     """The points of two runs that met: 2 for the higher score, 1 each for a tie (LPIRC 2016).
 
-    A run without a score has lost; two of them tie at 0, since nobody has shown anything. Whether one whose energy is
-    still missing has a score is not known yet: that is not for this.
+    A run without a score has lost; two of them tie at 0. The energies of both must be known: a run whose energy is
+    still missing may get a score later.
     """
     if score_a is None and score_b is None:
         return 0, 0

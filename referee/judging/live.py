@@ -1,9 +1,8 @@
-"""The provisional score of every open run, each second, in a process of its own beside the server.
+"""The provisional score of every open run, in a process of its own beside the server.
 
-It reads what the server has committed and publishes the newest figures in the store's table `provisional`; those of a
-closed run once more, when nobody looked while it closed, or when its energy was read later. Nothing
-depends on it: the score of record is the judge's, computed from the stored rows, and is the same number bit for bit
-(in a voc-* contest, where equal confidences count in order of arrival, the judge takes them image by image).
+It evaluates what the server has committed by the judge's own code, so its last score is the judge's, and publishes
+the figures in the store's table `provisional`: each second, or as often as a run costs at most a tenth of a core. A
+closed run is published once more, and again when its energy is read later. Nothing depends on this process.
 """
 
 from __future__ import annotations
@@ -20,26 +19,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from referee.clock import Clock
 from referee.contest import Contest, open_contest, require_same_test_set
-from referee.errors import RefereeError
+from referee.errors import RefereeError, StorageFailed
 from referee.judging.checks import is_scorable
-from referee.scoring import Detections, score
-from referee.scoring.running import RunningEvaluation
+from referee.judging.judge import evaluate_rows, undo_image_order
+from referee.scoring import score
 from referee.store.records import Provisional, Run, RunState
-from testsets import TestSetError, read_ground_truth
+from testsets import GroundTruth, TestSetError, read_ground_truth
 
 logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
-PARENT_LOOK_S = 0.5
-STOP_PATIENCE_S = 3.0
-YIELDING = 5  # to the server, where both want the processor
-IMAGE = 0
-NEVER_TOLD = -1.0  # no energy
-STORAGE_FAILED = "storage-failed"
+SHARE = 0.1  # of a core that one run may cost
+PARENT_CHECK_S = 0.5
+STOP_TIMEOUT_S = 3.0
+NICENESS = 5  # the server comes first where both want the processor
 
 
 @contextmanager
@@ -55,30 +51,27 @@ def live_scores(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         process.terminate()
         try:
-            process.wait(STOP_PATIENCE_S)
+            process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
 
 
 def follow(contest: Contest, clock: Clock, stop: threading.Event) -> None:
-    """Publish the figures of every open run each second, until `stop` is set.
+    """Publish the figures of every open run until `stop` is set: each second, or less often if that is costly.
 
-    A database that fails is logged and tried again with the next second; a run that cannot be followed otherwise is
-    logged and left out. Raises TestSetError, and RefereeError for a metric that cannot be followed.
+    A database that fails is logged and tried again; a run that cannot be evaluated for another reason is logged and
+    left out. Raises TestSetError.
     """
     followed = FollowedRuns(contest, clock)
     while not stop.is_set():
-        next_s = clock.monotonic_s() + TICK_S
-        followed.tick()
-        clock.wait(stop, next_s)
+        start_s = clock.monotonic_s()
+        cost_s = followed.tick()
+        clock.wait(stop, start_s + max(TICK_S, cost_s / SHARE))
 
 
 class FollowedRuns:
-    """The open runs of a contest, each with its evaluation so far, and the closed ones until their end is told.
-
-    The ground truth is read once.
-    """
+    """The open runs of a contest, and the closed ones until their final figures are published."""
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self._contest = contest
@@ -86,92 +79,83 @@ class FollowedRuns:
         self._clock = clock
         self._ground_truth = read_ground_truth(contest.test_set.folder)
         self._runs: dict[int, _FollowedRun] = {}
-        self._told: dict[int, float | None] = {}  # closed runs whose end is told, with the energy told
         self._refused: set[int] = set()
-        self._evaluation()  # or the metric would be refused only when the first run opens
 
-    def tick(self) -> None:
-        """Take up new runs, and look at all: a run that is no longer open for the last time."""
+    def tick(self) -> float:
+        """Publish every open run, and one closed run; returns the processor time of the costliest one in seconds."""
+        costs_s = [0.0]
         try:
-            opened = {run.id: run for run in self._store.runs(RunState.OPEN)}
-            untold = self._untold()
-        except RefereeError as error:
-            logger.warning("the runs cannot be followed now: %s", error.sentence)
-            return
-        for number in (*sorted({*opened, *self._runs} - self._refused), *untold):
-            try:
-                self._look(number, opened.get(number))
-            except RefereeError as error:
-                logger.warning("run %d cannot be followed: %s", number, error.sentence)
-                if error.code != STORAGE_FAILED:  # that passes
-                    self._refused.add(number)
-                    self._runs.pop(number, None)
+            opened = self._store.runs(RunState.OPEN)
+            for run in (*opened, *self._unpublished()):
+                if run.id not in self._refused:
+                    before_s = self._clock.process_s()
+                    self._try_to_publish(run)
+                    costs_s.append(self._clock.process_s() - before_s)
+        except StorageFailed as error:
+            logger.warning("the runs cannot be read now: %s", error.sentence)
+        else:
+            kept = self._runs.keys() & {run.id for run in opened}
+            self._runs = {number: self._runs[number] for number in kept}
+        return max(costs_s)
 
-    def _untold(self) -> list[int]:
-        """A closed run that waits for its judgement, and whose end has not been told: one a second."""
+    def _unpublished(self) -> list[Run]:
+        """The first closed run that was not published with its last detections and its energy of record."""
         for run in self._store.runs(RunState.CLOSED):
-            if run.id in self._runs or run.id in self._refused:
-                continue
-            if run.id not in self._told:
-                self._told[run.id] = self._published(run)
-            if self._told[run.id] != run.energy_wh:
-                return [run.id]
+            final = (run.energy_wh, self._store.count_detections(run.id))
+            shown = self._store.provisional(run.id)
+            if run.id not in self._refused and (
+                shown is None or (shown.energy_wh, shown.detections) != final
+            ):
+                return [run]
         return []
 
-    def _published(self, run: Run) -> float | None:
-        """The energy that an earlier process told with all of the run's detections."""
-        known = self._store.provisional(run.id)
-        is_whole = known is not None and known.detections == self._store.count_detections(run.id)
-        return known.energy_wh if known is not None and is_whole else NEVER_TOLD
+    def _try_to_publish(self, run: Run) -> None:
+        try:
+            self._publish(run)
+        except StorageFailed as error:
+            logger.warning("run %d cannot be evaluated now: %s", run.id, error.sentence)
+        except RefereeError as error:
+            logger.warning("run %d cannot be evaluated: %s", run.id, error.sentence)
+            self._refused.add(run.id)
 
-    def _look(self, number: int, opened: Run | None) -> None:
-        # The state was read before the posts: when it says closed, every post of the run is there.
-        run = opened or self._store.run(number)
-        if run.state is not RunState.VOID:
-            followed = self._runs.get(number) or self._take_up(run)
-            followed.take(*self._store.detections_after(number, followed.last_post))
-            energy_wh = run.energy_wh if opened is None else self._store.newest_energy_wh(number)
-            self._store.set_provisional(self._provisional(number, followed.evaluation, energy_wh))
-        if opened is None:
-            self._told[number] = run.energy_wh
-            self._runs.pop(number, None)
-
-    def _take_up(self, run: Run) -> _FollowedRun:
-        require_same_test_set(self._contest, run)
-        followed = _FollowedRun(self._evaluation(), self._store.image_order(run.id))
-        self._runs[run.id] = followed
-        return followed
-
-    def _evaluation(self) -> RunningEvaluation:
-        return RunningEvaluation(self._ground_truth, self._contest.config.metric)
-
-    def _provisional(
-        self, number: int, evaluation: RunningEvaluation, energy_wh: float | None
-    ) -> Provisional:
-        now = evaluation.evaluation()
-        return Provisional(
-            run=number,
-            utc=self._clock.utc().isoformat(),
-            map=now.map,
-            energy_wh=energy_wh,
-            score=score(now.map, energy_wh) if is_scorable(energy_wh) else None,
-            detections=now.detections,
+    def _publish(self, run: Run) -> None:
+        # The run was read before its posts: if it is closed, every post of it is there.
+        if run.id not in self._runs:
+            self._runs[run.id] = _FollowedRun(self._contest, self._ground_truth, run)
+        reached, detections = self._runs[run.id].evaluate()
+        energy_wh = self._store.newest_energy_wh(run.id) if run.state is RunState.OPEN else run.energy_wh
+        self._store.set_provisional(
+            Provisional(
+                run=run.id,
+                utc=self._clock.utc().isoformat(),
+                map=reached,
+                energy_wh=energy_wh,
+                score=score(reached, energy_wh) if is_scorable(energy_wh) else None,
+                detections=detections,
+            )
         )
 
 
 class _FollowedRun:
-    """One run: its evaluation, the order in which the team knows the images, and how far it has been read."""
+    """A run's detections as far as they have been read, in order of arrival, and their mAP."""
 
-    def __init__(self, evaluation: RunningEvaluation, order: NDArray[np.int64]) -> None:
-        self.evaluation = evaluation
-        self.last_post = 0
-        self._order = order
+    def __init__(self, contest: Contest, ground_truth: GroundTruth, run: Run) -> None:
+        require_same_test_set(contest, run)
+        self._contest = contest
+        self._ground_truth = ground_truth
+        self._run = run.id
+        self._order = contest.store.image_order(run.id)
+        self._rows = np.empty((0, 7))
+        self._last_post = 0
+        self._map: float | None = None
 
-    def take(self, rows: NDArray[np.float64], last_post: int) -> None:
-        """Take further detections, up to that post, with image numbers as the team knows them."""
-        rows[:, IMAGE] = self._order[rows[:, IMAGE].astype(np.int64) - 1]
-        self.evaluation.add(Detections.from_rows(rows))
-        self.last_post = last_post
+    def evaluate(self) -> tuple[float, int]:
+        """The mAP of all stored detections, and their number; computed only when there are new ones."""
+        new, self._last_post = self._contest.store.detections_after(self._run, self._last_post)
+        if len(new) or self._map is None:
+            self._rows = np.concatenate([self._rows, undo_image_order(new, self._order)])
+            self._map = evaluate_rows(self._contest, self._ground_truth, self._rows).map
+        return self._map, len(self._rows)
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -185,7 +169,7 @@ def main(words: Sequence[str] | None = None) -> None:
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, lambda *_: stop.set())
     threading.Thread(target=_stop_with, args=(arguments.parent, clock, stop), daemon=True).start()
-    os.nice(YIELDING)
+    os.nice(NICENESS)
     try:
         with open_contest(arguments.folder) as contest:
             contest.store.forgo_durability()
@@ -195,9 +179,9 @@ def main(words: Sequence[str] | None = None) -> None:
 
 
 def _stop_with(parent: int, clock: Clock, stop: threading.Event) -> None:
-    """Stop when the parent is gone: an orphan gets another one."""
+    """Set `stop` when the parent process is gone: the system then gives this process another parent."""
     while not stop.is_set() and os.getppid() == parent:
-        clock.wait(stop, clock.monotonic_s() + PARENT_LOOK_S)
+        clock.wait(stop, clock.monotonic_s() + PARENT_CHECK_S)
     stop.set()
 
 

@@ -1,30 +1,42 @@
-"""How sure the score of a judged run is: a bootstrap over images, and the meter's stated accuracy."""
+"""The uncertainty of a judged run's score: a bootstrap over images, and the meter's stated accuracy."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from referee.clock import Clock
 from referee.contest import Contest
 from referee.judging.checks import is_scorable
-from referee.judging.judge import scored_columns
+from referee.judging.judge import judge, scored_detections, testset_rows
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap
 from referee.scoring.interval import score_interval
 from referee.store.records import Score, ScoreInterval
+from testsets import read_ground_truth
 
 LEVEL = 0.95
 RESAMPLES = 1000
 SEED = 0
 
 
-def judge_interval(contest: Contest, number: int) -> ScoreInterval | None:
-    """How sure the latest score of a judged run is, stored with it; None for a metric without a bootstrap.
+def judge_with_interval(contest: Contest, number: int, clock: Clock) -> Score:
+    """Judge a run; its score is stored before the longer work on its interval begins. Raises as `judge` does."""
+    judged = judge(contest, number, clock)
+    return replace(judged, interval=judge_interval(contest, number))
 
-    Apart from `judge`, since it takes a thousand times as much computing and no prize depends on it.
+
+def judge_interval(contest: Contest, number: int) -> ScoreInterval | None:
+    """Compute and store the interval of a judged run's latest score; None for a metric without a bootstrap.
+
+    Separate from `judge` because it takes a thousand times as long and no prize depends on it.
     """
-    run, judged = contest.store.run(number), contest.store.latest_score(number)
-    if judged is None or contest.config.metric not in BOOTSTRAP_METRICS:
+    judged, metric = contest.store.latest_score(number), contest.config.metric
+    if judged is None or metric not in BOOTSTRAP_METRICS:
         return None
     if judged.interval is not None:
         return judged.interval
-    of_map = bootstrap(*scored_columns(contest, run), contest.config.metric, RESAMPLES, SEED, LEVEL)
+    detections = scored_detections(testset_rows(contest.store, number), metric)
+    ground_truth = read_ground_truth(contest.test_set.folder)
+    of_map = bootstrap(ground_truth, detections, metric, RESAMPLES, SEED, LEVEL)
     uncertainty = energy_uncertainty(judged)
     of_score = None
     if uncertainty is not None and is_scorable(judged.energy_wh):
@@ -46,7 +58,7 @@ def judge_interval(contest: Contest, number: int) -> ScoreInterval | None:
 def energy_uncertainty(judged: Score) -> float | None:
     """The meter's limit of error for a judged run's energy, relative to it, as its check `accuracy` found it.
 
-    None where its readings, or the kind of meter, do not tell, and where it would be no limit.
+    None where the readings or the meter do not give one, and where it is not below 100 %.
     """
     found = next((check.figures["uncertainty"] for check in judged.checks if check.code == "accuracy"), None)
     return found if found is not None and found < 1 else None

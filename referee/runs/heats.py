@@ -4,46 +4,33 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from referee.clock import Clock
+from referee.contest import Contest, require_same_test_set
 from referee.errors import NotStarted, RefereeError
 from referee.runs.meters import RunMeter, StationMeters
 from referee.store import Store
 from referee.store.records import Run, RunState
 
-READY_S = 5.0  # a team that asked within so long is waiting for the signal
+READY_S = 5.0  # how long after its last log-in a team counts as waiting for the signal
 ASK_AGAIN_S = 1
-LONGEST_LEAD_S = 1.0  # what a meter may have counted before the common start: the energy of record has it too
+LONGEST_LEAD_S = 1.0  # between a meter's start and the common one: the energy of record includes it
 LONGEST_NAME = 60
 
 
-@dataclass(frozen=True)
-class StartedMeter:
-    """A meter that was confirmed to be integrating at `at_s`."""
-
-    meter: RunMeter
-    at_s: float
-
-
 class StartBoard:
-    """Who waits for the start signal, and the signal: a team asks again and again, or waits here between asking."""
+    """Who waits for the start signal, and the signal: a team asks repeatedly, or waits here between its requests."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._signals = 0
+        self.signals = 0  # how many were given; read it before asking, for `wait`
         self._asked_s: dict[int, float] = {}
         self._tickets: dict[str, int] = {}
 
-    @property
-    def signals(self) -> int:
-        """How many signals were given; what `wait` is told, read before asking."""
-        return self._signals
-
     def ask(self, run: int, now_s: float) -> bool:
-        """Note that the team of `run` is waiting; tells whether it just came."""
+        """Note that the team of `run` is waiting; True if it was not before."""
         last_s = self._asked_s.get(run)
         self._asked_s[run] = now_s
         return last_s is None or now_s - last_s > READY_S
@@ -52,30 +39,36 @@ class StartBoard:
         """Those of the runs whose team is not waiting."""
         return [run for run in runs if now_s - self._asked_s.get(run.id, -math.inf) > READY_S]
 
+    def require_all(self, runs: Sequence[Run], now_s: float) -> None:
+        """Raise RefereeError `team-absent` unless every run's team is waiting."""
+        for run in self.absent(runs, now_s):
+            sentence = f"{run.team} is not waiting for the signal: it has not logged in."
+            raise RefereeError("team-absent", sentence, run=run.id)
+
     def signal(self) -> None:
-        """Let everybody who waits ask again."""
+        """Let all who wait ask again."""
         with self._changed:
-            self._signals += 1
+            self.signals += 1
             self._changed.notify_all()
 
     def enter(self, team: str) -> int:
-        """A ticket to wait with; it is worth nothing any more once the team takes another."""
+        """A ticket to wait with; it expires once the team takes another."""
         with self._changed:
             self._tickets[team] = self._tickets.get(team, 0) + 1
             self._changed.notify_all()
             return self._tickets[team]
 
     def wait(self, team: str, ticket: int, signals: int) -> bool:
-        """Wait for a signal that follows those, at most until it is time to ask again; False for an old ticket."""
+        """Wait for a signal after the first `signals`, at most ASK_AGAIN_S; False if the ticket has expired."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self._signals != signals or self._tickets[team] != ticket, ASK_AGAIN_S
+                lambda: self.signals != signals or self._tickets[team] != ticket, ASK_AGAIN_S
             )
             return self._tickets[team] == ticket
 
 
 def not_started(run: Run) -> RefereeError:
-    """What a team is told that logs in before the signal."""
+    """The answer to a team that logs in before the signal."""
     return NotStarted(
         f"Run {run.id} starts with the operator's signal for heat {run.heat}; log in again in {ASK_AGAIN_S} s.",
         run=run.id,
@@ -87,88 +80,62 @@ def not_started(run: Run) -> RefereeError:
 def require_joinable(store: Store, heat: str) -> None:
     """Raise RefereeError `bad-request` or `heat-started` unless a run can still be armed for this heat."""
     if not heat.isprintable() or len(heat) > LONGEST_NAME:
-        raise RefereeError(
-            "bad-request",
-            f"A heat's name is at most {LONGEST_NAME} characters that can be printed, not {heat[:80]!r}.",
-        )
+        sentence = f"A heat's name is at most {LONGEST_NAME} printable characters, not {heat[:80]!r}."
+        raise RefereeError("bad-request", sentence)
     _require_unstarted(store.runs(heat=heat), heat)
 
 
-def runs_to_start(store: Store, heat: str) -> list[Run]:
-    """The armed runs of a heat, which nothing of has been opened.
+def runs_to_start(contest: Contest, heat: str) -> list[Run]:
+    """The armed runs of a heat that has not started.
 
-    Raises RefereeError `heat-unknown`, `heat-started`, `heat-alone`, `heat-uneven`.
+    Raises RefereeError `heat-unknown`, `heat-started`, `heat-alone`, `heat-uneven`, `testset-changed`.
     """
-    runs = [run for run in store.runs(heat=heat) if run.state is not RunState.VOID]
+    runs = [run for run in contest.store.runs(heat=heat) if run.state is not RunState.VOID]
     if not runs:
         raise RefereeError("heat-unknown", f"No run is armed for heat {heat!r}; see: referee run list")
     _require_unstarted(runs, heat)
     if len(runs) == 1:
-        raise RefereeError(
-            "heat-alone", f"Heat {heat} has only run {runs[0].id} of {runs[0].team}; arm the others first."
-        )
+        sentence = f"Heat {heat} has only run {runs[0].id} of {runs[0].team}; arm the others first."
+        raise RefereeError("heat-alone", sentence)
     if len({(run.window_s, run.testset_digest) for run in runs}) > 1:
-        raise RefereeError(
-            "heat-uneven",
-            f"The runs of heat {heat} were armed with different windows or test sets; void them and arm them again.",
+        sentence = (
+            f"The runs of heat {heat} have different windows or test sets; void them and arm them again."
         )
+        raise RefereeError("heat-uneven", sentence)
+    require_same_test_set(contest, runs[0])
     return runs
 
 
-def start_meters(meters: StationMeters, runs: Sequence[Run], clock: Clock) -> dict[int, StartedMeter]:
+def start_meters(meters: StationMeters, runs: Sequence[Run], clock: Clock) -> dict[int, RunMeter]:
     """Start the meters of armed runs at once, by run. If one does not start, none is left started.
 
-    All are asked before any is started: a dead meter costs the others nothing. The caller holds the turns of the
+    All are asked before any is started: a dead meter costs the others nothing. The caller holds the locks of the
     runs' teams. Raises MeterError, and RefereeError `heat-uneven` when they started too far apart.
     """
+    started_s: list[float] = []
 
-    def start(run: Run) -> StartedMeter:
-        return StartedMeter(meters.started(run), clock.monotonic_s())
+    def start(run: Run) -> RunMeter:
+        meter = meters.started(run)
+        started_s.append(clock.monotonic_s())
+        return meter
 
-    _each(meters.prepare, runs)
-    started: dict[int, StartedMeter] = {}
-    failures: list[BaseException] = []
     with ThreadPoolExecutor(len(runs)) as pool:
-        for run, future in [(run, pool.submit(start, run)) for run in runs]:
-            error = future.exception()
-            if error is None:
-                started[run.id] = future.result()
-            else:
-                failures.append(error)
-    failures = failures or _too_far_apart(started, clock.monotonic_s())
+        for asked in [pool.submit(meters.prepare, run) for run in runs]:
+            asked.result()
+        starting = {run.id: pool.submit(start, run) for run in runs}
+    failures = [error for one in starting.values() if (error := one.exception()) is not None]
+    started = {run: one.result() for run, one in starting.items() if one.exception() is None}
+    if not failures and (lead_s := clock.monotonic_s() - min(started_s)) > LONGEST_LEAD_S:
+        sentence = f"The meters started {lead_s:.1f} s apart; nothing has opened: give the signal again."
+        failures = [RefereeError("heat-uneven", sentence)]
     if failures:
-        undo(meters, runs, started)
+        meters.put_back(started)
         raise failures[0]
     return started
-
-
-def undo(meters: StationMeters, runs: Sequence[Run], started: dict[int, StartedMeter]) -> None:
-    """Stop what was started; the runs stay armed."""
-    for run in runs:
-        if run.id in started:
-            meters.put_back(run, started[run.id].meter)
-
-
-def _each(action: Callable[[Run], None], runs: Sequence[Run]) -> None:
-    with ThreadPoolExecutor(len(runs)) as pool:
-        for future in [pool.submit(action, run) for run in runs]:
-            future.result()
 
 
 def _require_unstarted(runs: Sequence[Run], heat: str) -> None:
     for run in runs:
         if run.state not in (RunState.ARMED, RunState.VOID):
-            raise RefereeError(
-                "heat-started", f"Heat {heat} has started: run {run.id} is {run.state}; choose another name."
-            )
-
-
-def _too_far_apart(started: dict[int, StartedMeter], now_s: float) -> list[BaseException]:
-    lead_s = now_s - min(one.at_s for one in started.values())
-    if lead_s <= LONGEST_LEAD_S:
-        return []
-    sentence = (
-        f"The meters started {lead_s:.1f} s apart, which would count against those that were quicker; nothing has "
-        "opened: give the signal again."
-    )
-    return [RefereeError("heat-uneven", sentence)]
+            sentence = f"Heat {heat} has started: run {run.id} is {run.state}; choose another name."
+            raise RefereeError("heat-started", sentence)

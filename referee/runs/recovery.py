@@ -1,20 +1,75 @@
-"""Sampling the meter of a run that was taken up after a restart, as soon as the meter answers."""
+"""What an earlier process left: open runs go on, and an energy that was not read at its run's end is read now."""
 
 from __future__ import annotations
 
 import logging
+import threading
+from collections.abc import Callable
 
 from power.errors import MeterError
 from referee.clock import Clock
+from referee.config import Station
+from referee.contest import Contest, require_same_test_set
+from referee.errors import RefereeError
+from referee.runs.meters import RunMeter, StationMeters, was_started
 from referee.runs.open_run import LiveRun
-from referee.runs.window import Phase, phase_at
+from referee.runs.recorder import note_event
+from referee.runs.window import Phase, Window, phase_at, window_of
+from referee.store.records import ENERGY_MISSING, OVER, EnergyMissing, Run, RunState
 
 logger = logging.getLogger(__name__)
 RESUME_RETRY_S = 1.0
+START_S = 0.0  # readings of a run that is over are compared with each other only
 
 
-def resume_sampling(live: LiveRun, clock: Clock) -> None:
-    """Return once the run's meter is sampled, its window over, or the run closed or let go of."""
+def take_up_runs(
+    contest: Contest,
+    clock: Clock,
+    meters: StationMeters,
+    go_live: Callable[[Run, Window, RunMeter], LiveRun],
+) -> None:
+    """Let the open runs go on by `go_live`, which closes those past their deadline.
+
+    A run that cannot go on, its station gone or its test set exchanged, gets the event `not-resumed` and is left for
+    the operator to void.
+    """
+    # One moment for all: the windows of a heat stay equal after a reboot, too.
+    now_s, now_utc, boot_id = clock.monotonic_s(), clock.utc(), clock.boot_id()
+    for run in contest.store.runs(RunState.OPEN):
+        window = window_of(run, now_s, now_utc, boot_id)
+        try:
+            if run.closed_by is None and phase_at(window, now_s) is Phase.OPEN:
+                require_same_test_set(contest, run)
+            live = go_live(run, window, _meter_of(run, window, meters))
+        except (RefereeError, MeterError) as error:
+            logger.error("run %d cannot go on: %s", run.id, error.sentence)  # noqa: TRY400 - its words suffice
+            note_event(contest.store, clock, run.id, "not-resumed", reason=error.sentence)
+        else:
+            name = f"resume-{run.id}"
+            threading.Thread(target=_resume_sampling, args=(live, clock), name=name, daemon=True).start()
+            _note_taken_up(contest, clock, live)
+
+
+def _meter_of(run: Run, window: Window, meters: StationMeters) -> RunMeter:
+    meter = meters.of(run)
+    if run.meter_identity:
+        meter.sampler.expect(run.meter_identity)
+    meter.log.begin(run.id, window.start_s)
+    return meter
+
+
+def _note_taken_up(contest: Contest, clock: Clock, live: LiveRun) -> None:
+    run, left_s = live.run, live.window.end_s - clock.monotonic_s()
+    if left_s > 0:
+        note_event(contest.store, clock, run.id, "resumed", remaining_s=left_s)
+        logger.info("run %d of %s goes on at %s: %.0f s left", run.id, run.team, run.station, left_s)
+    else:
+        note_event(contest.store, clock, run.id, "found-over", ended_s_ago=-left_s)
+        logger.info("run %d of %s was found over: it ended %.0f s ago", run.id, run.team, -left_s)
+
+
+def _resume_sampling(live: LiveRun, clock: Clock) -> None:
+    """Return once the run's meter is sampled, its window over, or the run closed or left to the next process."""
     window, warned = live.window, False
     while phase_at(window, clock.monotonic_s()) is Phase.OPEN:
         with live.closing:
@@ -28,5 +83,48 @@ def resume_sampling(live: LiveRun, clock: Clock) -> None:
                 warned = True
             else:
                 return
-        again_s = clock.monotonic_s() + RESUME_RETRY_S
-        clock.wait(live.ending, min(again_s, window.deadline_s))
+        clock.wait(live.ending, min(clock.monotonic_s() + RESUME_RETRY_S, window.deadline_s))
+
+
+def read_left_over(contest: Contest, clock: Clock, meters: StationMeters, station: Station) -> bool:
+    """Read the energy of the station's last run if it is missing: the meter keeps it until its reset.
+
+    True if the meter was left by that run, so that it may be stopped if it integrates. A meter that was reset since is
+    not touched: what it integrates is someone else's. The integrator's own time is stored with the energy: the check
+    `integrator-time` fails if it covers more than the run. The caller holds the station's lock.
+    """
+    meters.release(station.name)
+    last = next(reversed(contest.store.runs(station=station.name)), None)
+    if last is None or not _may_be_held(contest, last):
+        return False
+    if last.start_s is None:
+        return True  # it never opened
+    meter = meters.of(last)
+    try:
+        before = next(reversed(contest.store.readings(last.id, START_S)), None)
+        if not meters.holds_energy_of(last, meter, before):
+            return False
+        meter.sampler.resume()
+        final = meters.final_reading(last, meter, before)
+    except MeterError as error:
+        logger.warning("run %d: its energy is still missing: %s", last.id, error.sentence)
+        return False  # whose measurement the meter holds is unknown
+    finally:
+        meter.sampler.close()
+    if final is not None:
+        figures = {"energy_wh": final.energy_wh, "integrator_s": final.integrator_s}
+        # A run that was judged without its energy waits to be judged again.
+        state = RunState.CLOSED if last.state is RunState.JUDGED else last.state
+        changes = meter.sampler.changes
+        contest.store.change_run(last.id, (last.state,), state=state.value, meter_changes=changes, **figures)
+        note_event(contest.store, clock, last.id, "energy-read", **figures)
+        logger.info("run %d of %s: its energy is read now: %.6g Wh", last.id, last.team, final.energy_wh)
+    return True
+
+
+def _may_be_held(contest: Contest, run: Run) -> bool:
+    """Whether the meter may still hold the energy of a run that is over."""
+    if run.state not in OVER or run.energy_wh is not None or not was_started(contest, run):
+        return False
+    codes = [event["code"] for event in contest.store.events(run.id) if event["kind"] == ENERGY_MISSING]
+    return not codes or codes[-1] == EnergyMissing.READ_LATER

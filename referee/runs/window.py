@@ -1,4 +1,4 @@
-"""The window of a run: a pure function of its start, its length, its end and the moment asked about."""
+"""The window of a run: pure functions of its start, its length, its end and a moment."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Window:
     length_s: float
     closed_s: float | None = None
 
-    @cached_property  # asked for several times by each request
+    @cached_property  # each request needs it several times
     def deadline_s(self) -> float:
-        """The first moment that is too late when nobody closes the run earlier."""
+        """The first moment that is too late, unless the run is closed earlier."""
         return self.start_s + self.length_s
 
     @cached_property
@@ -62,7 +62,7 @@ def elapsed_s(window: Window, now_s: float) -> float:
 def window_of(run: Run, now_s: float, now_utc: datetime, boot_id: str | None) -> Window:
     """The stored run's window on the monotonic clock of boot `boot_id`, which shows `now_s` at `now_utc`.
 
-    After a reboot only the wall clock links the two. A run whose end is on record has ended there.
+    After a reboot only the wall clock links the two. A stored end is the window's end.
     """
     if run.start_s is not None and run.boot_id is not None and run.boot_id == boot_id:
         start_s = run.start_s

@@ -1,12 +1,10 @@
 """Scoring: pure functions on numpy arrays; no I/O, no clock."""
 
 from referee.scoring.columns import Detections
-from referee.scoring.contest_score import format_score, score
 from referee.scoring.curves import Curve, precision_recall_curves
 from referee.scoring.evaluation import evaluate
-from referee.scoring.result import Counts, Evaluation
-from referee.scoring.rules import COCO, METRICS, lists_ties_by_image, tolerance_of
-from referee.scoring.tolerance import STRICT, Tolerance
+from referee.scoring.result import Counts, Evaluation, format_score, score
+from referee.scoring.rules import COCO, METRICS, STRICT, Tolerance, lists_ties_by_image, tolerance_of
 
 __all__ = [
     "COCO",

@@ -1,4 +1,4 @@
-"""The COCO metric: the numbers of pycocotools' COCOeval for boxes, out of whole columns at once.
+"""The COCO metric: the numbers of pycocotools' COCOeval for boxes, computed on whole columns.
 
 Semantics: https://github.com/cocodataset/cocoapi, `cocoeval.py`. Ten IoUs and four ranges of areas; an object that
 is a crowd or outside the range is ignored, and so is a detection that finds such an object or that finds none and
@@ -7,21 +7,19 @@ is itself outside the range.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from referee.scoring.coco_listing import CocoListing, list_detections
-from referee.scoring.coco_ranges import AREAS, AT_50, IOUS, MOST, RECALLS, AreaResult, outside, summarize
-from referee.scoring.coco_ranking import Ranked, Ranking
+from referee.scoring.coco_ranking import MOST, CocoListing, Ranked, Ranking, list_detections
 from referee.scoring.columns import Detections
 from referee.scoring.groups import Groups, group_objects
 from referee.scoring.matching import UNMATCHED, Pairs, assign_greedily, joined, pairs_above
 from referee.scoring.overlap import coco_overlaps
-from referee.scoring.result import Counts, Evaluation
+from referee.scoring.result import Counts, Evaluation, signature
 from referee.scoring.rules import COCO
-from referee.scoring.signature import signature
 from testsets.ground_truth import GroundTruth
 
 Ints = NDArray[np.int64]
@@ -29,8 +27,32 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 IOU_RANGE = "0.5:0.95"
+IOUS = np.linspace(0.5, 0.95, 10)
+RECALLS = np.linspace(0.0, 1.0, 101)
+
+AREAS = {
+    "all": (0.0, 1e5**2),
+    "small": (0.0, 32.0**2),
+    "medium": (32.0**2, 96.0**2),
+    "large": (96.0**2, 1e5**2),
+}
+"""Ranges of areas in square pixels, both ends inside."""
+
+AT_50 = 0
+AT_75 = 5
 
 _NEARLY_ONE = 1 - 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class AreaResult:
+    """One range of areas: `precision` (T, K) by IoU and category, the mean over the recalls; `recall` by MOST.
+
+    A category without objects in the range is NaN.
+    """
+
+    precision: Floats
+    recall: Mapping[int, Floats]
 
 
 def evaluate_coco(
@@ -49,9 +71,9 @@ def evaluate_coco(
     area = ground_truth.area[groups.objects]
     listing = list_detections(detections, groups)
     pairs = _pairs(listing, groups, ground_truth.coco_boxes[groups.objects], crowd)
-    ignored = {name: crowd | outside(area, name) for name in AREAS}
+    ignored = {name: crowd | _outside(area, name) for name in AREAS}
     found = {name: _evaluate_area(name, listing, groups, pairs, ignored[name], crowd) for name in AREAS}
-    summary = summarize({name: result for name, (result, _) in found.items()})
+    summary = _summarize({name: result for name, (result, _) in found.items()})
     everything, ranked = found["all"]
     counts = _counts(groups.counts(~ignored["all"]), ranked)
     categories = groups.categories.ids.tolist()
@@ -87,7 +109,7 @@ def _evaluate_area(
 ) -> tuple[AreaResult, Ranked]:
     """Return the result of a range of areas, and the ranks at IoU .5."""
     objects = groups.counts(~ignored)
-    ranking = Ranking(listing, ~outside(listing.area, name))
+    ranking = Ranking(listing, ~_outside(listing.area, name))
     # Ignored objects come last: they are taken only where no other is left.
     keys = 2 * pairs.detection.astype(np.int64) + ignored[pairs.object]
     pairs = pairs.take(np.argsort(keys, kind="stable"))
@@ -128,3 +150,29 @@ def _precisions(ranked: list[Ranked], objects: Ints) -> Floats:
 def _counts(objects: Ints, ranked: Ranked) -> list[Counts]:
     columns = (objects.tolist(), ranked.true_positives(MOST[-1]).tolist(), ranked.sizes.tolist())
     return [Counts(count, true, size - true) for count, true, size in zip(*columns, strict=True)]
+
+
+def _outside(area: Floats, name: str) -> NDArray[np.bool_]:
+    """Which areas (M,) lie outside a range of AREAS."""
+    least, most = AREAS[name]
+    return (area < least) | (area > most)
+
+
+def _summarize(results: Mapping[str, AreaResult]) -> dict[str, float | None]:
+    """Return the twelve numbers, each a mean over IoUs and categories with objects in the range, or None."""
+    everything = results["all"]
+    ranges = ("small", "medium", "large")
+    means = {
+        "AP": everything.precision,
+        "AP50": everything.precision[AT_50],
+        "AP75": everything.precision[AT_75],
+        **{f"AP{name}": results[name].precision for name in ranges},
+        **{f"AR{most}": everything.recall[most] for most in MOST},
+        **{f"AR{name}": results[name].recall[MOST[-1]] for name in ranges},
+    }
+    return {name: _mean(values) for name, values in means.items()}
+
+
+def _mean(values: Floats) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(np.mean(known)) if len(known) else None

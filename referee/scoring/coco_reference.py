@@ -1,7 +1,6 @@
-"""The COCO metric by pycocotools itself: the second engine, to check the first one by.
+"""The COCO metric by pycocotools itself: the second engine, to check the first one.
 
-pycocotools takes an object of id 0 for unmatched, so everything is numbered from 1; and it prints, which is
-silenced.
+pycocotools takes an object of id 0 for unmatched, so everything is numbered from 1. Its prints are silenced.
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 from referee.scoring.columns import Detections
-from referee.scoring.result import Counts, Evaluation
-from referee.scoring.signature import signature
+from referee.scoring.result import Counts, Evaluation, signature
 from testsets.boxes import coco_from_corners
 from testsets.ground_truth import GroundTruth
 

@@ -1,4 +1,4 @@
-"""Detections as columns: what the scorer takes."""
+"""Detections as columns: the input of the scorer."""
 
 from __future__ import annotations
 

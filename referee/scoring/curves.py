@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from referee.scoring.columns import Detections
 from referee.scoring.evaluation import CategoryRanks, ranked_categories
-from referee.scoring.rules import checked_iou, rule_named
+from referee.scoring.rules import rule_named
 from testsets.ground_truth import GroundTruth
 
 
@@ -40,8 +40,7 @@ def precision_recall_curves(
     Raises `RefereeError` as `evaluate` does, and `unknown-metric` for `coco`.
     """
     rule = rule_named(metric)
-    threshold = checked_iou(rule.iou if iou is None else iou)
-    ranked = ranked_categories(ground_truth, detections, rule, threshold, frozenset(blacklist))
+    ranked = ranked_categories(ground_truth, detections, rule, rule.threshold(iou), frozenset(blacklist))
     return {each.id: _curve(each, detections.confidence) for each in ranked if each.objects}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -13,22 +14,19 @@ from referee.scoring.coco import evaluate_coco
 from referee.scoring.columns import Detections
 from referee.scoring.groups import BLACKLISTED, Groups, group_objects
 from referee.scoring.matching import IGNORED, TRUE, Pairs, candidate_pairs, in_turn, joined
-from referee.scoring.ranking import by_category, true_positive_ranks
-from referee.scoring.result import Counts, Evaluation, mean_of_scored
-from referee.scoring.rules import COCO, Rule, checked_iou, rule_named
-from referee.scoring.signature import signature
+from referee.scoring.ordering import by_category, true_positive_ranks
+from referee.scoring.result import Counts, Evaluation, signature
+from referee.scoring.rules import COCO, Rule, rule_named
 from testsets.ground_truth import GroundTruth
-
-__all__ = ["Counts", "Evaluation", "evaluate"]
 
 _DETECTIONS_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
 class CategoryRanks:
-    """A category's id, its `objects` that count, its detections `members` (M,) that count, in any order.
+    """A category's id, how many `objects` count, and its detections `members` (M,) that count, as `by_category` orders.
 
-    `ranks` (T,) from 1 are those of the true positives among the members, by confidence.
+    `ranks` (T,) from 1 are those of the true positives among the members by confidence; equal ones keep their order.
     """
 
     id: int
@@ -67,21 +65,21 @@ def evaluate(
     if metric == COCO:
         raise RefereeError("bad-iou", "The metric coco has ten IoU thresholds of its own; give none.")
     rule = rule_named(metric)
-    threshold = checked_iou(rule.iou if iou is None else iou)
+    threshold = rule.threshold(iou)
     banned = frozenset(blacklist)
     ap: dict[int, float | None] = {}
     counts: dict[int, Counts] = {}
     for each in ranked_categories(ground_truth, detections, rule, threshold, banned):
         ap[each.id] = rule.average(each.ranks, each.objects) if each.objects else None
         counts[each.id] = Counts(each.objects, len(each.ranks), len(each.members) - len(each.ranks))
-    mean, scored = mean_of_scored(ap)
+    scored = [value for value in ap.values() if value is not None]
     return Evaluation(
         metric=metric,
         iou=threshold,
-        map=mean,
+        map=math.fsum(scored) / len(scored) if scored else 0.0,
         ap=ap,
         counts=counts,
-        categories_with_ground_truth=scored,
+        categories_with_ground_truth=len(scored),
         images=len(ground_truth.image_ids),
         detections=len(detections),
         signature=signature(metric, threshold, banned, ground_truth_digest),

@@ -1,4 +1,4 @@
-"""Ground truth grouped by (image, category), and the groups that detections fall into."""
+"""Ground truth grouped by (image, category), and the group of each detection."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Ids:
         if not known.all():
             first = int(wanted[np.argmin(known)])
             raise RefereeError(
-                f"unknown-{self.what}", f"The ground truth knows no {self.what} {first}.", id=first
+                f"unknown-{self.what}", f"The ground truth has no {self.what} {first}.", id=first
             )
         return places
 
@@ -115,7 +115,7 @@ def group_objects(
 
 
 def _dense(keys: Ints, blacklisted: Ints, cells: int) -> NDArray[np.int32]:
-    # One look-up a detection instead of a binary search: 16 MB for 20,000 images of 200 categories.
+    # One table look-up a detection instead of a binary search: 16 MB for 20,000 images of 200 categories.
     table = np.full(cells, NO_OBJECTS, np.int32)
     table[keys] = np.arange(len(keys))
     table[blacklisted] = BLACKLISTED

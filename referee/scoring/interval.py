@@ -1,4 +1,4 @@
-"""How sure a published number is: intervals, the energy's share in them, and whether two of them meet."""
+"""Intervals around published numbers, and the energy's share in them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from referee.errors import RefereeError
-from referee.scoring.contest_score import score
+from referee.scoring.result import score
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +33,6 @@ class Interval:
             )
         low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2])
         return cls(value, float(low), float(high), level, samples)
-
-
-def overlap(one: Interval, other: Interval) -> bool:
-    """Whether two intervals share a point. Where they do not, the difference is more than chance at their level.
-
-    The reverse does not hold: two systems judged on the same images can differ clearly and still overlap.
-    """
-    return one.low <= other.high and other.low <= one.high
 
 
 def score_interval(

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 UNMATCHED = -1
 
 FALSE, TRUE, IGNORED = 0, 1, 2
-"""What becomes of a detection."""
+"""The outcomes of a detection."""
 
 _PAIRS_AT_ONCE = 1 << 15
 
@@ -70,8 +70,8 @@ def pairs_above(
 ) -> Iterator[Pairs]:
     """Return the pairs, as `candidate_pairs` does, by any kind of overlap.
 
-    `overlap` tells that of detections (P,) and sorted objects (P,), by index; `thresholds` (G,) belong to the
-    sorted objects. Pairs are made in portions, so that a crowded image costs time, not memory.
+    `overlap` gives that of detections (P,) and sorted objects (P,), by index; `thresholds` (G,) belong to the
+    sorted objects. Pairs are made in portions: a crowded image costs time, not memory.
     """
     hit = np.flatnonzero(group >= 0)
     starts = groups.starts[group[hit]]
@@ -116,7 +116,7 @@ def in_turn(pairs: Pairs, confidence: Floats) -> Pairs:
 
 
 def best_of_free(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Return what becomes of each detection (detections,) by the rule of ILSVRC; none is IGNORED.
+    """Return the outcome of each detection (detections,) by the rule of ILSVRC; none is IGNORED.
 
     `pairs` are `in_turn`; of `ignored` (G,) only the length counts.
     """
@@ -125,7 +125,7 @@ def best_of_free(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> N
 
 
 def best_of_all(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Return what becomes of each detection (detections,) by the rule of VOC; `pairs` are `in_turn`.
+    """Return the outcome of each detection (detections,) by the rule of VOC; `pairs` are `in_turn`.
 
     A detection wants the object that it overlaps best, taken or not. If that is `ignored` (G,), so is the
     detection; else the first that wants an object finds it, and all others are false.
@@ -148,7 +148,7 @@ def assign_greedily(
 
     The rule of ILSVRC: in turn, a detection takes the best-overlapping object that is not yet taken. Instead
     of one detection after the other, every round settles all detections whose best free object no earlier
-    detection wants: nobody before them can take it, so their turn would end the same way.
+    detection wants: no earlier detection can take it, so taking turns would end the same way.
     """
     taken_by = np.full(detections, UNMATCHED, np.int32)
     first_claim = np.empty(objects, np.int32)
@@ -167,7 +167,7 @@ def assign_greedily(
 
 
 def _is_best(pairs: Pairs) -> NDArray[np.bool_]:
-    """Tell of pairs that are `in_turn` which is the first of its detection."""
+    """Which pairs are the first of their detection, of pairs that are `in_turn`."""
     is_best = np.ones(len(pairs.detection), np.bool_)
     np.not_equal(pairs.detection[1:], pairs.detection[:-1], out=is_best[1:])
     return is_best

@@ -21,7 +21,7 @@ def overlaps(detected: Floats, objects: Floats) -> Floats:
     """Return the intersection over union (M,) of boxes (M, 4), pair by pair.
 
     It is 0 unless both sides of the intersection are above 0. Every operation is done in the order of the
-    official ILSVRC evaluator, so that an overlap that meets a threshold exactly meets it here too.
+    official ILSVRC evaluator: an overlap that meets a threshold exactly meets it here too.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # corners near 1e308 overlap nothing
         return _overlaps(detected, objects)

@@ -1,10 +1,19 @@
-"""What every metric answers with."""
+"""The result of a metric, the signature it was computed with, and the contest's score: mAP divided by energy."""
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from referee.errors import RefereeError
+
+VERSION = "0.1.0"
+"""The program's version; a test holds it equal to the distribution's, since scoring reads no files."""
+
+DIGEST_LENGTH = 12
+"""Hexadecimal digits of a digest that a signature shows."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +29,7 @@ class Counts:
 class Evaluation:
     """The outcome of a metric: `ap` and `counts` by category id, `map` their mean in 0..1, never NaN.
 
-    A category without ground truth has the AP None and is no part of the mean; without any the mean is 0.
+    A category without ground truth has the AP None and is left out of the mean; without any other the mean is 0.
     `coco` has no single threshold, so its `iou` is None, its counts are those at IoU .5, and it alone has a
     `summary`: the twelve numbers, None where no object is in the range of areas.
     """
@@ -37,7 +46,51 @@ class Evaluation:
     summary: dict[str, float | None] | None = None
 
 
-def mean_of_scored(ap: Mapping[int, float | None]) -> tuple[float, int]:
-    """Return the mean AP of categories that have one, 0 without any, and how many have."""
-    scored = [value for value in ap.values() if value is not None]
-    return (math.fsum(scored) / len(scored) if scored else 0.0), len(scored)
+def signature(
+    metric: str,
+    iou: float | str,
+    blacklist: Iterable[tuple[int, int]],
+    ground_truth: str | None,
+    engine: str | None = None,
+) -> str:
+    """One line such as `lpirc|iou:0.5|blacklist:none|gt:9f86d081|v:0.1.0`, in the manner of sacrebleu.
+
+    `ground_truth` is the caller's digest of the ground truth, `engine` the program that computed the number if
+    it is not this one; their parts are left out without them.
+    """
+    parts = [metric, f"iou:{iou}", f"blacklist:{_blacklist(blacklist)}"]
+    if ground_truth is not None:
+        parts.append(f"gt:{ground_truth[:DIGEST_LENGTH]}")
+    if engine is not None:
+        parts.append(f"engine:{engine}")
+    return "|".join([*parts, f"v:{VERSION}"])
+
+
+def _blacklist(pairs: Iterable[tuple[int, int]]) -> str:
+    lines = [f"{image},{category}" for image, category in sorted(set(pairs))]
+    if not lines:
+        return "none"
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return f"{len(lines)}-{digest[:DIGEST_LENGTH]}"
+
+
+def score(map_value: float, energy_wh: float) -> float:
+    """Mean average precision (0..1) divided by the energy of the run in watt-hours; the unit is 1/Wh.
+
+    Raises `RefereeError` `bad-energy` unless the energy is finite and above 0.
+    """
+    if not (math.isfinite(energy_wh) and energy_wh > 0):
+        raise RefereeError(
+            "bad-energy", f"A score needs an energy above 0 Wh, not {energy_wh}.", energy_wh=str(energy_wh)
+        )
+    value = map_value / energy_wh
+    if not math.isfinite(value):
+        raise RefereeError(
+            "bad-energy", f"An energy of {energy_wh} Wh is too small for a score.", energy_wh=str(energy_wh)
+        )
+    return value
+
+
+def format_score(value: float) -> str:
+    """Return the score as the contest publishes it, with four decimals."""
+    return f"{value:.4f}"

@@ -13,9 +13,24 @@ from referee.errors import RefereeError
 from referee.scoring.average_precision import area_under_envelope, eleven_points
 from referee.scoring.matching import Pairs, best_of_all, best_of_free
 from referee.scoring.overlap import object_thresholds
-from referee.scoring.tolerance import STRICT, Tolerance
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Which questionable rows a reader accepts with a warning, as the metric's official program does.
+
+    `new_categories` and `new_images` are those that detections name and the ground truth does not; they apply only
+    where the ground truth cannot declare its categories and images.
+    """
+
+    inverted_boxes: bool = False
+    new_categories: bool = False
+    new_images: bool = False
+
+
+STRICT = Tolerance()
 
 
 def _same_for_all(boxes: Floats, iou: float) -> Floats:
@@ -26,13 +41,13 @@ def _same_for_all(boxes: Floats, iou: float) -> Floats:
 class Rule:
     """A metric with one IoU threshold: what differs between those that share overlaps, order and counting.
 
-    `iou` is the usual threshold; `thresholds` tells the overlap (G,) asked of each object, from boxes (G, 4)
-    and the IoU; `outcomes` what becomes of each detection, from pairs, the number of detections and the
-    ignored objects; `average` the AP from ranks of true positives and the number of objects.
+    `iou` is the usual threshold; `thresholds` gives the overlap (G,) that each object requires, from boxes (G, 4)
+    and the IoU; `outcomes` the outcome of each detection, from pairs, the number of detections and the ignored
+    objects; `average` the AP from ranks of true positives and the number of objects.
 
     `ignores_difficult`: difficult objects do not count, and neither do detections of them.
-    `ties_by_image`: of equal confidences the lower image id comes first, whatever arrived first.
-    `tolerance` is what its official program takes; the contest's own rule has none and takes nothing.
+    `ties_by_image`: of equal confidences the lower image id comes first, not the earlier arrival.
+    `tolerance` is what its official program accepts; the contest's own rule accepts nothing questionable.
     """
 
     name: str
@@ -43,6 +58,15 @@ class Rule:
     ignores_difficult: bool = False
     ties_by_image: bool = True
     tolerance: Tolerance = STRICT
+
+    def threshold(self, iou: float | None) -> float:
+        """Return `iou`, or the usual threshold for None. Raises `RefereeError` `bad-iou` outside (0, 1]."""
+        asked = self.iou if iou is None else iou
+        if not (math.isfinite(asked) and 0 < asked <= 1):
+            raise RefereeError(
+                "bad-iou", f"An IoU threshold lies above 0 and up to 1, {asked} does not.", iou=str(asked)
+            )
+        return float(asked)
 
 
 _OFFICIAL = Tolerance(inverted_boxes=True, new_categories=True)
@@ -68,19 +92,19 @@ RULES = {
 }
 
 COCO = "coco"
-"""The metric of ten IoU thresholds, which has no rule of this kind."""
+"""The metric of ten IoU thresholds, which is not a `Rule`."""
 
 METRICS = (*RULES, COCO)
 """The names of the metrics that `evaluate` knows."""
 
 
 def tolerance_of(metric: str) -> Tolerance:
-    """Return what a metric takes of detections. Raises `RefereeError` `unknown-metric`."""
+    """Return which questionable rows a metric accepts. Raises `RefereeError` `unknown-metric`."""
     return _OFFICIAL if metric == COCO else rule_named(metric).tolerance
 
 
 def lists_ties_by_image(metric: str) -> bool:
-    """Whether equal confidences are listed by image id, so that arrival across images cannot matter."""
+    """Whether equal confidences are listed by image id; then the order of arrival across images does not matter."""
     return metric == COCO or rule_named(metric).ties_by_image
 
 
@@ -90,12 +114,3 @@ def rule_named(metric: str) -> Rule:
         known = ", ".join(METRICS)
         raise RefereeError("unknown-metric", f"There is no metric {metric!r}; choose one of {known}.")
     return RULES[metric]
-
-
-def checked_iou(iou: float) -> float:
-    """Return the IoU threshold when it lies in (0, 1]. Raises `RefereeError` `bad-iou`."""
-    if not (math.isfinite(iou) and 0 < iou <= 1):
-        raise RefereeError(
-            "bad-iou", f"An IoU threshold lies above 0 and up to 1, {iou} does not.", iou=str(iou)
-        )
-    return float(iou)

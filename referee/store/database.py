@@ -13,7 +13,7 @@ import sqlite_utils
 
 from referee.errors import RefereeError, StorageFailed
 from referee.store.group_commit import GroupCommit
-from referee.store.schema import VERSION, create_tables, is_complete
+from referee.store.schema import VERSION, create_tables
 
 DATABASE_NAME = "contest.db"
 ATTEMPTS, PAUSE_S = 100, 0.05  # at what SQLite does not wait for
@@ -45,7 +45,7 @@ class Database:
                 "database-version",
                 f"{path} was made by a newer version of this program (form {version}, this one knows {VERSION}).",
             )
-        if not is_complete(self._connection):
+        if version < VERSION:
             _write_ahead(self._connection)
             # One transaction: of two processes that open a new database, the second waits for the first.
             self._connection.execute("BEGIN IMMEDIATE")

@@ -11,17 +11,16 @@ from typing import Any
 
 from power.meter import IntegratorState, Reading
 from referee.store.database import Database
+from referee.store.schema import insert
 
+_FIGURES = (
+    *("voltage_v", "current_a", "apparent_va", "power_w", "power_factor"),
+    *("energy_wh", "integrator_s"),
+)
 _FLAGS = ("over_range", "voltage_peak_over", "current_peak_over")
-
-
 _INSERT_SERVED = "INSERT INTO served (run, image, elapsed_s, bytes) VALUES "
-_SERVED_AT_ONCE = (
-    512,
-    64,
-    8,
-    1,
-)  # rows a statement: between two statements other threads take the interpreter
+# Rows a statement: few statements, since between two of them other threads take the interpreter.
+_SERVED_AT_ONCE = (512, 64, 8, 1)
 
 
 class EvidenceTables(Database):
@@ -29,12 +28,8 @@ class EvidenceTables(Database):
 
     def append_readings(self, run: int, start_s: float, readings: Sequence[Reading]) -> None:
         """Store meter readings. SQLite keeps NaN as NULL: a NULL figure is one the meter had no data for."""
-        values = [_reading_values(run, start_s, reading) for reading in readings]
-
-        def insert(connection: sqlite3.Connection) -> None:
-            connection.executemany("INSERT INTO readings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
-
-        self._group.write(insert)
+        rows = [_reading_row(run, start_s, reading) for reading in readings]
+        self._group.write(lambda connection: connection.executemany(insert("readings"), rows))
 
     def readings(self, run: int, start_s: float) -> list[Reading]:
         """The readings of a run in order, their host time moved so that the window starts at `start_s`."""
@@ -53,9 +48,11 @@ class EvidenceTables(Database):
         def insert(connection: sqlite3.Connection) -> None:
             at = 0
             for count in _SERVED_AT_ONCE:
+                sql = _INSERT_SERVED + ", ".join(["(?, ?, ?, ?)"] * count)
                 while len(served) - at >= count:
-                    values = [value for one in served[at : at + count] for value in (run, *one)]
-                    connection.execute(_INSERT_SERVED + ", ".join(["(?, ?, ?, ?)"] * count), values)
+                    connection.execute(
+                        sql, [value for one in served[at : at + count] for value in (run, *one)]
+                    )
                     at += count
 
         self._group.write(insert)
@@ -83,32 +80,19 @@ class EvidenceTables(Database):
         return [{"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])} for r in rows]
 
 
-def _reading_values(run: int, start_s: float, reading: Reading) -> tuple[object, ...]:
-    flags = ",".join(name for name in _FLAGS if getattr(reading, name))
-    return (
-        *(run, reading.monotonic_s - start_s, reading.utc.isoformat()),
-        *(reading.voltage_v, reading.current_a, reading.apparent_va, reading.power_w, reading.power_factor),
-        *(reading.energy_wh, reading.integrator_s, reading.state.value, flags),
-    )
+def _reading_row(run: int, start_s: float, reading: Reading) -> dict[str, object]:
+    return vars(reading) | {
+        "run": run,
+        "elapsed_s": reading.monotonic_s - start_s,
+        "utc": reading.utc.isoformat(),
+        "state": reading.state.value,
+        "flags": ",".join(name for name in _FLAGS if getattr(reading, name)),
+    }
 
 
 def _reading(row: sqlite3.Row, start_s: float) -> Reading:
-    def figure(name: str) -> float:
-        return math.nan if row[name] is None else float(row[name])
-
     flags = row["flags"].split(",")
-    return Reading(
-        monotonic_s=start_s + row["elapsed_s"],
-        utc=datetime.fromisoformat(row["utc"]),
-        voltage_v=figure("voltage_v"),
-        current_a=figure("current_a"),
-        apparent_va=figure("apparent_va"),
-        power_w=figure("power_w"),
-        power_factor=figure("power_factor"),
-        energy_wh=figure("energy_wh"),
-        integrator_s=figure("integrator_s"),
-        state=IntegratorState(row["state"]),
-        over_range="over_range" in flags,
-        voltage_peak_over="voltage_peak_over" in flags,
-        current_peak_over="current_peak_over" in flags,
-    )
+    values: dict[str, Any] = {name: math.nan if row[name] is None else float(row[name]) for name in _FIGURES}
+    values |= {name: name in flags for name in _FLAGS}
+    utc, state = datetime.fromisoformat(row["utc"]), IntegratorState(row["state"])
+    return Reading(monotonic_s=start_s + row["elapsed_s"], utc=utc, state=state, **values)

@@ -1,4 +1,4 @@
-"""What the store hands out: runs, posts, scores, as frozen values."""
+"""The values that the store takes and returns: runs, posts, scores, submissions."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ RUN_CLOSED = "closed"
 """Kinds of events that the program itself looks for."""
 
 
+class EnergyMissing(StrEnum):
+    """Why a run has no energy: the `code` of an event ENERGY_MISSING, beside the sentence in `reason`."""
+
+    READ_LATER = (
+        "read-later"  # the meter may still hold it: it did not answer, another did, or with no number
+    )
+    METER_RESET = "meter-reset"
+    BEGAN_AGAIN = "began-again"
+
+
 class RunState(StrEnum):
     """The life of a run; `void` can follow any of the others."""
 
@@ -26,16 +36,15 @@ class RunState(StrEnum):
 
 
 OVER = (RunState.CLOSED, RunState.JUDGED, RunState.VOID)
-"""The states in which nothing is served or taken any more."""
+"""The states in which nothing is served or accepted."""
 
 
 @dataclass(frozen=True)
 class Run:
     """One timed, metered attempt, as stored. Times in seconds; `start_s` is monotonic, of boot `boot_id`.
 
-    `setup` is how the meter was set up for it, `meter_changes` what differed from that at the end, one phrase each;
-    None: not asked. `idle_power_w` is the mean power of the idle board when it was armed. The runs of one `heat` are
-    opened together, by the operator's start signal.
+    `setup` is how the meter was set up, `meter_changes` what differed from that at the end, one phrase each; None: not
+    asked. `idle_power_w` is the mean power of the idle board at arming. One start signal opens all runs of a `heat`.
     """
 
     id: int
@@ -63,7 +72,7 @@ class Run:
 
     @property
     def official(self) -> bool:
-        """Whether a contest may count with its energy: not if the meter is simulated or one for rehearsing at home."""
+        """Whether its energy is official: not from a simulated meter or one for rehearsals at home."""
         return Identity.parse(self.meter_identity or "").official
 
 
@@ -78,9 +87,9 @@ class Post:
 
 @dataclass(frozen=True)
 class Provisional:
-    """Where a run stood at `utc`: the mAP of the detections so far over the energy of the newest reading.
+    """The figures of a run at `utc`: the mAP of the detections so far, the energy of the newest reading.
 
-    `score` is None as long as no energy above 0 has been read.
+    `score` is None until an energy above 0 has been read.
     """
 
     run: int
@@ -93,10 +102,10 @@ class Provisional:
 
 @dataclass(frozen=True)
 class ScoreInterval:
-    """How sure a score is: intervals at `level`, from `resamples` of the images, drawn with `seed`.
+    """The confidence intervals of a score at `level`, from `resamples` of the images drawn with `seed`.
 
-    The score's takes in `energy_uncertainty`, the meter's stated accuracy relative to the energy; it is None where
-    there is no score, or nothing is known of the meter's accuracy.
+    The score's interval includes `energy_uncertainty`, the meter's stated accuracy relative to the energy; it is None
+    without a score, or where the meter's accuracy is unknown.
     """
 
     level: float
@@ -128,16 +137,16 @@ class Score:
 
     @property
     def needs_review(self) -> bool:
-        """Whether a check failed that a published score must not have failed."""
+        """Whether a check of severity `error` failed."""
         return any(not check.ok and check.severity == "error" for check in self.checks)
 
 
 @dataclass(frozen=True)
 class ModelMeasurement:
-    """What came of a submission: `valid`, or the sentence why not.
+    """The result of a submission: `valid`, or the sentence why not.
 
-    `measured` are the fields of `referee.tracks.Measured`, None where the model failed; `metric` is the track's value
-    and `figures` its further numbers, as its rule stood then. `meter` is who measured the energy, if that was measured.
+    `measured` are the fields of `referee.tracks.Measured`, None if the model failed; `metric` is the track's value and
+    `figures` its other numbers, by the rule of that time. `meter` identifies the meter, if energy was measured.
     """
 
     measured_utc: str
@@ -151,17 +160,17 @@ class ModelMeasurement:
 
     @property
     def official(self) -> bool:
-        """Whether a contest may count with its energy, as that of a run; true where none was measured."""
+        """Whether its energy is official, as for a run; true if none was measured."""
         return self.meter is None or Identity.parse(self.meter).official
 
 
 @dataclass(frozen=True)
 class Submission:
-    """A model that a team had accepted for measurement on a track, on its `public` or its `holdout` test set.
+    """A team's model, accepted for measurement on a track's `public` or `holdout` test set.
 
     The same model of the same team again is another build of the same submission: the best one counts. `counts`:
-    towards the team's limit of that UTC day. `withdrawn` tells why it is worth nothing; `measurement` is None while it
-    is being measured, or after that was broken off.
+    towards the team's limit of that UTC day. `withdrawn` says why it is worth nothing. `measurement` is None until it
+    has been measured.
     """
 
     id: int

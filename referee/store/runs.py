@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,30 +16,31 @@ from power.meter import Setup
 from referee.errors import RefereeError, SessionRefused
 from referee.store.database import Database
 from referee.store.records import Run, RunState
+from referee.store.schema import insert
 
 LARGEST_NUMBER = 2**63 - 1
 _RUN_COLUMNS = ", ".join(field.name for field in fields(Run))
 
 
 class RunTables(Database):
-    """Who takes part, and every attempt."""
+    """Teams, and all their runs."""
 
     def add_team(self, name: str, password_hash: str, now: datetime) -> None:
         """Register a team. Raises RefereeError `team-exists`."""
+        team = {"name": name, "password_hash": password_hash, "disabled": 0, "created_utc": now.isoformat()}
         try:
             with self._transaction() as connection:
-                connection.execute(
-                    "INSERT INTO teams (name, password_hash, disabled, created_utc) VALUES (?, ?, 0, ?)",
-                    (name, password_hash, now.isoformat()),
-                )
+                connection.execute(insert("teams"), team)
         except sqlite3.IntegrityError:
             raise RefereeError("team-exists", f"The team {name!r} exists already.") from None
 
     def password_hash(self, team: str) -> str | None:
         """The password hash of an enabled team, or None."""
-        if not _is_storable(team):
+        sql = "SELECT password_hash FROM teams WHERE name = ? AND NOT disabled"
+        try:
+            rows = self._rows(sql, team)
+        except UnicodeEncodeError:  # JSON can name half of a surrogate pair, UTF-8 cannot
             return None
-        rows = self._rows("SELECT password_hash FROM teams WHERE name = ? AND NOT disabled", team)
         return str(rows[0]["password_hash"]) if rows else None
 
     def teams(self) -> dict[str, bool]:
@@ -47,7 +48,7 @@ class RunTables(Database):
         return {row["name"]: bool(row["disabled"]) for row in self._rows("SELECT * FROM teams ORDER BY name")}
 
     def disable_team(self, name: str) -> None:
-        """Let a team log in no more. Raises RefereeError `team-unknown`."""
+        """Refuse further log-ins of a team. Raises RefereeError `team-unknown`."""
         with self._transaction() as connection:
             changed = connection.execute("UPDATE teams SET disabled = 1 WHERE name = ?", (name,)).rowcount
         if not changed:
@@ -56,19 +57,15 @@ class RunTables(Database):
     def arm_run(self, run: Run, now: datetime, order: Callable[[int], NDArray[np.int64]]) -> Run:
         """Store a new armed run under a new number (`run.id` is ignored) and return it with its number.
 
-        `order` gives the image order, shape (images,), for that number; it is stored with the run, for good.
+        `order` gives the image order, shape (images,), for that number: there is no run without its order.
         """
-        values = _columns(asdict(run))
-        values |= {"id": None, "state": RunState.ARMED.value, "armed_utc": now.isoformat()}
+        armed = replace(run, state=RunState.ARMED, armed_utc=now.isoformat())
+        values = _columns(asdict(armed) | {"id": None})
         with self._transaction() as connection:
-            marks = ", ".join("?" * len(values))
-            number = connection.execute(
-                f"INSERT INTO runs ({_RUN_COLUMNS}) VALUES ({marks})",  # noqa: S608 - constant column names
-                tuple(values.values()),
-            ).lastrowid
-            numbers = order(int(number or 0)).astype("<i8").tobytes()
-            connection.execute("INSERT INTO image_orders (run, numbers) VALUES (?, ?)", (number, numbers))
-        return self.run(int(number or 0))
+            number = int(connection.execute(insert("runs"), values).lastrowid or 0)
+            numbers = order(number).astype("<i8").tobytes()
+            connection.execute(insert("image_orders"), {"run": number, "numbers": numbers})
+        return replace(armed, id=number)
 
     def image_order(self, run: int) -> NDArray[np.int64]:
         """Test-set numbers in the order in which the team knows them, shape (images,)."""
@@ -80,35 +77,21 @@ class RunTables(Database):
 
         Raises RefereeError `run-state` when it is not: of two that race, one wins.
         """
-        values = _columns(values)
-        sets = ", ".join(f"{column} = ?" for column in values)
+        return self.change_runs({run: values}, expected)[0]
+
+    def change_runs(
+        self, changes: Mapping[int, Mapping[str, object]], expected: Sequence[RunState]
+    ) -> list[Run]:
+        """Change columns of several runs as `change_run` does, of all or none."""
         states = ", ".join("?" * len(expected))
         with self._transaction() as connection:
-            changed = connection.execute(
-                f"UPDATE runs SET {sets} WHERE id = ? AND state IN ({states})",  # noqa: S608 - names from code
-                (*values.values(), run, *expected),
-            ).rowcount
-        found = self.run(run)
-        if not changed:
-            wanted = " or ".join(expected)
-            raise RefereeError("run-state", f"Run {run} is {found.state}; this needs it {wanted}.", run=run)
-        return found
-
-    def open_runs(self, identities: dict[int, str], **values: object) -> list[Run]:
-        """Open armed runs, all or none, each with its meter's identity and all with the same `values`.
-
-        Raises RefereeError `run-state` when one of them is not armed.
-        """
-        sets = ", ".join(f"{column} = ?" for column in values)
-        with self._transaction() as connection:
-            for run, identity in identities.items():
-                changed = connection.execute(
-                    f"UPDATE runs SET {sets}, state = ?, meter_identity = ? WHERE id = ? AND state = ?",  # noqa: S608
-                    (*values.values(), RunState.OPEN.value, identity, run, RunState.ARMED.value),
-                ).rowcount
-                if not changed:
-                    raise RefereeError("run-state", f"Run {run} is not armed any more.", run=run)
-        return [self.run(run) for run in identities]
+            for run, values in changes.items():
+                sets = ", ".join(f"{column} = ?" for column in values)
+                sql = f"UPDATE runs SET {sets} WHERE id = ? AND state IN ({states})"  # noqa: S608 - names from code
+                if not connection.execute(sql, (*_columns(values).values(), run, *expected)).rowcount:
+                    found, wanted = self.run(run).state, " or ".join(expected)
+                    raise RefereeError("run-state", f"Run {run} is {found}; this needs it {wanted}.", run=run)
+        return [self.run(run) for run in changes]
 
     def run(self, number: int) -> Run:
         """One run. Raises RefereeError `run-unknown`."""
@@ -118,7 +101,7 @@ class RunTables(Database):
         return found[0]
 
     def complete_setups(self, setup: Callable[[str, int], Setup]) -> None:
-        """Fill in the setup of runs of an earlier form, which took it from the configuration: by station, window_s."""
+        """Store the setup of runs of an earlier form, which is that of the configuration: by station and window_s."""
         for row in self._rows("SELECT id, station, window_s FROM runs WHERE setup IS NULL"):
             made = json.dumps(asdict(setup(row["station"], int(row["window_s"]))))
             with self._transaction() as connection:
@@ -134,31 +117,20 @@ class RunTables(Database):
         return [_run(row) for row in self._rows(sql, *wanted.values())]
 
 
-def _is_storable(text: str) -> bool:
-    """Whether SQLite can hold it: JSON can name half of a surrogate pair, UTF-8 cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _run(row: sqlite3.Row) -> Run:
     changes = row["meter_changes"]
     read = {
         "state": RunState(row["state"]),
-        "setup": Setup(**json.loads(row["setup"])) if row["setup"] else _unknown_setup(row["window_s"]),
+        "setup": Setup(**json.loads(row["setup"]))
+        if row["setup"]
+        else Setup(None, None, 0.25, int(row["window_s"])),
         "meter_changes": None if changes is None else tuple(json.loads(changes)),
     }
     return Run(**(dict(row) | read))
 
 
-def _unknown_setup(window_s: float) -> Setup:
-    return Setup(None, None, update_interval_s=0.25, integrator_timer_s=int(window_s))
-
-
-def _columns(values: dict[str, Any]) -> dict[str, Any]:
-    """What is not a figure or a text is kept as JSON."""
+def _columns(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values as they are stored: dicts and tuples as JSON."""
     return {
         key: json.dumps(value) if isinstance(value, dict | tuple) else value for key, value in values.items()
     }

@@ -1,15 +1,14 @@
-"""Judgements, and the figures of a run that is still open."""
+"""Judgements, and the provisional figures of a run that is still open."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import asdict, astuple, fields
 
 from power.energy import Check
 from referee.store.database import Database
 from referee.store.records import Provisional, Score, ScoreInterval
+from referee.store.schema import insert
 
 
 class ScoreTables(Database):
@@ -17,77 +16,47 @@ class ScoreTables(Database):
 
     def add_score(self, score: Score) -> None:
         """Append a judgement with its checks; the latest one of a run counts."""
+        values = vars(score) | {"id": None, "ap": json.dumps(score.ap)}
         with self._transaction() as connection:
-            number = connection.execute(
-                "INSERT INTO scores (run, judged_utc, map, energy_wh, score, mean_power_w, images, detections,"
-                " ap, signature) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(
-                        score.run,
-                        score.judged_utc,
-                        score.map,
-                        score.energy_wh,
-                        score.score,
-                        score.mean_power_w,
-                    ),
-                    *(score.images, score.detections, json.dumps(score.ap), score.signature),
-                ),
-            ).lastrowid
-            connection.executemany(
-                "INSERT INTO checks (run, score, code, ok, severity, sentence, figures) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (score.run, number, c.code, int(c.ok), c.severity, c.sentence, json.dumps(c.figures))
-                    for c in score.checks
-                ],
-            )
+            number = connection.execute(insert("scores"), values).lastrowid
+            of_score = {"run": score.run, "score": number}
+            checks = [vars(c) | of_score | {"figures": json.dumps(c.figures)} for c in score.checks]
+            connection.executemany(insert("checks"), checks)
 
     def latest_score(self, run: int) -> Score | None:
         """The judgement of a run that counts, or None before it is judged."""
         rows = self._rows("SELECT * FROM scores WHERE run = ? ORDER BY id DESC LIMIT 1", run)
         if not rows:
             return None
-        checks = self._rows("SELECT * FROM checks WHERE score = ? ORDER BY rowid", rows[0]["id"])
-        intervals = self._rows("SELECT * FROM intervals WHERE score = ?", rows[0]["id"])
-        return _score(rows[0], checks, intervals)
+        figures = dict(rows[0])
+        number = figures.pop("id")
+        figures["ap"] = {int(category): ap for category, ap in json.loads(figures["ap"]).items()}
+        checks = tuple(
+            Check(c["code"], bool(c["ok"]), c["severity"], c["sentence"], json.loads(c["figures"]))
+            for c in self._rows("SELECT * FROM checks WHERE score = ? ORDER BY rowid", number)
+        )
+        intervals = self._rows("SELECT * FROM intervals WHERE score = ?", number)
+        return Score(**figures, checks=checks, interval=_interval(intervals[0]) if intervals else None)
 
     def add_interval(self, run: int, interval: ScoreInterval) -> None:
-        """Say how sure the run's latest score is."""
-        columns = [field.name for field in fields(ScoreInterval)]
-        names, marks = ", ".join(columns), ", ".join("?" * len(columns))
-        latest = "(SELECT max(id) FROM scores WHERE run = ?)"
+        """Add the confidence intervals of the run's latest score."""
+        latest = "SELECT max(id) FROM scores WHERE run = ?"
         with self._transaction() as connection:
-            connection.execute(
-                f"INSERT INTO intervals (score, {names}) VALUES ({latest}, {marks})",  # noqa: S608 - constant names
-                (run, *astuple(interval)),
-            )
+            number = connection.execute(latest, (run,)).fetchone()[0]
+            connection.execute(insert("intervals"), vars(interval) | {"score": number})
 
     def set_provisional(self, provisional: Provisional) -> None:
-        """Replace what is known of a run that is not judged yet."""
+        """Replace the provisional figures of a run that is not judged yet."""
         with self._transaction() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO provisional (run, utc, map, energy_wh, score, detections)"
-                " VALUES (:run, :utc, :map, :energy_wh, :score, :detections)",
-                asdict(provisional),
-            )
+            connection.execute(insert("provisional", "INSERT OR REPLACE"), vars(provisional))
 
     def provisional(self, run: int) -> Provisional | None:
-        """Where a run stood when it was last looked at, or None before that."""
+        """The provisional figures of a run, or None if there are none yet."""
         rows = self._rows("SELECT * FROM provisional WHERE run = ?", run)
         return Provisional(**rows[0]) if rows else None
 
 
-def _score(row: sqlite3.Row, checks: Sequence[sqlite3.Row], intervals: Sequence[sqlite3.Row]) -> Score:
-    figures = dict(row) | {
-        "ap": {int(category): ap for category, ap in json.loads(row["ap"]).items()},
-        "checks": tuple(
-            Check(c["code"], bool(c["ok"]), c["severity"], c["sentence"], json.loads(c["figures"]))
-            for c in checks
-        ),
-        "interval": next(map(_interval, intervals), None),
-    }
-    del figures["id"]
-    return Score(**figures)
-
-
 def _interval(row: sqlite3.Row) -> ScoreInterval:
-    return ScoreInterval(**{field.name: row[field.name] for field in fields(ScoreInterval)})
+    figures = dict(row)
+    del figures["score"]
+    return ScoreInterval(**figures)

@@ -1,43 +1,34 @@
-"""Models that were handed in to a track, and what came of them. Append-only, but for `withdrawn`."""
+"""Submissions to the model tracks and their measurements. Append-only, except for `withdrawn`."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 import zlib
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from datetime import date, datetime
 
 from referee.errors import RefereeError
 from referee.store.database import Database
 from referee.store.records import ModelMeasurement, Submission
 
-_COLUMNS = (
-    *(
-        "accepted_utc",
-        "track",
-        "team",
-        "split",
-        "build",
-        "model_file",
-        "model_sha256",
-        "testset_digest",
-        "counts",
-    ),
-)
-_INSERT = f"INSERT INTO submissions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+_COLUMNS = tuple(one.name for one in fields(Submission) if one.name not in ("id", "withdrawn", "measurement"))
+_MEASURED = tuple(one.name for one in fields(ModelMeasurement))
+
+
+def _insert(table: str, columns: tuple[str, ...]) -> str:
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
+
+
+_INSERT = _insert("submissions", _COLUMNS)
+_INSERT_MEASUREMENT = _insert("measurements", ("submission", *_MEASURED, "result"))
 _COUNT = (
     "SELECT count(*) AS n FROM submissions WHERE track = ? AND team = ? AND counts AND withdrawn IS NULL"
     " AND substr(accepted_utc, 1, 10) = ?"
 )
 _FIND = (
-    "SELECT submissions.*, measured_utc, valid, sentence, device, meter, metric, measured, figures"
+    f"SELECT submissions.*, {', '.join(_MEASURED)}"  # noqa: S608 - names of columns
     " FROM submissions LEFT JOIN measurements ON submission = submissions.id WHERE {} ORDER BY submissions.id"
-)
-_INSERT_MEASUREMENT = (
-    "INSERT INTO measurements"
-    " (submission, measured_utc, valid, sentence, device, meter, metric, measured, figures, result)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -45,10 +36,10 @@ class SubmissionTables(Database):
     """Submissions to the model tracks."""
 
     def accept_submission(self, submission: Submission, now: datetime, limit: int) -> Submission:
-        """Store a submission under a new number (`id` and `accepted_utc` are ignored) and return it with both.
+        """Store a submission, with a new `id` and `accepted_utc`, and return it.
 
-        Raises RefereeError `submission-limit` when the team has used up the `limit` of this track and UTC day. Of two
-        processes that hand in the last one at the same time, one is told so.
+        Raises RefereeError `submission-limit` when the team has used up the `limit` of this track and UTC day, also
+        for one of two processes that hand in the last one at the same time.
         """
         made = replace(submission, accepted_utc=now.isoformat(), withdrawn=None, measurement=None)
         values = asdict(made)
@@ -66,24 +57,15 @@ class SubmissionTables(Database):
     def add_measurement(
         self, submission: int, measurement: ModelMeasurement, result: bytes | None = None
     ) -> None:
-        """Store what came of a submission, and the result document as received, if there is one."""
+        """Store the outcome of a submission, and the result document as received, if there is one."""
         measured = None if measurement.measured is None else json.dumps(measurement.measured)
-        values = (
-            *(
-                submission,
-                measurement.measured_utc,
-                measurement.valid,
-                measurement.sentence,
-                measurement.device,
-            ),
-            *(measurement.meter, measurement.metric, measured, json.dumps(measurement.figures)),
-            None if result is None else zlib.compress(result),
-        )
+        values = asdict(measurement) | {"measured": measured, "figures": json.dumps(measurement.figures)}
+        kept = None if result is None else zlib.compress(result)
         with self._transaction() as connection:
-            connection.execute(_INSERT_MEASUREMENT, values)
+            connection.execute(_INSERT_MEASUREMENT, (submission, *values.values(), kept))
 
     def withdraw_submission(self, number: int, reason: str) -> Submission:
-        """Say why a submission is worth nothing; it counts no more. Raises RefereeError `submission-unknown`."""
+        """Store why a submission no longer counts. Raises RefereeError `submission-unknown`."""
         with self._transaction() as connection:
             connection.execute("UPDATE submissions SET withdrawn = ? WHERE id = ?", (reason, number))
         return self.submission(number)
@@ -99,9 +81,7 @@ class SubmissionTables(Database):
 
     def submissions(self, track: str | None = None) -> list[Submission]:
         """The submissions, oldest first, all or those of a track."""
-        rows = (
-            self._rows(_FIND.format("1")) if track is None else self._rows(_FIND.format("track = ?"), track)
-        )
+        rows = self._rows(_FIND.format("? IS NULL OR track = ?"), track, track)
         return [_submission(row) for row in rows]
 
     def submission_result(self, number: int) -> bytes | None:
@@ -132,13 +112,7 @@ def _submission(row: sqlite3.Row) -> Submission:
 
 
 def _measurement(row: sqlite3.Row) -> ModelMeasurement:
-    return ModelMeasurement(
-        measured_utc=row["measured_utc"],
-        valid=bool(row["valid"]),
-        sentence=row["sentence"],
-        device=row["device"],
-        meter=row["meter"],
-        metric=row["metric"],
-        measured=None if row["measured"] is None else json.loads(row["measured"]),
-        figures=json.loads(row["figures"]),
-    )
+    values = {name: row[name] for name in _MEASURED}
+    for name in ("measured", "figures"):
+        values[name] = None if row[name] is None else json.loads(row[name])
+    return ModelMeasurement(**values | {"valid": bool(row["valid"])})

@@ -1,7 +1,7 @@
-"""The model tracks by name: the rules of `referee.tracks.rules` and those of plug-ins.
+"""Model tracks: what a measured model is worth (pure), submissions with their board, and suites. Start with `track`.
 
-A plug-in is another distribution with an entry point in the group `lpirc_referee.tracks`, named like its track and
-leading to a `Track`.
+Here is the registry: a track is a rule in `referee.tracks.rules` or in a plug-in, another distribution with an entry
+point in the group `lpirc_referee.tracks` that has the track's name and refers to a `Track`. HTTP is unknown here.
 """
 
 from __future__ import annotations
@@ -11,30 +11,20 @@ from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
-from referee.errors import RefereeError
+from referee.errors import BadTrack, RefereeError
 from referee.tracks import rules
 from referee.tracks.measured import Measured
 from referee.tracks.track import Aim, Entry, Place, Track, Verdict
 
 GROUP = "lpirc_referee.tracks"
 
-__all__ = [
-    "GROUP",
-    "Aim",
-    "Entry",
-    "Measured",
-    "Place",
-    "Track",
-    "Verdict",
-    "track_named",
-    "track_names",
-]
+__all__ = ["GROUP", "Aim", "Entry", "Measured", "Place", "Track", "Verdict", "track_named", "track_names"]
 
 
 def track_named(name: str, settings: Mapping[str, object] | None = None) -> Track:
     """The track of that name, with the settings that a contest changes.
 
-    Raises RefereeError `track-unknown`, `bad-track` (a rule that is none), `bad-track-setting`.
+    Raises RefereeError `track-unknown`, BadTrack, `bad-track-setting`.
     """
     own = _own_tracks()
     found = own.get(name)
@@ -58,9 +48,9 @@ def _own_tracks() -> dict[str, Track]:
         where = f"{rules.__name__}.{module.name}"
         for track in getattr(import_module(where), "TRACKS", ()):
             if not isinstance(track, Track):
-                raise RefereeError("bad-track", f"{where}: TRACKS holds {track!r}, which is no Track.")
+                raise BadTrack(f"{where}: TRACKS holds {track!r}, which is not a Track.")
             if track.name in found:
-                raise RefereeError("bad-track", f"{where}: the track name {track.name!r} is given twice.")
+                raise BadTrack(f"{where}: the track name {track.name!r} is given twice.")
             found[track.name] = track
     return found
 
@@ -73,7 +63,7 @@ def _loaded(point: EntryPoint) -> Track:
     try:
         track = point.load()
     except Exception as error:  # whatever a plug-in raises at its import
-        raise RefereeError("bad-track", f"The track {point.name!r} cannot be loaded: {error}.") from error
+        raise BadTrack(f"The track {point.name!r} cannot be loaded: {error}.") from error
     if not isinstance(track, Track) or track.name != point.name:
-        raise RefereeError("bad-track", f"{point.value} is not the Track {point.name!r} but {track!r}.")
+        raise BadTrack(f"{point.value} is not the Track {point.name!r} but {track!r}.")
     return track

@@ -1,7 +1,7 @@
-"""The accuracy of a model's answers, in percent, over all images of a set: one without an answer is wrong. Pure.
+"""The accuracy of a model's answers, in percent, over all images of a set: an image without answer is wrong. Pure.
 
-Boxes of a result document are inclusive corners in pixels of the original image, as everywhere in the contest: a width
-is xmax - xmin + 1.
+Answers are those of a result document, whose reader refuses malformed ones. Boxes are inclusive corners in pixels of
+the original image, as everywhere in the contest: a width is xmax - xmin + 1.
 """
 
 from __future__ import annotations
@@ -17,50 +17,39 @@ from referee.scoring.overlap import overlaps
 from testsets.ground_truth import GroundTruth
 
 
-def detections_of(rows: NDArray[np.float64], ground_truth: GroundTruth) -> Detections:
-    """Rows (M, 7) of image, category, confidence, xmin, ymin, xmax, ymax as detections of the set's categories.
+def coco_ap_percent(ground_truth: GroundTruth, rows: NDArray[np.float64]) -> float:
+    """COCO's AP .50:.95 of rows (M, 7): image, category, confidence, xmin, ymin, xmax, ymax.
 
-    Models of COCO answer in 90 categories; those that a set does not have are left out, as COCO's evaluation does.
+    Models of COCO answer in 90 categories; categories that a set lacks are ignored, as in COCO's evaluation. Raises
+    RefereeError `unknown-image`, `not-finite`.
     """
     kept = rows[np.isin(rows[:, 1], ground_truth.category_ids)]
-    return Detections.from_rows(kept)
-
-
-def coco_ap_percent(ground_truth: GroundTruth, rows: NDArray[np.float64]) -> float:
-    """COCO's AP .50:.95 of rows (M, 7) as `detections_of` takes them.
-
-    Raises RefereeError `unknown-image`, `not-finite`, `bad-predictions`.
-    """
-    return 100 * evaluate(ground_truth, detections_of(_checked(rows), ground_truth), COCO).map
+    return 100 * evaluate(ground_truth, Detections.from_rows(kept), COCO).map
 
 
 def top1_percent(labels: Sequence[int] | NDArray[np.int64], answers: Sequence[tuple[int, int]]) -> float:
     """The share of images whose answer is their label; `labels[i]` is that of image i + 1.
 
-    `answers` are (image, index of the largest output). Raises RefereeError `bad-predictions` for an image that is not
-    in the set or answered twice, `no-images` for an empty set.
+    `answers` are (image, index of the largest output), at most one an image. Raises RefereeError `bad-predictions` for
+    an image that is not in the set, `no-images` for an empty set.
     """
     if not len(labels):
         raise RefereeError("no-images", "The test set has no images; there is no accuracy.")
-    found: dict[int, int] = {}
-    for image, label in answers:
+    for image, _ in answers:
         if not 1 <= image <= len(labels):
             raise _bad(f"image {image} is not in the set of {len(labels)} images")
-        if image in found:
-            raise _bad(f"image {image} is answered twice")
-        found[image] = label
-    return 100 * sum(int(labels[image - 1]) == label for image, label in found.items()) / len(labels)
+    return 100 * sum(int(labels[image - 1]) == label for image, label in answers) / len(labels)
 
 
 def mean_iou_percent(ground_truth: GroundTruth, rows: NDArray[np.float64]) -> float:
     """The mean overlap of each image's most confident box with the one object of the image, whatever its category.
 
-    Rows (M, 7) as `detections_of` takes them; of equal confidences the first row counts. Raises RefereeError as
+    Rows (M, 7) as of `coco_ap_percent`; of equal confidences the first row counts. Raises RefereeError as
     `only_objects`, and `bad-predictions` for an image that is not in the set.
     """
     objects = only_objects(ground_truth)
     best: dict[int, NDArray[np.float64]] = {}
-    for row in _checked(rows):
+    for row in rows:
         image = int(row[0])
         if image not in objects:
             raise _bad(f"image {row[0]:g} is not in the set of {len(objects)} images")
@@ -82,25 +71,11 @@ def only_objects(ground_truth: GroundTruth) -> Mapping[int, NDArray[np.float64]]
     found = dict(zip(images.tolist(), counts.tolist(), strict=True))
     for image in ground_truth.image_ids.tolist():
         if found.get(image, 0) != 1:
-            raise RefereeError(
-                "bad-ground-truth",
-                f"This track needs one object in each image; image {image} has {found.get(image, 0)}.",
-                image=image,
-            )
+            sentence = f"This track needs one object in each image; image {image} has {found.get(image, 0)}."
+            raise RefereeError("bad-ground-truth", sentence, image=image)
     if not found:
         raise RefereeError("no-images", "The test set has no images; there is no accuracy.")
     return dict(zip(ground_truth.image.tolist(), ground_truth.boxes, strict=True))
-
-
-def _checked(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    if rows.size == 0:
-        return np.empty((0, 7))
-    if rows.ndim != 2 or rows.shape[1] != 7:
-        raise _bad(f"rows are of seven numbers, these have the shape {rows.shape}")
-    if not np.isfinite(rows).all():
-        place = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
-        raise _bad(f"row {place + 1} has a number that is not finite")
-    return rows
 
 
 def _bad(problem: str) -> RefereeError:

@@ -1,4 +1,4 @@
-"""The accuracy that a latency is worth: A = k log t + a0, read off, judged and fitted. Pure.
+"""The frontier, the accuracy to expect at a latency: A = k log t + a0, evaluated, checked and fitted. Pure.
 
 t in ms, A in percent. Source: the OVIC organizers' frontier, whose published constants are those of the natural log.
 """
@@ -14,8 +14,8 @@ import numpy as np
 from referee.errors import RefereeError
 
 BASES = {"e": math.e, "2": 2.0, "10": 10.0}
-LOW_FACTOR, HIGH_FACTOR = 0.8, 1.2  # of a target: the latencies that count lie between
-_FEW = 4  # below it, two constants leave hardly a residual
+LOW_FACTOR, HIGH_FACTOR = 0.8, 1.2  # of a target: the valid latencies lie between
+_FEW = 4  # fewer points leave hardly a residual after two constants
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,12 @@ class Frontier:
     def at(self, latency_ms: float) -> float:
         """The accuracy in percent at a latency above 0 ms. Raises RefereeError `bad-latency`."""
         if not (math.isfinite(latency_ms) and latency_ms > 0):
-            raise RefereeError(
-                "bad-latency",
-                f"A frontier needs a latency above 0 ms, not {latency_ms}.",
-                value=str(latency_ms),
-            )
+            sentence = f"A frontier needs a latency above 0 ms, not {latency_ms}."
+            raise RefereeError("bad-latency", sentence, value=str(latency_ms))
         return self.k * math.log(latency_ms) / math.log(self.base) + self.a0
 
     def doubt(self, *latencies_ms: float) -> str | None:
-        """A warning about the first latency at which the accuracy is none, or None."""
+        """A warning about the first latency at which the accuracy is outside 0..100 %, or None."""
         for latency_ms in latencies_ms:
             accuracy = self.at(latency_ms)
             if not 0 <= accuracy <= 100:
@@ -77,7 +74,7 @@ def fit(
 ) -> Fit:
     """The least-squares frontier of N points: latencies in ms, above 0, and accuracies in percent.
 
-    The warnings judge the frontier from 0.8 to 1.2 of `target_ms`; without one, at the ends of the points' span.
+    The warnings check the frontier from 0.8 to 1.2 of `target_ms`; without one, at the shortest and longest latency.
     Raises RefereeError `no-frontier` unless there are two latencies or more.
     """
     logs = np.log(np.asarray(latencies_ms, dtype=np.float64)) / math.log(base)
@@ -104,11 +101,9 @@ def _warnings(frontier: Frontier, latencies_ms: Sequence[float], target_ms: floa
     found = []
     count, low, high = len(latencies_ms), min(latencies_ms), max(latencies_ms)
     if count < _FEW:
-        found.append(f"{count} points are few for two constants: their residuals say next to nothing.")
+        found.append(f"{count} points are few for two constants: their residuals mean little.")
     if not frontier.k > 0:
-        found.append(
-            f"k = {frontier.k:.6g} is not above 0: the slower models are not the more accurate ones."
-        )
+        found.append(f"k = {frontier.k:.6g} is not above 0: slower models are not more accurate.")
     if target_ms is not None and not low <= target_ms <= high:
         found.append(f"The target {target_ms:g} ms lies outside the points' {low:g} to {high:g} ms.")
     judged = (low, high) if target_ms is None else tuple(f * target_ms for f in (1, LOW_FACTOR, HIGH_FACTOR))

@@ -1,22 +1,22 @@
-"""What a track judges: one run of one model over a test set, as numbers. Pure."""
+"""The figures of one run of one model over a test set, which a track judges. Pure."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-from referee.errors import RefereeError
+from referee.errors import ModelFault
 
-LEAST, MOST = 1e-9, 1e12  # of a time or an energy: beyond, a quotient may overflow
+LEAST, MOST = 1e-9, 1e12  # of a time or an energy: beyond these, a quotient may overflow
 
 
 @dataclass(frozen=True)
 class Measured:
     """One run: `accuracy_percent` over ALL `images` (one not processed counts as wrong), mean `latency_ms`.
 
-    `total_s` is the time of all counted inferences together, `longest_ms` the longest one (None where nobody knows),
-    `energy_wh` the energy of the run (None without a meter). Raises RefereeError `bad-measurement` for numbers that
-    cannot be: a rule never sees NaN, infinities, or a time of 0; times and energies lie between 1e-9 and 1e12.
+    `total_s` is the time of all counted inferences together, `longest_ms` the longest one (None if unknown),
+    `energy_wh` the energy of the run (None without a meter). Raises ModelFault `bad-measurement` for
+    impossible numbers: a rule never sees NaN, infinities, or a time of 0; times and energies lie between 1e-9 and 1e12.
     """
 
     accuracy_percent: float
@@ -48,9 +48,9 @@ class Measured:
 
     @property
     def frames_per_s(self) -> float:
-        """Images per second of inference; the first image, which is not counted, does not count here either."""
+        """Images per second of inference, without the first image, which is warm-up."""
         return 1000 / self.latency_ms if self.processed else 0.0
 
 
-def _bad(name: str, value: float, words: str) -> RefereeError:
-    return RefereeError("bad-measurement", f"{name} = {value} must be {words}.", name=name, value=str(value))
+def _bad(name: str, value: float, words: str) -> ModelFault:
+    return ModelFault("bad-measurement", f"{name} = {value} must be {words}.", name=name, value=str(value))

@@ -1,4 +1,4 @@
-"""What every rule of a model track is: a frozen value with settings that judges runs and ranks a field. Pure.
+"""The base of all rules of model tracks: a frozen value with settings that judges runs and ranks a field. Pure.
 
 A new rule is one file in `referee/tracks/rules/` (or a plug-in, see `referee.tracks`): a frozen dataclass that
 extends `Track`, and `TRACKS`, a tuple of its instances.
@@ -15,7 +15,7 @@ from typing import Literal, Self
 from referee.errors import RefereeError
 from referee.tracks.measured import Measured
 
-LARGEST_SETTING = 1e6  # also of the least; larger ones overflow
+LARGEST_SETTING = 1e6  # in absolute value; larger ones overflow
 _ROUNDING = 1e-9  # a sum of times that meets its budget exactly may miss it by this
 
 Task = Literal["detection", "classification"]
@@ -26,9 +26,9 @@ Ties = Literal["shared", "earlier"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a rule says of one run. `value` is the metric, higher is better, None for a run that is not valid.
+    """A rule's judgement of one run. `value` is the metric, higher is better, None for a run that is not valid.
 
-    `sentence` tells how the value came about or why there is none; `figures` are further numbers by name with unit.
+    `sentence` explains the value or why there is none; `figures` are further numbers by name with unit.
     """
 
     track: str
@@ -47,7 +47,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Entry:
-    """One run in a field: whose it is, and the time or number it was handed in by; the lower is the earlier."""
+    """One run in a field: its owner, and the time or number of its submission; the lower is the earlier."""
 
     name: str
     submitted: float
@@ -65,7 +65,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Aim:
-    """A latency in ms that a rule names, and what it is to the rule: its target, the budget of an image."""
+    """A latency in ms that matters to a rule, and what the rule calls it: "target", "budget"."""
 
     what: str
     latency_ms: float
@@ -75,9 +75,8 @@ class Aim:
 class Track(ABC):
     """A rule. The fields that a subclass adds are its settings: numbers that a contest may change.
 
-    `title` is what people call it, `metric` names the value and its unit; `is_suite` says that a value is a share of a
-    sum over many models, so that a single model has no place on a board; `needs_energy`, that a run without its energy
-    is never valid.
+    `title` is for people, `metric` is the value with its unit. With `is_suite` a value is a share of a sum over many
+    models, and a single model has no rank on a board; with `needs_energy` a run without its energy is never valid.
     """
 
     name: str
@@ -91,32 +90,33 @@ class Track(ABC):
     is_suite: bool = False
     needs_energy: bool = False
 
-    @abstractmethod
     def budget_s(self, images: int) -> float | None:
-        """The wall-time budget of a run over that many images, in seconds; None: as long as it takes."""
+        """The wall-time budget of a run over that many images, in seconds; None: unlimited."""
+        del images
+        return None
 
     @abstractmethod
     def measure(self, result: Measured) -> Verdict:
         """Judge one run by itself."""
 
     def warnings(self) -> tuple[str, ...]:
-        """Sentences about the settings that an organizer should read; every verdict carries them as well."""
+        """Sentences about the settings that an organizer should read; every verdict contains them as well."""
         return ()
 
     def aim(self) -> Aim | None:
-        """The latency that the rule names, for plots; None where it has none."""
+        """The latency to mark in plots; None where the rule has none."""
         return None
 
     def accuracy_at(self, latency_ms: float) -> float | None:
-        """The accuracy in percent that the rule expects at a latency (its frontier), for plots; None: it has none."""
+        """The accuracy in percent that the rule expects at a latency (its frontier), for plots; None: undefined."""
         del latency_ms
         return None
 
     def rank(self, entries: Sequence[Entry]) -> tuple[Place, ...]:
         """Every entry by its value, highest first, those that are not valid last and without a rank.
 
-        Equal values share a rank, or the earlier entry stands above, as `ties` says; the earlier is listed first in
-        either case. Give one entry a team where the best one counts only.
+        Equal values share a rank, or the earlier entry ranks higher, according to `ties`; the earlier is listed first
+        in either case. Give one entry for each team where only the best one counts.
         """
         return self._places(entries, [self.measure(entry.result) for entry in entries])
 
@@ -127,7 +127,7 @@ class Track(ABC):
     def with_settings(self, changes: Mapping[str, object]) -> Self:
         """The same rule with other settings; `base` may be "e".
 
-        Raises RefereeError `bad-track-setting` for an unknown name or a value that cannot be.
+        Raises RefereeError `bad-track-setting` for an unknown name or an invalid value.
         """
         known = self._setting_names()
         for name in changes:
@@ -141,30 +141,32 @@ class Track(ABC):
         return changed
 
     def problems(self) -> tuple[str, ...]:
-        """Sentences about settings that make no rule; none for the published ones."""
+        """Sentences about invalid settings; none for the published ones."""
         return ()
 
     def over_budget(self, result: Measured) -> str | None:
-        """A sentence where a run went on for more than one inference past its budget, else None.
+        """A sentence where a run took more than one inference longer than its budget, else None.
 
-        The images after the budget were to count as wrong; nobody can tell afterwards which those were.
+        The images after the budget count as wrong, but which ones they are cannot be known afterwards.
         """
-        budget_s = self.budget_s(result.images)
-        if budget_s is None:
-            return None
-        if result.total_s <= (budget_s + (result.longest_ms or 0.0) / 1000) * (1 + _ROUNDING):
+        budget_s, longest_s = self.budget_s(result.images), (result.longest_ms or 0.0) / 1000
+        if budget_s is None or result.total_s <= (budget_s + longest_s) * (1 + _ROUNDING):
             return None
         return (
             f"The run took {result.total_s:.6g} s, its budget for {result.images} images is {budget_s:.6g} s; "
             "measure it again with that budget."
         )
 
+    def verdict(self, result: Measured, value: float, sentence: str, **figures: float) -> Verdict:
+        """The verdict on a valid run."""
+        return replace(self.refuse(result, sentence), value=value, figures=figures)
+
     def refuse(self, result: Measured, sentence: str) -> Verdict:
-        """The verdict on a run that does not count."""
+        """The verdict on a run that is not valid."""
         return Verdict(self.name, None, result.accuracy_percent, result.latency_ms, sentence, self.warnings())
 
     def _places(self, entries: Sequence[Entry], verdicts: Sequence[Verdict]) -> tuple[Place, ...]:
-        """Put entries in order by their verdicts."""
+        """The entries in the order of their verdicts."""
         places: list[Place] = []
         for number, (entry, verdict) in enumerate(sorted(zip(entries, verdicts, strict=True), key=_order), 1):
             rank = None if verdict.value is None else number

@@ -32,7 +32,6 @@ from referee.errors import RefereeError
 from referee.judging.live import live_scores
 from referee.runs.control import RunControl
 from referee.runs.open_run import REQUESTS_AT_ONCE
-from referee.scoring.running import RUNNING_METRICS
 from referee.web.app import create_app
 from referee.web.listener import (
     Listen,
@@ -155,7 +154,7 @@ def _load_worker(folder: Path, listen: Listen, on_ready: Callable[[str], None], 
     control = RunControl(contest, clock)
     control.recover()
     resources.callback(control.shutdown)
-    if contest.config.live_score and contest.config.metric in RUNNING_METRICS:
+    if contest.config.live_score:
         resources.enter_context(live_scores(folder))
     multiprocessing.util.Finalize(None, resources.close, exitpriority=100)
     app = create_app(contest, control, clock)

@@ -123,6 +123,10 @@ class Relay:
         with self._guard:
             self._whole, self.accepted = True, 0
 
+    def lead_to(self, port: int) -> None:
+        """Plug the far end in elsewhere: connections from now on go to that port."""
+        self._target = port
+
     def close(self) -> None:
         self.cut()
         self._listener.shutdown(socket.SHUT_RDWR)

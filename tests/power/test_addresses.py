@@ -70,7 +70,7 @@ def test_the_forms_of_an_address(address: str) -> None:
         ("/dev/usbtmc0", "USB0::0x0B21::0x0025::SERIAL::INSTR"),
         ("GPIB0::1::INSTR@ni", "There is no backend @ni; there are @py and @ivi."),
         ("GPIB0::1::INSTR@", "There is no backend @;"),
-        ("TCPIP::h,1024::INSTR@ivi", "HOST,PORT is one of @py only"),
+        ("TCPIP::h,1024::INSTR@ivi", "Only @py knows the form HOST,PORT"),
         ("replay:", "needs the file of a recording"),
         ("RAPL:", "Perhaps rapl: is meant, in small letters."),
         ("Sim:constant:5W", "Perhaps sim:constant:5W is meant"),

@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from referee.store import Store
+from referee.store import Store, database
 from tests import warm_programs
 from tests.referee.factories import House, house
 from testsets import TestSet, synthesize
 
-PATIENCE_S = 20.0
+TIMEOUT_S = 20.0
 
 
 @pytest.fixture(scope="session")
@@ -40,8 +40,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
+def short_lock_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write gives up soon when another process is writing, so that a test need not wait for half a minute."""
+    monkeypatch.setattr(database, "LOCK_TIMEOUT_S", 0.02)
+
+
+@pytest.fixture
 def build(tmp_path: Path, small_set: TestSet) -> Iterator[Callable[..., House]]:
-    """Make contest folders; their meters are let go of and their databases closed at the end."""
+    """Make contest folders; their meters and their databases are closed at the end."""
     with ExitStack() as stack:
 
         def make(*stations: dict[str, object], name: str = "contest", **keys: object) -> House:
@@ -82,7 +88,7 @@ def instrument() -> Iterator[Callable[..., Instrument]]:
             made = Instrument(process, "", options)
             stack.callback(made.die)
             assert process.stdout is not None
-            assert select.select([process.stdout], [], [], PATIENCE_S)[0], "the simulator said nothing"
+            assert select.select([process.stdout], [], [], TIMEOUT_S)[0], "the simulator said nothing"
             made.address = process.stdout.readline().strip()
             return made
 
@@ -94,7 +100,7 @@ def until() -> Callable[[Callable[[], object]], None]:
     """Wait for a condition; it must come true, however slow the machine."""
 
     def wait(condition: Callable[[], object]) -> None:
-        deadline_s = time.monotonic() + PATIENCE_S
+        deadline_s = time.monotonic() + TIMEOUT_S
         while not condition():
             assert time.monotonic() < deadline_s, "it did not happen"
             time.sleep(0.01)
@@ -110,9 +116,9 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 @pytest.fixture(autouse=True)
 def no_thread_is_left() -> Iterator[None]:
-    """Whatever a test does, sampling threads and deadline timers are gone when its contest is."""
+    """Whatever a test does, the threads of its runs end with its contest."""
     yield
-    deadline_s = time.monotonic() + PATIENCE_S
-    while left := [t for t in threading.enumerate() if t.name.startswith(("sampler", "deadline"))]:
+    deadline_s = time.monotonic() + TIMEOUT_S
+    while left := [t for t in threading.enumerate() if t.name.startswith(("sampler", "deadline", "resume"))]:
         assert time.monotonic() < deadline_s, f"left over: {left}"
         time.sleep(0.01)

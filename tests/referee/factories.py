@@ -5,18 +5,22 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from power.meter import IntegratorState, Reading, Setup
+from power.sampling.sampler import Sampler
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
+from referee.errors import RefereeError
+from referee.runs import meters
 from referee.runs.control import RunControl
 from referee.store import Store
 from referee.store.records import Run, RunState
@@ -147,6 +151,24 @@ def body(count: int = 1, image: int = 1, seed: int = 0) -> bytes:
     return rows(count, image, seed).tobytes()
 
 
+class MortalSampler(Sampler):
+    """A sampler that can end as with its process: it restores no settings any more."""
+
+    made: ClassVar[list[MortalSampler]] = []
+    is_dead = False
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.made.append(self)
+
+    def die(self) -> None:
+        self.is_dead = True
+        self.close()
+
+    def close(self, *, give_back: bool = True) -> None:
+        super().close(restore_settings=give_back and not self.is_dead)
+
+
 @dataclass
 class House:
     """A contest folder, and the servers' cores that come and go over it, each with its own connection."""
@@ -184,17 +206,14 @@ class House:
         self.control.recover()
 
     def abandon(self) -> None:
-        """What is left of a process after kill -9: no thread, no link, nothing written any more."""
-        for live in self.control._live.values():
-            live.done.set()
-            live.ending.set()
-            live.meter.leave()
-        self.control._live.clear()
-        meters = self.control._meters
-        for meter in (*meters._armed.values(), *meters._retired.values()):
-            meter.leave()
-        meters._armed.clear()
-        meters._retired.clear()
+        """What is left of a process after kill -9: no thread, no link, no meter with its settings restored."""
+        for run in self.store.runs(RunState.OPEN):
+            with suppress(RefereeError):  # one that this server has not taken up
+                live = self.control.live(run.id)
+                live.done.set()
+                live.ending.set()
+        for sampler in MortalSampler.made:
+            sampler.die()
 
 
 @contextmanager
@@ -203,4 +222,6 @@ def house(
 ) -> Iterator[House]:
     create_contest(folder, config_text(test_set, *stations, **keys))
     with ExitStack() as stack:
+        stack.callback(MortalSampler.made.clear)
+        stack.enter_context(mock.patch.object(meters, "Sampler", MortalSampler))
         yield House(folder, DrivenClock(), stack)

@@ -33,7 +33,7 @@ def read_coco_results(path: Path, finders: Finders, inverted_boxes: bool) -> Det
             if row[5] < 0 or row[6] < 0:
                 problem = f"bbox {shown(entry['bbox'])} is inverted: its width or height is negative"
                 if not inverted_boxes:
-                    raise ValueError(problem)  # noqa: TRY301  # told as every other problem of an entry
+                    raise ValueError(problem)  # noqa: TRY301 - reported like every other problem of an entry
                 findings.note(INVERTED, number, problem.partition(":")[0])
             values.extend(row)
         except KeyError as error:
@@ -55,7 +55,7 @@ def _columns(rows: np.ndarray[Any, np.dtype[np.float64]]) -> Detections:
 
 def _row(entry: Any, number: int, finders: Finders) -> tuple[float, ...]:
     if not isinstance(entry, dict):
-        raise ValueError(f"{shown(entry)} is no object with image_id, category_id, bbox and score")  # noqa: TRY004
+        raise ValueError(f"{shown(entry)} is not an object with image_id, category_id, bbox and score")  # noqa: TRY004
     image, category, bbox = entry["image_id"], entry["category_id"], entry["bbox"]
     image = finders.images.by_number(image, number)
     category = finders.categories.by_number(category, number)

@@ -1,4 +1,4 @@
-"""What a reader finds in a file: what it must refuse, and what it takes with a warning."""
+"""What a reader finds in a file: problems, which refuse it, and notices, which only warn."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Findings:
     _notices: dict[str, _Notice] = field(default_factory=dict)
 
     def note(self, kind: str, line: int, value: str) -> None:
-        """Count what is taken with a warning; the first of its kind is kept."""
+        """Count what is accepted with a warning; the first of its kind is kept."""
         self._notices.setdefault(kind, _Notice(line, value)).count += 1
 
     def raise_if_any(self, code: str) -> None:
@@ -51,7 +51,7 @@ class Findings:
         raise RefereeError(code, sentence, file=str(self.path), problems=facts, total=total)
 
     def warnings(self) -> tuple[str, ...]:
-        """Return one sentence by kind of what was taken, naming file, first line, value and count."""
+        """Return one sentence for each kind of notice, with file, first line, value and count."""
         return tuple(
             f"{self.path}: line {notice.line}: {_WORDS[kind].format(value=notice.value)} "
             f"({notice.count} {'row' if notice.count == 1 else 'rows'} of this kind)"
@@ -60,5 +60,5 @@ class Findings:
 
 
 def refuse(path: Path, reason: str) -> NoReturn:
-    """Raise `RefereeError` `unreadable-file`: there is nothing to read."""
+    """Raise `RefereeError` `unreadable-file`."""
     raise RefereeError("unreadable-file", f"{path}: {reason}", file=str(path)) from None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from referee.detections import shown
 from referee.detections.files.findings import NEW_CATEGORY, NEW_IMAGE, Findings
 from referee.detections.files.text import NUMBER
-from referee.scoring.tolerance import Tolerance
+from referee.scoring.rules import Tolerance
 from testsets.ground_truth import GroundTruth
 
 _LARGEST_ID = 2**53  # rows travel as float64, which holds no larger integer exactly
@@ -19,7 +19,7 @@ _LARGEST_ID = 2**53  # rows travel as float64, which holds no larger integer exa
 
 @dataclass
 class Finder:
-    """Finds ids by text or number; `new` are those that are taken though the ground truth lacks them."""
+    """Finds ids by text or number; `new` are accepted ids that the ground truth lacks."""
 
     what: str
     ids: Mapping[str, int]
@@ -30,7 +30,7 @@ class Finder:
     new: set[int] = field(default_factory=set)
 
     def by_text(self, text: str, line: int) -> int:
-        """Return the id of a text. Raises ValueError when nothing is called so."""
+        """Return the id of a text. Raises ValueError when it names nothing."""
         found = self.ids.get(text)
         if found is not None:
             return found
@@ -39,7 +39,7 @@ class Finder:
         raise ValueError(f"{self.what} {shown(text)} is unknown")
 
     def by_number(self, value: object, line: int) -> int:
-        """Return the id that a JSON number is. Raises ValueError unless it is known."""
+        """Return a JSON number as an id. Raises ValueError unless it is known."""
         name = f"{self.what}_id {shown(value)}"
         if type(value) is not int:
             raise ValueError(f"{name} is unknown")
@@ -56,14 +56,14 @@ class Finder:
 
 @dataclass(frozen=True)
 class Finders:
-    """The two finders that a row needs."""
+    """The finders of images and of categories."""
 
     images: Finder
     categories: Finder
 
     @classmethod
     def of(cls, ground_truth: GroundTruth, tolerance: Tolerance, findings: Findings) -> Finders:
-        """Look up in a ground truth; what tolerance takes besides is noted in the findings."""
+        """Look up in a ground truth; what `tolerance` accepts beyond it is noted in the findings."""
         image_ids, category_ids = ground_truth.image_ids.tolist(), ground_truth.category_ids.tolist()
         images = _names(image_ids, ground_truth.image_names)
         stems: dict[str, int | None] = {}
@@ -93,7 +93,7 @@ class Finders:
 
 
 def has_misleading_names(ground_truth: GroundTruth) -> bool:
-    """Tell if a number in a file might be a name and not an id.
+    """Whether a number in a file might be a name and not an id.
 
     An image 3 called 000005.jpg: then 000005 is its name, and only reading by text keeps that apart from 5.
     """

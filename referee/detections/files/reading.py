@@ -1,7 +1,8 @@
-"""Reading a submission in whichever of its forms."""
+"""Reads files of detections in any of their forms, and blacklists: (image, category) pairs that do not count."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,10 +10,12 @@ from referee.detections.files.coco_results import read_coco_results
 from referee.detections.files.findings import Findings
 from referee.detections.files.names import Finders
 from referee.detections.files.rows import read_rows
-from referee.detections.files.text import head_of
+from referee.detections.files.text import check_length, csv_lines, head_of
 from referee.scoring.columns import Detections
-from referee.scoring.tolerance import STRICT, Tolerance
+from referee.scoring.rules import STRICT, Tolerance
 from testsets.ground_truth import GroundTruth
+
+_BLACKLIST_HEADERS = (["image", "class"], ["image", "category"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,22 +28,22 @@ class Submission:
 
 
 def read_detections(path: Path, ground_truth: GroundTruth) -> Detections:
-    """Read a file of detections and take nothing that looks wrong; raises as `read_submission` tells."""
+    """Read a file of detections and accept nothing questionable. Raises as `read_submission` does."""
     return read_submission(path, ground_truth).detections
 
 
 def read_submission(path: Path, ground_truth: GroundTruth, tolerance: Tolerance = STRICT) -> Submission:
-    """Read a file of detections, whichever of the three forms it has.
+    """Read a file of detections in any of its three forms.
 
     CSV has the header `image,class,confidence,xmin,ymin,xmax,ymax` (or `category`); without a header every
     line is seven values separated by blanks or commas; COCO results are a JSON array of {image_id,
     category_id, bbox, score}, whose boxes x, y, w, h become inclusive corners (xmax = x + w - 1). A header
-    alone, or `[]`, is no detections; an empty file is an error.
+    alone, or `[]`, means no detections; an empty file is an error.
 
     Raises `RefereeError` `bad-detections` for numbers that are not finite and, as far as `tolerance` does not
-    take them, unknown images or categories and inverted boxes, with the facts `file`, `problems` (at most 20
-    of {"line", "problem"}; in JSON the entry's number) and `total`; `unreadable-file` when there is nothing
-    to read.
+    accept them, unknown images or categories and inverted boxes, with the facts `file`, `problems` (at most 20
+    of {"line", "problem"}; in JSON the entry's number) and `total`; `unreadable-file` when it cannot be
+    read.
     """
     findings = Findings(path)
     finders = Finders.of(ground_truth, tolerance, findings)
@@ -51,3 +54,32 @@ def read_submission(path: Path, ground_truth: GroundTruth, tolerance: Tolerance 
         detections = read_rows(path, head, ground_truth, finders, tolerance.inverted_boxes)
     findings.raise_if_any("bad-detections")
     return Submission(detections, finders.completed(ground_truth), findings.warnings())
+
+
+def read_blacklist(
+    path: Path,
+    ground_truth: GroundTruth,
+    tolerance: Tolerance = STRICT,
+    warn: Callable[[str], None] = lambda _: None,
+) -> frozenset[tuple[int, int]]:
+    """Read the (image id, category id) pairs of a CSV with the header `image,class`.
+
+    The header alone is none. A pair of a new image or category that `tolerance` accepts has no effect: it
+    is left out, and `warn` gets a sentence. Raises `RefereeError` `bad-blacklist` or `unreadable-file`, as
+    `read_submission` does.
+    """
+    findings = Findings(path)
+    finders = Finders.of(ground_truth, tolerance, findings)
+    head_of(path)
+    pairs: set[tuple[int, int]] = set()
+    for line, cells in csv_lines(path, _BLACKLIST_HEADERS):
+        try:
+            check_length(cells, 2)
+            pairs.add((finders.images.by_text(cells[0], line), finders.categories.by_text(cells[1], line)))
+        except ValueError as error:
+            findings.problems.add(line, str(error))
+    findings.raise_if_any("bad-blacklist")
+    for sentence in findings.warnings():
+        warn(sentence)
+    images, categories = finders.images.known, finders.categories.known
+    return frozenset(pair for pair in pairs if pair[0] in images and pair[1] in categories)

@@ -1,4 +1,4 @@
-"""Text files taken apart: lines with their numbers, cells, numbers."""
+"""Text files split into numbered lines, cells and numbers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Numbered = Iterator[tuple[int, list[str]]]
 
 
 def head_of(path: Path) -> str:
-    """Return the beginning of a file that will be read whole after it.
+    """Return the beginning of a file that is read whole afterwards.
 
-    Raises `RefereeError` `unreadable-file`, also for an empty file and for a pipe, which gives nothing twice.
+    Raises `RefereeError` `unreadable-file`, also for an empty file and for a pipe, which cannot be read twice.
     """
     try:
         require_regular(path)
@@ -50,7 +50,7 @@ def text_of(path: Path) -> str:
 
 
 def csv_lines(path: Path, headers: Iterable[list[str]]) -> Numbered:
-    """Yield line numbers and cells below one of the headers; blank lines are passed over."""
+    """Yield line numbers and cells below one of the headers; blank lines are skipped."""
     reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
     try:
         header: list[str] | None = None
@@ -88,7 +88,7 @@ def check_length(cells: list[str], wanted: int) -> None:
 
 
 def numbers(cells: list[str]) -> list[float]:
-    """Return finite numbers. Raises ValueError with the first cell that is none."""
+    """Return finite numbers. Raises ValueError with the first cell that is not one."""
     whole = "".join(cells)
     if whole.isascii() and "_" not in whole:  # float() takes 1_000 and other scripts' digits
         try:

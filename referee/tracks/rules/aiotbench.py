@@ -2,7 +2,7 @@
 
 A test is a model in one implementation on one device, with its top-1 accuracy and its mean time per image.
 VIPS = sum of accuracy / time (1/s), VOPS = sum of accuracy x FLOPs / time (GFLOP/s here); a missing test adds 0.
-Images are cropped to the central square of the shorter side; between two tests lie five minutes of cooling.
+Images are cropped to the central square of the shorter side; the device cools for five minutes between two tests.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COOLDOWN_S = 300.0
 
 @dataclass(frozen=True)
 class SuiteTest:
-    """One test: accuracy in percent and mean time by image in ms, above 0; both None for a test that is missing."""
+    """One test: accuracy in percent and mean time of an image in ms, above 0; both None for a missing test."""
 
     device: str
     implementation: str
@@ -30,7 +30,7 @@ class SuiteTest:
 
     @property
     def images_per_s(self) -> float:
-        """Valid images per second: accuracy (0..1) by seconds an image; 0 for a missing test."""
+        """Valid images per second: accuracy (0..1) / seconds per image; 0 for a missing test."""
         if self.accuracy_percent is None or self.time_ms is None:
             return 0.0
         return valid_images_per_s(self.accuracy_percent, self.time_ms)
@@ -51,14 +51,14 @@ def valid_images_per_s(accuracy_percent: float, time_ms: float) -> float:
 
 
 def vips(tests: Iterable[SuiteTest]) -> float:
-    """Valid images per second: the sum of accuracy by time."""
+    """Valid images per second: the sum of accuracy / time."""
     return math.fsum(test.images_per_s for test in tests)
 
 
 def vops_gflops(tests: Iterable[SuiteTest], mflops: Mapping[str, float]) -> float:
-    """Valid GFLOP per second: the sum of accuracy x FLOPs by time; `mflops` by model for one image.
+    """Valid GFLOP per second: the sum of accuracy x FLOPs / time; `mflops` of one image, by model.
 
-    Raises RefereeError `unknown-flops` for a model without.
+    Raises RefereeError `unknown-flops`.
     """
     return math.fsum(test.images_per_s * _mflops(test, mflops) / 1000 for test in tests)
 
@@ -77,26 +77,20 @@ def _mflops(test: SuiteTest, mflops: Mapping[str, float]) -> float:
     except KeyError:
         raise RefereeError(
             "unknown-flops",
-            f"Nobody says how many FLOPs the model {test.model!r} has; add it to the table of FLOPs.",
+            f"The FLOPs of the model {test.model!r} are unknown; add them to the table of FLOPs.",
             model=test.model,
         ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteTrack(Track):
-    """A run's value is its share of VIPS, which `scores` adds up; a single run is no entry of a board."""
-
-    def budget_s(self, images: int) -> None:
-        """A test takes as long as it takes."""
-        del images
+    """A run's value is its share of VIPS, which `scores` adds up; a single run has no rank."""
 
     def measure(self, result: Measured) -> Verdict:
-        """What one test adds to VIPS."""
+        """Judge a test by its share of VIPS."""
         value = valid_images_per_s(result.accuracy_percent, result.latency_ms)
-        sentence = (
-            f"{result.accuracy_percent:.3f} % at {result.latency_ms:.3f} ms adds {value:.3f} valid images/s."
-        )
-        return Verdict(self.name, value, result.accuracy_percent, result.latency_ms, sentence)
+        run = f"{result.accuracy_percent:.3f} % at {result.latency_ms:.3f} ms"
+        return self.verdict(result, value, f"{run} adds {value:.3f} valid images/s.")
 
 
 TRACKS = (

@@ -28,16 +28,12 @@ class EnergyFieldTrack(Track):
     weight: float = 0.2
     needed_fps: float = 5.0
 
-    def budget_s(self, images: int) -> None:
-        """A run takes as long as it takes; the frames per second tell."""
-        del images
-
     def measure(self, result: Measured) -> Verdict:
-        """Judge a run in a field of its own; in company its energy score changes."""
+        """Judge a run in a field of its own; in a larger field its energy score changes."""
         return self._judge(result, result.energy_wh)
 
     def rank(self, entries: Sequence[Entry]) -> tuple[Place, ...]:
-        """Every entry by its total score in this field; those without an energy neither count nor are ranked."""
+        """Every entry by its total score in this field; entries without energy are not ranked and not in the mean."""
         energies = [one.result.energy_wh for one in entries if one.result.energy_wh is not None]
         mean_wh = math.fsum(energies) / len(energies) if energies else None
         return self._places(entries, [self._judge(one.result, mean_wh) for one in entries])
@@ -48,7 +44,7 @@ class EnergyFieldTrack(Track):
         return max(0.0, 1 + self.weight * ratio / math.log(self.base))
 
     def problems(self) -> tuple[str, ...]:
-        """Sentences about settings that make no rule."""
+        """Sentences about invalid settings."""
         found = [] if self.base > 1 else [f"base = {self.base:g} must be above 1."]
         for name, value in (("weight", self.weight), ("needed_fps", self.needed_fps)):
             if not value >= 0:
@@ -64,15 +60,12 @@ class EnergyFieldTrack(Track):
         energy_score = self.energy_score(result.energy_wh, mean_wh)
         value = overlap * (1 + energy_score)
         slow = f", cut to {kept:.3f} of it for {result.frames_per_s:.3f} images/s" if is_slow else ""
-        return Verdict(
-            track=self.name,
-            value=value,
-            accuracy_percent=result.accuracy_percent,
-            latency_ms=result.latency_ms,
-            sentence=f"IoU {result.accuracy_percent / 100:.4f}{slow}, energy score {energy_score:.4f} at "
-            f"{result.energy_wh:.6g} Wh, mean {mean_wh:.6g} Wh: {value:.4f}.",
-            figures={"energy_score": energy_score, "counted_iou": overlap, "mean_energy_wh": mean_wh},
+        sentence = (
+            f"IoU {result.accuracy_percent / 100:.4f}{slow}, energy score {energy_score:.4f} at "
+            f"{result.energy_wh:.6g} Wh, mean {mean_wh:.6g} Wh: {value:.4f}."
         )
+        figures = {"energy_score": energy_score, "counted_iou": overlap, "mean_energy_wh": mean_wh}
+        return self.verdict(result, value, sentence, **figures)
 
 
 TRACKS = (

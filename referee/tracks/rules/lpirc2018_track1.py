@@ -2,9 +2,9 @@
 
 The rule has two forms: acc = correct / T over all T images, and acc / max(30 T, runtime) with the runtime in ms. They
 rank alike among runs over the same T images whose runtime is within the budget of 30 T: there the second form is the
-first one divided by the same 30 T. Runs are stopped at the budget, so that this holds for every run of the contest but
-for the one inference during which the budget ends. A run that went on for longer is not valid here: the images after
-the budget are wrong by the first form, which nobody can tell afterwards.
+first one divided by the same 30 T. Runs are stopped at the budget, so this holds for every run of the contest, except
+for the one inference during which the budget ends. A longer run is not valid here: by the first form the images after
+the budget are wrong, and which ones they are cannot be known afterwards.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from referee.tracks.track import Aim, Track, Verdict
 
 
 def accuracy_by_time(accuracy: float, images: int, runtime_ms: float, budget_ms: float = 30.0) -> float:
-    """The second form: accuracy (0..1) by max(budget, runtime), in 1/ms; `budget_ms` is that of one image."""
+    """The second form: accuracy (0..1) / max(budget, runtime), in 1/ms; `budget_ms` is for one image."""
     return accuracy / max(budget_ms * images, runtime_ms)
 
 
@@ -27,7 +27,7 @@ class PhoneTrack(Track):
     budget_ms: float = 30.0
 
     def budget_s(self, images: int) -> float:
-        """30 ms an image; the images that it does not reach count as wrong."""
+        """`budget_ms` an image; images beyond the budget count as wrong."""
         return images * self.budget_ms / 1000
 
     def measure(self, result: Measured) -> Verdict:
@@ -36,22 +36,18 @@ class PhoneTrack(Track):
             return self.refuse(result, late)
         accuracy = result.accuracy_percent / 100
         by_time = accuracy_by_time(accuracy, result.images, result.total_s * 1000, self.budget_ms)
-        return Verdict(
-            track=self.name,
-            value=result.accuracy_percent,
-            accuracy_percent=result.accuracy_percent,
-            latency_ms=result.latency_ms,
-            sentence=f"{result.accuracy_percent:.3f} % of {result.images} images, {result.processed} of which were "
-            f"processed in {result.total_s:.6g} s.",
-            figures={"accuracy_per_ms": by_time},
+        sentence = (
+            f"{result.accuracy_percent:.3f} % of {result.images} images, {result.processed} of which were "
+            f"processed in {result.total_s:.6g} s."
         )
+        return self.verdict(result, result.accuracy_percent, sentence, accuracy_per_ms=by_time)
 
     def aim(self) -> Aim:
-        """The time that is there for one image."""
+        """The budget of one image."""
         return Aim("budget", self.budget_ms)
 
     def problems(self) -> tuple[str, ...]:
-        """A sentence about a budget that is none."""
+        """A sentence about an invalid budget."""
         return () if self.budget_ms > 0 else (f"budget_ms = {self.budget_ms:g} must be above 0.",)
 
 

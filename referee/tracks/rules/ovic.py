@@ -1,8 +1,8 @@
-"""OVIC (2020): accuracy above what the latency is worth, for object detection and for image classification.
+"""OVIC (2020): accuracy above the frontier of the latency, for object detection and for image classification.
 
 With A in percent and T in ms: M = A - a(T), a(t) = k log t + a0. A T below 0.8 of the target counts as 0.8 of the
 target, one above 1.2 of the target is not valid. The constants are the published ones with the natural log; for
-classification no base makes them plausible, and every verdict says so: an organizer fits others.
+classification no base makes them plausible, as every verdict warns: an organizer should fit others.
 """
 
 from __future__ import annotations
@@ -33,37 +33,27 @@ class OvicTrack(Track):
         return Frontier(self.k, self.a0, self.base)
 
     def budget_s(self, images: int) -> float:
-        """`budget_ms` an image; the images that it does not reach count as wrong."""
+        """`budget_ms` an image; images beyond the budget count as wrong."""
         return images * self.budget_ms / 1000
 
     def measure(self, result: Measured) -> Verdict:
         """Judge a run by its accuracy above the frontier, in percent points."""
         most_ms = self.high_factor * self.target_ms
         if result.latency_ms > most_ms:
-            return self.refuse(
-                result,
-                f"{_ms(result)} is above {most_ms:g} ms, {self.high_factor:g} times the target "
-                f"{self.target_ms:g} ms.",
-            )
+            target = f"{self.high_factor:g} times the target {self.target_ms:g} ms"
+            return self.refuse(result, f"{_ms(result)} is above {most_ms:g} ms, {target}.")
         if late := self.over_budget(result):
             return self.refuse(result, late)
         counted_ms = max(result.latency_ms, self.low_factor * self.target_ms)
         expected = self.frontier.at(counted_ms)
         value = result.accuracy_percent - expected
         early = "" if counted_ms == result.latency_ms else f"{_ms(result)} counts as {counted_ms:g} ms: "
-        return Verdict(
-            track=self.name,
-            value=value,
-            accuracy_percent=result.accuracy_percent,
-            latency_ms=result.latency_ms,
-            sentence=f"{early}{result.accuracy_percent:.3f} % - a({counted_ms:.3f} ms) = {expected:.3f} % gives "
-            f"{value:+.3f}.",
-            warnings=self.warnings(),
-            figures={"counted_latency_ms": counted_ms, "frontier_percent": expected},
-        )
+        accuracy = f"{result.accuracy_percent:.3f} %"
+        sentence = f"{early}{accuracy} - a({counted_ms:.3f} ms) = {expected:.3f} % gives {value:+.3f}."
+        return self.verdict(result, value, sentence, counted_latency_ms=counted_ms, frontier_percent=expected)
 
     def warnings(self) -> tuple[str, ...]:
-        """A sentence where the frontier is no accuracy at the target or somewhere among the valid latencies."""
+        """A sentence where the frontier leaves 0..100 % at the target or at another valid latency."""
         target_ms = self.target_ms
         doubt = self.frontier.doubt(target_ms, self.low_factor * target_ms, self.high_factor * target_ms)
         return (doubt,) if doubt else ()
@@ -73,7 +63,7 @@ class OvicTrack(Track):
         return Aim("target", self.target_ms)
 
     def accuracy_at(self, latency_ms: float) -> float | None:
-        """What is subtracted at a latency: the frontier, level below `low_factor`, none above `high_factor`."""
+        """The frontier as it is subtracted: constant below `low_factor`, undefined above `high_factor`."""
         if latency_ms > self.high_factor * self.target_ms:
             return None
         return self.frontier.at(max(latency_ms, self.low_factor * self.target_ms))

@@ -1,6 +1,6 @@
 """The board of a model track: each team's best submission over all builds, by the track's rule. Pure.
 
-It is judged anew from what was measured, by the rule's present settings, so that all lines of a board are comparable.
+Every measurement is judged again by the rule's present settings, so all lines of a board are comparable.
 """
 
 from __future__ import annotations
@@ -15,26 +15,30 @@ from referee.tracks import Entry, Measured, Track, Verdict
 
 @dataclass(frozen=True)
 class Candidate:
-    """A measured submission as the board sees it; `measured` is None where the model failed, as `sentence` tells.
+    """A measured submission; `measured` is None where the model failed, for the reason in its measurement's sentence.
 
-    `handed_in` is the team's first submission of that model, of which this one may be a later build; among equal values
-    it tells who was earlier. `official` is false where the meter was simulated or one for rehearsing at home.
+    `handed_in` is the team's first submission of that model, of which this one may be a later build; of equal values
+    the lower one is the earlier.
     """
 
-    submission: int
-    team: str
-    build: str
-    model_file: str
-    model_sha256: str
+    made: Submission
     measured: Measured | None
-    sentence: str
     handed_in: int
-    official: bool = True
+
+    @property
+    def sentence(self) -> str:
+        """What the measurement states, by the settings of its time."""
+        return "" if self.made.measurement is None else self.made.measurement.sentence
+
+    @property
+    def official(self) -> bool:
+        """False where the meter is simulated or one for rehearsing at home."""
+        return self.made.measurement is None or self.made.measurement.official
 
 
 @dataclass(frozen=True)
 class Line:
-    """A place: the team's best submission; `builds` is how often that model of the team was measured."""
+    """A rank and the team's best submission; `builds` is how often that model of the team was measured."""
 
     rank: int
     candidate: Candidate
@@ -44,41 +48,57 @@ class Line:
 
 @dataclass(frozen=True)
 class Board:
-    """The places, best first, and below them every submission that is not valid, with the reason, oldest first."""
+    """The lines, best first, and every submission that is not valid, with the reason, oldest first."""
 
     lines: tuple[Line, ...]
     invalid: tuple[tuple[Candidate, str], ...]
 
 
+def candidates(submissions: Sequence[Submission], split: str) -> list[Candidate]:
+    """The measured submissions of a track, oldest first, on a test set that are not withdrawn."""
+    found: list[Candidate] = []
+    handed_in: dict[tuple[str, str], int] = {}
+    for one in submissions:
+        if one.withdrawn is not None:
+            continue
+        first = handed_in.setdefault((one.team, one.model_sha256), one.id)
+        if one.split == split and one.measurement is not None:
+            figures = one.measurement.measured
+            found.append(Candidate(one, None if figures is None else Measured(**figures), first))
+    return found
+
+
 def board(track: Track, candidates: Sequence[Candidate]) -> Board:
     """Rank the candidates of one test set.
 
-    Of a team's equal values the earlier submission counts; how teams of equal values stand is the rule's. Where a
-    verdict needs the field, a team's best submission is the one that is best by itself.
+    Of a team's equal values the earlier submission counts; the rule decides how teams of equal values rank. Where a
+    verdict depends on the field, a team's best submission is the one that is best by itself.
     """
     judged = [(one, track.measure(one.measured)) for one in candidates if one.measured is not None]
     valid = sorted(
         ((one, verdict) for one, verdict in judged if verdict.value is not None),
-        key=lambda pair: (-(pair[1].value or 0.0), pair[0].handed_in, pair[0].submission),
+        key=lambda pair: (-(pair[1].value or 0.0), pair[0].handed_in, pair[0].made.id),
     )
-    best = [one for one, _ in best_of_each(valid, team=lambda pair: pair[0].team)]
-    by_team = {one.team: one for one in best}
-    entries = [Entry(one.team, one.handed_in, one.measured) for one in best if one.measured is not None]
-    lines, invalid = [], {one.submission: (one, one.sentence) for one in candidates if one.measured is None}
+    best = {one.made.team: one for one, _ in best_of_each(valid, team=lambda pair: pair[0].made.team)}
+    entries = [
+        Entry(team, one.handed_in, one.measured) for team, one in best.items() if one.measured is not None
+    ]
+    invalid = {one.made.id: (one, one.sentence) for one in candidates if one.measured is None}
+    invalid |= {one.made.id: (one, verdict.sentence) for one, verdict in judged if verdict.value is None}
+    lines = []
     for place in track.rank(entries):
-        one = by_team[place.entry.name]
+        one = best[place.entry.name]
         if place.rank is None:
-            invalid[one.submission] = (one, place.verdict.sentence)
+            invalid[one.made.id] = (one, place.verdict.sentence)
         else:
-            lines.append(Line(place.rank, one, place.verdict, _builds(one, candidates)))
-    for one, verdict in judged:
-        if verdict.value is None:
-            invalid[one.submission] = (one, verdict.sentence)
+            same = (one.made.team, one.made.model_sha256)
+            builds = sum((other.made.team, other.made.model_sha256) == same for other in candidates)
+            lines.append(Line(place.rank, one, place.verdict, builds))
     return Board(tuple(lines), tuple(invalid[number] for number in sorted(invalid)))
 
 
 def judged_now(one: Submission, rule: Track) -> Submission:
-    """A submission with what its measurement is worth, by itself, by the rule's present settings, as on the board."""
+    """A submission judged by itself by the rule's present settings, as on the board."""
     if one.measurement is None or one.measurement.measured is None:
         return one
     verdict = rule.measure(Measured(**one.measurement.measured))
@@ -94,20 +114,10 @@ def judged_now(one: Submission, rule: Track) -> Submission:
 
 def build_number(made: Submission, submissions: Sequence[Submission]) -> int:
     """How often a track's submissions have measured that model of that team on that test set, up to this one."""
+    standing = [one for one in submissions if one.withdrawn is None and one.measurement is not None]
     same = _measured_thing(made)
-    return sum(
-        one.id <= made.id
-        and one.withdrawn is None
-        and one.measurement is not None
-        and _measured_thing(one) == same
-        for one in submissions
-    )
+    return sum(one.id <= made.id and _measured_thing(one) == same for one in standing)
 
 
 def _measured_thing(one: Submission) -> tuple[str, str, str, str]:
     return one.team, one.model_sha256, one.split, one.testset_digest
-
-
-def _builds(one: Candidate, candidates: Sequence[Candidate]) -> int:
-    same = (one.team, one.model_sha256)
-    return sum((other.team, other.model_sha256) == same for other in candidates)

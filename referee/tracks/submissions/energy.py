@@ -24,7 +24,7 @@ def inference_energy(
 ) -> dict[str, Any]:
     """The `energy` of a result document: of the loop from `start_s` to `end_s` and of each of its inferences.
 
-    Times are those of the readings. With the idle baseline `idle_w` it also tells the energy above that. Raises
+    Times are on the clock of the readings. With the idle baseline `idle_w` the energy above idle is included. Raises
     RefereeError `energy-unmeasured`: fewer than ten readings in the loop, one without data, clipped or over range, or
     no power.
     """
@@ -36,10 +36,9 @@ def inference_energy(
     if any(one.over_range or one.voltage_peak_over or one.current_peak_over for one in inside):
         raise _unmeasured("a reading was over range or clipped at its peaks; use larger ranges")
     without_data = [one for one in inside if not math.isfinite(one.power_w)]
-    if (
-        without_data and without_data[0].state is IntegratorState.TIMEUP
-    ):  # of a loop nothing else ends the integrator
-        raise _unmeasured("the recording ended before the loop did; take one as long as the whole bench")
+    # In a loop only the end of a recording stops the integrator.
+    if without_data and without_data[0].state is IntegratorState.TIMEUP:
+        raise _unmeasured("the recording ended before the loop did; use one as long as the whole bench")
     if without_data:
         raise _unmeasured("a reading had no data")
     loop_wh = trapezoid_wh(

@@ -1,4 +1,4 @@
-"""A track of a contest, opened on one of its test sets: its rule, its images and their truth."""
+"""A track of a contest, opened on one of its test sets: its rule, its images and their ground truth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from referee.config import CONFIG_NAME, ModelTrack
 from referee.contest import Contest, require_unchanged
-from referee.errors import RefereeError
+from referee.errors import BadTrack, RefereeError
 from referee.tracks import Track, track_named
 from referee.tracks.accuracy import coco_ap_percent, mean_iou_percent, only_objects, top1_percent
 from referee.tracks.submissions.result_document import ResultDocument
@@ -22,9 +22,9 @@ PUBLIC, HOLDOUT = "public", "holdout"
 
 @dataclass(frozen=True, eq=False)
 class OpenTrack:
-    """A track's rule on one test set. The truth is labels (N,) for classification, else objects.
+    """A track's rule on one test set. `truth` is labels (N,) for classification, else objects.
 
-    `digest` names images and truth; `images_sha256` the images alone, as a result document names them.
+    `digest` identifies images and truth, `images_sha256` the images alone, as a result document does.
     """
 
     name: str
@@ -36,7 +36,7 @@ class OpenTrack:
     truth: GroundTruth | NDArray[np.int64]
 
     def accuracy_percent(self, document: ResultDocument) -> float:
-        """How right a document's answers are, over all images. Raises RefereeError, as `referee.tracks.accuracy`."""
+        """The accuracy of a document's answers over all images. Raises RefereeError, as `referee.tracks.accuracy`."""
         if not isinstance(self.truth, GroundTruth):
             return top1_percent(self.truth, document.answers)
         if self.rule.accuracy == "mean-iou":
@@ -50,8 +50,8 @@ def configured_track(contest: Contest, name: str) -> ModelTrack:
         if one.name == name:
             return one
     names = ", ".join(one.name for one in contest.config.tracks)
-    told = f"its tracks are {names}" if names else f"add a [[tracks]] table to its {CONFIG_NAME}"
-    raise RefereeError("track-unknown", f"The contest has no track {name!r}; {told}.")
+    hint = f"its tracks are {names}" if names else f"add a [[tracks]] table to its {CONFIG_NAME}"
+    raise RefereeError("track-unknown", f"The contest has no track {name!r}; {hint}.")
 
 
 def rule_of(contest: Contest, config: ModelTrack) -> Track:
@@ -59,14 +59,13 @@ def rule_of(contest: Contest, config: ModelTrack) -> Track:
     where = f"{contest.folder / CONFIG_NAME}: track {config.name!r}"
     try:
         rule = track_named(config.rule_name, config.settings)
+    except BadTrack:
+        raise
     except RefereeError as error:
-        if error.code == "bad-track":
-            raise
         raise RefereeError("bad-config", f"{where}: {error.sentence}") from error
     if rule.is_suite:
-        raise RefereeError(
-            "bad-config", f"{where}: {rule.name} is a suite of many models; see: referee suite run"
-        )
+        sentence = f"{where}: {rule.name} is a suite of many models; see: referee suite run"
+        raise RefereeError("bad-config", sentence)
     return rule
 
 
@@ -87,7 +86,7 @@ def open_track(contest: Contest, name: str, *, holdout: bool = False, to_run: bo
 
 
 def track_on(folder: Path, name: str, rule: Track, split: str = PUBLIC, *, to_run: bool = True) -> OpenTrack:
-    """A rule on the test set in `folder`. `to_run`: a model is to see its images, so each file is compared first.
+    """A rule on the test set in `folder`. `to_run`: a model will see the images, so each file is verified first.
 
     Raises RefereeError `testset-empty`, `testset-changed`, `testset-unfit` (no labels, or no categories),
     `bad-ground-truth` (not the one object an image that the rule needs); TestSetError.
@@ -102,17 +101,15 @@ def track_on(folder: Path, name: str, rule: Track, split: str = PUBLIC, *, to_ru
 
 
 def _require_kept_back(opened: OpenTrack, other: Path) -> None:
-    """Refuse a hold-out set all of whose images are public, by whatever path it is reached."""
+    """Refuse a hold-out set whose images are all public, whatever its path."""
     try:
         others = {image.sha256 for image in load_test_set(other).images}
     except TestSetError:
         return
     own = {image.sha256 for image in opened.test_set.images}
     if others and ((own <= others) if opened.split == HOLDOUT else (others <= own)):
-        raise RefereeError(
-            "bad-config",
-            f"Track {opened.name!r}: every image of the hold-out test set is in the public one; keep others back.",
-        )
+        problem = "every image of the hold-out test set is in the public one; keep others back"
+        raise RefereeError("bad-config", f"Track {opened.name!r}: {problem}.")
 
 
 def first_images(track: OpenTrack, limit: int | None) -> OpenTrack:
@@ -125,7 +122,7 @@ def first_images(track: OpenTrack, limit: int | None) -> OpenTrack:
 
 
 def images_sha256(test_set: TestSet) -> str:
-    """The digest of images and their numbers that a result document states: a line "number sha256" of each."""
+    """The digest of images and their numbers in a result document: of one line "number sha256" for each."""
     lines = (f"{image.number} {image.sha256}\n" for image in test_set.images)
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
@@ -136,7 +133,7 @@ def _truth(rule: Track, test_set: TestSet) -> tuple[str, GroundTruth | NDArray[n
             raise _unfit(rule, test_set, "no categories", "voc or coco")
         truth = read_ground_truth(test_set.folder)
         if rule.accuracy == "mean-iou":
-            only_objects(truth)  # told before a model is measured for nothing
+            only_objects(truth)  # raises before a model is measured in vain
         return test_set.digest, truth
     if not test_set.labels_path.exists():
         raise _unfit(rule, test_set, "no labels.csv", "labels")
@@ -145,9 +142,7 @@ def _truth(rule: Track, test_set: TestSet) -> tuple[str, GroundTruth | NDArray[n
     return digest, labels.by_image
 
 
-def _unfit(rule: Track, test_set: TestSet, lack: str, importer: str) -> RefereeError:
-    sentence = (
-        f"{test_set.folder} has {lack}, but {rule.name} is a track of {rule.task}; make its test set with: "
-        f"referee testset import {importer}"
-    )
+def _unfit(rule: Track, test_set: TestSet, problem: str, importer: str) -> RefereeError:
+    hint = f"make its test set with: referee testset import {importer}"
+    sentence = f"{test_set.folder} has {problem}, but {rule.name} is a track of {rule.task}; {hint}"
     return RefereeError("testset-unfit", sentence)

@@ -1,40 +1,126 @@
-"""The result document of a benched model, version 1, read without trust: it may have been made by hand.
+"""The result document of a benched model, version 1, checked without trust: it may be made by hand. Pure.
 
-Every fault is one sentence, RefereeError `bad-result`. Unknown keys are let be: they count for nothing.
+Every fault is one sentence, ModelFault `bad-result`. Unknown keys are ignored.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from referee.errors import RefereeError
-from referee.tracks.submissions.result_fields import (
-    Field,
-    bad,
-    boolean,
-    field_of,
-    list_of,
-    number,
-    one_of,
-    optional,
-    shown,
-    text,
-    whole,
-)
-from referee.tracks.submissions.result_predictions import detection_rows, top1_answers
+from referee.errors import ModelFault
 
 LARGEST_BYTES = 256 << 20
 MOST_IMAGES = 10_000_000
 TOLERANCE = 1e-3  # relative: a document may round its figures
 ORDERED = ("min_ms", "p50_ms", "p90_ms", "p99_ms", "max_ms")
+LONGEST_TEXT = 1000
+LARGEST_NUMBER = 1e12
+SHOWN_CHARACTERS = 60
+MOST_ROWS_BY_IMAGE = 100
+LARGEST_CATEGORY = 1_000_000
+LARGEST_INDEX = 1000
+LARGEST_PIXEL = 1e9
+COLUMNS = ("image", "category", "confidence", "xmin", "ymin", "xmax", "ymax")
+
+Field = Callable[[str, object], None]
+"""Takes the path and the value; raises ModelFault `bad-result`."""
+
+
+def bad(problem: str) -> ModelFault:
+    """The error of a document with this problem."""
+    return ModelFault("bad-result", f"The result document cannot be taken: {problem}.")
+
+
+def field_of(values: Mapping[str, Any], path: str) -> Any:
+    """The value at a path such as `latency.mean_ms`. Raises ModelFault `bad-result` where there is none."""
+    found: Any = values
+    for name in path.split("."):
+        if not isinstance(found, Mapping) or name not in found:
+            raise bad(f"{path} is missing")
+        found = found[name]
+    return found
+
+
+def number(least: float) -> Field:
+    """A finite number, not below `least`."""
+
+    def check(path: str, value: object) -> None:
+        if not _is_number(value) or value < least:
+            raise bad(f"{path} = {shown(value)} is not a number from {least:g} to {LARGEST_NUMBER:g}")
+
+    return check
+
+
+def whole(least: int, most: int) -> Field:
+    """A whole number in that range."""
+
+    def check(path: str, value: object) -> None:
+        if type(value) is not int or not least <= value <= most:
+            raise bad(f"{path} = {shown(value)} is not a whole number from {least} to {most}")
+
+    return check
+
+
+def one_of(*words: str) -> Field:
+    """One of those words."""
+
+    def check(path: str, value: object) -> None:
+        if value not in words:
+            raise bad(f"{path} = {shown(value)} is not one of {', '.join(words)}")
+
+    return check
+
+
+def optional(field: Field) -> Field:
+    """Null, or what `field` accepts."""
+
+    def check(path: str, value: object) -> None:
+        if value is not None:
+            field(path, value)
+
+    return check
+
+
+def list_of(field: Field) -> Field:
+    """A list whose items `field` accepts."""
+
+    def check(path: str, value: object) -> None:
+        if not isinstance(value, list):
+            raise bad(f"{path} = {shown(value)} is not a list")
+        for place, one in enumerate(value):
+            field(f"{path}[{place}]", one)
+
+    return check
+
+
+def text(path: str, value: object) -> None:
+    """Check that it is a printable line of at most a thousand characters, not empty."""
+    if not isinstance(value, str) or not value or len(value) > LONGEST_TEXT or not value.isprintable():
+        raise bad(f"{path} = {shown(value)} is not a line of text")
+
+
+def boolean(path: str, value: object) -> None:
+    """Check that it is true or false."""
+    if not isinstance(value, bool):
+        raise bad(f"{path} = {shown(value)} is neither true nor false")
+
+
+def shown(value: object) -> str:
+    """A value for a sentence: one line, not too long."""
+    if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+        return "a huge number"
+    words = repr(value)
+    return words if len(words) <= SHOWN_CHARACTERS else words[:SHOWN_CHARACTERS] + "…"
+
 
 FIELDS: Mapping[str, Field] = {
     "task": one_of("detection", "classification"),
@@ -85,9 +171,9 @@ ENERGY_FIELDS: Mapping[str, Field] = {
 
 @dataclass(frozen=True, eq=False)
 class ResultDocument:
-    """A document that holds together. `values` is all of it; `rows` (M, 7) float64 are the detections.
+    """A consistent document. `values` is all of it; `rows` (M, 7) float64 are the detections.
 
-    `answers` are (image, top-1 index) of a classification; the one that the task does not have is empty.
+    `answers` are the (image, top-1 index) pairs of a classification; what the task does not have is empty.
     """
 
     values: Mapping[str, Any]
@@ -100,49 +186,48 @@ class ResultDocument:
 
 
 def parse_result(content: bytes) -> ResultDocument:
-    """Read a document. Raises RefereeError `bad-result` with the first fault."""
+    """Read a document. Raises ModelFault `bad-result` for the first fault."""
     values = _json(content)
     version = values.get("result_version")
     if version != 1 or isinstance(version, bool):
         raise bad(f"result_version is {shown(version)}, this program reads 1")
     for path, check in FIELDS.items():
         check(path, field_of(values, path))
-    document = ResultDocument(values, np.empty((0, 7)), ())
-    _check_images(document)
+    document = ResultDocument(values, np.empty((0, len(COLUMNS))), ())
+    images, processed, stopped_by = (document[path] for path in ("images.count", "processed", "stopped_by"))
+    if processed > images:
+        raise bad(f"processed = {processed} is more than images.count = {images}")
+    if (processed < images) != (stopped_by == "budget"):
+        raise bad(f"processed = {processed} of {images} images, but stopped_by is {stopped_by!r}")
     _check_latency(document)
-    check_energy(values)
-    images, processed = document["images.count"], document["processed"]
+    _check_energy(values)
     if document["task"] == "detection":
-        rows = detection_rows(field_of(values, "predictions.rows"), processed)
-        return ResultDocument(values, rows, ())
-    answers = top1_answers(field_of(values, "predictions.labels"), images, processed)
-    return ResultDocument(values, document.rows, answers)
+        return replace(document, rows=_detection_rows(document["predictions.rows"], processed))
+    return replace(document, answers=_top1_answers(document["predictions.labels"], images, processed))
 
 
 def says_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two documents tell of one measurement, however they were written down; unknown keys count for nothing."""
+    """Whether two documents state the same measurement, in whatever form; unknown keys are ignored."""
     answers = "predictions.rows" if one.get("task") == "detection" else "predictions.labels"
-    return all(_said(one, path) == _said(other, path) for path in (*FIELDS, *ENERGY_FIELDS, answers))
+
+    def value(document: Mapping[str, Any], path: str) -> Any:
+        try:
+            return field_of(document, path)
+        except ModelFault:  # no energy
+            return None
+
+    return all(value(one, path) == value(other, path) for path in (*FIELDS, *ENERGY_FIELDS, answers))
 
 
-def _said(values: Mapping[str, Any], path: str) -> Any:
-    try:
-        return field_of(values, path)
-    except RefereeError:  # no energy
-        return None
-
-
-def check_energy(values: Mapping[str, Any]) -> None:
-    """Raise RefereeError `bad-result` unless `energy` is null or one that the referee has measured."""
-    if field_of(values, "energy") is not None:
-        for path, check in ENERGY_FIELDS.items():
-            check(path, field_of(values, path))
-        loop_wh, inferences = (field_of(values, f"energy.{name}") for name in ("loop_wh", "inferences"))
-        each_wh = field_of(values, "energy.inference_wh")
-        if not _is_near(each_wh * inferences, loop_wh):
-            raise bad(
-                f"energy.inference_wh = {each_wh} is not loop_wh / inferences = {loop_wh / inferences:g}"
-            )
+def _check_energy(values: Mapping[str, Any]) -> None:
+    energy = field_of(values, "energy")
+    if energy is None:
+        return
+    for path, check in ENERGY_FIELDS.items():
+        check(path, field_of(values, path))
+    each_wh, expected_wh = energy["inference_wh"], energy["loop_wh"] / energy["inferences"]
+    if not _is_near(each_wh, expected_wh):
+        raise bad(f"energy.inference_wh = {each_wh} is not loop_wh / inferences = {expected_wh:g}")
 
 
 def _json(content: bytes) -> dict[str, Any]:
@@ -161,59 +246,108 @@ def _json(content: bytes) -> dict[str, Any]:
 
     try:
         values = json.loads(content, parse_constant=refuse_constant, object_pairs_hook=unique)
-    except (ValueError, RecursionError) as error:  # no JSON, no UTF-8, or a monstrous number
+    except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or a number of too many digits
         raise bad(f"it is not JSON ({error})") from error
     if not isinstance(values, dict):
         raise bad("it is not a JSON object")
     failed = values.get("error")
     if isinstance(failed, dict):
-        raise bad(f"it tells of a bench that failed: {shown(failed.get('sentence'))}")
+        raise bad(f"it reports a bench that failed: {shown(failed.get('sentence'))}")
     return values
 
 
 def _check_latency(document: ResultDocument) -> None:
-    """Figures that contradict each other were not measured together."""
+    """Raise ModelFault unless the figures agree with each other."""
     figures = [(name, document[f"latency.{name}"]) for name in ORDERED]
     for (low, low_value), (high, high_value) in pairwise(figures):
         if low_value > high_value:
             raise bad(f"latency.{low} = {low_value} is above latency.{high} = {high_value}")
     mean_ms, counted = document["latency.mean_ms"], document["latency.counted"]
-    _require_between("mean_ms", mean_ms, "min_ms and max_ms", figures[0][1], figures[-1][1])
+    _require_between(mean_ms, "min_ms and max_ms", figures[0][1], figures[-1][1])
     means_ms = document["latency.repeat_means_ms"]
     if not 1 <= len(means_ms) <= document["settings.repeats"]:
         raise bad(
             f"latency.repeat_means_ms has {len(means_ms)} means of {document['settings.repeats']} repeats"
         )
-    _require_between("mean_ms", mean_ms, "the repeat_means_ms", min(means_ms), max(means_ms))
+    _require_between(mean_ms, "the repeat_means_ms", min(means_ms), max(means_ms))
     least, most = document["processed"] - 1, len(means_ms) * (document["images.count"] - 1)
     if not least <= counted <= most:
         raise bad(
-            f"latency.counted = {counted} is not from {least} to {most}, as processed and repeats make it"
+            f"latency.counted = {counted} is not from {least} to {most}, as processed and repeats require"
         )
     total_s, pass_s = document["latency.total_s"], means_ms[0] * least / 1000
     if not _is_near(total_s, pass_s):
-        raise bad(f"latency.total_s = {total_s} is not what the first pass makes, {pass_s:g} s")
-    _check_span(document, total_s)
+        raise bad(f"latency.total_s = {total_s} is not the time of the first pass, {pass_s:g} s")
+    timed_s = document["timed.end_monotonic_s"] - document["timed.start_monotonic_s"]
+    if timed_s < total_s * (1 - TOLERANCE):
+        raise bad(f"timed has {timed_s:g} s, less than latency.total_s = {total_s}")
 
 
-def _check_span(document: ResultDocument, total_s: float) -> None:
-    start_s, end_s = document["timed.start_monotonic_s"], document["timed.end_monotonic_s"]
-    if end_s - start_s < total_s * (1 - TOLERANCE):
-        raise bad(f"timed has {end_s - start_s:g} s, less than latency.total_s = {total_s}")
-
-
-def _require_between(name: str, value: float, of: str, least: float, most: float) -> None:
-    if not least * (1 - TOLERANCE) <= value <= most * (1 + TOLERANCE):
-        raise bad(f"latency.{name} = {value} does not lie between {of}, {least} and {most}")
+def _require_between(mean_ms: float, ends: str, least: float, most: float) -> None:
+    if not least * (1 - TOLERANCE) <= mean_ms <= most * (1 + TOLERANCE):
+        raise bad(f"latency.mean_ms = {mean_ms} does not lie between {ends}, {least} and {most}")
 
 
 def _is_near(value: float, other: float) -> bool:
     return abs(value - other) <= TOLERANCE * max(value, other)
 
 
-def _check_images(document: ResultDocument) -> None:
-    count, processed = document["images.count"], document["processed"]
-    if processed > count:
-        raise bad(f"processed = {processed} is more than images.count = {count}")
-    if (processed < count) != (document["stopped_by"] == "budget"):
-        raise bad(f"processed = {processed} of {count} images, but stopped_by is {document['stopped_by']!r}")
+def _detection_rows(rows: Any, processed: int) -> NDArray[np.float64]:
+    """Rows (M, 7) image, category, confidence, xmin, ymin, xmax, ymax of images 1..`processed`.
+
+    Raises ModelFault `bad-result` for anything but seven finite numbers, another image, a category below 1, or more
+    than a hundred rows of an image.
+    """
+    if not isinstance(rows, list):
+        raise bad(f"predictions.rows = {shown(rows)} is not a list")
+    for place, row in enumerate(rows):
+        if not (isinstance(row, list) and len(row) == len(COLUMNS) and all(map(_is_pixel, row))):
+            raise bad(f"predictions.rows[{place}] = {shown(row)} is not seven finite numbers")
+    table = np.array(rows, dtype=np.float64).reshape(-1, len(COLUMNS))
+    _require_whole(table, 0, processed)
+    _require_whole(table, 1, LARGEST_CATEGORY)
+    images, counts = np.unique(table[:, 0], return_counts=True)
+    if len(images) and counts.max() > MOST_ROWS_BY_IMAGE:
+        worst = int(np.argmax(counts))
+        raise bad(f"image {images[worst]:g} has {counts[worst]} rows, more than {MOST_ROWS_BY_IMAGE}")
+    return table
+
+
+def _top1_answers(labels: Any, images: int, processed: int) -> tuple[tuple[int, int], ...]:
+    """The answers (image, index 0..1000), one for each of `processed` images of 1..`images`.
+
+    Raises ModelFault `bad-result`.
+    """
+    if not isinstance(labels, list):
+        raise bad(f"predictions.labels = {shown(labels)} is not a list")
+    if len(labels) != processed:
+        raise bad(f"predictions.labels has {len(labels)} answers, processed is {processed}")
+    found: dict[int, int] = {}
+    for place, one in enumerate(labels):
+        where = f"predictions.labels[{place}]"
+        if not (isinstance(one, list) and len(one) == 3 and _is_pixel(one[2])):
+            raise bad(f"{where} = {shown(one)} is not an image, an index and a finite number")
+        image, index, _ = one
+        if type(image) is not int or not 1 <= image <= images:
+            raise bad(f"{where}: image {shown(image)} is not a whole number from 1 to {images}")
+        if type(index) is not int or not 0 <= index <= LARGEST_INDEX:
+            raise bad(f"{where}: index {shown(index)} is not a whole number from 0 to {LARGEST_INDEX}")
+        if image in found:
+            raise bad(f"{where}: image {image} is answered twice")
+        found[image] = index
+    return tuple(found.items())
+
+
+def _require_whole(table: NDArray[np.float64], column: int, most: int) -> None:
+    values = table[:, column]
+    wrong = np.flatnonzero((values != np.floor(values)) | (values < 1) | (values > most))
+    if len(wrong):
+        what = f"predictions.rows[{wrong[0]}]: {COLUMNS[column]} {values[wrong[0]]:g}"
+        raise bad(f"{what} is not a whole number from 1 to {most}")
+
+
+def _is_number(value: object, largest: float = LARGEST_NUMBER) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= largest  # not NaN
+
+
+_is_pixel = partial(_is_number, largest=LARGEST_PIXEL)

@@ -1,8 +1,8 @@
 """From a model that a team hands in to a stored, judged submission.
 
-What uses up one of a team's submissions of the day: whatever was accepted for measurement, also a model that then
-crashes, never ends or wants too much memory; it is listed as not valid. What the validator refuses, a result document
-that cannot be taken, and a measurement that the house broke off cost nothing.
+Every model that is accepted for measurement uses up one of the team's submissions of the day, even if it then crashes,
+never ends or wants too much memory; it is listed as not valid. A model that the validator refuses, an invalid result
+document, and a measurement that fails for any other reason cost nothing.
 """
 
 from __future__ import annotations
@@ -10,32 +10,27 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.errors import RefereeError
-from referee.files.atomic_write import write_whole
+from referee.errors import ModelCrashed, ModelFault, RefereeError
+from referee.files.atomic_write import write_atomically
 from referee.store.records import ModelMeasurement, Submission
 from referee.store.submissions import submission_limit
 from referee.tracks import Measured, Verdict
+from referee.tracks.submissions.lock import Record, handing_in_lock, measuring_lock
 from referee.tracks.submissions.open_track import PUBLIC, OpenTrack, configured_track
-from referee.tracks.submissions.result_document import ResultDocument, parse_result, says_same
-from referee.tracks.submissions.result_fields import bad
-from referee.tracks.submissions.turns import Tell, handing_in_turn, measuring_turn
+from referee.tracks.submissions.result_document import ResultDocument, bad, parse_result, says_same
+from testsets.file_bytes import require_regular
 
 MODELS = "models"
 LARGEST_MODEL_BYTES = 500 << 20
-# What a model does to itself; any other failure of a bench is the house's.
-MODEL_FAULTS = frozenset(
-    {"model-crashed", "model-ended", "model-timeout", "out-of-memory", "model-failed", "wrong-count"}
-)
 
 Bench = Callable[[Path], bytes]
-"""Measures the model in a file and returns the result document; raises RefereeError, one of MODEL_FAULTS or another."""
+"""Measures the model in a file and returns the result document; raises ModelCrashed, or another RefereeError."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +41,6 @@ class Order:
     model: Path
     build: str
     result: bytes | None = None
-
-    def handed_in(self, model: Path) -> bytes:
-        """The result document that came with the model, in place of a bench."""
-        del model
-        return self.result or b""
 
 
 def submit(
@@ -64,15 +54,12 @@ def submit(
     """Accept a model, measure it unless that was done elsewhere, judge and store it; the submission with its outcome.
 
     Raises RefereeError: `team-unknown`, `bad-build`, `model-unreadable`, `submission-limit`, `bench-busy`,
-    `bad-result`, `wrong-device`, `result-repeated`, what `validate` refuses; and whatever kept the house from
-    measuring: then the submission is withdrawn.
+    `bad-result`, `wrong-device`, `result-repeated`, what `validate` raises; and what `bench` raises unless the model
+    crashed: then the submission is withdrawn.
     """
     _require_team(contest, order.team)
     _require_build(order.build)
-    limit = configured_track(contest, track.name).submissions_per_day
     data = _model_bytes(order.model)
-    sha256 = hashlib.sha256(data).hexdigest()
-    _require_room(contest, track, order, limit, clock)
     made = Submission(
         id=0,
         accepted_utc="",
@@ -81,61 +68,50 @@ def submit(
         split=track.split,
         build=order.build,
         model_file=order.model.name,
-        model_sha256=sha256,
+        model_sha256=hashlib.sha256(data).hexdigest(),
         testset_digest=track.digest,
         counts=track.split == PUBLIC,
     )
-
-    def accept(bench: Bench, tell: Tell) -> Submission:
-        accepted = contest.store.accept_submission(made, clock.utc(), limit)
-        with _withdrawn_on_failure(contest, accepted):
-            tell(accepted.id)
-            _measure(contest, track, accepted, bench, keep_model(contest.folder, data, sha256), clock)
-        return contest.store.submission(accepted.id)
-
+    _require_below_limit(contest, made, clock)
     if order.result is None:
         _require_device(contest, track, platform.node(), "A model is measured here")
-        with measuring_turn(contest, clock) as tell:
+        with measuring_lock(contest, clock) as record:
             validate(order.model)
-            return accept(bench, tell)
+            return _carry_out(contest, track, made, data, bench, record, clock)
     validate(order.model)
-    document = parse_result(order.result)
-    check_result(contest, track, document, sha256)
+    content = order.result
+    document = parse_result(content)
+    check_result(contest, track, document, made.model_sha256)
     judge(track, document)
-    with handing_in_turn(contest) as tell:
-        _require_new(contest, track, order.team, document)
-        return accept(order.handed_in, tell)
+    with handing_in_lock(contest) as record:
+        _require_new(contest, made, document)
+        return _carry_out(contest, track, made, data, lambda _: content, record, clock)
 
 
 def measure_again(
     contest: Contest, track: OpenTrack, earlier: Submission, build: str, bench: Bench, clock: Clock
 ) -> Submission:
-    """Measure a kept model again, in another build or on the other test set; that counts towards no limit.
+    """Measure a kept model again, in another build or on the other test set; this counts towards no limit.
 
-    Raises RefereeError `bad-build`, `wrong-device`, `bench-busy`, `model-missing` and whatever kept the house from
-    measuring.
+    Raises RefereeError `bad-build`, `wrong-device`, `bench-busy`, `model-missing`, and what `bench` raises unless the
+    model crashed.
     """
     _require_build(build)
     _require_device(contest, track, platform.node(), "A model is measured here")
-    kept = contest.folder / MODELS / f"{earlier.model_sha256}.tflite"
-    if not _is_whole(kept, earlier.model_sha256):
-        raise RefereeError(
-            "model-missing", f"The model of submission {earlier.id}, {kept}, is gone or damaged; restore it."
-        )
+    kept = _kept_path(contest.folder, earlier.model_sha256)
+    data = _intact_bytes(kept, earlier.model_sha256)
+    if data is None:
+        sentence = f"The model of submission {earlier.id}, {kept}, is gone or damaged; restore it."
+        raise ModelFault("model-missing", sentence)
     made = replace(earlier, split=track.split, build=build, testset_digest=track.digest, counts=False)
-    with measuring_turn(contest, clock) as tell:
-        accepted = contest.store.accept_submission(made, clock.utc(), limit=0)
-        with _withdrawn_on_failure(contest, accepted):
-            tell(accepted.id)
-            _measure(contest, track, accepted, bench, kept, clock)
-    return contest.store.submission(accepted.id)
+    with measuring_lock(contest, clock) as record:
+        return _carry_out(contest, track, made, data, bench, record, clock)
 
 
 def to_measure_again(submissions: Sequence[Submission], split: str, build: str) -> list[Submission]:
     """Each team's models that no submission of that build has measured on `split`, by the oldest submission.
 
-    A model that failed is not tried again, nor one whose submissions are withdrawn; a measurement that was broken off
-    is.
+    A measurement that was broken off is repeated; a model that failed, or whose submissions are withdrawn, is not.
     """
     standing = [one for one in submissions if one.withdrawn is None and one.measurement is not None]
     done = {(one.team, one.model_sha256) for one in standing if (one.split, one.build) == (split, build)}
@@ -147,19 +123,56 @@ def to_measure_again(submissions: Sequence[Submission], split: str, build: str) 
     return list(wanted.values())
 
 
-@contextmanager
-def _withdrawn_on_failure(contest: Contest, accepted: Submission) -> Iterator[None]:
+def _carry_out(
+    contest: Contest,
+    track: OpenTrack,
+    made: Submission,
+    data: bytes,
+    bench: Bench,
+    record: Record,
+    clock: Clock,
+) -> Submission:
+    """Accept, keep and measure a model; withdraw the submission when that fails for another reason than the model."""
+    limit = configured_track(contest, track.name).submissions_per_day
+    accepted = contest.store.accept_submission(made, clock.utc(), limit)
     try:
-        yield
+        record(accepted.id)
+        _measure(contest, track, accepted, bench, _keep_model(contest.folder, data, made.model_sha256), clock)
     except BaseException as failure:
         contest.store.withdraw_submission(accepted.id, _reason(failure))
         raise
+    return contest.store.submission(accepted.id)
+
+
+def _measure(
+    contest: Contest, track: OpenTrack, accepted: Submission, bench: Bench, model: Path, clock: Clock
+) -> None:
+    try:
+        content = bench(model)
+    except ModelCrashed as failure:
+        sentence = failure.sentence.replace(model.name, accepted.model_file)  # the name that the team knows
+        failed = ModelMeasurement(clock.utc().isoformat(), valid=False, sentence=sentence)
+        contest.store.add_measurement(accepted.id, failed)
+        return
+    document = parse_result(content)
+    check_result(contest, track, document, accepted.model_sha256)
+    measured, verdict = judge(track, document)
+    outcome = ModelMeasurement(
+        clock.utc().isoformat(),
+        valid=verdict.is_valid,
+        sentence=verdict.sentence,
+        device=document["device.host"],
+        meter=None if document.values.get("energy") is None else document["energy.meter"],
+        metric=verdict.value,
+        measured=asdict(measured),
+        figures=dict(verdict.figures),
+    )
+    contest.store.add_measurement(accepted.id, outcome, content)
 
 
 def judge(track: OpenTrack, document: ResultDocument) -> tuple[Measured, Verdict]:
     """What a document's run is worth by the track's rule, by itself. Raises RefereeError for what cannot be judged."""
     energy = document.values.get("energy")
-    energy_wh = None if energy is None else document["energy.inference_wh"] * document["processed"]
     measured = Measured(
         accuracy_percent=track.accuracy_percent(document),
         latency_ms=document["latency.mean_ms"],
@@ -167,7 +180,7 @@ def judge(track: OpenTrack, document: ResultDocument) -> tuple[Measured, Verdict
         processed=document["processed"],
         total_s=document["latency.total_s"],
         longest_ms=document["latency.max_ms"],
-        energy_wh=energy_wh,
+        energy_wh=None if energy is None else energy["inference_wh"] * document["processed"],
     )
     return measured, track.rule.measure(measured)
 
@@ -199,17 +212,11 @@ def check_result(contest: Contest, track: OpenTrack, document: ResultDocument, m
     _require_device(contest, track, document["device.host"], "This was measured")
 
 
-def device_of(contest: Contest, track: str) -> str | None:
-    """The host whose measurements count on a track: the configured one, else that of the first that stands."""
-    configured = configured_track(contest, track).device
-    if configured:
-        return configured
-    standing = (one.measurement for one in contest.store.submissions(track) if one.withdrawn is None)
-    return next((one.device for one in standing if one is not None and one.device), None)
-
-
 def _require_device(contest: Contest, track: OpenTrack, host: str, what: str) -> None:
-    expected = device_of(contest, track.name)
+    """Only one host's measurements count: the configured one, or that of the first submission that stands."""
+    standing = (one.measurement for one in contest.store.submissions(track.name) if one.withdrawn is None)
+    first = next((one.device for one in standing if one is not None and one.device), None)
+    expected = configured_track(contest, track.name).device or first
     if expected and host != expected:
         raise RefereeError(
             "wrong-device",
@@ -219,64 +226,52 @@ def _require_device(contest: Contest, track: OpenTrack, host: str, what: str) ->
         )
 
 
-def keep_model(folder: Path, data: bytes, sha256: str) -> Path:
-    """Keep a model in the contest folder under its SHA-256; the same model once."""
-    models = folder / MODELS
-    models.mkdir(mode=0o700, exist_ok=True)
-    path = models / f"{sha256}.tflite"
-    if not _is_whole(path, sha256):
-        write_whole(path, data)
-    return path
-
-
-def _is_whole(kept: Path, sha256: str) -> bool:
-    try:
-        return kept.is_file() and hashlib.sha256(kept.read_bytes()).hexdigest() == sha256
-    except OSError:  # damaged
-        return False
-
-
-def handed_in_bytes(path: Path, most: int, what: str) -> bytes:
+def read_submitted(path: Path, most: int, what: str) -> bytes:
     """The first `most` bytes of the file that is a team's `what`: "model", "result".
 
     Raises RefereeError `model-unreadable`, `result-unreadable`.
     """
-    reason: str | None = "it is no regular file"  # a pipe would be waited for
     try:
-        if path.is_file() or not path.exists():
-            with path.open("rb") as file:
-                return file.read(most)
+        require_regular(path)
+        with path.open("rb") as file:
+            return file.read(most)
     except OSError as error:
-        reason = error.strerror
-    raise RefereeError(f"{what}-unreadable", f"The {what} {path} cannot be read: {reason}.")
+        sentence = f"The {what} {path} cannot be read: {error.strerror}."
+        raise RefereeError(f"{what}-unreadable", sentence) from error
 
 
-def _measure(
-    contest: Contest, track: OpenTrack, accepted: Submission, bench: Bench, model: Path, clock: Clock
-) -> None:
+def _model_bytes(path: Path) -> bytes:
+    if not path.name.isprintable():
+        raise RefereeError(
+            "model-unreadable", f"The model's name {path.name!r} cannot be printed; rename it."
+        )
+    data = read_submitted(path, LARGEST_MODEL_BYTES + 1, "model")
+    if len(data) > LARGEST_MODEL_BYTES:
+        raise RefereeError(
+            "model-too-large", f"The model {path} is larger than {LARGEST_MODEL_BYTES >> 20} MB."
+        )
+    return data
+
+
+def _kept_path(folder: Path, sha256: str) -> Path:
+    return folder / MODELS / f"{sha256}.tflite"
+
+
+def _keep_model(folder: Path, data: bytes, sha256: str) -> Path:
+    """Keep a model in the contest folder under its SHA-256; repair one that is damaged."""
+    path = _kept_path(folder, sha256)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    if _intact_bytes(path, sha256) is None:
+        write_atomically(path, data)
+    return path
+
+
+def _intact_bytes(path: Path, sha256: str) -> bytes | None:
     try:
-        content = bench(model)
-    except RefereeError as failure:
-        if failure.code not in MODEL_FAULTS:
-            raise
-        sentence = failure.sentence.replace(model.name, accepted.model_file)  # as the team calls it
-        failed = ModelMeasurement(clock.utc().isoformat(), valid=False, sentence=sentence)
-        contest.store.add_measurement(accepted.id, failed)
-        return
-    document = parse_result(content)
-    check_result(contest, track, document, accepted.model_sha256)
-    measured, verdict = judge(track, document)
-    outcome = ModelMeasurement(
-        clock.utc().isoformat(),
-        valid=verdict.is_valid,
-        sentence=verdict.sentence,
-        device=document["device.host"],
-        meter=None if document.values.get("energy") is None else document["energy.meter"],
-        metric=verdict.value,
-        measured=asdict(measured),
-        figures=dict(verdict.figures),
-    )
-    contest.store.add_measurement(accepted.id, outcome, content)
+        data = path.read_bytes() if path.is_file() else None
+    except OSError:
+        return None
+    return data if data is not None and hashlib.sha256(data).hexdigest() == sha256 else None
 
 
 def _reason(failure: BaseException) -> str:
@@ -299,13 +294,11 @@ def _require_team(contest: Contest, team: str) -> None:
         raise RefereeError("team-unknown", f"The team {team!r} {why}.")
 
 
-def _require_new(contest: Contest, track: OpenTrack, team: str, document: ResultDocument) -> None:
-    """One measurement is no second build, and should not use up a second submission by mistake."""
-    wanted = (team, document["model.sha256"], track.split)
-    for one in contest.store.submissions(track.name):
-        if (one.team, one.model_sha256, one.split) != wanted or one.withdrawn is not None:
-            continue
-        former = contest.store.submission_result(one.id)
+def _require_new(contest: Contest, made: Submission, document: ResultDocument) -> None:
+    """Raise RefereeError unless the document is new: the same measurement is not another build."""
+    for one in contest.store.submissions(made.track):
+        is_same_model = (one.team, one.model_sha256, one.split) == (made.team, made.model_sha256, made.split)
+        former = contest.store.submission_result(one.id) if is_same_model and one.withdrawn is None else None
         if former is not None and says_same(json.loads(former), document.values):
             raise RefereeError(
                 "result-repeated",
@@ -314,22 +307,10 @@ def _require_new(contest: Contest, track: OpenTrack, team: str, document: Result
             )
 
 
-def _require_room(contest: Contest, track: OpenTrack, order: Order, limit: int, clock: Clock) -> None:
-    """Tell a team before any work; what counts is told again when the submission is accepted."""
+def _require_below_limit(contest: Contest, made: Submission, clock: Clock) -> None:
+    """Refuse before any work; the limit is checked again when the submission is accepted."""
     now = clock.utc()
-    used = contest.store.submissions_used(track.name, order.team, now)
-    if track.split == PUBLIC and used >= limit:
-        raise submission_limit(track.name, order.team, used, limit, now.date())
-
-
-def _model_bytes(path: Path) -> bytes:
-    if not path.name.isprintable():
-        raise RefereeError(
-            "model-unreadable", f"The model's name {path.name!r} cannot be printed; rename it."
-        )
-    data = handed_in_bytes(path, LARGEST_MODEL_BYTES + 1, "model")
-    if len(data) > LARGEST_MODEL_BYTES:
-        raise RefereeError(
-            "model-too-large", f"The model {path} is larger than {LARGEST_MODEL_BYTES >> 20} MB."
-        )
-    return data
+    limit = configured_track(contest, made.track).submissions_per_day
+    used = contest.store.submissions_used(made.track, made.team, now)
+    if made.counts and used >= limit:
+        raise submission_limit(made.track, made.team, used, limit, now.date())

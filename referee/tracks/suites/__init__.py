@@ -1,1 +1,4 @@
-"""Suites of many (model, implementation) tests: their plan, and the tables they write and are scored from."""
+"""Suites of many (model, implementation) tests: the plan, the run, and the tables of tests and FLOPs.
+
+Start with `run`. The scores themselves are a rule: `referee.tracks.rules.aiotbench`.
+"""

@@ -1,4 +1,4 @@
-"""A suite of tests, (model, implementation), from a TOML file: what is to be measured, and how."""
+"""The plan of a suite, a TOML file: which (model, implementation) tests to measure, and how."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from testsets.file_bytes import file_bytes
 IMAGES = 5000
 LONGEST_COOLDOWN_S = 24 * 3600.0
 OPTIONS = {"threads": 64, "memory_mb": 1_000_000, "repeats": 1000}
-"""The whole numbers that a test may set beside `timeout_s`, and up to where."""
+"""The whole numbers that a test may set beside `timeout_s`, with their maxima."""
 LEAST_TIMEOUT_S, LONGEST_TIMEOUT_S = 0.01, 24 * 3600.0
 
 
 @dataclass(frozen=True)
 class PlannedTest:
-    """A test: its model by name and by file, its MFLOPs for one image, and options of the harness."""
+    """A test: its model by name and by file, the MFLOPs of one image, and options of the harness."""
 
     model: str
     implementation: str
@@ -33,13 +33,13 @@ class PlannedTest:
 
     @property
     def name(self) -> str:
-        """The test in words."""
+        """The test for people."""
         return f"{self.model} ({self.implementation})"
 
 
 @dataclass(frozen=True)
 class SuitePlan:
-    """The tests in order; `device` is what the table calls the device ("": its host name), `limit` the first images."""
+    """The tests in order; `device` is its name in the table ("": the host name), `limit` the number of images."""
 
     device: str
     cooldown_s: float
@@ -58,90 +58,80 @@ def read_plan(path: Path) -> SuitePlan:
     Raises RefereeError `bad-suite`, naming file, test and value.
     """
     try:
-        table = toml_table(file_bytes(path).decode())
+        values = toml_table(file_bytes(path).decode())
     except (OSError, ValueError, RecursionError) as error:
         why = (error.strerror or error) if isinstance(error, OSError) else error
         raise RefereeError("bad-suite", f"{path} cannot be read: {why}.") from error
-    rows = table.pop("tests", [])
+    table, rows = _Table(str(path), values), values.get("tests", [])
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        raise _bad(
-            str(path), "there is no test; add [[tests]] tables with model, implementation, file, mflops"
-        )
-    _require_known(str(path), table, ("device", "cooldown_s", "limit", "tests"))
+        raise table.bad("there is no test; add [[tests]] tables with model, implementation, file, mflops")
+    table.require_known("device", "cooldown_s", "limit", "tests")
     plan = SuitePlan(
-        device=_text(str(path), table, "device", ""),
-        cooldown_s=float(_number(str(path), table, "cooldown_s", 0, LONGEST_COOLDOWN_S, COOLDOWN_S)),
-        limit=int(_whole(str(path), table, "limit", 2, 10_000_000, IMAGES)),
-        tests=tuple(_test(f"{path}, test {place}", path.parent, row) for place, row in enumerate(rows, 1)),
+        device=table.text("device", ""),
+        cooldown_s=float(table.number("cooldown_s", 0, LONGEST_COOLDOWN_S, COOLDOWN_S)),
+        limit=table.whole("limit", 2, 10_000_000, IMAGES),
+        tests=tuple(_test(_Table(f"{path}, test {n}", row), path.parent) for n, row in enumerate(rows, 1)),
     )
-    _require_consistent(str(path), plan)
+    for (model, implementation), uses in Counter((t.model, t.implementation) for t in plan.tests).items():
+        if uses > 1:
+            raise table.bad(f"the test {model} ({implementation}) is given twice")
+    for test in plan.tests:
+        if plan.mflops[test.model] != test.mflops:
+            figures = f"{test.mflops:g} and {plan.mflops[test.model]:g} mflops"
+            raise table.bad(f"the model {test.model} has {figures}")
     return plan
 
 
-def _test(where: str, folder: Path, row: dict[str, Any]) -> PlannedTest:
-    _require_known(where, row, ("model", "implementation", "file", "mflops", "timeout_s", *OPTIONS))
-    file = folder / _text(where, row, "file")
+@dataclass(frozen=True)
+class _Table:
+    """A table of the file, with its name for messages. All methods raise RefereeError `bad-suite`."""
+
+    name: str
+    values: Mapping[str, Any]
+
+    def bad(self, problem: str) -> RefereeError:
+        return RefereeError("bad-suite", f"{self.name}: {problem}.")
+
+    def require_known(self, *known: str) -> None:
+        for key in self.values:
+            if key not in known:
+                raise self.bad(f"unknown key {key!r}; the keys are {', '.join(known)}")
+
+    def get(self, key: str, default: Any) -> Any:
+        value = self.values.get(key, default)
+        if value is None:
+            raise self.bad(f"the key {key!r} is missing")
+        return value
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self.get(key, default)
+        is_line = isinstance(value, str) and value.isprintable() and (value.strip() or value == default)
+        if not is_line:
+            raise self.bad(f"{key} = {value!r} must be a line of text")
+        return str(value).strip()
+
+    def number(self, key: str, least: float, most: float, default: float | None = None) -> float:
+        value = self.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+            raise self.bad(f"{key} = {value!r} must be a number from {least:g} to {most:g}")
+        return value
+
+    def whole(self, key: str, least: int, most: int, default: int | None = None) -> int:
+        value = self.number(key, least, most, default)
+        if not isinstance(value, int):
+            raise self.bad(f"{key} = {value!r} must be a whole number")
+        return value
+
+
+def _test(table: _Table, folder: Path) -> PlannedTest:
+    table.require_known("model", "implementation", "file", "mflops", "timeout_s", *OPTIONS)
+    file = folder / table.text("file")
     if not file.is_file():
-        raise _bad(where, f"file = {row['file']!r}: there is no file {file}")
+        raise table.bad(f"file = {table.values['file']!r}: there is no file {file}")
     options: dict[str, int | float] = {
-        name: _whole(where, row, name, 1, most) for name, most in OPTIONS.items() if name in row
+        name: table.whole(name, 1, most) for name, most in OPTIONS.items() if name in table.values
     }
-    if "timeout_s" in row:
-        options["timeout_s"] = _number(where, row, "timeout_s", LEAST_TIMEOUT_S, LONGEST_TIMEOUT_S)
-    return PlannedTest(
-        model=_text(where, row, "model"),
-        implementation=_text(where, row, "implementation"),
-        file=file,
-        mflops=float(_number(where, row, "mflops", LEAST, MOST)),
-        options=options,
-    )
-
-
-def _require_consistent(where: str, plan: SuitePlan) -> None:
-    for (model, implementation), uses in Counter((t.model, t.implementation) for t in plan.tests).items():
-        if uses > 1:
-            raise _bad(where, f"the test {model} ({implementation}) is given twice")
-    for test in plan.tests:
-        if plan.mflops[test.model] != test.mflops:
-            raise _bad(
-                where, f"the model {test.model} has {test.mflops:g} and {plan.mflops[test.model]:g} mflops"
-            )
-
-
-def _require_known(where: str, row: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for key in row:
-        if key not in known:
-            raise _bad(where, f"unknown key {key!r}; the keys are {', '.join(known)}")
-
-
-def _text(where: str, row: Mapping[str, Any], key: str, default: str | None = None) -> str:
-    value = row.get(key, default)
-    if value is None:
-        raise _bad(where, f"the key {key!r} is missing")
-    if not isinstance(value, str) or not value.isprintable() or (not value.strip() and value != default):
-        raise _bad(where, f"{key} = {value!r} must be a line of text")
-    return value.strip()
-
-
-def _number(
-    where: str, row: Mapping[str, Any], key: str, least: float, most: float, default: float | None = None
-) -> float:
-    value = row.get(key, default)
-    if value is None:
-        raise _bad(where, f"the key {key!r} is missing")
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise _bad(where, f"{key} = {value!r} must be a number from {least:g} to {most:g}")
-    return value
-
-
-def _whole(
-    where: str, row: Mapping[str, Any], key: str, least: int, most: int, default: int | None = None
-) -> int:
-    value = _number(where, row, key, least, most, default)
-    if not isinstance(value, int):
-        raise _bad(where, f"{key} = {value!r} must be a whole number")
-    return value
-
-
-def _bad(where: str, problem: str) -> RefereeError:
-    return RefereeError("bad-suite", f"{where}: {problem}.")
+    if "timeout_s" in table.values:
+        options["timeout_s"] = table.number("timeout_s", LEAST_TIMEOUT_S, LONGEST_TIMEOUT_S)
+    mflops = float(table.number("mflops", LEAST, MOST))
+    return PlannedTest(table.text("model"), table.text("implementation"), file, mflops, options)

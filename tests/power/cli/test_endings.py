@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from power.cli.endings import ENDINGS, interrupt, on_endings
+from power.cli.boundary import ENDINGS, interrupt, on_endings
 
 BORROWED = (":NUMERIC:FORMAT?", ":NUMERIC:NORMAL:ITEM201?", ":NUMERIC:NORMAL:ITEM205?")
 

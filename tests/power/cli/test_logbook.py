@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from power.cli.logbook import Logbook
-from power.errors import MeterError
+from power.cli.program import ProgramMissing
+from power.errors import MeterError, MeterLost
 from power.meter import Reading
 from power.recording import header_line, read_recording, row
 from tests.power.cli.conftest import METER, one_line
@@ -51,7 +52,7 @@ def test_a_new_file_without_a_reading_is_gone_after_any_failure(tmp_path: Path, 
 
 def test_a_recording_that_fails_keeps_its_readings(tmp_path: Path, reading: Make) -> None:
     with pytest.raises(MeterError):
-        fail(Logbook(tmp_path / "run.csv", force=False), MeterError("meter-lost", "x"), reading(1.0))
+        fail(Logbook(tmp_path / "run.csv", force=False), MeterLost("x"), reading(1.0))
     assert read_recording(tmp_path / "run.csv") == [reading(1.0)]
 
 
@@ -59,7 +60,7 @@ def test_what_the_meter_showed_before_a_program_that_cannot_be_run_is_no_recordi
     tmp_path: Path, reading: Make
 ) -> None:
     with pytest.raises(MeterError):
-        fail(Logbook(tmp_path / "run.csv", force=False), MeterError("program-missing", "x"), reading(1.0))
+        fail(Logbook(tmp_path / "run.csv", force=False), ProgramMissing("x"), reading(1.0))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -138,7 +139,7 @@ def test_a_full_disk_in_a_run_costs_the_rest_of_the_file_but_not_the_energy(
         cwd=tmp_path,
     )
     assert ended.returncode == 1
-    assert "run.csv is not whole" in ended.stderr
+    assert "run.csv is incomplete" in ended.stderr
     assert one_line(ended.stderr)
     facts = json.loads(ended.stdout)
     assert facts["energy_j"] == pytest.approx(36 * 3, rel=1e-4)

@@ -120,7 +120,7 @@ def test_a_short_program_has_an_energy_but_no_mean_power(simulate: Any, meter: A
     program = (sys.executable, "-c", "import time; time.sleep(1.2)")
     ran = meter("record", address, "-o", "run.csv", *FIXED[:-1], "0.5", "--", *program)
     assert "energy           0.0" in ran.stderr
-    assert "mean power       not told: " in ran.stderr
+    assert "mean power       unknown: " in ran.stderr
     assert "for start and stop" in ran.stderr
 
 
@@ -145,7 +145,7 @@ def test_a_full_disk_is_told_with_the_file_and_how_much_is_in_it(simulate: Any, 
     full = meter("record", simulate().address, "-o", "/dev/full", "--force", "--duration", "1", *FIXED)
     assert full.returncode == 1
     assert one_line(full.stderr)
-    assert "/dev/full is not whole: it holds 0 of " in full.stderr
+    assert "/dev/full is incomplete: it holds 0 of " in full.stderr
     assert "recording        0 of " in full.stdout
 
 

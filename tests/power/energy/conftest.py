@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from power.addresses import limits_of
 from power.energy import Check, Measurement, energy_checks
 from power.meter import Reading, Setup
 
@@ -20,6 +21,7 @@ SOUND = Measurement(
     end_s=10.0,
     setup=Setup(voltage_range_v=150.0, current_range_a=0.1, update_interval_s=1.0, integrator_timer_s=10),
     model="WT310E",
+    limits=limits_of("WT310E"),
 )
 
 
@@ -29,7 +31,8 @@ def measurement() -> Callable[..., Measurement]:
 
     def make(setup: dict[str, object] | None = None, **different: object) -> Measurement:
         made = replace(SOUND, setup=replace(SOUND.setup, **(setup or {})))  # type: ignore[arg-type]
-        return replace(made, **different)  # type: ignore[arg-type]
+        made = replace(made, **different)  # type: ignore[arg-type]
+        return replace(made, limits=limits_of(made.model))
 
     return make
 

@@ -105,5 +105,5 @@ def test_nothing_is_known_of_a_meter_at_home_and_nothing_is_held_against_it(
 def test_an_unofficial_meter_is_a_warning(reading: Any, measurement: Any, checks: Any) -> None:
     found = checks([], measurement(official=False))["official-meter"]
     assert (found.ok, found.severity) == (False, "warning")
-    assert "unofficial, simulated or for rehearsing" in found.sentence
+    assert "unofficial, simulated or for rehearsals" in found.sentence
     assert checks([], measurement())["official-meter"].ok

@@ -42,9 +42,9 @@ def test_a_source_counts_backwards_and_is_our_own(reading: Any) -> None:
         ({"state": RESET}, "was reset, or it was switched off"),
         ({"energy_wh": math.nan}, "nan Wh"),
         ({"energy_wh": 0.1, "integrator_s": math.inf}, "inf s"),
-        ({"energy_wh": 0.1, "integrator_s": 1.0, "state": STOP}, "began anew"),
-        ({"energy_wh": 0.001, "integrator_s": 3.0, "state": STOP}, "began anew"),
-        ({"energy_wh": 0.1, "integrator_s": 60.0, "state": STOP}, "somebody else had started"),
+        ({"energy_wh": 0.1, "integrator_s": 1.0, "state": STOP}, "started again"),
+        ({"energy_wh": 0.001, "integrator_s": 3.0, "state": STOP}, "started again"),
+        ({"energy_wh": 0.1, "integrator_s": 60.0, "state": STOP}, "was started before"),
     ],
 )
 def test_what_the_last_reading_shows_of_a_foreign_integral(
@@ -57,7 +57,7 @@ def test_what_the_last_reading_shows_of_a_foreign_integral(
 
 def test_a_reset_in_the_first_second_is_seen_by_its_state(run: Any, reading: Any) -> None:
     readings = [reading(100.1), reading(100.3, state=RESET), reading(100.5)]
-    assert "began anew" in str(why_lost([*readings, *run(0.9)], 100.0))
+    assert "started again" in str(why_lost([*readings, *run(0.9)], 100.0))
 
 
 def test_a_stop_before_the_last_reading_is_somebody_elses(run: Any, reading: Any) -> None:

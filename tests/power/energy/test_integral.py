@@ -180,7 +180,7 @@ def test_the_sentence_names_difference_and_tolerance(reading: Any, measurement: 
     [
         (35.0, "the energy is also that of 29 s outside the window."),
         (2.0, "the energy of 4 s of the window is missing."),
-        (math.nan, "what the energy covers is not known."),
+        (math.nan, "what the energy covers is unknown."),
         (6.0, "at most 2 s apart."),
     ],
 )

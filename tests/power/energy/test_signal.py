@@ -44,8 +44,7 @@ def test_what_holds_is_not_told_in_the_words_of_a_failure(
     ]
     clipped = checks([reading(5.0, current_peak_over=True)], measurement())["peak-clipping"].sentence
     assert (
-        clipped
-        == "Readings clipped at the peaks, so that the energy reads too low: 1 of 1; use a larger range."
+        clipped == "Readings clipped at the peaks, so the energy reads too low: 1 of 1; use a larger range."
     )
 
 
@@ -137,6 +136,6 @@ def test_readings_that_all_show_nothing_are_an_error_in_automatic_ranges_too(
 def test_without_any_reading_there_is_no_word_of_the_load(measurement: Any, checks: Any) -> None:
     found = checks([], measurement())
     assert found["low-load"].ok
-    assert found["low-load"].sentence == "Not told: no reading carries a power."
+    assert found["low-load"].sentence == "Unknown: no reading carries a power."
     assert found["negative-power"].ok
     assert not found["no-data"].ok

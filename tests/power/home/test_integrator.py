@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from power.errors import MeterError
-from power.home.integrator import Integrator
-from power.home.sensor import Sample
+from power.home.meter import Integrator, Sample
 from power.meter import IntegratorState
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from power.errors import MeterError
-from power.home.meter import Box, HomeMeter
-from power.home.sensor import Sample
+from power.home.meter import Box, HomeMeter, Sample
 from power.meter import UNOFFICIAL, Choices, Identity, IntegratorState, Meter, Setup
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)

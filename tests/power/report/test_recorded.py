@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from power.addresses import limits_of
 from power.energy import Measurement
 from power.meter import Identity, IntegratorState, Setup
-from power.report.recorded import Recorded
-from power.report.recorded_words import recorded_facts, recorded_lines
+from power.report.recorded import Recorded, recorded_facts, recorded_lines
 from power.sampling.sampler import Idle
 
 IDENTITY = Identity("YOKOGAWA", "WT310E", "S1", "F1.03")
@@ -30,7 +30,14 @@ def recorded(reading: Any) -> Any:
         ]
         readings.append(reading(lasted_s + 0.1, **last))
         measured = Measurement(
-            last["energy_wh"], last["integrator_s"], 0.0, lasted_s, setup, model, start_stop_s=0.02
+            last["energy_wh"],
+            last["integrator_s"],
+            0.0,
+            lasted_s,
+            setup,
+            model,
+            limits_of(model),
+            start_stop_s=0.02,
         )
         return Recorded(IDENTITY, measured, readings, Idle(1.0, 2.0, 20), (), "run.csv")
 
@@ -94,7 +101,7 @@ def test_start_and_stop_are_in_the_accuracy(recorded: Any) -> None:
 def test_too_short_a_window_tells_no_mean_power(recorded: Any) -> None:
     short = recorded(0.9)
     assert math.isnan(short.power_w)
-    assert row(short, "mean power").startswith("not told: 0.900 s is less than 10 updates of 0.1 s")
+    assert row(short, "mean power").startswith("unknown: 0.900 s is less than 10 updates of 0.1 s")
     assert recorded_facts(short, 10)["mean_power_w"] is None
     assert recorded(1.1).power_w == pytest.approx(6.0)
 

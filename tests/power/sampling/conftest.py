@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from power.addresses import MeterAddress
 from power.meter import Reading, Setup
 from power.sampling.sampler import LinkEvent, Sampler
 from power.simulator.instrument import Instrument
@@ -160,3 +161,31 @@ def sampler(recorder: Recorder) -> Iterator[Callable[..., Sampler]]:
             return made
 
         yield make
+
+
+class Flawed:
+    """The real driver, but for the calls that replace its own."""
+
+    def __init__(self, meter: Any, calls: dict[str, Callable[..., Any]]) -> None:
+        self.meter = meter
+        self._calls = calls
+
+    def __getattr__(self, name: str) -> Any:
+        return self._calls.get(name) or getattr(self.meter, name)
+
+
+@pytest.fixture
+def flawed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Flawed]]:
+    """Replace calls of every meter that is opened from now on; returns those meters."""
+
+    def spoil(**calls: Callable[..., Any]) -> list[Flawed]:
+        plain, opened = MeterAddress.connect, []
+
+        def connect(*given: Any) -> Flawed:
+            opened.append(Flawed(plain(*given), calls))
+            return opened[-1]
+
+        monkeypatch.setattr(MeterAddress, "connect", connect)
+        return opened
+
+    return spoil

@@ -11,7 +11,7 @@ import pytest
 
 from power.errors import MeterError
 from power.meter import Reading, Setup
-from power.sampling.idle import Idle, baseline, idle_readings
+from power.sampling.polling import Idle, baseline, idle_readings
 from power.visa.link import Link
 
 Make = Callable[..., Reading]

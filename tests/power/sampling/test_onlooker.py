@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from power.addresses import limits_of
 from power.energy import Measurement, energy_checks
 from power.meter import Setup
 from tests import warm_programs
@@ -57,7 +58,8 @@ def test_who_looks_on_changes_nothing(
     least_s, most_s = end_s - start_s, time.monotonic() - before_s
     assert 36.0 * least_s * 0.9 <= final.energy_wh * 3600 <= 36.0 * most_s * 1.1
     measured = Measurement(
-        final.energy_wh, final.integrator_s, start_s, end_s, setup, "WT333E", changes=run.changes,
+        final.energy_wh, final.integrator_s, start_s, end_s, setup, "WT333E", limits_of("WT333E"),
+        changes=run.changes,
         start_stop_s=run.ran_s - (end_s - start_s),
     )  # fmt: skip
     assert set(failed(energy_checks(recorder.readings, measured))) <= {"low-load"}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from power.addresses import limits_of
 from power.energy import Measurement, energy_checks
 from power.meter import IntegratorState, Reading, Setup
 from power.visa.link import Link
@@ -102,7 +103,9 @@ def test_updates_that_a_slow_link_misses_are_told(
     start_s = clock.now_s
     clock.until_s(start_s + 8.0)
     end_s, final = clock.now_s, run.stop()
-    measured = Measurement(final.energy_wh, final.integrator_s, start_s, end_s, setup, "WT310")
+    measured = Measurement(
+        final.energy_wh, final.integrator_s, start_s, end_s, setup, "WT310", limits_of("WT310")
+    )
     gaps = next(one for one in energy_checks(recorder.readings, measured) if one.code == "reading-gaps")
     assert (gaps.ok, gaps.figures["gaps"]) == (False, 0)
     assert (gaps.figures["readings"] or 0) < 0.9 * (gaps.figures["expected"] or 0)
@@ -118,7 +121,7 @@ def test_stop_gives_the_energy_though_the_taker_hangs(
     run.start()
     until(lambda: run.last is not None and run.last.energy_wh > 3 * UPDATE_WH)
     assert run.stop().energy_wh > 3 * UPDATE_WH
-    assert "wait for whoever records them" in caplog.text
+    assert "are not recorded yet" in caplog.text
     held.set()
 
 
@@ -134,7 +137,6 @@ def test_a_taker_that_fails_does_not_end_sampling(
     run.start()
     recorder.more(3)
     run.stop()
-    assert isinstance(run.consumer_error, ValueError)
     assert "disk full" in caplog.text
 
 
@@ -152,12 +154,12 @@ def test_stop_acts_at_once_even_with_slow_updates(sampler: Any, setup: Setup) ->
 
     def wait(event: threading.Event, seconds: float) -> bool:
         ended = event.wait(seconds)
-        slept_out.append(not ended)
+        if threading.current_thread().name == "sampler":
+            slept_out.append(not ended)
         return ended
 
     run = sampler("sim:", replace(setup, update_interval_s=5.0), wait=wait)
     run.arm()
     run.start()
-    run._sampling.end()
-    assert slept_out[-1] is False
     assert run.stop().state is IntegratorState.STOP
+    assert slept_out == [False]

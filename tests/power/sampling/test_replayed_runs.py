@@ -48,7 +48,7 @@ def played(sampler: Any, recordings: Path) -> Callable[[str, float], tuple[Any, 
         clock.wait_for_the_end()
         final = run.stop()
         measured = Measurement(
-            final.energy_wh, final.integrator_s, 0.0, window_s, setup, identity.model, identity.official
+            final.energy_wh, final.integrator_s, 0.0, window_s, setup, identity.model, None, identity.official
         )
         return run, measured
 

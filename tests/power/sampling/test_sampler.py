@@ -4,15 +4,15 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from power.addresses import limits_of
 from power.energy import Measurement, energy_checks
-from power.errors import MeterError
+from power.errors import MeterError, MeterRefused, MeterTimeout
 from power.meter import IntegratorState, Reading, Setup
 from power.visa.link import Link
 from tests.power.busy_host import failed
@@ -35,6 +35,7 @@ def measured(run: Any, setup: Setup, start_s: float, end_s: float) -> Measuremen
         end_s=end_s,
         setup=setup,
         model=identity.model,
+        limits=limits_of(identity.model),
         official=identity.official,
         changes=run.changes,
         start_stop_s=run.ran_s - (end_s - start_s),
@@ -118,18 +119,18 @@ def test_however_late_it_is_stopped_the_integrator_ran_no_longer_than_its_timer_
 
 
 def test_a_second_try_to_stop_does_not_count_the_time_since_the_first(
-    sampler: Any, simulate: Any, setup: Setup
+    sampler: Any, simulate: Any, setup: Setup, flawed: Any
 ) -> None:
-    now_s = [100.0]
+    now_s, opened = [100.0], flawed()
     run = sampler(simulate().address, replace(setup, integrator_timer_s=0), monotonic=lambda: now_s[0])
     run.arm()
     run.start()
-    meter = run._loan.meter()
+    meter = opened[-1]
     read_final = meter.read_final
 
     def broken() -> None:
         meter.read_final = read_final
-        raise MeterError("meter-refused", "Not now.")
+        raise MeterRefused("Not now.")
 
     meter.read_final = broken
     with pytest.raises(MeterError, match="Not now"):
@@ -264,29 +265,6 @@ def test_a_range_that_was_changed_in_mid_run_is_told_at_its_end(
     assert "range-changed" in failed(energy_checks(recorder.readings, checked))
 
 
-class Flawed:
-    """The real driver, but for what is put in its place."""
-
-    def __init__(self, meter: Any, **calls: Callable[..., Any]) -> None:
-        self._meter = meter
-        self._calls = calls
-
-    def __getattr__(self, name: str) -> Any:
-        return self._calls.get(name) or getattr(self._meter, name)
-
-
-@pytest.fixture
-def flawed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Put other calls in the place of those of every meter that is opened from now on."""
-    from power.addresses import MeterAddress
-
-    def spoil(**calls: Callable[..., Any]) -> None:
-        plain = MeterAddress.connect
-        monkeypatch.setattr(MeterAddress, "connect", lambda *given: Flawed(plain(*given), **calls))
-
-    return spoil
-
-
 def test_settings_that_cannot_be_read_back_cost_no_energy_but_look_changed(
     sampler: Any, simulate: Any, recorder: Any, flawed: Any
 ) -> None:
@@ -295,7 +273,7 @@ def test_settings_that_cannot_be_read_back_cost_no_energy_but_look_changed(
     def changes(_setup: Setup) -> tuple[str, ...]:
         for answer in answers:  # the one before the start
             return answer
-        raise MeterError("meter-refused", "It says no.")
+        raise MeterRefused("It says no.")
 
     flawed(changes=changes)
     run = sampler(simulate().address)
@@ -316,13 +294,13 @@ def test_a_meter_that_is_deaf_just_after_its_start_has_not_lost_its_link(
 
     def read_update() -> tuple[Reading, bool]:
         if next(deaf, False):
-            raise MeterError("meter-timeout", "It does not answer.")
-        return run._loan.meter()._meter.read_update()  # type: ignore[no-any-return]
+            raise MeterTimeout("It does not answer.")
+        return opened[-1].meter.read_update()  # type: ignore[no-any-return]
 
-    flawed(read_update=read_update)
+    opened = flawed(read_update=read_update)
     run = sampler(simulate().address)
     run.arm()
     run.start()
     recorder.more(2)
     run.stop()
-    assert (run.losses, recorder.events) == (0, [])
+    assert recorder.events == []

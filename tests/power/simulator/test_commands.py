@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from power.simulator.instrument import Instrument
+from power.simulator.control import CONTROLS
+from power.simulator.instrument import COMMANDS, Instrument, command_lines
+from power.simulator.numeric import FUNCTIONS
+from power.simulator.syntax import TEXTS
+
+PAGE = (Path(__file__).parents[3] / "docs" / "wt300-commands.md").read_text().replace("\\|", "|")
 
 
 def error(box: Instrument) -> str:
@@ -170,3 +176,20 @@ def test_float_format_marks_missing_data_and_over_range(meter: Any, clock: Any) 
     box.execute(":INPUT:CURRENT:RANGE 1")
     clock.pass_s(1)
     assert box.execute(":NUMERIC:VALUE?").encode("latin-1") == b"#40004\x42\x10\x00\x00"
+
+
+def test_the_page_of_commands_names_all_of_them() -> None:
+    for command in COMMANDS:
+        assert f"| `{command.forms}` | {'R' if command.locked else ''} | {command.help} |" in PAGE
+    for word, (argument, _) in CONTROLS.items():
+        assert f"| `{word} {argument}".strip() + "` |" in PAGE
+    assert all(f"`{function}`" in PAGE for function in FUNCTIONS)
+    assert all(f"| {code} | {text} |" in PAGE for code, text in TEXTS.items())
+
+
+def test_the_printed_table_names_every_command_once() -> None:
+    lines = list(command_lines())
+    for command in COMMANDS:
+        assert command.help.endswith(".")
+        assert any(command.pattern.text in line for line in lines)
+    assert len({command.pattern.text for command in COMMANDS}) == len(COMMANDS)

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from power.errors import MeterError
 from power.recording import RecordingWriter
-from power.simulator.loads import Drawn, Wave, parse_load
-from power.simulator.noise import Noise
+from power.simulator.loads import Drawn, Noise, Wave, parse_load
 
 NOISE = Noise(36.0, 2.0, 7)
 

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from power.errors import MeterError
-from power.simulator.core import ABORT_PROGRAM, CORE_PROGRAM
 from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
 from power.simulator.portmapper import Portmapper
-from power.simulator.vxi11 import Vxi11Server
+from power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
 from power.simulator.xdr import Reader, uint
 from tests.power.simulator.wire import Wire, call_record
 

@@ -8,12 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.simulator.commands import COMMANDS
-from power.simulator.instrument import Instrument
+from power.simulator.instrument import COMMANDS, Instrument
 from power.simulator.loads import parse_load
-from power.simulator.refusals import TEXTS, RefusedError
-from power.simulator.syntax import parse_unit, units
-from power.simulator.values import boolean, choice, engineering, integer, number, register
+from power.simulator.syntax import (
+    TEXTS,
+    RefusedError,
+    boolean,
+    choice,
+    engineering,
+    integer,
+    number,
+    parse_unit,
+    register,
+    units,
+)
 
 WORDS = (
     *(

@@ -179,7 +179,7 @@ def test_waiting_for_an_update_answers_when_it_comes(client: Any, server: Vxi11S
     meter.write(":STATUS:FILTER1 FALL;:STATUS:EESR?")
     meter.read()
     meter.write(":COMMUNICATE:WAIT? 1")
-    instrument = server._desk.instrument
+    instrument = server.instrument
     deadline_s = time.monotonic() + 20
     while not meter.read_stb() & 16:
         assert time.monotonic() < deadline_s

@@ -69,7 +69,7 @@ def failure(address: str, **options: Any) -> MeterError:
 )
 def test_a_host_that_does_not_exist_is_named(address: str) -> None:
     error = failure(address)
-    assert (error.code, error.facts["host"]) == ("meter-unreachable", "no-such-host.invalid")
+    assert (error.code, "no-such-host.invalid" in error.sentence) == ("meter-unreachable", True)
     assert "no host 'no-such-host.invalid'" in error.sentence
 
 
@@ -99,7 +99,7 @@ def test_without_a_vendors_visa_it_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("power.visa.link._resources", nothing_there)
     error = failure("GPIB0::1::INSTR", backend="@ivi")
     assert error.code == "meter-backend"
-    assert "no VISA of a vendor on this machine" in error.sentence
+    assert "no vendor VISA is installed" in error.sentence
 
 
 def test_an_unknown_backend_is_refused() -> None:
@@ -119,16 +119,16 @@ def test_a_query_may_have_a_time_of_its_own(simulate: Any) -> None:
             opened.query(":NONSENSE?", timeout_ms=50)
         assert caught.value.code == "meter-timeout"
         assert time.monotonic() - before_s < 20.0
-        assert opened._resource.timeout == 20000
+        assert opened._resource.timeout == 20000  # noqa: SLF001 - the timeout of the VISA session
         assert opened.query("*OPC?", timeout_ms=9000) == "1"
 
 
 def test_a_meter_locked_by_another_says_so(link: Any) -> None:
     opened, simulator = link
     with contextlib.closing(Link(simulator.address)) as owner:
-        owner._resource.lock_excl(0)
+        owner._resource.lock_excl(0)  # noqa: SLF001 - a Link itself never locks
         assert refused(opened) == "meter-locked"
-        owner._resource.unlock()
+        owner._resource.unlock()  # noqa: SLF001 - a Link itself never locks
     with contextlib.closing(Link(simulator.address)) as again:
         assert again.query("*OPC?") == "1"
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from power.errors import MeterError
-from power.meter import Identity
 from power.wt300 import answers
 
 WORDS = ("nan", "inf", "infinity", "-nan", "-inf", "-infinity")
@@ -137,11 +136,3 @@ def test_the_largest_has_no_sign_and_ignores_what_is_missing(numbers: list[float
     found = answers.largest(numbers)
     there = [abs(number) for number in numbers if not math.isnan(number)]
     assert (found in there and found >= max(there)) if there else math.isnan(found)
-
-
-def test_an_identity_has_four_parts() -> None:
-    assert answers.identity("YOKOGAWA,WT310,C2PH13047V,F1.03") == Identity(
-        "YOKOGAWA", "WT310", "C2PH13047V", "F1.03"
-    )
-    with pytest.raises(MeterError, match="that is no WT300"):
-        answers.identity("FLUKE 45")

@@ -15,6 +15,7 @@ from power.meter import IntegratorState, Setup
 from power.visa.link import Link
 from power.wt300.driver import Wt300
 from power.wt300.settings import plain
+from tests.power.opened import wt300
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=3600)
 
@@ -24,7 +25,7 @@ def box(simulate: Any, clocks: Clocks) -> Iterator[tuple[Wt300, Link]]:
     """A driver, and a second link to look behind its back."""
     address = simulate("--load", "constant:36W").address
     with contextlib.closing(Link(address)) as link, contextlib.closing(Link(address)) as spy:
-        yield Wt300(link, clocks), spy
+        yield wt300(link, clocks), spy
 
 
 def test_setup_arrives_in_the_meter(box: Any) -> None:
@@ -153,7 +154,7 @@ def test_a_setting_that_does_not_stay_is_refused_with_the_meters_reason(box: Any
     meter.attach()
     meter.start()
     with pytest.raises(MeterError, match=r"813 .*cannot be changed until the integrator is reset") as caught:
-        meter._apply(plain(":RATE", "1"))
+        meter._apply(plain(":RATE", "1"))  # noqa: SLF001 - no public call sets a rate while integrating
     assert caught.value.code == "meter-refused"
 
 
@@ -168,7 +169,7 @@ def test_attaching_touches_neither_ranges_nor_integrator(box: Any) -> None:
 def test_readings_tell_over_range_and_clipped_peaks(simulate: Any, clocks: Clocks, until: Any) -> None:
     address = simulate("--load", "constant:36W,crest=6").address
     with contextlib.closing(Link(address)) as link:
-        meter = Wt300(link, clocks)
+        meter = wt300(link, clocks)
         meter.attach()
         meter.configure(Setup(150.0, 0.5, 0.1, 0))
         until(lambda: meter.read().current_peak_over)  # the update before was still of the range before
@@ -197,7 +198,7 @@ def test_status_shows_settings_and_empties_the_error_queue(box: Any) -> None:
 
 def test_peaks_are_the_waves_and_leave_the_sample_alone(simulate: Any, clocks: Clocks, until: Any) -> None:
     with contextlib.closing(Link(simulate("--load", "constant:36W,crest=2").address)) as link:
-        meter = Wt300(link, clocks)
+        meter = wt300(link, clocks)
         meter.configure(SETUP)
         until(lambda: meter.read().power_w > 0)
         peaks = meter.peaks()
@@ -289,7 +290,7 @@ def test_an_element_or_the_sum_of_all_is_measured_whatever_the_wiring_was(
 ) -> None:
     address = simulate("--model", model, "--load", "constant:36W").address
     with contextlib.closing(Link(address)) as link:
-        meter = Wt300(link, clocks)
+        meter = wt300(link, clocks)
         if element == "sum":
             link.write(":INPUT:WIRING P3W3")  # the sum would leave out the second element
         setup = Setup(150.0, 1.0, 0.1, 3600, element=element)
@@ -315,7 +316,7 @@ def three(simulate: Any, clocks: Clocks) -> Iterator[tuple[Wt300, Link]]:
     """A driver of a meter with three elements, and a second link."""
     address = simulate("--model", "WT333E", "--load", "constant:36W").address
     with contextlib.closing(Link(address)) as link, contextlib.closing(Link(address)) as spy:
-        yield Wt300(link, clocks), spy
+        yield wt300(link, clocks), spy
 
 
 SPOILT = (
@@ -359,7 +360,7 @@ def test_looking_leaves_a_run_of_another_element_alone(three: Any, clocks: Clock
     meter.configure(Setup(150.0, 1.0, 1.0, 60, element="sum"))
     meter.start()
     before = everything(spy)
-    onlooker = Wt300(Link(spy.address), clocks)
+    onlooker = wt300(Link(spy.address), clocks)
     onlooker.look("2")
     assert [one for one in everything(spy) if one not in before] != []
     assert everything(spy)[:40] == before[:40]
@@ -377,7 +378,7 @@ def test_looking_leaves_a_run_of_another_element_alone(three: Any, clocks: Clock
 def test_of_two_onlookers_the_second_leaves_nothing_of_the_first(three: Any, clocks: Clocks) -> None:
     _, spy = three
     before = everything(spy)
-    first, second = Wt300(Link(spy.address), clocks), Wt300(Link(spy.address), clocks)
+    first, second = wt300(Link(spy.address), clocks), wt300(Link(spy.address), clocks)
     first.look("1")
     second.look("1")
     first.close()
@@ -388,7 +389,7 @@ def test_of_two_onlookers_the_second_leaves_nothing_of_the_first(three: Any, clo
 def test_an_onlooker_that_comes_and_goes_leaves_another_one_its_values(three: Any, clocks: Clocks) -> None:
     _, spy = three
     before = everything(spy)
-    first, second = Wt300(Link(spy.address), clocks), Wt300(Link(spy.address), clocks)
+    first, second = wt300(Link(spy.address), clocks), wt300(Link(spy.address), clocks)
     first.look("1")
     taken = everything(spy)
     second.look("1")

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from power.clocks import Clocks
-from power.errors import MeterError
+from power.errors import MeterError, MeterTimeout
 from power.meter import Setup
 from power.sampling.sampler import Sampler
 from power.visa.link import Link
 from power.wt300.driver import Wt300
-from power.wt300.saved_settings import FormerSettings
+from power.wt300.settings import FormerSettings
+from tests.power.opened import wt300
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=3600)
 
@@ -24,7 +25,7 @@ def box(simulate: Any, clocks: Clocks) -> Iterator[tuple[Wt300, Link]]:
     """A driver, and a second link to look behind its back."""
     address = simulate("--load", "constant:36W").address
     with contextlib.closing(Link(address)) as link, contextlib.closing(Link(address)) as spy:
-        yield Wt300(link, clocks), spy
+        yield wt300(link, clocks), spy
 
 
 FORMER = (
@@ -116,11 +117,11 @@ def test_who_never_configured_has_nothing_to_put_back(box: Any) -> None:
 )  # while measuring is set up, and talking
 def test_settings_come_back_also_after_a_failed_setup(found: Any, at: str) -> None:
     meter, spy, before = found
-    link = meter._link
-    meter._link = Breaking(link, at)
+    link = meter._link  # noqa: SLF001 - the link breaks in mid-setup
+    meter._link = Breaking(link, at)  # noqa: SLF001 - the link breaks in mid-setup
     with pytest.raises(MeterError, match="broken on purpose"):
         meter.configure(SETUP)
-    meter._link = link
+    meter._link = link  # noqa: SLF001 - the link breaks in mid-setup
     assert everything(spy) != before
     meter.restore()
     assert everything(spy) == before
@@ -156,7 +157,7 @@ class Breaking:
 
     def write(self, message: str) -> None:
         if message.startswith(self._at):
-            raise MeterError("meter-timeout", "broken on purpose")
+            raise MeterTimeout("broken on purpose")
         self._link.write(message)
 
 
@@ -164,8 +165,8 @@ def test_a_driver_on_a_new_link_knows_the_former_settings(found: Any, clocks: Cl
     _, spy, before = found
     former = FormerSettings()
     with contextlib.closing(Link(spy.address)) as first, contextlib.closing(Link(spy.address)) as second:
-        Wt300(first, clocks, former).configure(SETUP)
-        again = Wt300(second, clocks, former)
+        wt300(first, clocks, former).configure(SETUP)
+        again = wt300(second, clocks, former)
         again.attach()
         again.restore()
         assert everything(spy) == before
@@ -173,8 +174,8 @@ def test_a_driver_on_a_new_link_knows_the_former_settings(found: Any, clocks: Cl
         contextlib.closing(Link(spy.address)) as first,
         contextlib.closing(Link(simulate("--serial", "ANOTHER").address)) as other,
     ):
-        Wt300(first, clocks, former).configure(SETUP)
-        Wt300(other, clocks, former).restore()  # another meter: what was found does not belong to it
+        wt300(first, clocks, former).configure(SETUP)
+        wt300(other, clocks, former).restore()  # another meter: what was found does not belong to it
         assert other.query(":INPUT:VOLTAGE:AUTO?") == ":INP:VOLT:AUTO 1"
 
 

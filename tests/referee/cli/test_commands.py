@@ -121,7 +121,7 @@ def test_teams_are_added_listed_and_disabled(day: Day, tmp_path: Path) -> None:
     assert day.refers("team", "add", "fox", "--password-file", str(password)).stdout == "Registered fox.\n"
     by_variable = called("team", "add", "gnu", "--contest", str(day.folder), LPIRC_PASSWORD=PASSWORD)
     assert by_variable.returncode == 0
-    assert day.refers("team", "disable", "gnu").stdout == "gnu can log in no more.\n"
+    assert day.refers("team", "disable", "gnu").stdout == "gnu can no longer log in.\n"
     listed = {one["team"]: one["disabled"] for one in json.loads(day.refers("team", "list", "--json").stdout)}
     assert (listed["fox"], listed["gnu"]) == (False, True)
     assert "gnu (disabled)\n" in day.refers("team", "list").stdout

@@ -99,17 +99,17 @@ def test_a_pipe_is_read_once_and_whole() -> None:
 
     def write() -> None:
         with os.fdopen(theirs, "w") as pipe:
-            pipe.write(POINTS + "4,14\n" * 20_000)
+            pipe.write(POINTS + f"4.{'0' * 40},14\n" * 2_000)  # more than a pipe holds
 
     writer = threading.Thread(target=write)
     writer.start()
     document = json.loads(called("frontier", "fit", f"/dev/fd/{mine}", "--json").stdout)
     writer.join()
     os.close(mine)
-    assert len(document["points"]) == 20_003
+    assert len(document["points"]) == 2_003
 
 
 def test_a_pipe_into_which_nobody_writes_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     told = called("frontier", "fit", str(tmp_path / "pipe"))
-    assert (told.returncode, "no regular file" in told.stderr, told.stderr.count("\n")) == (1, True, 1)
+    assert (told.returncode, "regular file" in told.stderr, told.stderr.count("\n")) == (1, True, 1)

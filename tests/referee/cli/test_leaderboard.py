@@ -10,14 +10,13 @@ import pytest
 
 from referee.store.records import RunState, Score, ScoreInterval
 from tests.contest_day import called
-from tests.referee.factories import START, House, config_text, house, stored_run
+from tests.referee.factories import START, House, house, stored_run
 from testsets import TestSet
 
 
 @pytest.fixture
 def judged(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
     """Three judged teams, the first two within each other's interval, and a void run that was the best of all."""
-    assert config_text(small_set)
     with house(tmp_path / "contest", small_set) as made:
         for team, value in (("ant", 0.30), ("bee", 0.29), ("cat", 0.10), ("dog", 0.90)):
             run = stored_run(made.store, team=team, testset_digest=small_set.digest).id

@@ -56,35 +56,20 @@ def test_an_open_run_is_told_so_far(hall: House) -> None:
     assert row(hall) == ["1", "otters", "one", "open", "~0.25", "~0.5", "~2"]
 
 
-@pytest.mark.parametrize("state", [RunState.CLOSED, RunState.VOID])
-def test_a_run_that_is_over_has_its_energy_of_record_whatever_was_published_before(
-    hall: House, state: RunState
-) -> None:
-    run_in(hall, state, energy_wh=1.25)
+def test_a_run_that_is_over_has_its_energy_of_record(hall: House) -> None:
+    run_in(hall, RunState.CLOSED, energy_wh=1.25)
     (one,) = told(hall)
     assert (one["energy_wh"], one["score"], one["needs_review"]) == (1.25, 0.4, None)
-    assert row(hall) == ["1", "otters", "one", state, "60", "1.25", "~0.5", "~0.4"]
+    assert row(hall) == ["1", "otters", "one", "closed", "60", "1.25", "~0.5", "~0.4"]
 
 
-def test_a_run_without_energy_shows_none_and_no_score(hall: House) -> None:
-    run_in(hall, RunState.CLOSED)
-    (one,) = told(hall)
-    assert (one["energy_wh"], one["map"], one["score"]) == (None, 0.5, None)
-    assert row(hall) == ["1", "otters", "one", "closed", "60", "~0.5"]
-
-
-def test_a_judgement_without_the_energy_that_was_read_later_counts_no_more(hall: House) -> None:
+def test_a_judgement_before_the_energy_was_read_is_not_shown(hall: House) -> None:
     run = run_in(hall, RunState.CLOSED)
     assert judge(hall.contest, run.id, Clock()).score is None
-    assert told(hall)[0]["judged"]
-    hall.store.change_run(run.id, (RunState.JUDGED,), state=RunState.CLOSED.value, energy_wh=1.25)
-    (one,) = told(hall)
-    assert (one["energy_wh"], one["judged"], one["needs_review"]) == (1.25, False, None)
+    hall.store.change_run(run.id, (RunState.JUDGED,), energy_wh=1.25)
     shown = json.loads(called("run", "show", "1", "--json", "--contest", str(hall.folder)).stdout)
     assert (shown["judged"], shown["energy_wh"]) == (None, 1.25)
     assert "1.25" in called("run", "show", "1", "--contest", str(hall.folder)).stdout
-    judge(hall.contest, run.id, Clock())
-    assert (told(hall)[0]["judged"], told(hall)[0]["energy_wh"]) == (True, 1.25)
 
 
 def test_a_judged_run_has_its_marks_in_a_column_of_their_own(hall: House) -> None:

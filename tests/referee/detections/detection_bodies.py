@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
-from referee.detections import form_body, json_body, text_body
+from referee.detections import numbers, text_body
 
 JSON, TEXT = "application/json", "text/plain"
 FORM, PACKED = "application/x-www-form-urlencoded", "application/octet-stream"
@@ -33,9 +33,8 @@ def bodies(rows: Sequence[Sequence[float]]) -> dict[str, bytes]:
 def small_pieces(size: int = 40) -> Iterator[None]:
     """Let bodies be read in pieces of so few bytes that every test has several."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (form_body, json_body, text_body):
+        for module in (numbers, text_body):
             patch.setattr(module, "PIECE_BYTES", size)
-        patch.setattr(json_body, "_LONGEST_PIECE", 4 * size)
         patch.setattr(text_body, "_LONGEST_PIECE", 1000)
         yield
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.detections import MAX_PROBLEMS, parse_detections, parse_json, parse_text, rows
+from referee.detections import MAX_PROBLEMS, parse_detections, parse_json, parse_text
 from referee.errors import RefereeError
-from tests.referee.detections.detection_bodies import bodies
 
 IDS = np.array([1, 2, 20, 90], np.int64)
 ROW = [3, 20, 0.5, 1.5, 2, 30, 40.25]
@@ -204,14 +203,6 @@ def test_text_lines_are_read_strictly(line: bytes, words: str) -> None:
 
 def test_lines_are_counted_with_the_blank_ones() -> None:
     assert problems(b"\n\n0 1 0.5 1 1 2 2", TEXT)[0][0] == 3
-
-
-def test_a_body_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "MAX_ROWS", 2)
-    for kind, body in bodies([ROW] * 2).items():
-        assert len(parse(body, kind)) == 2
-    for kind, body in bodies([ROW] * 3).items():
-        assert refusal(body, kind).code == "too-large"
 
 
 @given(st.binary(max_size=80), st.sampled_from([JSON, TEXT]))

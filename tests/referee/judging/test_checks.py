@@ -45,7 +45,7 @@ def test_a_missing_energy_is_told_apart_from_none_used() -> None:
     missing, none_used = (run_checks(closed(energy_wh), [], 0.0)[0] for energy_wh in (None, 0.0))
     assert "There is no energy" in missing.sentence
     told = run_checks(closed(None), [], 0.0, missing="Its cable is out.")[0]
-    assert told.sentence.endswith("so that there is no score: Its cable is out.")
+    assert told.sentence.endswith("so there is no score: Its cable is out.")
     assert "0 Wh; a score needs more" in none_used.sentence
 
 

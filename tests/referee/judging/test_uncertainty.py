@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from power.addresses import limits_of
 from power.energy.accuracy import relative_uncertainty
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging.judge import judge
@@ -80,7 +81,9 @@ def test_a_run_that_is_not_judged_has_none(contest: Contest) -> None:
 
 def test_the_meters_share_is_that_of_its_fixed_ranges_and_model(contest: Contest) -> None:
     judged = judge(contest, closed_run(contest), CLOCK)
-    assert energy_uncertainty(judged) == pytest.approx(relative_uncertainty(36.0, 36.0, 75.0, "WT310"))
+    assert energy_uncertainty(judged) == pytest.approx(
+        relative_uncertainty(36.0, 36.0, 75.0, limits_of("WT310"))
+    )
 
 
 @pytest.mark.parametrize("power_w", [math.nan, math.inf, 0.0, -1.0])

@@ -1,26 +1,48 @@
 from __future__ import annotations
 
+import contextlib
 import logging
 import sqlite3
 import threading
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from power.sampling.sampler import LinkEvent
-from referee.errors import RefereeError
+from referee.errors import StorageFailed
 from referee.runs.recorder import MANY_SERVED, EvidenceLog, note_event
-from referee.store import Store, database
-from tests.referee.factories import START, reading, stored_run
+from referee.store import Store
+from tests.referee.factories import START, DrivenClock, reading, stored_run
+
+Until = Callable[[Callable[[], object]], None]
+
+
+@contextmanager
+def written_to(path: Path) -> Iterator[None]:
+    """Another process is writing to the database."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
 
 
 @pytest.fixture
-def impatient(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setattr(database, "LOCK_PATIENCE_S", 0.05)
-    return Store(tmp_path / "impatient.db")
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "contest.db"
+
+
+@pytest.fixture
+def impatient(short_lock_timeout: None, path: Path) -> Iterator[Store]:
+    with contextlib.closing(Store(path)) as store:
+        yield store
+
+
+def count_served(path: Path) -> int:
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        return int(other.execute("SELECT count(*) FROM served").fetchone()[0])
 
 
 def times(store: Store, run: int) -> list[float]:
@@ -72,76 +94,67 @@ def test_what_became_of_the_link_is_an_event_of_the_run(store: Store) -> None:
 
 
 def test_a_database_that_fails_keeps_everything_for_later(
-    impatient: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    impatient: Store, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     run, log = stored_run(impatient).id, EvidenceLog(impatient)
     log.begin(run, 0.0)
-    blocker = sqlite3.connect(tmp_path / "impatient.db", isolation_level=None)
-    blocker.execute("BEGIN IMMEDIATE")
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.WARNING), written_to(path):
         log.reading(reading(1.0))
         log.served(3, 1.0, 10)
         log.reading(reading(2.0))
+        with pytest.raises(StorageFailed):
+            log.flush()
     assert "wait in memory" in caplog.text
-    with pytest.raises(RefereeError) as failure:
-        log.flush()
-    assert failure.value.code == "storage-failed"
-    blocker.close()
     log.reading(reading(3.0))
     assert times(impatient, run) == [1.0, 2.0, 3.0]
     assert impatient.served_images(run) == [3]
-    impatient.close()
 
 
-def test_serving_an_image_never_waits_for_the_database(store: Store, tmp_path: Path) -> None:
+def test_serving_an_image_never_waits_for_the_database(store: Store, path: Path, until: Until) -> None:
     run, log = stored_run(store).id, EvidenceLog(store)
     log.begin(run, 0.0)
-    blocker = sqlite3.connect(tmp_path / "contest.db", isolation_level=None)
-    blocker.execute("BEGIN IMMEDIATE")
-    sampling = threading.Thread(target=log.reading, args=(reading(1.0),))
-    sampling.start()
-    while not log._flushing.locked():
-        pass
-    log.served(1, 1.0, 10)
-    assert sampling.is_alive()
-    blocker.rollback()
-    blocker.close()
-    sampling.join()
+    with written_to(path):
+        storing = [
+            threading.Thread(target=log.flush),
+            threading.Thread(target=log.reading, args=(reading(1.0),)),
+        ]
+        log.served(1, 1.0, 10)
+        for thread in storing:
+            thread.start()
+        log.served(2, 1.0, 10)
+        assert all(thread.is_alive() for thread in storing)
+    for thread in storing:
+        thread.join()
     log.flush()
-    assert (times(store, run), store.served_images(run)) == ([1.0], [1])
+    assert (times(store, run), store.served_images(run)) == ([1.0], [1, 2])
 
 
-def test_many_served_images_are_stored_though_no_reading_comes(
-    store: Store, until: Callable[[Callable[[], object]], None]
-) -> None:
+def test_many_served_images_are_stored_though_no_reading_comes(store: Store, until: Until) -> None:
     run, log = stored_run(store).id, EvidenceLog(store)
     log.begin(run, 0.0)
     for number in range(3 * MANY_SERVED):
         log.served(number, 1.0, 10)
     until(lambda: len(store.served_images(run)) >= MANY_SERVED)
-    until(lambda: not log._is_storing)
+    until(lambda: not any(thread.name == "served-images" for thread in threading.enumerate()))
     log.flush()
     assert store.served_images(run) == list(range(3 * MANY_SERVED))
 
 
-def test_served_images_that_cannot_be_stored_take_little_memory(store: Store, tmp_path: Path) -> None:
-    run, log = stored_run(store).id, EvidenceLog(store)
+def test_served_images_that_cannot_be_stored_take_little_memory(store: Store, path: Path) -> None:
+    run, log, count = stored_run(store).id, EvidenceLog(store), 20_000
     log.begin(run, 0.0)
-    blocker = sqlite3.connect(tmp_path / "contest.db", isolation_level=None)
-    blocker.execute("BEGIN IMMEDIATE")
-    tracemalloc.start()
-    for number in range(100_000):
-        log.served(number % 20_000, number / 1000, 75_000)
-    size_bytes, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    blocker.rollback()
-    blocker.close()
+    with written_to(path):
+        tracemalloc.start()
+        for number in range(count):
+            log.served(number % 5_000, number / 1000, 75_000)
+        size_bytes, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
     log.flush()
-    assert size_bytes < 30 * 100_000 + 2**20
-    assert store._rows("SELECT count(*) AS n, sum(bytes) AS b FROM served")[0]["n"] == 100_000
+    assert size_bytes < 30 * count + 2**20
+    assert count_served(path) == count
 
 
-def test_what_threads_hand_in_together_is_stored_once(store: Store) -> None:
+def test_what_threads_hand_in_together_is_stored_once(store: Store, path: Path) -> None:
     run, log = stored_run(store).id, EvidenceLog(store)
     log.begin(run, 0.0)
     with ThreadPoolExecutor(8) as pool:
@@ -149,19 +162,15 @@ def test_what_threads_hand_in_together_is_stored_once(store: Store) -> None:
         list(pool.map(lambda i: log.served(i, 1.0, 10), range(200)))
     log.flush()
     assert times(store, run) == [float(i) for i in range(200)]
-    assert store._rows("SELECT count(*) AS n FROM served")[0]["n"] == 200
+    assert count_served(path) == 200
 
 
 def test_an_event_that_cannot_be_stored_is_only_warned_of(
-    impatient: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    impatient: Store, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    run = stored_run(impatient).id
-    blocker = sqlite3.connect(tmp_path / "impatient.db", isolation_level=None)
-    blocker.execute("BEGIN IMMEDIATE")
-    with caplog.at_level(logging.WARNING):
-        note_event(impatient, START, run, "closed", by="deadline")
-    blocker.close()
+    run, clock = stored_run(impatient).id, DrivenClock()
+    with caplog.at_level(logging.WARNING), written_to(path):
+        note_event(impatient, clock, run, "closed", by="deadline")
     assert "the event closed" in caplog.text
-    note_event(impatient, START, run, "void")
+    note_event(impatient, clock, run, "void")
     assert [event["kind"] for event in impatient.events(run)] == ["void"]
-    impatient.close()

@@ -113,16 +113,16 @@ def assert_same(ours: Evaluation, theirs: Evaluation) -> None:
     assert ours.categories_with_ground_truth == theirs.categories_with_ground_truth
 
 
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("part", range(5))
 def test_both_engines_agree_on_random_sets(part: int) -> None:
-    for seed in range(40 * part, 40 * part + 20):
+    for seed in range(40 * part, 40 * part + 12):
         truth, found, banned = random_set(seed)
         ours = evaluate(truth, found, "coco", blacklist=banned)
         assert_same(ours, evaluate_with_pycocotools(truth, found, banned))
 
 
 def test_both_engines_agree_on_corners() -> None:
-    for seed in range(20):
+    for seed in range(8):
         truth, found, _ = random_set(seed)
         corners = replace(found, coco_boxes=None)
         assert_same(evaluate(truth, corners, "coco"), evaluate_with_pycocotools(truth, corners))

@@ -11,7 +11,7 @@ from referee.scoring import METRICS, Counts, Detections, evaluate
 from referee.scoring import evaluation as evaluation_module
 from referee.scoring import groups as groups_module
 from referee.scoring import matching as matching_module
-from referee.scoring.signature import VERSION
+from referee.scoring.result import VERSION
 from tests.referee.scoring import oracle
 
 BOX = (10.0, 10.0, 29.0, 29.0)
@@ -141,7 +141,7 @@ def test_settings_that_cannot_be_are_refused() -> None:
     for iou in (0.0, -0.5, 1.1, math.nan, math.inf):
         with pytest.raises(RefereeError, match="IoU threshold"):
             evaluate(TRUTH, nothing, iou=iou)
-    with pytest.raises(RefereeError, match="knows no image 7"):
+    with pytest.raises(RefereeError, match="has no image 7"):
         evaluate(TRUTH, nothing, blacklist=[(7, 1)])
 
 

@@ -6,19 +6,7 @@ import numpy as np
 import pytest
 
 from referee.errors import RefereeError
-from referee.scoring.interval import Interval, overlap, score_interval
-
-
-def interval(low: float, high: float) -> Interval:
-    return Interval((low + high) / 2, low, high, 0.95, np.array([low, high]))
-
-
-def test_intervals_that_share_a_point_overlap() -> None:
-    assert overlap(interval(1, 3), interval(2, 4))
-    assert overlap(interval(1, 9), interval(2, 4))
-    assert overlap(interval(1, 2), interval(2, 4))
-    assert not overlap(interval(1, 2), interval(2.1, 4))
-    assert not overlap(interval(3, 4), interval(1, 2))
+from referee.scoring.interval import Interval, score_interval
 
 
 def test_half_of_what_lies_outside_lies_on_either_side() -> None:

@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from referee.scoring import ordering
 from referee.scoring.average_precision import area_under_envelope, best_precisions
-from referee.scoring.ordering import ascending_codes, descending
+from referee.scoring.ordering import ascending_codes, by_category, descending
 
+PLACES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=40)
 FEW = st.sampled_from([0.0, -0.0, 0.25, 0.5, -1.0, 1e-300, 1e300])
 
 
@@ -22,6 +24,19 @@ def test_codes_of_any_width_are_sorted_stably(limit: int) -> None:
     codes = np.random.default_rng(1).integers(0, limit, 500)
     codes[::3] = limit - 1
     assert ascending_codes(codes, limit).tolist() == np.argsort(codes, kind="stable").tolist()
+
+
+@given(PLACES, st.booleans())
+def test_detections_are_listed_by_category_then_image_then_arrival(
+    places: list[tuple[int, int]], with_image: bool
+) -> None:
+    image = np.array([one for one, _ in places], np.int32)
+    category = np.array([two for _, two in places], np.int32)
+    wanted = sorted(range(len(places)), key=lambda at: (category[at], image[at] if with_image else 0, at))
+    with pytest.MonkeyPatch.context() as patch:
+        for largest in (ordering.LARGEST_KEY, 0):  # one sort of packed keys; and where they would not fit
+            patch.setattr(ordering, "LARGEST_KEY", largest)
+            assert by_category(image if with_image else None, category, 5, 4).tolist() == wanted
 
 
 def test_the_envelope_takes_the_best_of_what_follows() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -82,19 +81,6 @@ def test_a_receipt_tells_the_total_as_it_was_then(store: Store) -> None:
     append(store, run, rows(4))
     assert store.find_post(run, "k") == Post(2, "abc", 5)
     assert store.find_post(run, "other") is None
-
-
-def test_posts_of_an_earlier_form_get_the_totals_of_their_receipts(tmp_path: Path, store: Store) -> None:
-    one, two = stored_run(store).id, stored_run(store).id
-    for run, count, key in [(one, 3, "a"), (two, 7, "a"), (one, 2, "b"), (two, 1, "b")]:
-        append(store, run, rows(count), key=key)
-    with contextlib.closing(sqlite3.connect(tmp_path / "contest.db")) as older:
-        older.execute("ALTER TABLE posts DROP COLUMN received_total")
-    with contextlib.closing(Store(tmp_path / "contest.db")) as again:
-        found = [again.find_post(run, key) for run in (one, two) for key in "ab"]
-        assert found == [Post(3, "s", 3), Post(2, "s", 5), Post(7, "s", 7), Post(1, "s", 8)]
-        assert append(again, two, rows(4), key="c") == again.find_post(two, "c") == Post(4, "s", 12)
-        assert append(again, one, rows(4), key="b") == Post(2, "s", 5)
 
 
 def test_a_key_is_used_once_a_run_and_its_first_receipt_is_told_again(store: Store) -> None:

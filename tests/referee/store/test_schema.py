@@ -1,69 +1,175 @@
+"""Contest databases of earlier versions: what a new version makes of them."""
+
 from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from power.meter import Setup
 from referee.store import Store
+from referee.store.records import EnergyMissing, Post
 from referee.store.schema import VERSION
-from tests.referee.factories import START, rows, stored_run
+from tests.referee.factories import START, rows, run_record, stored_run
 
-# The dump of a file that the program of form 5 made: run 1 with posts keyed first, none, none, second.
-FORM_5 = Path(__file__).with_name("contest_form_5.sql")
+# Dumps of files that the programs of these forms made.
+# Form 5: run 1 with posts keyed first, none, none, second.
+# Form 7: run 1 with a small post, a large one in three parts and a small one; run 2 with a large one; parts of a large
+# post that was never finished; five closed runs, each without its energy for another reason.
+DUMPS = {form: Path(__file__).with_name(f"contest_form_{form}.sql") for form in (5, 7)}
 
 
-@pytest.fixture
-def old_file(tmp_path: Path) -> Path:
-    path = tmp_path / "old.db"
+def old_file(path: Path, form: int) -> Path:
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.executescript(FORM_5.read_text(encoding="utf-8"))
-        assert connection.execute("PRAGMA user_version").fetchone() == (5,)
+        connection.executescript(DUMPS[form].read_text(encoding="utf-8"))
+        assert connection.execute("PRAGMA user_version").fetchone() == (form,)
     return path
 
 
-@pytest.fixture
-def upgraded(old_file: Path) -> Iterator[Store]:
-    with contextlib.closing(Store(old_file)) as store:
-        yield store
+def found(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return connection.execute(sql).fetchall()
 
 
-def structure(store: Store) -> set[tuple[str, str, str]]:
-    found = store._rows("SELECT name, tbl_name, sql FROM sqlite_master")
-    return {(row["name"], row["tbl_name"], "".join((row["sql"] or "").split())) for row in found}
+def changed(path: Path, *statements: str) -> Path:
+    """The file with other tables, as an earlier version had made them."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+    return path
 
 
-def test_a_file_of_form_5_becomes_what_a_new_one_is(tmp_path: Path, upgraded: Store) -> None:
-    with contextlib.closing(Store(tmp_path / "new.db")) as new:
-        assert structure(upgraded) == structure(new)
-    assert upgraded._connection.execute("PRAGMA user_version").fetchone()[0] == VERSION == 7
+def structure(path: Path) -> set[tuple[str, str, str]]:
+    tables = found(path, "SELECT name, tbl_name, sql FROM sqlite_master")
+    return {(name, table, "".join((sql or "").split())) for name, table, sql in tables}
 
 
-def test_a_file_of_form_5_keeps_its_posts_and_takes_more(upgraded: Store) -> None:
-    assert upgraded.count_detections(1) == 8
-    again = upgraded.append_post(1, rows(3), sha256="x", idempotency_key="second", elapsed_s=2.0, now=START)
-    assert (again.sha256, again.received_total) == ("s-second", 8)
-    new = upgraded.append_post(1, rows(3), sha256="x", idempotency_key=None, elapsed_s=2.0, now=START)
-    assert new.received_total == 11
-    assert np.array_equal(upgraded.detections(1)[:8], np.ones((8, 7)))
+@pytest.mark.parametrize("form", DUMPS)
+def test_an_old_file_becomes_what_a_new_one_is(tmp_path: Path, form: int) -> None:
+    old = old_file(tmp_path / "old.db", form)
+    for path in (old, new := tmp_path / "new.db"):
+        Store(path).close()
+    assert structure(old) == structure(new)
+    assert found(old, "PRAGMA user_version") == [(VERSION,)] == [(8,)]
 
 
-def test_an_upgraded_file_opens_again_unchanged(old_file: Path) -> None:
-    Store(old_file).close()
-    before = old_file.read_bytes()
-    Store(old_file).close()
-    assert old_file.read_bytes() == before
+@pytest.mark.parametrize("form", DUMPS)
+def test_an_upgraded_file_opens_again_unchanged(tmp_path: Path, form: int) -> None:
+    old = old_file(tmp_path / "old.db", form)
+    Store(old).close()
+    before = old.read_bytes()
+    Store(old).close()
+    assert old.read_bytes() == before
 
 
-def test_only_posts_with_a_key_are_in_the_index_of_keys(store: Store) -> None:
+@pytest.mark.parametrize("form", DUMPS)
+def test_two_that_open_an_old_file_at_once_both_get_it(
+    tmp_path: Path, threads: ThreadPoolExecutor, form: int
+) -> None:
+    old, together = old_file(tmp_path / "old.db", form), threading.Barrier(4)
+
+    def detections() -> int:
+        together.wait()
+        with contextlib.closing(Store(old)) as store:
+            return len(store.detections(1))
+
+    opened = [threads.submit(detections) for _ in range(4)]
+    assert {one.result() for one in opened} == {8 if form == 5 else 6}
+
+
+def test_an_upgrade_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    old = old_file(tmp_path / "old.db", 7)
+    changed(old, "UPDATE events SET detail = '{' WHERE id = 2")
+    before = structure(old)
+    with pytest.raises(ValueError, match="Expecting property name"):
+        Store(old)
+    assert structure(old) == before
+    assert found(old, "SELECT count(*) FROM parts") == [(6,)]
+
+
+def test_a_file_of_form_5_keeps_its_posts_and_takes_more(tmp_path: Path) -> None:
+    with contextlib.closing(Store(old_file(tmp_path / "old.db", 5))) as store:
+        assert store.count_detections(1) == 8
+        again = store.append_post(1, rows(3), sha256="x", idempotency_key="second", elapsed_s=2.0, now=START)
+        assert (again.sha256, again.received_total) == ("s-second", 8)
+        new = store.append_post(1, rows(3), sha256="x", idempotency_key=None, elapsed_s=2.0, now=START)
+        assert new.received_total == 11
+        assert np.array_equal(store.detections(1)[:8], np.ones((8, 7)))
+
+
+def test_posts_without_totals_get_those_of_their_receipts(tmp_path: Path) -> None:
+    path = changed(
+        old_file(tmp_path / "old.db", 5),
+        "ALTER TABLE posts DROP COLUMN received_total",
+        "INSERT INTO posts SELECT 5, 2, received_utc, elapsed_s, sha256, 'other run', 7, rows FROM posts WHERE id = 1",
+    )
+    with contextlib.closing(Store(path)) as store:
+        assert [store.find_post(1, key) for key in ("first", "second")] == [
+            Post(2, "s-first", 2),
+            Post(2, "s-second", 8),
+        ]
+        assert store.find_post(2, "other run") == Post(7, "s-first", 7)
+
+
+def test_the_parts_of_a_large_body_become_the_blob_of_its_post(tmp_path: Path) -> None:
+    old = old_file(tmp_path / "old.db", 7)
+    with contextlib.closing(Store(old)) as store:
+        whole = [np.arange(7.0 * count).reshape(count, 7) for count in (1, 4, 1)]
+        assert np.array_equal(store.detections(1), np.vstack(whole))
+        assert np.array_equal(store.detections_after(1, 2)[0], whole[2])
+        assert np.array_equal(store.detections(2), np.arange(21.0).reshape(3, 7))
+        assert store.find_post(1, "large") == Post(4, "s-2", 5)
+        again = store.append_post(1, rows(4), sha256="x", idempotency_key="large", elapsed_s=2.0, now=START)
+        assert again == Post(4, "s-2", 5)
+    stored = "SELECT row_count, length(rows) / 56 FROM posts ORDER BY id"
+    assert found(old, stored) == [(1, 1), (4, 4), (1, 1), (3, 3)]
+
+
+def test_a_missing_energy_that_had_only_a_sentence_gets_its_code(tmp_path: Path) -> None:
+    old = old_file(tmp_path / "old.db", 7)
+    reasons = "SELECT json_extract(detail, '$.reason') FROM events WHERE kind = 'energy-missing' ORDER BY id"
+    sentences = [sentence for (sentence,) in found(old, reasons)]
+    with contextlib.closing(Store(old)) as store:
+        events = [store.events(run)[-1] for run in range(1, 6)]
+    later, reset, began = EnergyMissing.READ_LATER, EnergyMissing.METER_RESET, EnergyMissing.BEGAN_AGAIN
+    assert [one["code"] for one in events] == [later, later, later, reset, began]
+    assert [one["reason"] for one in events] == sentences
+
+
+def test_a_run_of_an_earlier_form_gets_its_setup_from_its_station(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with contextlib.closing(Store(path)) as store:
+        number = stored_run(store).id
+    dropped = (
+        f"ALTER TABLE runs DROP COLUMN {name}" for name in ("setup", "meter_changes", "idle_power_w", "heat")
+    )
+    changed(path, *dropped, "ALTER TABLE runs ADD COLUMN update_interval_s REAL", "PRAGMA user_version = 3")
+    setup, asked = Setup(150.0, 0.5, 0.1, 600, mode="dc"), []
+    made: Callable[[str, int], Setup] = lambda station, window_s: asked.append((station, window_s)) or setup  # noqa: E731
+    with contextlib.closing(Store(path)) as store:
+        assert store.run(number).setup == Setup(None, None, 0.25, 600)
+        store.complete_setups(made)
+        store.complete_setups(made)
+        assert asked == [("one", 600)]
+        assert store.run(number) == run_record(id=number, setup=setup, armed_utc=START.isoformat())
+        assert stored_run(store, heat="final") == run_record(id=2, heat="final", armed_utc=START.isoformat())
+
+
+def test_only_posts_with_a_key_are_in_the_index_of_keys(store: Store, tmp_path: Path) -> None:
     run = stored_run(store).id
     for key in (None, "a", None, "b"):
         store.append_post(run, rows(1), sha256="s", idempotency_key=key, elapsed_s=1.0, now=START)
-    planned = "EXPLAIN QUERY PLAN SELECT sha256 FROM posts WHERE run = ? AND idempotency_key = ?"
-    assert "posts_by_key" in store._rows(planned, run, "a")[0]["detail"]
-    made = store._rows("SELECT sql FROM sqlite_master WHERE name = 'posts_by_key'")[0]["sql"]
+    path = tmp_path / "contest.db"
+    planned = f"EXPLAIN QUERY PLAN SELECT sha256 FROM posts WHERE run = {run} AND idempotency_key = 'a'"  # noqa: S608
+    assert "posts_by_key" in found(path, planned)[0][-1]
+    ((made,),) = found(path, "SELECT sql FROM sqlite_master WHERE name = 'posts_by_key'")
     assert made.endswith("WHERE idempotency_key IS NOT NULL")
     assert store.find_post(run, "b") is not None

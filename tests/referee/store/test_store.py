@@ -83,25 +83,6 @@ def test_what_the_meter_was_set_to_and_found_at_comes_back(store: Store) -> None
     assert store.change_run(run.id, (RunState.ARMED,), meter_changes=()).meter_changes == ()
 
 
-def test_a_run_of_an_earlier_form_gets_its_setup_from_its_station(tmp_path: Path, store: Store) -> None:
-    number = stored_run(store).id
-    for column in ("setup", "meter_changes", "idle_power_w"):
-        store._connection.execute(f"ALTER TABLE runs DROP COLUMN {column}")
-    store._connection.execute("ALTER TABLE runs ADD COLUMN update_interval_s REAL")
-    store._connection.execute("UPDATE runs SET update_interval_s = 0.1")
-    store._connection.execute("PRAGMA user_version = 3")
-    store._connection.commit()
-    with contextlib.closing(Store(tmp_path / "contest.db")) as again:
-        assert again.run(number).setup == Setup(None, None, 0.25, 600)
-        found = Setup(150.0, 0.5, 0.1, 600, mode="dc")
-        asked = []
-        again.complete_setups(lambda station, window_s: asked.append((station, window_s)) or found)
-        again.complete_setups(lambda station, window_s: asked.append((station, window_s)) or found)
-        assert asked == [("one", 600)]
-        assert again.run(number) == run_record(id=number, setup=found, armed_utc=START.isoformat())
-        assert stored_run(again).setup == run_record().setup
-
-
 def test_a_run_without_image_order_never_exists(store: Store) -> None:
     store.add_team(TEAM, "hash", START)
 
@@ -407,7 +388,7 @@ def test_what_is_no_database_is_told(tmp_path: Path, kind: str) -> None:
 def test_writing_waits_for_another_process_and_says_so_when_it_takes_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "LOCK_PATIENCE_S", 0.05)
+    monkeypatch.setattr(database, "LOCK_TIMEOUT_S", 0.05)
     impatient = Store(tmp_path / "contest.db")
     run = stored_run(impatient).id
     judge = sqlite3.connect(tmp_path / "contest.db", isolation_level=None)

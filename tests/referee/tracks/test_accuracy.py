@@ -70,20 +70,10 @@ def test_an_overlap_needs_one_object_an_image(tmp_path: Path, text: str, word: s
         mean_iou_percent(ground_truth, rows())
 
 
-@pytest.mark.parametrize(
-    ("found", "word"),
-    [
-        (rows((1, 1, np.nan, 10, 10, 29, 29)), "row 1 has a number that is not finite"),
-        (np.zeros((2, 6)), r"seven numbers, these have the shape \(2, 6\)"),
-        (rows((9, 1, 0.5, 10, 10, 29, 29)), "image 9"),
-    ],
-)
-def test_answers_that_cannot_be_are_refused(
-    truth: GroundTruth, found: np.ndarray[tuple[int, ...], np.dtype[np.float64]], word: str
-) -> None:
+def test_boxes_in_another_image_are_refused(truth: GroundTruth) -> None:
     for measure in (coco_ap_percent, mean_iou_percent):
-        with pytest.raises(RefereeError, match=word):
-            measure(truth, found)
+        with pytest.raises(RefereeError, match="image 9"):
+            measure(truth, rows((9, 1, 0.5, 10, 10, 29, 29)))
 
 
 def test_top_1_counts_right_answers_over_all_images() -> None:
@@ -93,17 +83,10 @@ def test_top_1_counts_right_answers_over_all_images() -> None:
     assert top1_percent(labels, []) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("answers", "word"),
-    [
-        ([(0, 5)], "image 0 is not in the set of 4 images"),
-        ([(5, 5)], "image 5 is not"),
-        ([(2, 5), (2, 7)], "image 2 is answered twice"),
-    ],
-)
-def test_answers_for_other_images_are_refused(answers: list[tuple[int, int]], word: str) -> None:
-    with pytest.raises(RefereeError, match=word):
-        top1_percent([5, 7, 7, 1000], answers)
+@pytest.mark.parametrize("image", [0, 5])
+def test_answers_for_other_images_are_refused(image: int) -> None:
+    with pytest.raises(RefereeError, match=f"image {image} is not in the set of 4 images"):
+        top1_percent([5, 7, 7, 1000], [(image, 5)])
 
 
 def test_an_empty_set_has_no_accuracy() -> None:

@@ -31,7 +31,7 @@ def test_three_points_by_hand() -> None:
     assert found.residuals == pytest.approx((-0.5, 1, -0.5))
     assert found.rms == pytest.approx(math.sqrt(0.5))
     assert found.r_squared == pytest.approx(1 - 1.5 / 6)
-    assert found.warnings == ("3 points are few for two constants: their residuals say next to nothing.",)
+    assert found.warnings == ("3 points are few for two constants: their residuals mean little.",)
 
 
 @given(LATENCIES, st.floats(0.5, 40), st.floats(-50, 50), st.sampled_from([math.e, 2.0, 10.0]))

@@ -15,7 +15,7 @@ from power.clocks import Clocks
 from power.errors import MeterError
 from power.meter import Setup
 from power.visa.link import Link
-from power.wt300.driver import Wt300
+from tests.power.opened import wt300
 from tests.power.wt300.conversations.conversation import Conversation, Exchange, conversations, parse
 from tests.power.wt300.conversations.scripted_link import ScriptedLink
 
@@ -50,7 +50,7 @@ class Player:
     def play(self, action: str) -> None:
         name, *words = action.split()
         if name == "identify":
-            self._meter = Wt300(self.link, self._clocks)  # type: ignore[arg-type]
+            self._meter = wt300(self.link, self._clocks)
         elif name == "configure":
             self._meter.configure(as_setup(words))
         elif name == "changes":

@@ -20,11 +20,13 @@ def candidate(
     sentence: str = "It crashed.",
     handed_in: int | None = None,
 ) -> Candidate:
-    return Candidate(number, team, f"b{number}", "m.tflite", sha256, result, sentence, handed_in or number)
+    outcome = ModelMeasurement("2026-05-04", valid=result is not None, sentence=sentence)
+    made = submission(number, None, team=team, model_sha256=sha256, measurement=outcome)
+    return Candidate(made, result, handed_in or number)
 
 
 def places(made: Board) -> list[tuple[int, str, int]]:
-    return [(line.rank, line.candidate.team, line.candidate.submission) for line in made.lines]
+    return [(line.rank, line.candidate.made.team, line.candidate.made.id) for line in made.lines]
 
 
 OVIC: Track = track_named("ovic-detection")
@@ -89,7 +91,7 @@ def test_what_is_not_valid_is_listed_with_its_reason_and_does_not_hide_a_valid_o
     ]
     made = board(OVIC, field)
     assert places(made) == [(1, "a", 1)]
-    assert [(one.submission, why) for one, why in made.invalid] == [
+    assert [(one.made.id, why) for one, why in made.invalid] == [
         (2, "It took too much memory."),
         (3, "37.000 ms is above 36 ms, 1.2 times the target 30 ms."),
     ]
@@ -143,7 +145,7 @@ def test_an_entry_without_energy_is_not_valid_where_the_rule_needs_it() -> None:
     track = track_named("dac-sdc")
     made = board(track, [candidate(1, "a", measured(50)), candidate(2, "b", measured(40, energy_wh=0.1))])
     assert places(made) == [(1, "b", 2)]
-    assert [one.submission for one, _ in made.invalid] == [1]
+    assert [one.made.id for one, _ in made.invalid] == [1]
 
 
 def test_a_board_of_nothing_is_empty() -> None:

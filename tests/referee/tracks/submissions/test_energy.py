@@ -71,7 +71,7 @@ def test_a_doubtful_reading_in_the_loop_tells_no_energy(changes: dict[str, objec
 def test_a_recording_that_ends_in_the_loop_is_told_as_such() -> None:
     ended = [replace(one, power_w=math.nan, state=IntegratorState.TIMEUP) for one in readings()[15:]]
     told = complaint(*readings()[:15], *ended)
-    assert "the recording ended before the loop did; take one as long as the whole bench" in told
+    assert "the recording ended before the loop did; use one as long as the whole bench" in told
 
 
 def test_no_power_is_no_energy() -> None:

@@ -80,7 +80,7 @@ def test_what_it_knows_beyond_this_version_does_no_harm(colours: TestSet) -> Non
         ({"latency__mean_ms": 1e300}, "latency.mean_ms = 1e+300 is not a number"),
         ({"latency__p90_ms": 1.9}, "latency.p50_ms = 2.0 is above latency.p90_ms = 1.9"),
         ({"latency__counted": 3}, "latency.counted = 3 is not from 2 to 2"),
-        ({"latency__total_s": 0.003}, "latency.total_s = 0.003 is not what the first pass makes, 0.004 s"),
+        ({"latency__total_s": 0.003}, "latency.total_s = 0.003 is not the time of the first pass, 0.004 s"),
         ({"latency__repeat_means_ms": []}, "repeat_means_ms has 0 means of 1 repeats"),
         ({"latency__repeat_means_ms": [2.0, 2.0]}, "repeat_means_ms has 2 means of 1 repeats"),
         ({"latency__repeat_means_ms": [None]}, "latency.repeat_means_ms[0] = None is not a number"),
@@ -145,7 +145,7 @@ def test_an_image_beyond_the_budget_has_no_answer(colours: TestSet) -> None:
         (b'{"a": -Infinity}', "it holds -Infinity"),
         (b'{"a": ' + b"1" * 5000 + b"}", "it is not JSON"),
         (b'{"a": 1, "b": {"c": 1, "c": 2}}', "the key 'c' is given twice"),
-        (b'{"error": {"code": "x", "sentence": "It crashed."}}', "it tells of a bench that failed: 'It crashed.'"),
+        (b'{"error": {"code": "x", "sentence": "It crashed."}}', "it reports a bench that failed: 'It crashed.'"),
     ],
 )  # fmt: skip
 def test_what_is_no_document_is_told(content: bytes, told: str) -> None:

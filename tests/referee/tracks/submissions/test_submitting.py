@@ -13,21 +13,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from referee.cli.model_board import candidates
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.errors import RefereeError
+from referee.errors import ModelCrashed, RefereeError
 from referee.store.records import Submission
-from referee.tracks.submissions.board import board
+from referee.tracks.submissions.board import board, candidates
 from referee.tracks.submissions.open_track import OpenTrack, open_track
 from referee.tracks.submissions.result_document import parse_result
 from referee.tracks.submissions.submitting import (
     MODELS,
     Order,
     check_result,
-    handed_in_bytes,
     judge,
     measure_again,
+    read_submitted,
     submit,
     to_measure_again,
 )
@@ -300,7 +299,7 @@ def test_a_model_that_fails_when_it_is_measured_uses_up_a_submission_and_is_not_
     contest: Contest, track: OpenTrack, model: Path, clock: Calendar, code: str
 ) -> None:
     def fail(_: Path) -> bytes:
-        raise RefereeError(code, "It failed.")
+        raise ModelCrashed(code, "It failed.")
 
     made = submit(contest, track, Order("alpha", model, "b"), accepts, fail, clock)
     assert made.measurement is not None
@@ -453,7 +452,7 @@ def places(document: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
     return found
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_whatever_a_document_says_it_is_judged_or_refused(
     contest: Contest, track: OpenTrack, data: st.DataObject
@@ -487,8 +486,8 @@ def test_of_equal_teams_the_one_whose_model_came_first_stands_first_whatever_bui
     hand_in([7, 8, 9, 8], team="beta")
     content = packed(result(track.test_set, MODEL, [7, 8, 9, 8]))
     measure_again(contest, track, first, "two", lambda _: content, clock)
-    made = board(track.rule, candidates(contest, "phones", "public", track.digest))
-    assert [(line.rank, line.candidate.submission) for line in made.lines] == [(1, 3), (2, 2)]
+    made = board(track.rule, candidates(contest.store.submissions("phones"), "public"))
+    assert [(line.rank, line.candidate.made.id) for line in made.lines] == [(1, 3), (2, 2)]
 
 
 def test_a_measurement_that_was_broken_off_is_made_again(
@@ -510,9 +509,9 @@ def test_a_build_is_a_line_of_text_also_when_it_measures_again(
 @pytest.mark.parametrize("what", ["model", "result"])
 def test_a_pipe_is_neither_model_nor_result_and_not_waited_for(tmp_path: Path, what: str) -> None:
     os.mkfifo(tmp_path / "pipe")
-    failure = refusal(lambda: handed_in_bytes(tmp_path / "pipe", 100, what))
+    failure = refusal(lambda: read_submitted(tmp_path / "pipe", 100, what))
     assert failure.code == f"{what}-unreadable"
-    assert failure.sentence.endswith("it is no regular file.")
+    assert failure.sentence.endswith("regular file.")
 
 
 def test_the_reason_of_a_withdrawal_names_the_file_that_the_system_refused(

@@ -1,0 +1,212 @@
+"""What is published of runs: their figures, documents, standings and meetings.
+
+The command line, the pages, the exports and the bundles all show these values; none of them computes its own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from power.energy import above_idle_wh
+from referee.contest import Contest
+from referee.errors import RefereeError
+from referee.judging.checks import is_of_the_window, is_scorable
+from referee.judging.leaderboard import Place, Standing, head_to_head, rank
+from referee.scoring import score
+from referee.store.records import Run, RunState, Score
+
+
+def current_judgement(contest: Contest, run: Run) -> Score | None:
+    """The run's judgement, or None before there is one for the energy of record: that may be read after judging."""
+    judged = contest.store.latest_score(run.id)
+    return judged if judged is not None and judged.energy_wh == run.energy_wh else None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is known of a run: `energy_wh` of record unless it is open, the rest provisional unless it is `judged`."""
+
+    energy_wh: float | None
+    map: float | None
+    score: float | None
+    needs_review: bool | None
+    judged: bool
+
+
+def figures_of(contest: Contest, run: Run) -> Figures:
+    """The figures of a run: as judged, else as far as they are known.
+
+    Once a run is closed, its energy is that of record, not the one published while it was open.
+    """
+    judged = current_judgement(contest, run)
+    if judged is not None:
+        return Figures(run.energy_wh, judged.map, judged.score, judged.needs_review, judged=True)
+    provisional = contest.store.provisional(run.id)
+    reached = None if provisional is None else provisional.map
+    energy_wh = run.energy_wh
+    if run.state is RunState.OPEN and provisional is not None:
+        energy_wh = provisional.energy_wh
+    scored = score(reached, energy_wh) if reached is not None and is_scorable(energy_wh) else None
+    return Figures(energy_wh, reached, scored, None, judged=False)
+
+
+def energy_above_idle_wh(run: Run, judged: Score) -> float | None:
+    """The energy that the run took beyond that of the idle board; None where it is not known."""
+    if judged.energy_wh is None or run.idle_power_w is None or run.elapsed_s is None:
+        return None
+    if not is_of_the_window(judged.checks):
+        return None
+    return above_idle_wh(judged.energy_wh, run.idle_power_w, run.elapsed_s)
+
+
+def run_document(run: Run) -> dict[str, Any]:
+    """The JSON document of a run as it is stored."""
+    return asdict(run) | {"official": run.official}
+
+
+def score_document(run: Run, judged: Score) -> dict[str, Any]:
+    """The JSON document of a judged run; figures that do not exist are null."""
+    return {
+        "run": run.id,
+        "team": run.team,
+        "map": judged.map,
+        "energy_wh": judged.energy_wh,
+        "score": judged.score,
+        "official": run.official,
+        "idle_power_w": run.idle_power_w,
+        "energy_above_idle_wh": energy_above_idle_wh(run, judged),
+        "images": judged.images,
+        "detections": judged.detections,
+        "elapsed_s": run.elapsed_s,
+        "mean_power_w": judged.mean_power_w,
+        "checks": [
+            asdict(check) | {"figures": {name: _finite(value) for name, value in check.figures.items()}}
+            for check in judged.checks
+        ],
+        "needs_review": judged.needs_review,
+        "interval": None if judged.interval is None else asdict(judged.interval),
+        "ap": {str(category): ap for category, ap in judged.ap.items()},
+        "window_s": run.window_s,
+        "closed_by": run.closed_by,
+        "meter": run.meter_identity,
+        "meter_setup": asdict(run.setup),
+        "signature": judged.signature,
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A judged run that has no place: it has no score, or was `judged_by` (a signature) other rules than today's."""
+
+    run: int
+    team: str
+    judged_by: str | None
+
+
+@dataclass(frozen=True)
+class Standings:
+    """The leaderboard, best first, and the judged runs that are not on it."""
+
+    places: tuple[Place, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def standings(contest: Contest) -> Standings:
+    """Rank the teams by their best run that has a score by the contest's present rules. Void runs are ignored."""
+    found: list[Standing] = []
+    left_out: list[LeftOut] = []
+    for run in contest.store.runs(RunState.JUDGED):
+        judged = contest.store.latest_score(run.id)
+        if judged is None or judged.score is None or judged.energy_wh is None:
+            left_out.append(LeftOut(run.id, run.team, None))
+        elif not _is_comparable(contest, run, judged):
+            left_out.append(LeftOut(run.id, run.team, judged.signature))
+        else:
+            found.append(_standing(run, judged, judged.score, judged.energy_wh))
+    return Standings(rank(found), tuple(left_out))
+
+
+def place_document(place: Place) -> dict[str, Any]:
+    """The JSON document of a place on the leaderboard."""
+    return {"rank": place.rank} | asdict(place.standing) | {"level_with": list(place.level_with)}
+
+
+def _standing(run: Run, judged: Score, per_wh: float, energy_wh: float) -> Standing:
+    interval = judged.interval
+    return Standing(
+        team=run.team,
+        run=run.id,
+        score=per_wh,
+        score_low=interval.score_low if interval else None,
+        score_high=interval.score_high if interval else None,
+        map=judged.map,
+        energy_wh=energy_wh,
+        needs_review=judged.needs_review,
+        official=run.official,
+    )
+
+
+def _is_comparable(contest: Contest, run: Run, judged: Score) -> bool:
+    """Whether a score was made by the contest's metric, on its test set, in its window."""
+    config = contest.config
+    same_metric = judged.signature.partition("|")[0] == config.metric
+    return same_metric and run.testset_digest == contest.test_set.digest and run.window_s == config.window_s
+
+
+@dataclass(frozen=True)
+class Side:
+    """One run of a meeting, its judgement, and the points it won."""
+
+    run: Run
+    judged: Score
+    points: int
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Two judged runs of different teams; `one_heat`: they started together."""
+
+    sides: tuple[Side, Side]
+    one_heat: bool
+
+
+def meeting(contest: Contest, first: int, second: int) -> Meeting:
+    """Decide between two runs: 2 points for the higher score, 1 each for a tie.
+
+    Raises RefereeError `run-unknown`, `not-opponents` (of one team), `run-state` (not judged, or void), and
+    `energy-missing` where the energy may still be read.
+    """
+    one, other = contest.store.run(first), contest.store.run(second)
+    if one.team == other.team:
+        raise RefereeError(
+            "not-opponents",
+            f"Runs {first} and {second} are both of {one.team}; name the run of another team.",
+        )
+    judged = _decided(contest, one), _decided(contest, other)
+    points = head_to_head(judged[0].score, judged[1].score)
+    sides = Side(one, judged[0], points[0]), Side(other, judged[1], points[1])
+    return Meeting(sides, one_heat=one.heat is not None and one.heat == other.heat)
+
+
+def _decided(contest: Contest, run: Run) -> Score:
+    judged = current_judgement(contest, run)
+    if run.state is RunState.VOID:
+        raise RefereeError("run-state", f"Run {run.id} is void: {run.void_reason}; name another run.")
+    if run.state in (RunState.ARMED, RunState.OPEN):
+        raise RefereeError("run-state", f"Run {run.id} is {run.state}; wait until it is over and judged.")
+    if run.state is not RunState.JUDGED or judged is None:
+        raise RefereeError(
+            "run-state", f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
+        )
+    if judged.energy_wh is None:
+        raise RefereeError(
+            "energy-missing",
+            f"The meeting is not decided: run {run.id} of {run.team} has no energy; see: referee run show {run.id}",
+        )
+    return judged

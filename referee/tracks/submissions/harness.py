@@ -1,0 +1,117 @@
+"""Runs the device harness, `lpirc-client validate` and `bench`, as a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from referee.errors import ModelCrashed, ModelFault, RefereeError
+from referee.tracks import Track
+
+PROGRAM = (sys.executable, "-P", "-m", "lpirc_client.cli")
+PREFIX = "lpirc-client: "
+LONGEST_LINE = 300
+CRASHED = frozenset(
+    {"model-crashed", "model-ended", "model-timeout", "out-of-memory", "model-failed", "wrong-count"}
+)
+REFUSED = frozenset(
+    {"not-tflite", "empty-model", "model-too-large", "unreadable-model"}
+)  # and all "wrong-..."
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a model may use; None: the default, of the rule for `threads`, otherwise of the harness."""
+
+    memory_mb: int | None = None
+    timeout_s: float | None = None
+    core: int | None = None
+    repeats: int | None = None
+    limit: int | None = None
+    threads: int | None = None
+
+
+def refusals(model: Path, task: str, limits: Limits) -> tuple[str, ...]:
+    """The validator's reasons to refuse a model, one sentence each; empty for a valid model.
+
+    Raises RefereeError when validation fails for a reason other than the model.
+    """
+    given = {name: getattr(limits, name) for name in ("memory_mb", "timeout_s", "core")}
+    done = _run("validate", model, {"task": task} | given)
+    if done.returncode == 0:
+        return ()
+    failure = _failure(done)
+    if not isinstance(failure, ModelFault):
+        raise failure
+    reasons = [line.removeprefix(PREFIX) for line in _lines(done.stderr) if line.startswith(PREFIX)]
+    return tuple(dict.fromkeys([failure.sentence, *reasons]))
+
+
+def bench(
+    model: Path,
+    images: Path,
+    rule: Track,
+    budget_s: float | None,
+    limits: Limits,
+    energy_loop_s: float | None = None,
+) -> bytes:
+    """The result document of a model on a test-set folder, as the harness prints it.
+
+    Raises RefereeError with the harness's code and sentence: ModelCrashed, ModelFault for a model it refuses.
+    """
+    options = {
+        "images": images,
+        "task": rule.task,
+        "preprocessing": rule.preprocessing,
+        "budget_s": budget_s,
+        "energy_loop_s": energy_loop_s,
+    }
+    done = _run("bench", model, options | asdict(limits) | {"threads": limits.threads or rule.threads})
+    if done.returncode != 0:
+        raise _failure(done)
+    return done.stdout
+
+
+def _run(command: str, model: Path, options: dict[str, Any]) -> subprocess.CompletedProcess[bytes]:
+    """Run the harness to its end. It ends when this process does, or when this call is interrupted."""
+    given = [f"--{name.replace('_', '-')}={value}" for name, value in options.items() if value is not None]
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        [*PROGRAM, command, f"--parent={os.getpid()}", *given, "--json", "--", str(model)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        stdout, stderr = process.communicate()
+    except BaseException:
+        with suppress(ProcessLookupError):  # it has just ended
+            os.killpg(process.pid, signal.SIGKILL)  # its model's process dies with it
+        process.communicate()
+        raise
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+
+def _lines(stderr: bytes) -> list[str]:
+    return [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
+
+
+def _failure(done: subprocess.CompletedProcess[bytes]) -> RefereeError:
+    try:
+        error: Any = json.loads(done.stdout)["error"]
+        code, sentence, facts = str(error["code"]), str(error["sentence"]), dict(error["facts"])
+    except (ValueError, KeyError, TypeError):
+        lines = _lines(done.stderr) or [f"it ended with exit code {done.returncode}"]
+        last = lines[-1][-LONGEST_LINE:]
+        return RefereeError("harness-failed", f"The device harness failed: {last.removeprefix(PREFIX)}")
+    if code in CRASHED:
+        return ModelCrashed(code, sentence, **facts)
+    is_refused = code in REFUSED or code.startswith("wrong-")
+    return (ModelFault if is_refused else RefereeError)(code, sentence, **facts)

@@ -1,0 +1,198 @@
+"""Meters at home under the sampler: its own threads, real files."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from power.energy import Check, Measurement, energy_checks
+from power.errors import MeterError
+from power.meter import IntegratorState, Reading, Setup
+from power.recording import read_recording
+from power.sampling.sampler import LinkEvent, Sampler
+from tests.power.busy_host import failed
+
+SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)
+RANGE_UJ = 262143328850
+WATTS = 20.0
+COMPARED = ("integrator-trapezoid", "integrator-time", "reading-gaps", "no-data", "negative-power")
+
+
+class Burner:
+    """A counter that has always counted 20 W when somebody looks at the clock; it soon begins anew."""
+
+    def __init__(self, root: Path) -> None:
+        self._folder = root / "class/powercap/intel-rapl:0"
+        self._folder.mkdir(parents=True)
+        (self._folder / "name").write_text("package-0\n")
+        (self._folder / "max_energy_range_uj").write_text(f"{RANGE_UJ}\n")
+        self._guard = threading.Lock()
+        self._began_s = time.monotonic()
+        self.monotonic()
+
+    def monotonic(self) -> float:
+        with self._guard:
+            now_s = time.monotonic()
+            if self._folder.exists():
+                counted_uj = RANGE_UJ - 10_000_000 + round(WATTS * 1e6 * (now_s - self._began_s))
+                fresh = self._folder / "fresh"
+                fresh.write_text(f"{counted_uj % RANGE_UJ}\n")
+                fresh.replace(self._folder / "energy_uj")
+            return now_s
+
+    def unplug(self) -> None:
+        with self._guard:
+            self._folder.rename(self._folder.with_name("away"))
+
+    def plug(self) -> None:
+        with self._guard:
+            self._folder.with_name("away").rename(self._folder)
+
+
+class Recorder:
+    """Takes readings and lets a test wait for them."""
+
+    def __init__(self) -> None:
+        self.readings: list[Reading] = []
+        self._changed = threading.Condition()
+
+    def __call__(self, reading: Reading) -> None:
+        with self._changed:
+            self.readings.append(reading)
+            self._changed.notify_all()
+
+    def until_s(self, integrator_s: float) -> None:
+        with self._changed:
+            assert self._changed.wait_for(
+                lambda: bool(self.readings) and self.readings[-1].integrator_s >= integrator_s, 20
+            )
+
+
+def compared(
+    readings: list[Reading], final: Reading, start_s: float, end_s: float, setup: Setup
+) -> list[Check]:
+    measured = Measurement(
+        final.energy_wh, final.integrator_s, start_s, end_s, setup, "rapl", None, official=False
+    )
+    return [check for check in energy_checks(readings, measured) if check.code in COMPARED]
+
+
+def test_a_whole_run_on_an_energy_counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("METER_SYSFS", str(tmp_path))
+    burner, recorder = Burner(tmp_path), Recorder()
+    events: list[LinkEvent] = []
+    run = Sampler(
+        "rapl:", SETUP, recorder, burner.monotonic, lambda: datetime.now(UTC), on_link=events.append
+    )
+    try:
+        identity = run.arm()
+        assert not identity.official
+        run.start()
+        start_s = time.monotonic()
+        recorder.until_s(1.5)
+        end_s = time.monotonic()
+        final = run.stop()
+    finally:
+        run.close()
+    assert final.state is IntegratorState.STOP
+    assert final.energy_wh == pytest.approx(WATTS * final.integrator_s / 3600, rel=0.01)
+    assert failed(compared(recorder.readings, final, start_s, end_s, SETUP)) == []
+    assert events == []
+
+
+def test_a_counter_that_was_away_for_a_while_costs_no_energy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, until: Callable[..., None]
+) -> None:
+    monkeypatch.setenv("METER_SYSFS", str(tmp_path))
+    burner, recorder = Burner(tmp_path), Recorder()
+    events: list[LinkEvent] = []
+    run = Sampler(
+        "rapl:", SETUP, recorder, burner.monotonic, lambda: datetime.now(UTC), on_link=events.append
+    )
+    try:
+        run.arm()
+        run.start()
+        recorder.until_s(0.3)
+        burner.unplug()
+        until(lambda: run.link_error)
+        assert run.link_error is not None
+        assert run.link_error.code == "meter-lost"
+        burner.plug()
+        until(lambda: run.link_error is None)
+        final = run.stop()
+    finally:
+        run.close()
+    assert [event.kind for event in events] == ["meter-lost", "meter-back"]
+    assert final.energy_wh == pytest.approx(WATTS * final.integrator_s / 3600, rel=0.01)
+
+
+def test_a_board_sensor_is_integrated_until_the_timer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("METER_SYSFS", str(tmp_path))
+    chip = tmp_path / "class/hwmon/hwmon2"
+    chip.mkdir(parents=True)
+    for name, content in (
+        ("name", "ina219"),
+        ("in1_input", 5000),
+        ("curr1_input", 720),
+        ("power1_input", 3600000),
+    ):
+        (chip / name).write_text(f"{content}\n")
+    recorder = Recorder()
+    setup = Setup(None, None, 0.1, 1)
+    run = Sampler("hwmon:", setup, recorder, time.monotonic, lambda: datetime.now(UTC))
+    try:
+        run.arm()
+        run.start()
+        recorder.until_s(1.0)
+        final = run.stop()
+    finally:
+        run.close()
+    assert final.state is IntegratorState.TIMEUP
+    assert final.integrator_s == pytest.approx(1.0)
+    assert final.energy_wh == pytest.approx(0.001)
+    assert final.power_factor == pytest.approx(1.0)
+
+
+def test_a_recorded_run_of_a_real_meter_goes_through_sampler_and_checks(recordings: Path, hand: Any) -> None:
+    path = recordings / "wt310_readings_user_330.csv"
+    recorder = Recorder()
+    setup = Setup(None, None, 1.0, 600)
+    clocks = hand.clocks()
+
+    def wait(event: threading.Event, seconds: float) -> bool:
+        hand.passes(seconds)  # no real time: half a minute passes at once
+        return event.wait(0.0001)
+
+    run = Sampler(f"replay:{path}", setup, recorder, clocks.monotonic, clocks.utcnow, wait=wait)
+    try:
+        run.arm()
+        run.start()
+        start_s = run.last.monotonic_s if run.last else hand.now_s
+        recorder.until_s(30.0)
+        final = run.stop()
+    finally:
+        run.close()
+    assert final.state is IntegratorState.TIMEUP
+    assert final.energy_wh == pytest.approx(read_recording(path)[-1].energy_wh, rel=1e-9)
+    assert [
+        c.sentence for c in compared(recorder.readings, final, start_s, start_s + 30.0, setup) if not c.ok
+    ] == []
+
+
+def test_a_recording_that_is_none_stops_the_arming(tmp_path: Path) -> None:
+    (tmp_path / "run.csv").write_text("hello\n")
+    run = Sampler(
+        f"replay:{tmp_path}/run.csv", SETUP, lambda _: None, time.monotonic, lambda: datetime.now(UTC)
+    )
+    with pytest.raises(MeterError) as caught:
+        run.arm()
+    assert caught.value.code == "recording-format"
+    run.close()

@@ -1,0 +1,15 @@
+"""A WT300 behind an open link, as an address opens it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from power.addresses import identity
+from power.clocks import Clocks
+from power.wt300.driver import Wt300
+from power.wt300.settings import FormerSettings
+
+
+def wt300(link: Any, clocks: Clocks, former: FormerSettings | None = None) -> Wt300:
+    """Ask the meter who it is, and return its driver."""
+    return Wt300(link, identity(link.query("*IDN?")), clocks, former)

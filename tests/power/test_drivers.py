@@ -1,0 +1,184 @@
+"""Meter drivers, found by what a meter answers to *IDN?; one of them in a distribution of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from power.addresses import driver_of, identity, limits_of, open_meter
+from power.clocks import Clocks
+from power.errors import MeterError
+from power.meter import Identity, IntegratorState, Limits, Setup
+from power.sampling.sampler import Sampler
+from power.simulator.doors import Door
+from power.simulator.links import END
+from power.simulator.vxi11 import CORE_PROGRAM
+from power.simulator.xdr import MalformedError, Reader, Records, opaque, reply, uint
+from power.wt300.driver import Wt300Family
+
+FOREIGN = '''
+from power.home.meter import Box, HomeMeter
+from power.home.meter import Sample
+from power.meter import Limits
+
+
+class Watts:
+    """What the foreign meter counts, asked for over its link."""
+
+    def __init__(self, link, identity):
+        self.link, self.identity = link, identity
+
+    def begin(self, now_s):
+        pass
+
+    def look(self, now_s):
+        watts, wh = map(float, self.link.query("MEASURE?").split(","))
+        return Sample(energy_wh=wh, running_s=now_s, power_w=watts)
+
+
+class Foreign(HomeMeter):
+    def __init__(self, box, link, clocks):
+        super().__init__(box, clocks)
+        self.link = link
+
+    def close(self):
+        self.link.close()
+
+
+class Driver:
+    models = "PM100"
+
+    def __init__(self):
+        self.box = None
+
+    @staticmethod
+    def matches(identity):
+        return identity.maker == "ACME" and identity.model.startswith("PM")
+
+    @staticmethod
+    def limits(model):
+        return Limits(0.002, 0.001, 0.001, 0.0, 10.0) if model == "PM100" else None
+
+    def meter(self, link, identity, clocks):
+        watts = Watts(link, identity)
+        if self.box is None:
+            self.box = Box(watts)
+        self.box.sensor = watts
+        return Foreign(self.box, link, clocks)
+'''
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]]:
+    """Install a module with a meter driver, as a distribution of its own."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def put(module: str, source: str) -> None:
+        (tmp_path / f"{module}.py").write_text(source)
+        info = tmp_path / f"{module}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[lpirc.meters]\n{module} = {module}:Driver\n")
+
+    yield put
+    for module in ("acme_meter", "broken_meter"):
+        sys.modules.pop(module, None)
+
+
+@pytest.fixture
+def acme() -> Iterator[str]:
+    """A meter of another maker behind real VXI-11: it answers *IDN? and MEASURE?, and draws 36 W."""
+    began_s = time.monotonic()
+    answers = {
+        "*IDN?": lambda: "ACME,PM100,0815,1.0",
+        "MEASURE?": lambda: f"36.0,{36.0 * (time.monotonic() - began_s) / 3600:.9f}",
+    }
+    door = Door("127.0.0.1", 0, lambda connection: _serve(connection, answers), "acme")
+    yield f"TCPIP::127.0.0.1,{door.port}::INSTR"
+    door.close()
+
+
+def _serve(connection: socket.socket, answers: dict[str, Callable[[], str]]) -> None:
+    """Serve as much of VXI-11's core channel as a query needs."""
+    records, answer = Records(connection), [b""]
+
+    def write(reader: Reader) -> bytes:
+        for _ in ("link", "io timeout", "lock timeout", "flags"):
+            reader.uint()
+        asked = reader.opaque()
+        answer[0] = answers[asked.decode().strip()]().encode() + b"\n"
+        return uint(0, len(asked))
+
+    procedures = {
+        10: lambda _create_link: uint(0, 1, 0, 8192),
+        11: write,
+        12: lambda _read: uint(0, END) + opaque(answer[0]),
+        23: lambda _destroy_link: uint(0),
+    }
+    with contextlib.suppress(OSError, MalformedError):
+        while (record := records.receive()) is not None:
+            records.send(reply(record, CORE_PROGRAM, 1, procedures))
+
+
+def test_a_meter_of_another_maker_is_measured_with_through_its_own_driver(
+    install: Any, acme: str, until: Any
+) -> None:
+    install("acme_meter", FOREIGN)
+    readings: list[Any] = []
+    setup = Setup(None, None, 0.1, 600)
+    sampler = Sampler(acme, setup, readings.append, time.monotonic, lambda: datetime.now(UTC))
+    with contextlib.closing(sampler):
+        assert sampler.arm() == Identity("ACME", "PM100", "0815", "1.0")
+        sampler.start()
+        until(lambda: len(readings) >= 3)
+        final = sampler.stop()
+    assert final.state is IntegratorState.STOP
+    assert final.power_w == 36.0
+    assert final.energy_wh * 3600 / 36 == pytest.approx(final.integrator_s, rel=0.2)
+    assert limits_of("PM100") == Limits(0.002, 0.001, 0.001, 0.0, 10.0)
+
+
+def test_a_meter_without_a_driver_is_refused_by_its_name(acme: str, clocks: Clocks) -> None:
+    with (
+        pytest.raises(MeterError, match="says it is a PM100; only WT310, WT310E") as caught,
+        open_meter(acme, clocks),
+    ):
+        pass
+    assert caught.value.code == "meter-wrong-model"
+
+
+def test_the_known_models_are_named_with_those_of_other_drivers(install: Any) -> None:
+    install("acme_meter", FOREIGN)
+    with pytest.raises(MeterError, match="WT332E/WT333E, PM100 are supported"):
+        driver_of(Identity("ELSE", "X1", "1", "1"))
+
+
+def test_a_driver_that_cannot_be_loaded_holds_up_no_other(
+    install: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    install("broken_meter", "raise RuntimeError('half installed')")
+    install("acme_meter", FOREIGN)
+    assert driver_of(Identity("ACME", "PM100", "1", "1")).models == "PM100"
+    assert limits_of("a model that every driver is asked for") is None
+    assert "broken_meter" in caplog.text
+    assert "half installed" in caplog.text
+
+
+def test_a_built_in_driver_comes_first_and_needs_no_metadata(install: Any) -> None:
+    install("acme_meter", FOREIGN.replace("return identity.maker", "return True or identity.maker"))
+    assert driver_of(Identity("YOKOGAWA", "WT310E", "1", "F1")) is Wt300Family
+
+
+def test_an_identity_has_four_parts() -> None:
+    assert identity("YOKOGAWA,WT310,C2PH13047V,F1.03") == Identity("YOKOGAWA", "WT310", "C2PH13047V", "F1.03")
+    with pytest.raises(MeterError, match="introduces itself as 'FLUKE 45'") as caught:
+        identity("FLUKE 45")
+    assert caught.value.code == "meter-wrong-model"

@@ -1,0 +1,186 @@
+"""What is published of runs, as values: the command line only prints them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from power.energy import Check
+from referee.clock import Clock
+from referee.contest import open_contest
+from referee.errors import RefereeError
+from referee.judging.judge import judge
+from referee.judging.results import (
+    Figures,
+    LeftOut,
+    current_judgement,
+    energy_above_idle_wh,
+    figures_of,
+    meeting,
+    place_document,
+    score_document,
+    standings,
+)
+from referee.store.records import Provisional, Run, RunState, Score, ScoreInterval
+from tests.referee.factories import START, House, house, run_record, stored_run
+from testsets import TestSet
+
+FAILED = Check("peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={"peaks": math.nan})
+OTHER_WINDOW = Check("integrator-time", ok=False, severity="error", sentence="Longer.", figures={})
+
+
+@pytest.fixture
+def hall(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
+    with house(tmp_path / "contest", small_set) as made:
+        yield made
+
+
+def run_in(hall: House, state: RunState, **figures: object) -> Run:
+    """A run in that state whose last provisional figures are mAP 0.5 and 0.25 Wh."""
+    run = stored_run(hall.store, testset_digest=hall.contest.test_set.digest)
+    hall.store.set_provisional(Provisional(run.id, "", map=0.5, energy_wh=0.25, score=2.0, detections=7))
+    return hall.store.change_run(run.id, (RunState.ARMED,), state=state.value, **figures)
+
+
+def judged_run(hall: House, team: str, energy_wh: float | None, *checks: Check, **more: object) -> Run:
+    """A judged run of mAP 0.5."""
+    values = {"testset_digest": hall.contest.test_set.digest} | more
+    run = stored_run(hall.store, team=team, **values)
+    judged = hall.store.change_run(run.id, (RunState.ARMED,), state="judged", energy_wh=energy_wh)
+    hall.store.add_score(score(run.id, energy_wh, checks))
+    return judged
+
+
+def score(run: int, energy_wh: float | None, checks: tuple[Check, ...] = ()) -> Score:
+    per_wh = 0.5 / energy_wh if energy_wh else None
+    return Score(
+        run, START.isoformat(), 0.5, energy_wh, per_wh, None, 5, 7, {1: 0.5}, "lpirc|iou:0.5", checks
+    )
+
+
+def test_the_figures_of_an_open_run_are_provisional(hall: House) -> None:
+    run = run_in(hall, RunState.OPEN)
+    assert figures_of(hall.contest, run) == Figures(0.25, 0.5, 2.0, None, judged=False)
+
+
+@pytest.mark.parametrize("state", [RunState.CLOSED, RunState.VOID])
+def test_a_run_that_is_over_has_its_energy_of_record(hall: House, state: RunState) -> None:
+    run = run_in(hall, state, energy_wh=1.25)
+    assert figures_of(hall.contest, run) == Figures(1.25, 0.5, 0.4, None, judged=False)
+
+
+def test_a_run_without_energy_has_no_score(hall: House) -> None:
+    run = run_in(hall, RunState.CLOSED)
+    assert figures_of(hall.contest, run) == Figures(None, 0.5, None, None, judged=False)
+
+
+def test_a_judgement_before_the_energy_was_read_no_longer_counts(hall: House) -> None:
+    run = run_in(hall, RunState.CLOSED)
+    judge(hall.contest, run.id, Clock())
+    judged = hall.store.run(run.id)
+    assert figures_of(hall.contest, judged).judged
+    read = hall.store.change_run(run.id, (RunState.JUDGED,), energy_wh=1.25)
+    assert current_judgement(hall.contest, read) is None
+    assert figures_of(hall.contest, read) == Figures(1.25, 0.5, 0.4, None, judged=False)
+    judge(hall.contest, run.id, Clock())
+    assert figures_of(hall.contest, read).judged
+
+
+def test_a_document_is_json_and_keeps_the_checks(hall: House) -> None:
+    run = judged_run(hall, "ant", 2.0, FAILED)
+    document = score_document(run, score(run.id, 2.0, (FAILED,)))
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    assert (document["score"], document["needs_review"], document["interval"]) == (0.25, True, None)
+    assert document["checks"] == [
+        {
+            "code": "peak-clipping",
+            "ok": False,
+            "severity": "error",
+            "sentence": "Clipped.",
+            "figures": {"peaks": None},
+        }
+    ]
+
+
+def test_the_energy_above_idle_needs_the_idle_power_and_the_energy_of_the_window() -> None:
+    run = run_record(idle_power_w=36.0, elapsed_s=100.0)
+    assert energy_above_idle_wh(run, score(1, 2.0)) == pytest.approx(1.0)
+    assert energy_above_idle_wh(replace(run, idle_power_w=None), score(1, 2.0)) is None
+    assert energy_above_idle_wh(run, score(1, None)) is None
+    assert energy_above_idle_wh(run, score(1, 2.0, (OTHER_WINDOW,))) is None
+
+
+def test_standings_rank_judged_runs_and_name_what_is_left_out(hall: House) -> None:
+    for team, energy_wh in (("ant", 1.0), ("bee", 2.0), ("cat", None), ("dog", 0.5)):
+        judged_run(hall, team, energy_wh)
+    hall.store.add_interval(1, ScoreInterval(0.95, 1000, 0, 0.4, 0.6, 0.2, 0.6, 0.01))
+    hall.store.add_interval(2, ScoreInterval(0.95, 1000, 0, 0.4, 0.6, 0.1, 0.3, 0.01))
+    hall.store.change_run(4, (RunState.JUDGED,), state="void", void_reason="wrong board")
+    found = standings(hall.contest)
+    assert [(one.rank, one.standing.team, one.level_with) for one in found.places] == [
+        (1, "ant", ("bee",)),
+        (2, "bee", ("ant",)),
+    ]
+    assert found.left_out == (LeftOut(3, "cat", None),)
+    document = place_document(found.places[0])
+    assert (document["score"], document["score_low"], document["level_with"]) == (0.5, 0.2, ["bee"])
+
+
+def test_runs_by_other_rules_are_left_out_with_their_signature(hall: House) -> None:
+    judged_run(hall, "ant", 1.0, window_s=60.0)
+    judged_run(hall, "bee", 1.0, testset_digest="f" * 64)
+    config = hall.folder / "contest.toml"
+    assert [one.run for one in standings(hall.contest).left_out] == [1, 2]
+    config.write_text(config.read_text().replace("window_s = 600", "window_s = 60\nmetric = 'coco'"))
+    with open_contest(hall.folder) as contest:
+        assert standings(contest).left_out == tuple(
+            LeftOut(number, team, "lpirc|iou:0.5") for number, team in ((1, "ant"), (2, "bee"))
+        )
+
+
+def test_a_meeting_gives_the_higher_score_two_points(hall: House) -> None:
+    judged_run(hall, "ant", 2.0, heat="final")
+    judged_run(hall, "bee", 1.0, heat="final")
+    judged_run(hall, "cat", 1.0)
+    judged_run(hall, "dog", 0.0)
+    met = meeting(hall.contest, 1, 2)
+    assert [(side.run.team, side.judged.score, side.points) for side in met.sides] == [
+        ("ant", 0.25, 0),
+        ("bee", 0.5, 2),
+    ]
+    assert met.one_heat
+    tie = meeting(hall.contest, 3, 2)
+    assert ([side.points for side in tie.sides], tie.one_heat) == ([1, 1], False)
+    assert [side.points for side in meeting(hall.contest, 4, 3).sides] == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (RunState.VOID, "Run 2 is void: loose cable"),
+        (RunState.OPEN, "Run 2 is open"),
+        (RunState.CLOSED, "Run 2 is not judged"),
+    ],
+)
+def test_a_run_without_a_judgement_meets_no_other(hall: House, state: RunState, words: str) -> None:
+    judged_run(hall, "ant", 1.0)
+    judged_run(hall, "bee", 1.0)
+    hall.store.change_run(2, (RunState.JUDGED,), state=state.value, void_reason="loose cable")
+    with pytest.raises(RefereeError, match=words) as failure:
+        meeting(hall.contest, 1, 2)
+    assert failure.value.code == "run-state"
+
+
+def test_a_meeting_needs_two_teams_and_their_energies(hall: House) -> None:
+    judged_run(hall, "ant", 1.0)
+    judged_run(hall, "ant", 2.0)
+    judged_run(hall, "bee", None)
+    for second, code in ((2, "not-opponents"), (1, "not-opponents"), (3, "energy-missing")):
+        with pytest.raises(RefereeError) as failure:
+            meeting(hall.contest, 1, second)
+        assert failure.value.code == code

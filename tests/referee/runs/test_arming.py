@@ -1,0 +1,161 @@
+"""Arming: by the operator, and by a log-in at the first free station that accepts its address."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from power.meter import Setup
+from power.visa.link import Link
+from referee.errors import RefereeError
+from referee.store.records import RunState
+from tests.referee.factories import TEAM, House, station
+from tests.referee.runs.observing import code_of, kinds
+
+Build = Callable[..., House]
+Until = Callable[[Callable[[], object]], None]
+LEFT, RIGHT = "192.168.1.20", "192.168.2.20"
+
+
+def test_arming_sets_up_the_meter_and_fixes_the_order(build: Build) -> None:
+    house = build()
+    run = house.control.arm(TEAM, "one")
+    assert (run.state, run.team, run.images, run.window_s) == (RunState.ARMED, TEAM, 5, 600.0)
+    assert (run.meter_identity or "").startswith("YOKOGAWA WT310 ")
+    assert sorted(house.store.image_order(run.id).tolist()) == [1, 2, 3, 4, 5]
+    assert kinds(house, run.id) == ["armed"]
+
+
+def test_arming_fixes_how_the_meter_measures(build: Build) -> None:
+    house = build(station(voltage_range_v=300, current_range_a=0.5, line_filter=True))
+    run = house.control.arm(TEAM, "one")
+    assert run.setup == Setup(300.0, 0.5, 0.1, 600, line_filter=True)
+    assert run.idle_power_w is None
+    assert not run.official
+
+
+def test_arming_measures_the_idle_board_if_it_is_wanted(build: Build) -> None:
+    house = build(idle_baseline_s=0.5)
+    run = house.control.arm(TEAM, "one")
+    assert run.idle_power_w == pytest.approx(36.0)
+    assert house.store.run(run.id).idle_power_w == run.idle_power_w
+
+
+def test_a_range_the_meter_does_not_have_is_told_at_arming(build: Build) -> None:
+    house = build(station(current_range_a=0.3))
+    assert code_of(house.control.arm, TEAM, "one") == "meter-range"
+    assert house.store.runs() == []
+
+
+def test_arming_needs_a_team_and_a_station_that_exist_and_are_free(build: Build) -> None:
+    house = build(station("one"), station("two"))
+    assert code_of(house.control.arm, "nobody", "one") == "team-unknown"
+    assert code_of(house.control.arm, "\ud800", "one") == "team-unknown"
+    assert code_of(house.control.arm, TEAM, "three") == "station-unknown"
+    house.control.arm(TEAM, "one")
+    assert code_of(house.control.arm, "badgers", "one") == "station-busy"
+    assert code_of(house.control.arm, TEAM, "two") == "team-busy"
+
+
+def test_of_concurrent_arms_of_one_team_at_two_stations_one_wins(
+    build: Build, threads: ThreadPoolExecutor
+) -> None:
+    house = build(station("one"), station("two"))
+    tries = [threads.submit(house.control.arm, TEAM, name) for name in ("one", "two")]
+    failures = [one.exception() for one in tries]
+    assert [error.code for error in failures if isinstance(error, RefereeError)] == ["team-busy"]
+    assert len(house.store.runs(RunState.ARMED)) == 1
+
+
+def test_a_dead_meter_arms_nothing(build: Build, instrument: Any) -> None:
+    meter = instrument()
+    meter.die()
+    house = build(station(meter=meter.address))
+    assert code_of(house.control.arm, TEAM, "one") == "meter-unreachable"
+    assert house.store.runs() == []
+
+
+def test_a_meter_that_integrates_for_someone_else_is_left_alone(build: Build, instrument: Any) -> None:
+    meter = instrument()
+    house = build(station(meter=meter.address))
+    with contextlib.closing(Link(meter.address)) as panel:
+        panel.write(":INTEGRATE:START")
+        assert code_of(house.control.arm, TEAM, "one") == "meter-busy"
+        assert "STAR" in panel.query(":INTEGRATE:STATE?")
+
+
+# At a log-in
+
+
+def test_a_login_without_an_armed_run_is_refused(build: Build) -> None:
+    assert code_of(build().control.login, TEAM) == "not-armed"
+
+
+def test_logins_arm_free_stations_by_themselves_until_all_are_in_use(build: Build) -> None:
+    house = build(station("one"), station("two"), auto_arm=True)
+    house.store.add_team("late", "no hash", house.clock.utc())
+    found = [house.control.login(team).run.station for team in (TEAM, "badgers")]
+    assert found == ["one", "two"]
+    assert code_of(house.control.login, "late") == "station-busy"
+    house.control.close(1, "logout")
+    assert house.control.login("late").run.station == "one"
+
+
+def gated(build: Build, **keys: object) -> House:
+    """A station for each of two networks."""
+    return build(
+        station("one", clients=["192.168.1.0/24"]), station("two", clients=["192.168.2.0/24"]), **keys
+    )
+
+
+def test_a_dead_meter_at_the_first_free_station_is_passed_over(build: Build, instrument: Any) -> None:
+    dead = instrument()
+    dead.die()
+    house = build(station("one", dead.address), station("two"), auto_arm=True)
+    live = house.control.login(TEAM)
+    assert live.run.station == "two"
+    (event,) = [one for one in house.store.events(live.run.id) if one["kind"] == "station-passed-over"]
+    assert (event["station"], event["reason"].count("\n")) == ("one", 0)
+    # It is tried again once it may have come back.
+    assert code_of(house.control.login, "badgers") == "meter-unreachable"
+    instrument("--port", dead.port)
+    assert house.control.login("badgers").run.station == "one"
+
+
+def test_with_every_meter_dead_the_log_in_fails_and_arms_nothing(build: Build, instrument: Any) -> None:
+    meters = [instrument(), instrument()]
+    for one in meters:
+        one.die()
+    house = build(*(station(one.port, one.address) for one in meters), auto_arm=True)
+    assert code_of(house.control.login, TEAM) == "meter-unreachable"
+    assert house.store.runs() == []
+
+
+def test_a_log_in_gets_a_station_that_takes_its_address(build: Build) -> None:
+    house = gated(build, auto_arm=True)
+    assert house.control.login(TEAM, RIGHT).run.station == "two"
+    assert house.control.login("badgers", f"::ffff:{LEFT}").run.station == "one"
+
+
+def test_from_an_address_that_no_station_takes_nothing_is_armed(build: Build) -> None:
+    house = gated(build, auto_arm=True)
+    for address in ("10.0.0.1", None):
+        assert code_of(house.control.login, TEAM, address) == "wrong-address"
+    assert house.store.runs() == []
+    house.control.login(TEAM, LEFT)
+    assert code_of(house.control.login, "badgers", LEFT) == "station-busy"
+
+
+def test_an_armed_run_is_opened_from_its_own_station_only(build: Build) -> None:
+    house = gated(build)
+    run = house.control.arm(TEAM, "two")
+    with pytest.raises(RefereeError, match=r"Station two does not accept requests from 192\.168\.1\.20"):
+        house.control.login(TEAM, LEFT)
+    assert kinds(house, run.id) == ["armed"]
+    live = house.control.login(TEAM, RIGHT)
+    assert code_of(house.control.login, TEAM, LEFT) == "wrong-address"
+    assert house.control.login(TEAM, RIGHT) is live

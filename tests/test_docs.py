@@ -1,0 +1,112 @@
+"""The documents name only what exists: files, links, commands."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import click
+import pytest
+
+from lpirc_client.cli import build_parser
+from power.cli import main as meter
+from referee.cli import main as referee
+
+ROOT = Path(__file__).parents[1]
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
+MOST_README_LINES = 120
+
+LINK = re.compile(r"(?<!`)\[[^]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+PROJECT_PATH = re.compile(r"`((?:referee|power|client|datasets|tests|bench|docs)/[\w./-]*)`( \(to come\))?")
+CODE = re.compile(r"^ {4}(.*)$|`([^`]+)`", re.MULTILINE)
+COMMENT = re.compile(r" # .*")
+COMMAND = re.compile(r"(?:^|(?<=\s)|bin/)(referee|meter|lpirc-client)\s([a-z][a-z|]*)(?:\s([a-z][a-z|]*))?")
+
+
+def page_name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, made as GitHub makes them."""
+    headings = HEADING.findall(page.read_text())
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def paths() -> Iterator[tuple[str, str, bool]]:
+    """(page, path, whether it is still to come) of every path that a page names."""
+    for page in (ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md"):
+        for path, to_come in PROJECT_PATH.findall(page.read_text()):
+            yield page_name(page), path, bool(to_come)
+
+
+def is_client_command(name: str) -> bool:
+    """Whether `lpirc-client` has a command of that name: it then shows its help."""
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), pytest.raises(SystemExit) as ended:
+        build_parser().parse_args([name, "--help"])
+    return ended.value.code == 0
+
+
+def missing_commands(text: str) -> list[str]:
+    """The commands in a text's code that do not exist; `run arm|close` names two."""
+    groups = {"referee": referee.commands, "meter": meter.commands}
+    code = [COMMENT.sub("", line or span) for line, span in CODE.findall(text)]
+    missing = []
+    for program, names, more in (found for one in code for found in COMMAND.findall(one)):
+        for name in names.split("|"):
+            if program == "lpirc-client":
+                missing += [] if is_client_command(name) else [f"{program} {name}"]
+                continue
+            command = groups[program].get(name)
+            if command is None:
+                missing.append(f"{program} {name}")
+            elif isinstance(command, click.Group) and more:
+                missing += [
+                    f"{program} {name} {one}" for one in more.split("|") if one not in command.commands
+                ]
+    return missing
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= MOST_README_LINES
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    broken = []
+    for link in LINK.findall(page.read_text()):
+        target, _, anchor = link.partition("#")
+        if "://" in link:
+            continue
+        file = (page.parent / target).resolve() if target else page
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            broken.append(link)
+    assert broken == []
+
+
+def test_named_paths_exist() -> None:
+    missing = [(page, path) for page, path, to_come in paths() if not to_come and not (ROOT / path).exists()]
+    assert missing == []
+
+
+def test_paths_to_come_do_not_exist_yet() -> None:
+    exist = [(page, path) for page, path, to_come in paths() if to_come and (ROOT / path).exists()]
+    assert exist == [], "they have come: remove '(to come)'"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_named_commands_exist(page: Path) -> None:
+    assert missing_commands(page.read_text()) == []
+
+
+def test_commands_that_do_not_exist_are_found() -> None:
+    text = (
+        "`referee run arm|dance`, `meter probe`, `lpirc-client\nsing`\n"
+        "    .venv/bin/meter fly && referee walk  # the meter runs\n"
+    )
+    assert missing_commands(text) == ["referee run dance", "lpirc-client sing", "meter fly", "referee walk"]

@@ -1,0 +1,32 @@
+"""Whose request it is, whatever stands in its header."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from referee.auth.tokens import Session, issue
+from referee.errors import RefereeError
+from referee.web import create_app
+from referee.web.sessions import session_of
+from referee.web.state import state_of
+from tests.referee.factories import TEAM, House
+
+EXPIRES = datetime(2026, 5, 5, tzinfo=UTC)
+
+
+def test_a_token_is_good_until_the_moment_it_expires_however_often_it_was_read(
+    build: Callable[..., House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = build()
+    state = state_of(create_app(house.contest, house.control, house.clock))
+    session = Session(1, TEAM, EXPIRES.timestamp())
+    environ = {"HTTP_AUTHORIZATION": f"bearer  {issue(house.contest.secret, session)} "}
+    monkeypatch.setattr(house.clock, "utc", lambda: EXPIRES - timedelta(milliseconds=1))
+    assert session_of(state, environ) == session_of(state, environ) == session
+    monkeypatch.setattr(house.clock, "utc", lambda: EXPIRES)
+    with pytest.raises(RefereeError) as failure:
+        session_of(state, environ)
+    assert failure.value.code == "token-expired"

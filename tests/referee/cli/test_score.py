@@ -273,7 +273,7 @@ def test_curves_that_cannot_be_written_are_told(files: list[str], tmp_path: Path
     pipe = tmp_path / "curves.svg"
     os.mkfifo(pipe)
     assert (
-        "curves.svg: it cannot be written: it is no regular file"
+        "curves.svg: it cannot be written: it is not a regular file"
         in call(*files, "--curves", str(pipe)).stderr
     )
 

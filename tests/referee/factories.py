@@ -165,8 +165,8 @@ class MortalSampler(Sampler):
         self.is_dead = True
         self.close()
 
-    def close(self, *, give_back: bool = True) -> None:
-        super().close(restore_settings=give_back and not self.is_dead)
+    def close(self, *, restore_settings: bool = True) -> None:
+        super().close(restore_settings=restore_settings and not self.is_dead)
 
 
 @dataclass

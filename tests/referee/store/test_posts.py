@@ -125,9 +125,9 @@ def test_posts_that_come_at_the_same_time_are_stored_as_if_each_had_come_alone(
         mine = [
             (post[1:], receipt) for post, receipt in zip(posts, receipts, strict=True) if post[0] == which
         ]
-        accepted = {receipt for (_, key), receipt in mine if key is not None}
-        assert len(accepted) == len({key for (_, key), _ in mine if key is not None})
-        counts = [receipt.row_count for receipt in accepted]
+        keyed = {(key, receipt) for (_, key), receipt in mine if key is not None}
+        assert len(keyed) == len({key for key, _ in keyed})  # every post of a key got the same receipt
+        counts = [receipt.row_count for _, receipt in keyed]
         counts += [receipt.row_count for (_, key), receipt in mine if key is None]
         assert store.count_detections(run) == len(store.detections(run)) == sum(counts)
         totals = sorted(receipt.received_total for _, receipt in mine)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hmac
 import math
+import secrets
 import threading
 from collections import deque
-from functools import cache, lru_cache
+from functools import cache
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
@@ -16,9 +18,11 @@ FAILURES_ALLOWED = 10
 FAILURES_OF_AN_ADDRESS = 50
 FAILURE_MEMORY_S = 60.0
 HASHES_AT_ONCE = 2  # each takes 64 MiB for some tens of milliseconds
-RIGHT_PASSWORDS_CACHED = 256
+RIGHT_PASSWORDS_KEPT = 256
 
 _hasher = PasswordHasher()
+_key = secrets.token_bytes(32)
+_right: dict[str, bytes] = {}  # by stored hash, a digest of the password with a key of this process
 
 
 def hash_password(password: str) -> str:
@@ -27,23 +31,30 @@ def hash_password(password: str) -> str:
 
 
 def matches(password_hash: str, password: str) -> bool:
-    """Whether `password` is the one hashed."""
+    """Whether `password` is the one hashed; a right one is remembered."""
     try:
-        return _verify(password_hash, password)
+        _hasher.verify(password_hash, _as_bytes(password))
     except (Argon2Error, InvalidHashError):
         return False
+    if len(_right) >= RIGHT_PASSWORDS_KEPT:
+        _right.clear()
+    _right[password_hash] = _digest(password)
+    return True
+
+
+def was_right(password_hash: str, password: str) -> bool:
+    """Whether `matches` has found so before: a team that waits for its heat logs in each second."""
+    return hmac.compare_digest(_right.get(password_hash, b""), _digest(password))
 
 
 @cache
 def decoy_hash() -> str:
     """Checked when the team is unknown: the time a log-in takes must not tell which teams exist."""
-    return hash_password("decoy")
+    return hash_password(secrets.token_hex())
 
 
-# A team that waits for its heat logs in every second, and each check takes 45 ms. Wrong passwords raise: not cached.
-@lru_cache(RIGHT_PASSWORDS_CACHED)
-def _verify(password_hash: str, password: str) -> bool:
-    return _hasher.verify(password_hash, _as_bytes(password))
+def _digest(password: str) -> bytes:
+    return hmac.digest(_key, _as_bytes(password), "sha256")
 
 
 def _as_bytes(password: str) -> bytes:

@@ -8,6 +8,7 @@ closed run is published once more, and again when its energy is read later. Noth
 from __future__ import annotations
 
 import logging
+import math
 import threading
 
 import numpy as np
@@ -36,8 +37,8 @@ def follow(contest: Contest, clock: Clock, stop: threading.Event) -> None:
     followed = FollowedRuns(contest, clock)
     while not stop.is_set():
         start_s = clock.monotonic_s()
-        cost_s = followed.tick()
-        clock.wait(stop, start_s + max(TICK_S, cost_s / SHARE))
+        followed.tick()
+        clock.wait(stop, start_s + TICK_S)
 
 
 class FollowedRuns:
@@ -49,24 +50,28 @@ class FollowedRuns:
         self._clock = clock
         self._ground_truth = read_ground_truth(contest.test_set.folder)
         self._runs: dict[int, _FollowedRun] = {}
+        self._due_s: dict[int, float] = {}
         self._refused: set[int] = set()
 
-    def tick(self) -> float:
-        """Publish every open run, and one closed run; returns the processor time of the costliest one in seconds."""
-        costs_s = [0.0]
+    def tick(self) -> None:
+        """Publish every open run that is due, those that have ended since, and one other closed run."""
         try:
             opened = self._store.runs(RunState.OPEN)
-            for run in (*opened, *self._unpublished()):
-                if run.id not in self._refused:
-                    before_s = self._clock.process_s()
-                    self._try_to_publish(run)
-                    costs_s.append(self._clock.process_s() - before_s)
+            ended = [self._store.run(number) for number in self._runs.keys() - {run.id for run in opened}]
+            due = [run for run in opened if self._due_s.get(run.id, -math.inf) <= self._clock.monotonic_s()]
+            past = {run.id: run for run in (*ended, *self._unpublished()) if run.state is not RunState.VOID}
         except StorageFailed as error:
             logger.warning("the runs cannot be read now: %s", error.sentence)
-        else:
-            kept = self._runs.keys() & {run.id for run in opened}
-            self._runs = {number: self._runs[number] for number in kept}
-        return max(costs_s)
+            return
+        for run in (*due, *past.values()):
+            if run.id not in self._refused:
+                start_s, before_s = self._clock.monotonic_s(), self._clock.process_s()
+                self._try_to_publish(run)
+                pause_s = (self._clock.process_s() - before_s) / SHARE
+                self._due_s[run.id] = start_s + (pause_s if pause_s > TICK_S else 0.0)
+        kept = self._runs.keys() & {run.id for run in opened}
+        self._runs = {number: self._runs[number] for number in kept}
+        self._due_s = {number: self._due_s[number] for number in kept if number in self._due_s}
 
     def _unpublished(self) -> list[Run]:
         """The first closed run that was not published with its last detections and its energy of record."""

@@ -15,7 +15,7 @@ from referee.errors import RefereeError, ShuttingDown, WindowClosed
 from referee.runs.arming import Arming
 from referee.runs.heats import StartBoard, not_started, require_joinable, runs_to_start, start_meters
 from referee.runs.meters import RunMeter, StationMeters
-from referee.runs.open_run import OpenRun, key_reused, window_closed
+from referee.runs.open_run import REQUESTS_AT_ONCE, OpenRun, key_reused, window_closed
 from referee.runs.recorder import note_event
 from referee.runs.recovery import read_left_over, take_up_runs
 from referee.runs.window import Phase, Window, elapsed_s, phase_at
@@ -47,6 +47,7 @@ class RunControl:
         self._arming = Arming(contest, clock, self._meters, self._lock_of)
         self._note = partial(note_event, contest.store, clock)
         self._live: dict[int, OpenRun] = {}
+        self._slots: dict[str, threading.BoundedSemaphore] = {}
         self._is_down = False
 
     def _lock_of(self, name: str) -> threading.Lock:
@@ -145,7 +146,10 @@ class RunControl:
     def _go_live(self, run: Run, window: Window, meter: RunMeter) -> OpenRun:
         with ExitStack() as failed:
             failed.callback(meter.sampler.close)
-            live = OpenRun(run, window, self._store.image_order(run.id), meter, self._store, self._clock)
+            order = self._store.image_order(run.id)
+            with self._lock:
+                slots = self._slots.setdefault(run.team, threading.BoundedSemaphore(REQUESTS_AT_ONCE))
+            live = OpenRun(run, window, order, meter, self._store, self._clock, slots)
             with self._lock:
                 if self._is_down:
                     raise ShuttingDown

@@ -27,9 +27,10 @@ class OpenRun:
     A body is admitted at the moment it has been read whole. Admitting and ending take the same lock: whatever was
     admitted before the end is committed before the run counts as closed, and nothing is admitted after it.
 
-    `slots` limits the run's requests at the same time, and `parsing` lets one body at a time be parsed, so that a run
-    can only slow down itself. For its owner: `closing` is held by the one thread that closes the run or lets it go;
-    `ending` is set once its end has come; `done` once it is closed, or let go of with the server.
+    `slots` limits the run's requests at the same time (those of the team's former runs count, too), and `parsing` lets
+    one body at a time be parsed: a team can only slow down itself. For its owner: `closing` is held by the one thread
+    that closes the run or leaves it to the next server; `ending` is set once its end has come, `done` once it is closed
+    or left.
     """
 
     def __init__(
@@ -40,13 +41,14 @@ class OpenRun:
         meter: RunMeter,
         store: Store,
         clock: Clock,
+        slots: threading.BoundedSemaphore | None = None,
     ) -> None:
         self.run = run
         self.window = window
         self.order = order
         self.meter = meter
         self.closed_by = run.closed_by  # not None for a run whose end is on record already
-        self.slots = threading.BoundedSemaphore(REQUESTS_AT_ONCE)
+        self.slots = slots or threading.BoundedSemaphore(REQUESTS_AT_ONCE)
         self.parsing = threading.Lock()
         self.closing = threading.Lock()
         self.ending = threading.Event()

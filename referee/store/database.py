@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from referee.store.group_commit import GroupCommit
 from referee.store.schema import VERSION, create_tables
 
 DATABASE_NAME = "contest.db"
+LOCK_NAME = ".lock"  # held by the server of the folder
 ATTEMPTS, PAUSE_S = 100, 0.05  # at what SQLite does not wait for
 LOCK_TIMEOUT_S = 30.0  # how long a write waits for another process, such as the judge's, to finish its own
 
@@ -45,6 +47,8 @@ class Database:
                 "database-version",
                 f"{path} was made by a newer version of this program (form {version}, this one knows {VERSION}).",
             )
+        if 0 < version < VERSION:
+            _require_not_served(path.parent)
         if version < VERSION:
             _write_ahead(self._connection)
             # One transaction: of two processes that open a new database, the second waits for the first.
@@ -89,6 +93,18 @@ class Database:
                 return self._reader.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             _fail("read", error)
+
+
+def _require_not_served(folder: Path) -> None:
+    """Raise RefereeError `contest-busy` while a server of an older program is at work, which needs the older tables."""
+    with suppress(FileNotFoundError), (folder / LOCK_NAME).open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RefereeError(
+                "contest-busy",
+                f"{folder} is being served by an older version of this program; stop that server first.",
+            ) from None
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
+from referee.errors import StorageFailed
+
 T = TypeVar("T")
 
 # Errors of one statement, which leaves nothing behind. Any other error, like a full disk, fails the transaction.
@@ -60,13 +62,28 @@ class GroupCommit:
                 mine.woken = threading.Event()
             self._has_leader = True
         if mine.woken is not None:
-            mine.woken.wait()
+            self._wait(mine, mine.woken)
         if not mine.is_over:
             self._commit_waiting()
+        if isinstance(mine.error, StorageFailed):
+            raise StorageFailed(mine.error.sentence) from mine.error  # the group shares one
         if mine.error is not None:
             raise mine.error
         result: T = mine.result
         return result
+
+    def _wait(self, mine: _Write, woken: threading.Event) -> None:
+        """Wait until the write is over, or to lead; who is interrupted must not be waited for."""
+        try:
+            woken.wait()
+        except BaseException:
+            with self._lock:
+                leads = woken.is_set() and not mine.is_over
+                if not leads and mine in self._waiting:
+                    self._waiting.remove(mine)
+            if leads:
+                self._commit_waiting()
+            raise
 
     def _commit_waiting(self) -> None:
         with self._lock:

@@ -26,7 +26,7 @@ NICENESS = 5  # the server comes first where both want the processor
 @contextmanager
 def live_scores(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Keep a process that follows the contest in `folder` for the length of a with statement."""
-    command = [sys.executable, "-P", "-m", "referee.web.live_process", str(folder)]
+    command = [sys.executable, "-P", "-m", "referee.web.live_process", str(folder), str(os.getpid())]
     # Its own session: a Ctrl-C at the terminal reaches the server, which then ends it.
     process = subprocess.Popen(  # noqa: S603 - our own program
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
@@ -46,12 +46,13 @@ def main(words: Sequence[str] | None = None) -> None:
     """Follow the contest in the folder on the command line until SIGTERM, or until the server is gone."""
     parser = argparse.ArgumentParser(prog="python -m referee.web.live_process", description=__doc__)
     parser.add_argument("folder", type=Path, help="the contest folder")
+    parser.add_argument("parent", type=int, help="the process to end with")
     arguments = parser.parse_args(words)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     clock, stop = Clock(), threading.Event()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, lambda *_: stop.set())
-    end_with(os.getppid())
+    end_with(arguments.parent)
     os.nice(NICENESS)
     try:
         with open_contest(arguments.folder) as contest:

@@ -7,7 +7,7 @@ from datetime import datetime
 from flask import request
 
 from referee.auth import tokens
-from referee.auth.passwords import decoy_hash, matches
+from referee.auth.passwords import decoy_hash, matches, was_right
 from referee.auth.tokens import Session
 from referee.errors import LoginRefused
 from referee.store.records import Run
@@ -20,6 +20,8 @@ def require_password(team: str, password: str) -> None:
     address, now_s = request.remote_addr or "", state.clock.monotonic_s()
     state.failures.check(address, team, now_s)
     known = state.contest.store.password_hash(team)
+    if known is not None and was_right(known, password):
+        return
     with state.failures.hashing:
         # Again, when it is this request's turn: of many sent at once, those behind the limit cost nothing.
         state.failures.check(address, team, now_s)

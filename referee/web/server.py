@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import http.client
+import multiprocessing
 import multiprocessing.util
 import os
 import signal
@@ -31,6 +32,7 @@ from referee.contest import SERVER_NAME, Contest, open_contest, require_unchange
 from referee.errors import RefereeError
 from referee.runs.control import RunControl
 from referee.runs.open_run import REQUESTS_AT_ONCE
+from referee.store.database import LOCK_NAME
 from referee.web.app import create_app
 from referee.web.listener import (
     Listen,
@@ -44,10 +46,12 @@ from referee.web.processes import STOP_TIMEOUT_S, end_with, exists
 from referee.web.server_log import LOGGING
 from referee.web.state import OPERATORS_AT_ONCE, UNAUTHENTICATED_AT_ONCE, state_of
 
-LOCK_NAME = ".lock"
 LOCK_TIMEOUT_S = STOP_TIMEOUT_S + 3.0  # for what is left of a server that was killed
 BUSY_TIMEOUT_S = 1.0  # for one that is just ending
-IMAGE_THREADS = 64  # single images need no slot: beside all requests that hold one, they find a thread
+# Threads start when they are needed. Single images need no slot: beside all requests that hold one they find a thread,
+# also when the slots of several teams are held by requests of former runs.
+TEAMS_AT_ONCE, IMAGE_THREADS = 32, 64
+THREADS = TEAMS_AT_ONCE * REQUESTS_AT_ONCE + UNAUTHENTICATED_AT_ONCE + OPERATORS_AT_ONCE + IMAGE_THREADS
 IDLE_S = 75  # an idle connection is kept for so long; a request's head has as long to arrive
 # Of a connection, at most: a request's head must fit, and ten thousand of them into memory.
 BUFFER_BYTES = 2**17
@@ -81,12 +85,11 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
     with open_contest(folder) as contest:
         require_unchanged(contest.test_set)
         _require_detection(contest)
-        stations = len(contest.config.stations)
     require_certificate(listen)
     with _sole_server(folder):
         (folder / SERVER_NAME).unlink(missing_ok=True)  # of a server that was killed
         listen = with_free_port(listen)
-        server = _server(folder, listen, stations)
+        server = _server(folder, listen)
         try:
             server.serve(
                 target_loader=partial(_load_worker, folder, listen, on_ready, parent), wrap_loader=False
@@ -111,16 +114,14 @@ def _require_detection(contest: Contest) -> None:
         )
 
 
-def _server(folder: Path, listen: Listen, stations: int) -> _Server:
-    # Threads start when they are needed.
-    threads = stations * REQUESTS_AT_ONCE + UNAUTHENTICATED_AT_ONCE + OPERATORS_AT_ONCE + IMAGE_THREADS
+def _server(folder: Path, listen: Listen) -> _Server:
     server = _Server(
         "referee.web",
         address=listen.host,
         port=listen.port,
         interface=Interfaces.WSGI,
         workers=1,
-        blocking_threads=threads,
+        blocking_threads=THREADS,
         http=HTTPModes.http1,
         http1_settings=HTTP1Settings(header_read_timeout=IDLE_S * 1000, max_buffer_size=BUFFER_BYTES),
         websockets=False,
@@ -145,7 +146,9 @@ def _server(folder: Path, listen: Listen, stations: int) -> _Server:
 
 def _load_worker(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent: int | None) -> Flask:
     """In the worker process: take up the runs, make the app, announce it once it answers."""
-    end_with(os.getppid())
+    supervisor = multiprocessing.parent_process()
+    if supervisor is not None and supervisor.pid is not None:
+        end_with(supervisor.pid)
     if parent is not None:
         end_with(parent, signalled=os.getppid())
     resources = ExitStack()

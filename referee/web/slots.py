@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 
-from referee.errors import RefereeError, SessionRefused
+from referee.errors import RefereeError
 from referee.runs.open_run import OpenRun
 from referee.web.answers import Environ
 from referee.web.sessions import is_operator, open_run_of
@@ -24,8 +24,8 @@ def slots_of(state: WebState, environ: Environ) -> threading.BoundedSemaphore:
             return state.operator_slots
         try:
             return open_run_of(state, environ).slots
-        except SessionRefused:
-            pass  # the handler refuses it
+        except RefereeError:
+            pass  # the handler raises it
     return state.other_slots
 
 

@@ -200,13 +200,18 @@ def result() -> Response:
 
 
 def _read_results() -> tuple[bytes, Session]:
-    """The form and its session. The token must come in the first 64 KiB: no more is read before it is known."""
+    """The form and its session. A bad token in the first 64 KiB is refused before more is read.
+
+    Clients in Python 2 sent their fields in the order of a dict, so the token may come after the lists.
+    """
     if not has_body():
         return b"", _session(Form(b""))
 
     def authenticate(first: bytes) -> None:
-        with suppress(WindowClosed):  # the same body may have been stored before
-            _live_run(_session(Form(first)))
+        form = Form(first)
+        if form.field("token") is not None:
+            with suppress(WindowClosed):  # the same body may have been stored before
+                _live_run(_session(form))
 
     body = read_body(request.environ, LARGEST_BODY_BYTES, authenticate)
     return body, _session(Form(body))

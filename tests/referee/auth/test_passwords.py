@@ -89,3 +89,14 @@ def test_guessing_with_ever_new_team_names_is_limited_too() -> None:
     assert told.value.code == "too-many-failures"
     limit.check("10.0.0.2", "one more", 1.0)
     limit.check("10.0.0.1", "one more", FAILURE_MEMORY_S)
+
+
+def test_only_a_right_password_is_remembered_and_only_for_its_hash() -> None:
+    stored, other = passwords.hash_password("six legs"), passwords.hash_password("six legs")
+    assert not passwords.matches(stored, "guess")
+    assert not passwords.was_right(stored, "guess")
+    assert not passwords.was_right(stored, "six legs")
+    assert passwords.matches(stored, "six legs")
+    assert passwords.was_right(stored, "six legs")
+    assert not passwords.was_right(other, "six legs")
+    assert not passwords.was_right("", "")

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -122,33 +124,46 @@ def test_only_new_detections_are_evaluated(
 
 
 class CostlyClock(Clock):
-    """Time stands still; whatever is timed costs `cost_s` of the processor; the first wait ends the loop."""
+    """Each look at the processor time finds `cost_s` more of it used; the test sets the other clocks."""
 
     def __init__(self, cost_s: float) -> None:
-        self.cost_s, self.used_s, self.waited_s = cost_s, 0.0, 0.0
-
-    def monotonic_s(self) -> float:
-        return 100.0
+        self.cost_s, self.used_s, self.now_s = cost_s, 0.0, 0.0
 
     def process_s(self) -> float:
         self.used_s += self.cost_s
         return self.used_s
 
-    def wait(self, event: threading.Event, until_s: float) -> bool:
-        self.waited_s = until_s - self.monotonic_s()
-        event.set()
-        return True
+    def monotonic_s(self) -> float:
+        return self.now_s
+
+    def utc(self) -> datetime:
+        return START + timedelta(seconds=self.now_s)
 
 
-@pytest.mark.parametrize(("cost_s", "pause_s"), [(0.01, 1.0), (0.25, 2.5)])
+@pytest.mark.parametrize(("cost_s", "published_s"), [(0.01, [0, 1, 2, 3, 4, 5, 6]), (0.25, [0, 3, 6])])
 def test_a_run_is_evaluated_each_second_and_costs_at_most_a_tenth_of_a_core(
-    contest: Contest, cost_s: float, pause_s: float
+    contest: Contest, cost_s: float, published_s: list[int]
 ) -> None:
-    clock = CostlyClock(cost_s)
-    for team in ("otters", "badgers"):
-        open_run(contest, team=team, station=team)
-    follow(contest, clock, threading.Event())
-    assert clock.waited_s == pytest.approx(pause_s)
+    clock, run = CostlyClock(cost_s), open_run(contest)
+    followed, seen = FollowedRuns(contest, clock), set()
+    for second in range(7):
+        clock.now_s = float(second)
+        followed.tick()
+        seen.add(shown(contest, run).utc)
+    assert seen == {(START + timedelta(seconds=second)).isoformat() for second in published_s}
+
+
+def test_a_run_that_is_judged_before_the_next_look_is_published_once_more(contest: Contest) -> None:
+    clock, run = CostlyClock(5.0), open_run(contest)
+    followed = FollowedRuns(contest, clock)
+    followed.tick()
+    posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
+    posted(contest, run, posts[0])
+    close(contest, run)
+    judged = judge(contest, run.id, clock)
+    followed.tick()
+    last = shown(contest, run)
+    assert (last.map, last.score, last.detections) == (judged.map, judged.score, len(posts[0]))
 
 
 def test_a_real_run_ends_with_the_judges_figures(build: Build) -> None:
@@ -396,7 +411,7 @@ def test_the_process_ends_with_its_parent(contest: Contest) -> None:
 
 
 def test_the_process_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "referee.web.live_process", str(tmp_path)]
+    command = [sys.executable, "-m", "referee.web.live_process", str(tmp_path), str(os.getpid())]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from power.meter import Setup
+from referee.errors import RefereeError
 from referee.store import Store
 from referee.store.records import EnergyMissing, Post
 from referee.store.schema import VERSION
@@ -173,3 +175,14 @@ def test_only_posts_with_a_key_are_in_the_index_of_keys(store: Store, tmp_path: 
     ((made,),) = found(path, "SELECT sql FROM sqlite_master WHERE name = 'posts_by_key'")
     assert made.endswith("WHERE idempotency_key IS NOT NULL")
     assert store.find_post(run, "b") is not None
+
+
+def test_a_contest_that_an_older_server_serves_is_not_upgraded(tmp_path: Path) -> None:
+    path = tmp_path / "contest.db"
+    old_file(path, 7)
+    with (tmp_path / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(RefereeError, match="is being served by an older version") as failure:
+            Store(path)
+    assert failure.value.code == "contest-busy"
+    Store(path).close()

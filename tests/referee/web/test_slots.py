@@ -137,10 +137,11 @@ def test_of_a_log_in_no_more_than_64_kib_is_waited_for(
     assert stalled.recv(1000).split()[1] in (b"413", b"500")
 
 
-def test_an_old_result_without_a_token_in_its_first_64_kib_is_refused_unread(
+def test_an_old_result_with_a_bad_token_is_refused_before_the_rest_of_it_is_read(
     hall: Day, crowd: Callable[..., socket.socket]
 ) -> None:
-    start = unfinished("", "/result", LARGEST_BODY_BYTES) + b"x=" + b"1" * LARGEST_DOCUMENT_BYTES
+    start = unfinished("", "/result", LARGEST_BODY_BYTES).replace(b"[[1, 1", b"token=nonsense&x=")
+    start += b"1" * LARGEST_DOCUMENT_BYTES
     assert crowd(hall.server, start).recv(1000).startswith(b"HTTP/1.1 401 ")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -131,12 +131,13 @@ class OpenRun:
         with self._lock:
             self._require_open()
 
-    def serve(self, image: int, size_bytes: int) -> None:
-        """Log an image as served now, by the number the team knows. Raises RefereeError `window-closed`."""
+    def serve(self, images: Sequence[tuple[int, int]]) -> None:
+        """Log images as served now: (number as the team knows it, bytes). Raises RefereeError `window-closed`."""
         with self._lock:
             at_s = self._require_open()
-            self._served_images.add(image)
-            self.meter.log.served(image, at_s, size_bytes)
+            for image, size_bytes in images:
+                self._served_images.add(image)
+                self.meter.log.served(image, at_s, size_bytes)
 
     def _require_open(self) -> float:
         now_s = self._clock.monotonic_s()

@@ -9,6 +9,7 @@ import threading
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from referee.errors import RefereeError, TestSetChanged
 from testsets import TestSet
@@ -20,8 +21,7 @@ MEMORY_FILE = Path("/proc/meminfo")
 MODEST_BYTES = 512 * 2**20  # where the system does not tell how much is free
 
 
-@dataclass(frozen=True)
-class ImageFacts:
+class ImageFacts(NamedTuple):
     """What is known of a file before it is sent: its size in bytes and its CRC-32."""
 
     size: int

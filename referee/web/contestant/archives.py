@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from referee.web.image_files import ImageFacts
 
@@ -27,51 +27,48 @@ _central_rest = struct.Struct("<HHHHHII")  # lengths of name, extra, comment; di
 _end = struct.Struct("<4sHHHHIIH")
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A file in the archive: its name, what is known of it, and how to get its bytes."""
+class Entry(NamedTuple):
+    """A file in the archive: its name, what is known of it, and its number for whoever reads it."""
 
     name: str
     facts: ImageFacts
-    read: Callable[[], bytes]
+    number: int
 
 
 class StoredZip:
-    """The layout of an archive of `entries`, in that order. `size` is in bytes."""
+    """The layout of an archive of `entries`, in that order, their bytes given by `read`. `size` is in bytes."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[Entry], read: Callable[[int], bytes]) -> None:
         self._entries = entries
+        self._read = read
         self._headers: list[bytes] = []
         central, offset = [], 0
-        for entry in entries:
-            name, size = entry.name.encode("ascii"), entry.facts.size
-            facts = _facts.pack(entry.facts.crc32, size, size)
-            self._headers.append(_LOCAL + facts + _local_lengths.pack(len(name), 0) + name)
-            rest = _central_rest.pack(len(name), 0, 0, 0, 0, _MODE, offset & 0xFFFFFFFF)
-            central.append(_CENTRAL + facts + rest + name)
-            offset += len(self._headers[-1]) + size
+        for name, (size, crc32), _ in entries:
+            facts = _facts.pack(crc32, size, size)
+            ending = name.encode("ascii")
+            header = _LOCAL + facts + _local_lengths.pack(len(ending), 0) + ending
+            rest = _central_rest.pack(len(ending), 0, 0, 0, 0, _MODE, offset & 0xFFFFFFFF)
+            central.append(_CENTRAL + facts + rest + ending)
+            self._headers.append(header)
+            offset += len(header) + size
         directory = b"".join(central)
         count = len(entries)
         end = _end.pack(b"PK\5\6", 0, 0, count, count, len(directory), offset & 0xFFFFFFFF, 0)
         self._directory = directory + end
         self.size = offset + len(self._directory)
 
-    def entry_bytes(self, number: int) -> int:
-        """The size of a file in the archive."""
-        return self._entries[number].facts.size
+    def chunks(self, least_bytes: int) -> Iterator[tuple[bytes, list[tuple[int, int]]]]:
+        """The archive in chunks of at least so many bytes but for the last, each with the files that end in it.
 
-    def chunks(self, least_bytes: int) -> Iterator[tuple[bytes, list[int]]]:
-        """The archive in chunks of at least so many bytes but for the last, each with the entries that end in it.
-
-        A file is read when its chunk is wanted.
+        A file is (its place among the entries, its bytes); it is read when its chunk is wanted.
         """
         parts: list[bytes] = []
-        ended: list[int] = []
+        ended: list[tuple[int, int]] = []
         size = 0
-        for number, (header, entry) in enumerate(zip(self._headers, self._entries, strict=True)):
-            content = entry.read()
+        for place, (header, entry) in enumerate(zip(self._headers, self._entries, strict=True)):
+            content = self._read(entry.number)
             parts += (header, content)
-            ended.append(number)
+            ended.append((place, len(content)))
             size += len(header) + len(content)
             if size >= least_bytes:
                 yield b"".join(parts), ended

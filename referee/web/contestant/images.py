@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from functools import partial
 from urllib.parse import parse_qsl
 
 from referee.errors import RefereeError, WindowClosed
@@ -40,7 +39,7 @@ def image_of(state: WebState, environ: Environ, live: OpenRun, number: int) -> A
     if environ["REQUEST_METHOD"] == "HEAD":
         live.require_open()
     else:
-        live.serve(number, len(jpeg))
+        live.serve([(number, len(jpeg))])
     headers = [("Content-Type", "image/jpeg"), ("Content-Length", str(len(jpeg))), NOT_TO_BE_KEPT]
     return Answer(200, headers, jpeg)
 
@@ -75,7 +74,10 @@ def batch_of(state: WebState, environ: Environ, live: OpenRun, numbers: range) -
 
 
 def _archive(state: WebState, live: OpenRun, numbers: range) -> StoredZip:
-    archive = StoredZip([_entry(state, live, number) for number in numbers])
+    originals = live.order[numbers.start - 1 : numbers.stop - 1].tolist()
+    facts = state.images.facts
+    entries = [Entry(f"{n}.jpg", facts(o), o) for n, o in zip(numbers, originals, strict=True)]
+    archive = StoredZip(entries, state.images.read)
     if archive.size > LARGEST_ARCHIVE_BYTES:
         raise RefereeError(
             "bad-request", f"These images make {archive.size} bytes, too many for one batch; ask for fewer."
@@ -90,9 +92,7 @@ def _chunks(live: OpenRun, numbers: range, archive: StoredZip) -> Iterator[bytes
     """
     try:
         for chunk, ended in archive.chunks(CHUNK_BYTES):
-            live.require_open()
-            for entry in ended:
-                live.serve(numbers[entry], archive.entry_bytes(entry))
+            live.serve([(numbers[place], size_bytes) for place, size_bytes in ended])
             yield chunk
     except WindowClosed:
         return
@@ -108,11 +108,6 @@ def image_number(text: str, live: OpenRun) -> int:
             "image-unknown", f"{shown!r} is not an image number; the images are 1 to {live.run.images}."
         )
     return int(text)
-
-
-def _entry(state: WebState, live: OpenRun, number: int) -> Entry:
-    original = live.testset_number(number)
-    return Entry(f"{number}.jpg", state.images.facts(original), partial(state.images.read, original))
 
 
 def _wanted(query: str) -> tuple[int, int]:

@@ -163,7 +163,7 @@ def test_nothing_is_admitted_at_the_deadline_even_if_no_timer_has_fired(
     clock.monotonic_s = lambda: live.window.deadline_s  # type: ignore[method-assign]
     assert code_of(live.accept, body(1), None, parse_rows) == "window-closed"
     assert code_of(live.require_open) == "window-closed"
-    assert code_of(live.serve, 1, 100) == "window-closed"
+    assert code_of(live.serve, [(1, 100)]) == "window-closed"
     assert live.received_total == 0
 
 
@@ -259,7 +259,7 @@ def post_until_refused(live: OpenRun, number: int, together: threading.Barrier) 
 def test_a_run_taken_up_again_goes_on_counting(store: Store, clock: DrivenClock) -> None:
     live = live_run(store, clock)
     receipt = live.accept(body(3), "k", parse_rows)
-    live.serve(2, 100)
+    live.serve([(2, 100)])
     live.meter.log.flush()
     again = live_run(store, clock, live.run.id)
     assert (again.received_total, again.served_images) == (3, 1)
@@ -275,7 +275,7 @@ def test_an_image_is_known_by_its_place_in_the_runs_order(live: OpenRun) -> None
 
 def test_served_images_are_counted_once_each(live: OpenRun, store: Store) -> None:
     for number in (1, 2, 1):
-        live.serve(number, 100)
+        live.serve([(number, 100)])
     assert live.served_images == 2
     live.meter.log.reading(reading(live.window.start_s + 1))
     assert store.served_images(live.run.id) == [1, 2]

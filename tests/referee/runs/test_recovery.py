@@ -67,7 +67,7 @@ def closed_without_meter(house: House, cable: Relay, threads: ThreadPoolExecutor
 def test_an_open_run_goes_on_as_if_nothing_had_happened(hall: House, until: Until, orderly: bool) -> None:
     before = hall.control.login(TEAM)
     receipt = before.accept(body(3), "k", parse_rows)
-    before.serve(2, 100)
+    before.serve([(2, 100)])
     until(lambda: hall.store.readings(1, 0.0))
     hall.clock.advance(100)
     hall.restart(orderly=orderly)

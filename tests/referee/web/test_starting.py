@@ -83,7 +83,7 @@ def test_a_test_set_of_labels_only_is_not_served(
     made = day(served=False, testset=labels)
     assert "has no categories" in stated(refers("serve", str(made.folder), "--port", "0"))
     with pytest.raises(SystemExit, match=r"^live score: .*categor"):
-        live_process.main([str(made.folder), str(os.getpid())])
+        live_process.main([str(made.folder), str(os.getppid())])
 
 
 def test_a_certificate_that_is_none_is_refused(day: Callable[..., Day]) -> None:

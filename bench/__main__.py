@@ -7,23 +7,31 @@ import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from bench import models, power, rehearsal, scoring, serving
+from bench import models, power, rehearsal, scoring, serving, truth
 
 
 def main() -> None:
     """Measure the parts named on the command line, one after the other."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help="rehearsal, serving, power, scoring, models")
-    parser.add_argument("--save", action="store_true", help="write the figures to bench/PART.json")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help="rehearsal, serving, power, truth, scoring, models"
+    )
+    parser.add_argument(
+        "--save",
+        action="store_true",
+        help="write the figures to bench/PART.json, those of truth to docs/energy.md too",
+    )
     parser.add_argument(
         "--beside", type=Path, help="serving: measure this checkout, which has a .venv, as well"
     )
     options = parser.parse_args()
-    parts: dict[str, Callable[[], object]] = {
+    parts: dict[str, Callable[[], Any]] = {
         "rehearsal": rehearsal.measure,
         "serving": partial(serving.measure, options.beside),
         "power": power.measure,
+        "truth": truth.measure,
         "scoring": scoring.measure,
         "models": models.measure,
     }
@@ -33,6 +41,9 @@ def main() -> None:
     for part in options.parts or parts:
         measured = parts[part]()
         if options.save:
+            if part == "truth":
+                truth.write(measured)
+                continue
             text = json.dumps(measured, indent=2, ensure_ascii=False)
             Path(__file__).with_name(f"{part}.json").write_text(text + "\n")
 

@@ -22,7 +22,7 @@ import vxi11
 from bench.figures import row, show
 from power.addresses import identity, limits_of
 from power.clocks import Clocks
-from power.energy import Measurement, energy_checks, trapezoid_wh
+from power.energy import Check, Measurement, energy_checks, trapezoid_wh
 from power.meter import Reading, Setup
 from power.sampling.sampler import LinkEvent, Sampler
 from power.visa.link import Link
@@ -60,6 +60,10 @@ class Recorded:
 
     def failed_checks(self, setup: Setup) -> str:
         """The codes of the checks that did not hold, but for the one that the meter is a simulated one."""
+        return ", ".join(check.code for check in self.checks(setup) if not check.ok)
+
+    def checks(self, setup: Setup) -> tuple[Check, ...]:
+        """Every check of the energy."""
         measured = Measurement(
             self.energy_wh(),
             float(setup.integrator_timer_s),
@@ -69,7 +73,7 @@ class Recorded:
             "WT310",
             limits_of("WT310"),
         )
-        return ", ".join(check.code for check in energy_checks(self.readings, measured) if not check.ok)
+        return energy_checks(self.readings, measured)
 
 
 def measure() -> list[dict[str, Any]]:
@@ -118,7 +122,7 @@ def _queries(address: str) -> list[dict[str, Any]]:
 
 def _long_run(address: str) -> list[dict[str, Any]]:
     setup = Setup(150.0, 0.2, UPDATE_S, LONG_S)
-    run = _metered(address, setup)
+    run = metered(address, setup)
     times = [reading.monotonic_s for reading in run.readings if run.start_s <= reading.monotonic_s]
     intervals_s = np.diff([one for one in times if one <= run.end_s])
     expected_wh = MEAN_W * LONG_S / 3600
@@ -140,7 +144,7 @@ def _long_run(address: str) -> list[dict[str, Any]]:
 def _loss(address: str, control: str) -> list[dict[str, Any]]:
     setup = Setup(150.0, 0.2, UPDATE_S, LOSS_RUN_S)
     lost = threading.Timer(LOSS_AT_S, _told, (control, f"drop-link {LOSS_S:g}"))
-    run = _metered(address, setup, lost)
+    run = metered(address, setup, lost)
     pauses_s = [later.monotonic_s - earlier.monotonic_s for earlier, later in pairwise(run.readings)]
     expected_wh = MEAN_W * LOSS_RUN_S / 3600
     return [
@@ -151,8 +155,8 @@ def _loss(address: str, control: str) -> list[dict[str, Any]]:
     ]
 
 
-def _metered(address: str, setup: Setup, beside: threading.Timer | None = None) -> Recorded:
-    """Sample until the integrator's own timer has ended it."""
+def metered(address: str, setup: Setup, beside: threading.Timer | None = None) -> Recorded:
+    """Sample until the integrator's own timer has ended it, with what happens `beside`."""
     run = Recorded()
     over = threading.Event()
 

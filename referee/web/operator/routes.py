@@ -17,8 +17,6 @@ from referee.web.sessions import is_operator
 from referee.web.slots import OPERATOR_PATH
 from referee.web.state import web_state
 
-LARGEST_NUMBER = 2**63 - 1  # what the database can look for
-
 NOT_GIVEN = ""  # a text that is given is not blank
 
 blueprint = Blueprint("operator", __name__, url_prefix=OPERATOR_PATH)
@@ -51,7 +49,7 @@ def start() -> Response:
     return jsonify([asdict(run) for run in opened])
 
 
-@blueprint.post(f"/runs/<int(max={LARGEST_NUMBER}):number>/close")
+@blueprint.post("/runs/<int:number>/close")
 def close(number: int) -> Response:
     """Close an open run now."""
     run = web_state().contest.store.run(number)
@@ -60,7 +58,7 @@ def close(number: int) -> Response:
     return jsonify(asdict(web_state().control.close(number, "operator")))
 
 
-@blueprint.post(f"/runs/<int(max={LARGEST_NUMBER}):number>/void")
+@blueprint.post("/runs/<int:number>/void")
 def void(number: int) -> Response:
     """Take a run out of the contest, with the reason."""
     (reason,) = read_texts("reason")

@@ -1,0 +1,68 @@
+"""`meter ptd`: serve a meter to MLPerf Power's harness."""
+
+from __future__ import annotations
+
+import contextlib
+import socketserver
+import threading
+from typing import IO, Final
+
+import click
+
+from power.cli.boundary import on_endings, warnings_printed
+from power.cli.options import address_argument, element_option
+from power.clocks import real_clocks
+from power.errors import MeterError
+
+LOOPBACK: Final = "127.0.0.1"
+
+
+@click.command(short_help="Serve a meter to MLPerf's power harness.")
+@click.argument("kind", metavar="[TYPE]", nargs=-1, type=click.Choice(["49", "52"]), expose_value=False)
+@address_argument
+@click.option(
+    "-l", "--log", type=click.File("a"), default="/dev/null", help="Append the samples to this file."
+)
+@click.option(
+    "-p", "--port", type=click.IntRange(0, 65535), default=8888, show_default=True, help="TCP port."
+)
+@element_option
+def ptd(address: str, log: IO[str], port: int, element: str) -> None:
+    """Serve the meter at ADDRESS to MLPerf Power's ptd_client_server, in the protocol that it speaks.
+
+    It stands in for SPEC PTDaemon while a set-up is tried, under a name of its own: the harness's compliance check
+    refuses it. TYPE, the harness's number of a WT310 (49) or WT330 (52), changes nothing. Events go to stdout, with
+    times in UTC. Mode, filters and crest factor stay as they are set in the meter.
+
+    It listens on 127.0.0.1 until Ctrl-C or SIGTERM, then restores the meter's former settings. See docs/mlperf.md.
+    """
+    # Imported here: `meter simulate` must start fast.
+    from power.ptd.daemon import Daemon
+
+    class Conversation(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            with contextlib.suppress(ConnectionError):
+                for line in self.rfile:
+                    reply = daemon.answer(line.decode(errors="replace"))
+                    daemon.say(f"Response to client sent: {reply.splitlines()[0]}")
+                    self.wfile.write(f"{reply}\r\n".encode())
+
+    socketserver.TCPServer.allow_reuse_address = True
+    ended = threading.Event()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(warnings_printed())
+        # A signal only ends the waiting: interrupting a question to the meter leaves the link out of step.
+        stack.enter_context(on_endings(lambda *_: ended.set()))
+        daemon = Daemon(
+            address, element, real_clocks(), lambda line: print(line, file=log, flush=True), click.echo
+        )
+        stack.callback(daemon.close)
+        try:
+            server = stack.enter_context(socketserver.TCPServer((LOOPBACK, port), Conversation))
+        except OSError as error:
+            raise MeterError(
+                "ptd-port", f"Port {port} is not free ({error.strerror}); choose a --port."
+            ) from error
+        daemon.say(f"Waiting for a connection on {LOOPBACK}:{server.server_address[1]}")
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        ended.wait()

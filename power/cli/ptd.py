@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socketserver
 import threading
-from typing import IO, Final
+from typing import IO
 
 import click
 
@@ -14,18 +14,12 @@ from power.cli.options import address_argument, element_option
 from power.clocks import real_clocks
 from power.errors import MeterError
 
-LOOPBACK: Final = "127.0.0.1"
-
 
 @click.command(short_help="Serve a meter to MLPerf's power harness.")
 @click.argument("kind", metavar="[TYPE]", nargs=-1, type=click.Choice(["49", "52"]), expose_value=False)
 @address_argument
-@click.option(
-    "-l", "--log", type=click.File("a"), default="/dev/null", help="Append the samples to this file."
-)
-@click.option(
-    "-p", "--port", type=click.IntRange(0, 65535), default=8888, show_default=True, help="TCP port."
-)
+@click.option("-l", "--log", type=click.File("a"), default="/dev/null", help="Append the samples to it.")
+@click.option("-p", "--port", type=click.IntRange(0, 65535), default=8888, show_default=True, help="TCP.")
 @element_option
 def ptd(address: str, log: IO[str], port: int, element: str) -> None:
     """Serve the meter at ADDRESS to MLPerf Power's ptd_client_server, in the protocol that it speaks.
@@ -36,8 +30,7 @@ def ptd(address: str, log: IO[str], port: int, element: str) -> None:
 
     It listens on 127.0.0.1 until Ctrl-C or SIGTERM, then restores the meter's former settings. See docs/mlperf.md.
     """
-    # Imported here: `meter simulate` must start fast.
-    from power.ptd.daemon import Daemon
+    from power.ptd import Daemon  # here: `meter simulate` must start fast
 
     class Conversation(socketserver.StreamRequestHandler):
         def handle(self) -> None:
@@ -47,22 +40,24 @@ def ptd(address: str, log: IO[str], port: int, element: str) -> None:
                     daemon.say(f"Response to client sent: {reply.splitlines()[0]}")
                     self.wfile.write(f"{reply}\r\n".encode())
 
-    socketserver.TCPServer.allow_reuse_address = True
+    class Server(socketserver.TCPServer):
+        allow_reuse_address = True
+
+    def record(line: str) -> None:
+        print(line, file=log, flush=True)
+
     ended = threading.Event()
     with contextlib.ExitStack() as stack:
         stack.enter_context(warnings_printed())
         # A signal only ends the waiting: interrupting a question to the meter leaves the link out of step.
         stack.enter_context(on_endings(lambda *_: ended.set()))
-        daemon = Daemon(
-            address, element, real_clocks(), lambda line: print(line, file=log, flush=True), click.echo
-        )
+        daemon = Daemon(address, element, real_clocks(), record, click.echo)
         stack.callback(daemon.close)
         try:
-            server = stack.enter_context(socketserver.TCPServer((LOOPBACK, port), Conversation))
+            server = stack.enter_context(Server(("127.0.0.1", port), Conversation))
         except OSError as error:
-            raise MeterError(
-                "ptd-port", f"Port {port} is not free ({error.strerror}); choose a --port."
-            ) from error
-        daemon.say(f"Waiting for a connection on {LOOPBACK}:{server.server_address[1]}")
+            sentence = f"Port {port} is not free ({error.strerror}); choose a --port."
+            raise MeterError("ptd-port", sentence) from error
+        daemon.say(f"Waiting for a connection on 127.0.0.1:{server.server_address[1]}")
         threading.Thread(target=server.serve_forever, daemon=True).start()
         ended.wait()

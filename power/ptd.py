@@ -1,29 +1,50 @@
-"""The daemon's commands, a line in and its answer out, and the thread that measures between Go and Stop."""
+"""A meter in the text protocol of MLPerf Power's harness: commands to answers, and the samples between Go and Stop.
+
+The forms are those of public logs (mlcommons/inference_results_v3.0) and of the harness (mlcommons/power-dev); the
+figures of an answer are in the order in which SPEC CPU2017's client reads them. The integrator is not used.
+"""
 
 from __future__ import annotations
 
+import math
 import platform
 import re
+import statistics
 import threading
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from importlib.metadata import version
 from typing import Final
 
 from power.addresses import limits_of
 from power.clocks import Clocks
 from power.energy.accuracy import power_range_w, relative_uncertainty
-from power.errors import MeterBusy, MeterError, MeterRangeError
+from power.errors import MeterBusy, MeterError, PassingMeterError
 from power.meter import Reading, Setup
-from power.ptd.samples import QUANTITIES, Sample, stamp, summary, uncertainties
-from power.sampling import polling
 from power.sampling.connection import MeterSession, require_no_energy
+from power.sampling.thread import Sampling
+from power.wt300.range_fit import flagged
 
 OWN_NAME: Final = f"lpirc meter {version('lpirc-referee')}"
 """Never SPEC's: whoever wants SPEC PTDaemon must see that this is another program."""
 INTERVAL_MS: Final = 1000
 MOST_SAMPLES: Final = 500_000
+LARGEST_UNCERTAINTY: Final = 0.01
+"""The part of its power that a sample's limit of error may be; MLPerf accepts no more."""
+PADDING: Final = " " * 9216
+"""Pushes out what is said of a measurement: the harness copies its log of us while 8 KiB of it are still buffered."""
+QUANTITIES: Final = ("Watts", "Volts", "Amps", "PF")
 COMMANDS: Final = ("Hello", "Identify", "RR", "SR", "Go", "Stop", "RL", "Uncertainty", *QUANTITIES)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The known ones of QUANTITIES, the limit of error as a part of the power (None: unknown), and its line."""
+
+    values: dict[str, float]
+    uncertainty: float | None
+    line: str
 
 
 class Daemon:
@@ -34,7 +55,7 @@ class Daemon:
     ) -> None:  # fmt: skip
         """Open the meter; nothing is set in it before the first SR or Go. MeterError if it holds an energy."""
         self._clocks, self._record, self._log = clocks, record, log
-        self._lock = threading.RLock()
+        self._turn, self._link_lock = threading.Lock(), threading.RLock()
         self._session = MeterSession(address, element, clocks)
         meter = self._session.untouched()
         require_no_energy(meter)
@@ -45,10 +66,16 @@ class Daemon:
         kept = found.mode, found.crest_factor, *filters, found.synchronize, element
         self._setup, self._is_set = Setup(volts, amperes, INTERVAL_MS / 1000, 0, *kept), False
         self._limits = limits_of(self._identity.model)
-        self._ending: threading.Event | None = None
-        self._trouble: MeterError | None = None
+        self._sampling: Sampling | None = None
         self._samples: list[Sample] = []
-        self._told, self._missed, self._last_s, self._mark = 0, 0, 0.0, ""
+        self._measures, self._told, self._missed, self._ramp, self._mark, self._last_s = (
+            False,
+            0,
+            0,
+            0,
+            "",
+            0.0,
+        )
         # The harness knows a WT333E as YokogawaWT330E.
         family = re.sub(r"(WT3[13])\d(E?).*", r"\g<1>0\2", self._identity.model)
         self._driver = self._identity.maker.title() + family
@@ -58,24 +85,27 @@ class Daemon:
 
     def answer(self, line: str) -> str:
         """Return the answer to a line; what cannot be done is answered by `Error: ` and a sentence."""
-        with self._lock:
+        with self._turn:
             try:
                 return self._answer(*(word.strip() for word in line.split(",")))
-            except (MeterError, ValueError) as error:
-                self._session.drop()
-                return f"Error: {error}"
+            except ValueError:
+                return f"Error: {line.strip()!r} has a word where a number must be."
+            except MeterError as error:
+                if isinstance(error, PassingMeterError) and not self._measures:
+                    self._session.drop()
+                return f"Error: {error.sentence}"
 
     def close(self) -> None:
         """End the measurement, restore the meter's settings, close the link; answer nothing any more."""
-        self._lock.acquire()  # for ever: the next command would open the meter again
-        if self._ending is not None:
-            self._ending.set()
+        self._turn.acquire()  # for ever: the next command would open the meter again
+        if self._sampling is not None:
+            self._sampling.close()
         self._session.restore_settings()
         self._session.close()
 
     def say(self, text: str) -> None:
         """Log an event with its time."""
-        self._log(f"{stamp(self._clocks.utcnow())}: {text}")
+        self._log(f"{_stamp(self._clocks.utcnow())}: {text}")
 
     def _answer(self, name: str, *words: str) -> str:
         match name, *words:
@@ -84,9 +114,12 @@ class Daemon:
             case ["Identify"]:
                 return self._identify()
             case ["RR"]:
-                found = self._session.untouched().status()
+                with self._link_lock:
+                    found = self._session.untouched().status()
                 current = f"{found.current_auto:d},{found.current_range_a:f}"
                 return f"Ranges,{current},{found.voltage_auto:d},{found.voltage_range_v:f}"
+            case ["SR" | "Go", *_] if self._measures:
+                raise MeterBusy("A measurement is running; Stop ends it.")
             case ["SR", ("A" | "V") as kind, wanted]:
                 return self._set_range(kind, wanted)
             case ["Go", interval_ms, ramp, *mark] if len(mark) <= 1:
@@ -96,32 +129,26 @@ class Daemon:
             case ["RL"]:
                 new = self._measured()[self._told :]
                 self._told += len(new)
-                return "\r\n".join((f"Last {len(new)} samples", *(sample.line() for sample in new)))
-            case ["Uncertainty"]:
-                return uncertainties(self._measured())
-            case [quantity] if quantity in QUANTITIES:
-                return summary(quantity, self._measured(), self._missed)
+                return "\r\n".join((f"Last {len(new)} samples", *(sample.line for sample in new)))
+            case [("Uncertainty" | "Watts" | "Volts" | "Amps" | "PF") as quantity]:
+                return _summary(quantity, self._measured(), self._missed)
         return "Invalid number of parameters" if name in COMMANDS else f"Unknown command: {name}"
 
     def _identify(self) -> str:
         # Driver, interval, whether it can measure W, V, A, PF, Wh, Hz, and whether SPEC accepts it; then ourselves.
-        system = platform.platform().replace(",", " ")
-        own = f"version={OWN_NAME}-not SPEC PTDaemon,OS={system},mode=power,{self._limits is not None:d},1,1,0,0"
-        meter = ";".join((self._identity.maker, self._identity.model, self._identity.serial))
-        return (
-            f"{self._driver},{INTERVAL_MS},1,1,1,1,0,0,0,{own},no_cal_date,{meter};{self._identity.firmware}"
-        )
+        can = f"{self._driver},{INTERVAL_MS},1,1,1,1,0,0,0"
+        own = f"version={OWN_NAME}-not SPEC PTDaemon,OS={platform.platform().replace(',', ' ')},mode=power"
+        meter = ";".join(str(self._identity).split(" ", 3))
+        return f"{can},{own},{self._limits is not None:d},1,1,0,0,no_cal_date,{meter}"
 
     def _set_range(self, kind: str, wanted: str) -> str:
-        """Set a range to Auto, or to the smallest that holds the wanted value."""
-        choices = self._session.untouched().choices()
-        ranges = choices.voltage_ranges_v if kind == "V" else choices.current_ranges_a
+        """Set a range to Auto, or to the smallest that holds the wanted value; the meter refuses what none holds."""
+        found, now = self._session.untouched().choices(), self._setup
+        ranges = found.voltage_ranges_v if kind == "V" else found.current_ranges_a
         value = None
         if wanted != "Auto":
-            value = min((one for one in ranges if one >= float(wanted) > 0), default=None)
-            if value is None:
-                raise MeterRangeError(f"The meter's ranges {kind} do not hold {wanted}.")
-        now = self._setup
+            least = float(wanted)
+            value = min((one for one in ranges if one >= least > 0), default=least)
         volts, amperes = (value, now.current_range_a) if kind == "V" else (now.voltage_range_v, value)
         self._configure(replace(now, voltage_range_v=volts, current_range_a=amperes))
         return f"Range {kind} changed"
@@ -129,58 +156,45 @@ class Daemon:
     def _go(self, interval_ms: int, ramp: int, mark: str = "notset") -> str:
         """Measure until Stop; the interval is one of the meter's own, so each sample covers all of it."""
         self._configure(replace(self._setup, update_interval_s=interval_ms / 1000))
-        self._samples, self._told, self._missed, self._mark, self._trouble = [], 0, 0, mark, None
-        self._ending, self._last_s = threading.Event(), self._clocks.monotonic()
+        self._samples, self._told, self._missed, self._ramp, self._mark = [], 0, 0, ramp, mark
+        self._measures, self._last_s = True, self._clocks.monotonic()
         self.say(f"Go with mark {mark!r}")
-        threading.Thread(target=self._measure, args=(self._ending, ramp), daemon=True).start()
+        self._sampling = Sampling(
+            self._session, self._link_lock, self._setup, self._clocks, threading.Event.wait, self._keep,
+            lambda event: self.say(f"ERROR: {event.sentence}"),
+        )  # fmt: skip
         limits = f"maximum {MOST_SAMPLES} samples at {interval_ms}ms with {ramp} rampup samples"
         return f"Starting untimed measurement, {limits}"
 
     def _configure(self, setup: Setup) -> None:
-        if self._ending is not None:
-            raise MeterBusy("A measurement is running; Stop ends it.")
         # What is set already is left alone: a range that is set again costs the next sample.
         if not self._is_set or setup != self._setup or self._session.meter().changes(setup):
             self._session.configure(setup)
         self._is_set, self._setup = True, setup
 
-    def _measure(self, ending: threading.Event, ramp: int) -> None:
-        found = polling.updates(lambda: self._read(ending), self._setup.update_interval_s, ending.wait)
-        for number, reading in enumerate(found):
-            with self._lock:
-                if ending.is_set() or len(self._samples) == MOST_SAMPLES:
-                    return
-                self._note_gap(reading.monotonic_s)
-                if number >= ramp:
-                    self._keep(reading)
-
-    def _read(self, ending: threading.Event) -> polling.Sample | None:
-        with self._lock:
-            if ending.is_set():
-                return None
-            try:
-                taken = self._session.meter().read_update()
-            except MeterError as error:
-                self._session.drop()
-                self._trouble, known = error, self._trouble
-                if known is None:
-                    self.say(f"ERROR: {error.sentence}")
-                return None
-            self._trouble = None
-            return taken
-
     def _keep(self, reading: Reading) -> None:
+        self._note_gap(reading.monotonic_s)
+        self._ramp -= 1
+        if self._ramp >= 0 or len(self._samples) == MOST_SAMPLES:
+            return
         setup, limits = self._setup, self._limits
         range_w = power_range_w(setup, limits, reading.voltage_v, reading.current_a)
         limit = relative_uncertainty(reading.power_w, reading.apparent_va, range_w, limits, setup.mode)
-        sample = Sample(reading, limit)
+        sample = _sample(reading, limit)
         self._samples.append(sample)
-        for complaint in sample.complaints(self._identity.model):
-            self.say(complaint)
         try:
-            self._record(f"{sample.line()},Mark,{self._mark}")
+            self._record(f"{sample.line},Mark,{self._mark}")
         except OSError as error:
             self.say(f"ERROR: The log of samples is incomplete: {error.strerror}.")
+        # The harness looks for these beginnings.
+        if len(sample.values) < len(QUANTITIES):
+            self.say(
+                f"ERROR: Bad watts reading nan from {self._identity.model}: no data, over range, or clipped"
+            )
+        if limit is None:
+            self.say("ERROR: Can't evaluate uncertainty of this sample!")
+        elif limit > LARGEST_UNCERTAINTY:
+            self.say(f"WARNING: Uncertainty {limit:.2%}, which is above 1.00% limit for the last sample!")
 
     def _note_gap(self, now_s: float) -> None:
         missed = round((now_s - self._last_s) / self._setup.update_interval_s) - 1
@@ -190,10 +204,10 @@ class Daemon:
             self.say(f"ERROR: The meter gave no sample for {missed} update intervals.")
 
     def _stop(self) -> str:
-        if self._ending is None:
+        if self._sampling is None or not self._measures:
             return "Error: no measurement to stop"
-        self._ending.set()
-        self._ending = None
+        self._measures = False
+        self._sampling.close()
         self._note_gap(self._clocks.monotonic())
         try:
             self._measured()
@@ -201,9 +215,34 @@ class Daemon:
                 self.say(f"ERROR: A setting changed in mid-measurement: {change}")
         finally:
             self.say("Completed test")
+            self._log(PADDING)
         return "Stopping untimed measurement"
 
     def _measured(self) -> list[Sample]:
-        if self._trouble is not None:
-            raise self._trouble
+        if self._sampling is not None and self._sampling.link_error is not None:
+            raise self._sampling.link_error
         return self._samples
+
+
+def _stamp(utc: datetime) -> str:
+    return f"{utc:%m-%d-%Y %H:%M:%S}.{utc.microsecond // 1000:03}"
+
+
+def _sample(reading: Reading, limit: float | None) -> Sample:
+    figures = (reading.power_w, reading.voltage_v, reading.current_a, reading.power_factor)
+    known = zip(QUANTITIES, () if flagged(reading) else figures, strict=False)
+    values = {name: figure for name, figure in known if math.isfinite(figure)}
+    shown = (f"{name},{values.get(name, -1):f}" for name in QUANTITIES)
+    return Sample(values, limit, ",".join(("Time", _stamp(reading.utc), *shown)))
+
+
+def _summary(name: str, samples: Sequence[Sample], missed: int) -> str:
+    if name in QUANTITIES:
+        known = [sample.values[name] for sample in samples if name in sample.values]
+        counts = [missed + len(samples) - len(known), len(known)]  # bad, good
+    else:
+        known = [sample.uncertainty for sample in samples if sample.uncertainty is not None]
+        above = sum(value > LARGEST_UNCERTAINTY for value in known)
+        counts = [above, len(known) - above, len(samples) - len(known)]  # bad, good, unknown
+    mean, least, most = (statistics.fmean(known), min(known), max(known)) if known else (-1, -1, -1)
+    return ",".join((f"{name},{mean:f},{least:f},{most:f},{len(samples)}", *map(str, counts)))

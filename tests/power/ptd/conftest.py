@@ -99,7 +99,7 @@ def panel() -> Callable[..., list[str]]:
         answers = []
         with contextlib.closing(Link(address)) as link:
             for message in messages:
-                if message.endswith("?"):
+                if "?" in message:
                     answers.append(link.query(message).rpartition(" ")[2])
                 else:
                     link.write(message)

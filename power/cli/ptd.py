@@ -18,8 +18,10 @@ from power.errors import MeterError
 @click.command(short_help="Serve a meter to MLPerf's power harness.")
 @click.argument("kind", metavar="[TYPE]", nargs=-1, type=click.Choice(["49", "52"]), expose_value=False)
 @address_argument
-@click.option("-l", "--log", type=click.File("a"), default="/dev/null", help="Append the samples to it.")
-@click.option("-p", "--port", type=click.IntRange(0, 65535), default=8888, show_default=True, help="TCP.")
+@click.option("-l", "--log", type=click.File("a"), default="/dev/null", help="Where samples are appended.")
+@click.option(
+    "-p", "--port", type=click.IntRange(0, 65535), default=8888, show_default=True, help="TCP port."
+)
 @element_option
 def ptd(address: str, log: IO[str], port: int, element: str) -> None:
     """Serve the meter at ADDRESS to MLPerf Power's ptd_client_server, in the protocol that it speaks.

@@ -108,9 +108,12 @@ def test_the_meter_gets_its_settings_back(
     simulate: Any, serving: Any, client: Any, panel: Any, until: Any
 ) -> None:
     address = simulate().address
+    panel(address, ":INPUT:VOLTAGE:RANGE 300V", ":INPUT:CURRENT:RANGE 1A")
     before = panel(address, *RANGES)
     daemon = serving(address)
     asking = client(daemon)
+    assert asking.ask("RR") == "Ranges,0,1.000000,0,300.000000"
+    assert asking.ask("SR,V,Auto") == "Range V changed"
     assert asking.ask("SR,A,2") == "Range A changed"
     assert asking.ask("Go,100,0") == STARTING.format(100)
     measured(asking, until, 1)
@@ -194,6 +197,35 @@ def test_samples_missed_while_the_link_was_away_are_counted(
     until(lambda: int(asking.ask("Watts").split(",")[5]) > 0)
     assert asking.ask("Stop") == "Stopping untimed measurement"
     assert any("ERROR: The meter gave no sample for" in line for line in daemon.end())
+
+
+def test_samples_that_are_too_uncertain_are_counted_and_warned_of(
+    simulate: Any, serving: Any, client: Any, until: Any
+) -> None:
+    daemon = serving(simulate("--load", "constant:36W").address)
+    asking = client(daemon)
+    asking.ask("SR,V,600")
+    asking.ask("SR,A,20")
+    asking.ask("Go,100,0")
+    until(lambda: int(asking.ask("Uncertainty").split(",")[5]) >= 2)
+    asking.ask("Stop")
+    mean, *_, total, invalid, good, unknown = map(float, asking.ask("Uncertainty").split(",")[1:])
+    assert mean > 0.05
+    assert (invalid + unknown, good) == (total, 0)
+    warning = r".*: WARNING: Uncertainty \d+.\d+%, which is above 1.00% limit for the last sample!"
+    assert sum(bool(re.fullmatch(warning, line)) for line in daemon.end()) == invalid
+
+
+def test_a_clipped_sample_is_no_measurement(simulate: Any, serving: Any, client: Any, until: Any) -> None:
+    daemon = serving(simulate("--load", "constant:36W,crest=9").address)
+    asking = client(daemon)
+    asking.ask("SR,A,0.33")
+    asking.ask("Go,100,0")
+    until(lambda: int(asking.ask("Watts").split(",")[5]) >= 2)
+    asking.ask("Stop")
+    assert asking.ask("Watts").startswith("Watts,-1.000000,")
+    assert {tuple(row) for row in samples(asking)} == {(-1.0,) * 4}
+    assert any("ERROR: Bad watts reading nan from WT310: " in line for line in daemon.end())
 
 
 def test_a_setting_changed_at_the_panel_is_an_error_in_the_log(

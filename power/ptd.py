@@ -68,14 +68,8 @@ class Daemon:
         self._limits = limits_of(self._identity.model)
         self._sampling: Sampling | None = None
         self._samples: list[Sample] = []
-        self._measures, self._told, self._missed, self._ramp, self._mark, self._last_s = (
-            False,
-            0,
-            0,
-            0,
-            "",
-            0.0,
-        )
+        self._measures, self._told, self._missed = False, 0, 0
+        self._ramp, self._mark, self._last_s = 0, "", 0.0
         # The harness knows a WT333E as YokogawaWT330E.
         family = re.sub(r"(WT3[13])\d(E?).*", r"\g<1>0\2", self._identity.model)
         self._driver = self._identity.maker.title() + family
@@ -145,10 +139,9 @@ class Daemon:
         """Set a range to Auto, or to the smallest that holds the wanted value; the meter refuses what none holds."""
         found, now = self._session.untouched().choices(), self._setup
         ranges = found.voltage_ranges_v if kind == "V" else found.current_ranges_a
-        value = None
-        if wanted != "Auto":
-            least = float(wanted)
-            value = min((one for one in ranges if one >= least > 0), default=least)
+        least = 0.0 if wanted == "Auto" else float(wanted)
+        holding = min((one for one in ranges if one >= least > 0), default=least)
+        value = None if wanted == "Auto" else holding
         volts, amperes = (value, now.current_range_a) if kind == "V" else (now.voltage_range_v, value)
         self._configure(replace(now, voltage_range_v=volts, current_range_a=amperes))
         return f"Range {kind} changed"
@@ -188,9 +181,7 @@ class Daemon:
             self.say(f"ERROR: The log of samples is incomplete: {error.strerror}.")
         # The harness looks for these beginnings.
         if len(sample.values) < len(QUANTITIES):
-            self.say(
-                f"ERROR: Bad watts reading nan from {self._identity.model}: no data, over range, or clipped"
-            )
+            self.say(f"ERROR: Bad watts reading nan from {self._identity.model}: no data, or out of range")
         if limit is None:
             self.say("ERROR: Can't evaluate uncertainty of this sample!")
         elif limit > LARGEST_UNCERTAINTY:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import socketserver
 import threading
 from typing import IO
@@ -26,11 +27,9 @@ from power.errors import MeterError
 def ptd(address: str, log: IO[str], port: int, element: str) -> None:
     """Serve the meter at ADDRESS to MLPerf Power's ptd_client_server, in the protocol that it speaks.
 
-    It stands in for SPEC PTDaemon while a set-up is tried, under a name of its own: the harness's compliance check
-    refuses it. TYPE, the harness's number of a WT310 (49) or WT330 (52), changes nothing. Events go to stdout, with
-    times in UTC. Mode, filters and crest factor stay as they are set in the meter.
-
-    It listens on 127.0.0.1 until Ctrl-C or SIGTERM, then restores the meter's former settings. See docs/mlperf.md.
+    It stands in for SPEC PTDaemon, under its own name, which the compliance check refuses. TYPE, the harness's number
+    of a WT310 (49) or WT330 (52), changes nothing. Mode, filters and crest factor stay as they are set in the meter. It
+    listens on 127.0.0.1 until Ctrl-C or SIGTERM, then restores the former settings. docs/mlperf.md shows how to use it.
     """
     from power.ptd import Daemon  # here: `meter simulate` must start fast
 
@@ -45,14 +44,12 @@ def ptd(address: str, log: IO[str], port: int, element: str) -> None:
     class Server(socketserver.TCPServer):
         allow_reuse_address = True
 
-    def record(line: str) -> None:
-        print(line, file=log, flush=True)
-
     ended = threading.Event()
     with contextlib.ExitStack() as stack:
         stack.enter_context(warnings_printed())
         # A signal only ends the waiting: interrupting a question to the meter leaves the link out of step.
         stack.enter_context(on_endings(lambda *_: ended.set()))
+        record = functools.partial(print, file=log, flush=True)
         daemon = Daemon(address, element, real_clocks(), record, click.echo)
         stack.callback(daemon.close)
         try:

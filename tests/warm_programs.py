@@ -32,7 +32,8 @@ ENTRIES = {"referee": "referee.cli", "meter": "power.cli", "lpirc-client": "lpir
 IMPORTED = (
     *ENTRIES.values(), "power.addresses", "power.cli.live", "power.cli.recording_run", "power.report.probe",
     "power.report.ranges", "power.report.readings", "power.simulator.control", "power.simulator.loads",
-    "power.simulator.portmapper", "power.simulator.process", "power.visa.link", "power.sampling.polling",
+    "power.ptd", "power.simulator.portmapper", "power.simulator.process", "power.visa.link",
+    "power.sampling.polling",
     "referee.scoring.coco_reference", "referee.web.server", "lpirc_client.sample_detector.detector",
 )  # fmt: skip
 LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE)

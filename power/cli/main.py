@@ -7,6 +7,7 @@ import click
 from power.cli.boundary import Boundary
 from power.cli.fault import fault
 from power.cli.look import probe, zero
+from power.cli.ptd import ptd
 from power.cli.ranging import range_command
 from power.cli.record import record
 from power.cli.simulate import simulate
@@ -33,5 +34,5 @@ def main() -> None:
     """  # noqa: D301  click wants the character itself
 
 
-for _command in (probe, watch, record, range_command, zero, simulate, fault):
+for _command in (probe, watch, record, range_command, zero, ptd, simulate, fault):
     main.add_command(_command)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from power.errors import MeterError
+from power.meter import SIMULATED
 from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
 from power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
@@ -23,7 +24,10 @@ LONGEST_NAP_S: Final = 0.5
 
 @dataclass(frozen=True)
 class Plan:
-    """What to simulate, and where; a port of 0 is any free one, a control port of None means no control socket."""
+    """What to simulate, and where; a port of 0 is any free one, a control port of None means no control socket.
+
+    Whatever the serial number, it begins with `SIMULATED`: a simulated meter never counts in a contest.
+    """
 
     host: str
     port: int
@@ -32,6 +36,11 @@ class Plan:
     model: str = "WT310"
     control_port: int | None = None
     portmapper: bool = False
+
+    @property
+    def marked_serial(self) -> str:
+        """The serial number, marked as a simulated one."""
+        return self.serial if self.serial.startswith(SIMULATED) else f"{SIMULATED}-{self.serial}"
 
 
 def serve(
@@ -46,7 +55,7 @@ def serve(
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: ending.set())
-    instrument = Instrument(parse_load(plan.load, clock), clock, serial=plan.serial, model=plan.model)
+    instrument = Instrument(parse_load(plan.load, clock), clock, serial=plan.marked_serial, model=plan.model)
     with contextlib.ExitStack() as stack:
         server = _listening(
             "meter", plan.host, plan.port, lambda: Vxi11Server(instrument, plan.host, plan.port)

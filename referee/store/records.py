@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from power.energy import Check
-from power.meter import Identity, Setup
+from power.meter import Identity, Setup, Standing
 
 METER_START = "meter-start"
 ENERGY_MISSING = "energy-missing"
@@ -45,6 +45,7 @@ class Run:
 
     `setup` is how the meter was set up, `meter_changes` what differed from that at the end, one phrase each; None: not
     asked. `idle_power_w` is the mean power of the idle board at arming. One start signal opens all runs of a `heat`.
+    `meter_standing` says whether the meter counts in a contest, as found at arming; None: only its identity is known.
     """
 
     id: int
@@ -69,11 +70,14 @@ class Run:
     meter_changes: tuple[str, ...] | None = None
     idle_power_w: float | None = None
     heat: str | None = None
+    meter_standing: Standing | None = None
 
     @property
     def official(self) -> bool:
-        """Whether its energy is official: not from a simulated meter or one for rehearsals at home."""
-        return Identity.parse(self.meter_identity or "").official
+        """Whether its energy is official: of a meter that counts in a contest."""
+        if self.meter_standing is None:
+            return Identity.parse(self.meter_identity or "").official
+        return self.meter_standing.official
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import sqlite_utils
 
 from referee.store.records import ENERGY_MISSING, EnergyMissing
 
-VERSION = 8
+VERSION = 9
 
 # fmt: off
 _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
@@ -30,6 +30,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "elapsed_s": float, "energy_wh": float, "integrator_s": float,  # of record: the meter's integrator
             "void_reason": str, "meter_changes": str,  # JSON list: what differed from `setup` at the end
             "idle_power_w": float, "heat": str,  # runs of one heat are opened together
+            "meter_standing": str,  # power.meter.Standing; NULL: of an earlier form
         },
         {
             "pk": "id", "foreign_keys": [("team", "teams", "name")],

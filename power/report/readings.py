@@ -43,7 +43,7 @@ def identity_facts(identity: Identity, standing: Standing) -> dict[str, object]:
 
 def standing_words(standing: Standing) -> str:
     """Return whether a meter counts in a contest, and why not, in words."""
-    return "official" if standing.official else f"unofficial: {standing.reason}"
+    return "official" if standing.official else f"NOT OFFICIAL: {standing.reason}"
 
 
 def check_facts(check: Check) -> dict[str, object]:

@@ -150,7 +150,8 @@ class ModelMeasurement:
     """The result of a submission: `valid`, or the sentence why not.
 
     `measured` are the fields of `referee.tracks.Measured`, None if the model failed; `metric` is the track's value and
-    `figures` its other numbers, by the rule of that time. `meter` identifies the meter, if energy was measured.
+    `figures` its other numbers, by the rule of that time. `meter` identifies the meter, if energy was measured;
+    `meter_official` says whether it counts in a contest, None in an earlier form.
     """
 
     measured_utc: str
@@ -161,11 +162,13 @@ class ModelMeasurement:
     metric: float | None = None
     measured: dict[str, Any] | None = None
     figures: dict[str, float] = field(default_factory=dict)
+    meter_official: bool | None = None
 
     @property
     def official(self) -> bool:
         """Whether its energy is official, as for a run; true if none was measured."""
-        return self.meter is None or Identity.parse(self.meter).official
+        may_be = self.meter is None or Identity.parse(self.meter).official
+        return may_be and self.meter_official is not False
 
 
 @dataclass(frozen=True)

@@ -162,6 +162,7 @@ def test_a_run_of_an_earlier_form_gets_its_setup_from_its_station(tmp_path: Path
         store.complete_setups(made)
         assert asked == [("one", 600)]
         assert store.run(number) == run_record(id=number, setup=setup, armed_utc=START.isoformat())
+        assert (store.run(number).meter_standing, store.run(number).official) == (None, True)
         assert stored_run(store, heat="final") == run_record(id=2, heat="final", armed_utc=START.isoformat())
 
 

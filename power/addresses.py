@@ -153,15 +153,14 @@ def limits_of(model: str) -> Limits | None:
 
 
 def standing(found: Identity, address: str, *, loopback_meter: bool = False) -> Standing:
-    """Return whether a meter counts in a contest: of the official maker, a known model, and not of this machine.
+    """Return whether a meter counts in a contest; its model is known if a driver states its limits of error.
 
-    A known model is one whose driver, built in or registered, states its limits of error. `loopback_meter` is the
-    operator's word that a real meter is behind a loopback address, as behind a tunnel.
+    `loopback_meter` is the operator's word that a real meter is behind a loopback address, as behind a tunnel.
     """
-    if found.simulated:
-        return Standing.SIMULATED
     if found.maker.strip().upper() != OFFICIAL_MAKER:
         return Standing.OTHER_MAKER
+    if not found.official:
+        return Standing.SIMULATED
     if limits_of(found.model) is None:
         return Standing.UNKNOWN_MODEL
     if not is_loopback(address):

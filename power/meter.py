@@ -64,17 +64,10 @@ class Identity:
         return cls(*parts[:4])
 
     @property
-    def simulated(self) -> bool:
-        """Whether its serial number is that of a simulated meter."""
-        return self.serial.strip().upper().startswith(SIMULATED)
-
-    @property
     def official(self) -> bool:
-        """Whether it may count in a contest as far as its identity tells: by its maker, and not simulated.
-
-        `power.addresses.standing` also looks at the model and the address.
-        """
-        return self.maker.strip().upper() == OFFICIAL_MAKER and not self.simulated
+        """Whether it may count in a contest, as far as maker and serial number tell; see `power.addresses.standing`."""
+        simulated = self.serial.strip().upper().startswith(SIMULATED)
+        return self.maker.strip().upper() == OFFICIAL_MAKER and not simulated
 
 
 class Standing(StrEnum):

@@ -10,8 +10,8 @@ from typing import Final, Literal
 from power.energy.measurement import Check, Measurement, json_ready
 from power.meter import ALL_ELEMENTS, Limits, Reading, Setup
 
-Signal = Literal["ac", "dc"]
-"""AC of 45 to 66 Hz, or DC."""
+Signal = Literal["ac", "dc"] | None
+"""AC of 45 to 66 Hz, or DC; None where it is not known."""
 
 AUTO_RANGE_LEAST: Final = 0.30
 """Automatic ranging goes down below this part of a range, in volts and in amperes (IM WT310-17EN)."""
@@ -40,11 +40,11 @@ def power_range_w(
     return found_w if math.isfinite(found_w) else None
 
 
-def signal_of(mode: str, voltage_v: float, power_w: float, apparent_va: float) -> Signal | None:
+def signal_of(mode: str, voltage_v: float, power_w: float, apparent_va: float) -> Signal:
     """Return what a meter in `mode` measured, as far as its mean values tell; None if they do not.
 
-    No reading holds a frequency. In mode "dc" voltage and current are means, whose product is the power only of DC; in
-    the others both kinds of signal look alike, and only a voltage above `MAINS_V` is taken for AC.
+    No reading holds a frequency. In mode "dc" the product of voltage and current is the power only of DC; in the others
+    both look alike, and only a voltage above `MAINS_V` is taken for AC.
     """
     if mode == "dc":
         return "dc" if apparent_va >= LEAST_DC_FACTOR * abs(power_w) else None
@@ -52,19 +52,14 @@ def signal_of(mode: str, voltage_v: float, power_w: float, apparent_va: float) -
 
 
 def limit_w(
-    power_w: float,
-    apparent_va: float,
-    range_w: float | None,
-    limits: Limits | None,
-    signal: Signal | None = "ac",
+    power_w: float, apparent_va: float, range_w: float | None, limits: Limits | None, signal: Signal = "ac"
 ) -> float | None:
     """Return the limit of error of an active power in watts; for an unknown signal the larger of those of AC and DC.
 
-    AC: P x (reading error + range error x range / S + tan(phi) x influence), as IM WT310E-02EN and IM WT310-02EN write
-    it on page 7-8; at a power factor of 1 that is the sum of reading and range error, as for DC. Without `range_w` the
-    ranges are taken as the largest that automatic ranging would have stayed in: voltage and current both at 30 % of
-    theirs, so S / 0.09, or the smallest of the model. None where the limit is not known: a figure is NaN or infinite,
-    or nothing is known of the model.
+    AC: P x (reading error + range error x range / S + tan(phi) x influence), as page 7-8 of IM WT310E-02EN and of IM
+    WT310-02EN writes it; DC: P x reading error + range error x range. Without `range_w` the ranges are the largest that
+    automatic ranging would have stayed in, both at 30 %, so S / 0.09, or the smallest of the model. None where the
+    limit is not known: a figure is NaN or infinite, or nothing is known of the model.
     """
     if limits is None or not (math.isfinite(power_w) and math.isfinite(apparent_va)):
         return None
@@ -80,11 +75,7 @@ def limit_w(
 
 
 def relative_uncertainty(
-    power_w: float,
-    apparent_va: float,
-    range_w: float | None,
-    limits: Limits | None,
-    signal: Signal | None = "ac",
+    power_w: float, apparent_va: float, range_w: float | None, limits: Limits | None, signal: Signal = "ac"
 ) -> float | None:
     """Return the meter's limit of error for an energy, relative to it: 0.00626 is +-0.626 %.
 
@@ -143,7 +134,7 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def _sentence(
-    found: float | None, limits: Limits | None, signal: Signal | None, *, ok: bool, automatic: bool
+    found: float | None, limits: Limits | None, signal: Signal, *, ok: bool, automatic: bool
 ) -> str:
     if limits is None:
         return "Nothing is known of this meter's accuracy."
@@ -152,9 +143,7 @@ def _sentence(
     sentence = f"The energy is known within {'at worst ' if automatic else ''}{found:.3%}"
     sentence += f" by {limits.source}" if limits.source else ""
     if signal is None:
-        sentence += (
-            ", as DC or as AC of mains, whichever is less accurate: the readings do not tell which it is"
-        )
+        sentence += ", the larger limit of AC and DC: the readings do not tell which it is"
     if ok:
         return f"{sentence}."
     advice = "fix the ranges after a ranging run" if automatic else "use smaller ranges"

@@ -24,10 +24,7 @@ LONGEST_NAP_S: Final = 0.5
 
 @dataclass(frozen=True)
 class Plan:
-    """What to simulate, and where; a port of 0 is any free one, a control port of None means no control socket.
-
-    Whatever the serial number, it begins with `SIMULATED`: a simulated meter never counts in a contest.
-    """
+    """What to simulate, and where; a port of 0 is any free one, a control port of None means no control socket."""
 
     host: str
     port: int
@@ -36,11 +33,6 @@ class Plan:
     model: str = "WT310"
     control_port: int | None = None
     portmapper: bool = False
-
-    @property
-    def marked_serial(self) -> str:
-        """The serial number, marked as a simulated one."""
-        return self.serial if self.serial.startswith(SIMULATED) else f"{SIMULATED}-{self.serial}"
 
 
 def serve(
@@ -55,7 +47,9 @@ def serve(
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: ending.set())
-    instrument = Instrument(parse_load(plan.load, clock), clock, serial=plan.marked_serial, model=plan.model)
+    # Whatever it is called, no simulated meter counts in a contest.
+    serial = plan.serial if plan.serial.startswith(SIMULATED) else f"{SIMULATED}-{plan.serial}"
+    instrument = Instrument(parse_load(plan.load, clock), clock, serial=serial, model=plan.model)
     with contextlib.ExitStack() as stack:
         server = _listening(
             "meter", plan.host, plan.port, lambda: Vxi11Server(instrument, plan.host, plan.port)

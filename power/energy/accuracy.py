@@ -115,15 +115,16 @@ def accuracy(inside: Sequence[Reading], measured: Measurement) -> Check:
     found = uncertainty(setup, measured.limits, voltage_v, current_a, power_w, apparent_va)
     # A meter that has limits, but shows no power to apply them to, may not keep them.
     ok = found <= LARGEST_UNCERTAINTY if found is not None else measured.limits is None
+    signal = signal_of(setup.mode, voltage_v, power_w, apparent_va)
     figures: dict[str, float | int | None] = {
         "uncertainty": json_ready(found),
         "limit": LARGEST_UNCERTAINTY,
         "mean_power_w": json_ready(power_w),
         "mean_apparent_va": json_ready(apparent_va),
         "range_w": json_ready(power_range_w(setup, measured.limits, voltage_v, current_a)),
+        "signal_known": int(signal is not None),
     }
     automatic = setup.range_w is None
-    signal = signal_of(setup.mode, voltage_v, power_w, apparent_va)
     sentence = _sentence(found, measured.limits, signal, ok=ok, automatic=automatic)
     return Check("accuracy", ok, "warning" if automatic else "error", sentence, figures)
 

@@ -206,6 +206,8 @@ def _accuracy(recorded: Recorded) -> str:
     shown = accuracy_words(limit, recorded.energy_wh, "Wh")
     if recorded.start_stop_share:
         shown += f", of it {100.0 * recorded.start_stop_share:.3g} % for start and stop"
+    if any(check.figures.get("signal_known") == 0 for check in recorded.checks):
+        shown += ", the larger limit of AC and DC"
     return shown + (", at worst: ranges were automatic" if recorded.measured.setup.range_w is None else "")
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -110,6 +111,15 @@ def test_an_unknown_accuracy_is_just_unknown(recorded: Any) -> None:
     automatic = Setup(None, None, 0.1, 0)
     assert row(recorded(8.0, automatic, "replay"), "accuracy") == "unknown"
     assert row(recorded(8.0, automatic), "accuracy").endswith(", at worst: ranges were automatic")
+
+
+def test_a_signal_that_may_be_dc_is_told(recorded: Any) -> None:
+    found = recorded(8.0)
+    assert "AC and DC" not in row(found, "accuracy")
+    found = replace(found, readings=[replace(one, voltage_v=12.0, current_a=0.5) for one in found.readings])
+    # 0.1 % P + 0.2 % of 15 W, and start and stop
+    assert found.uncertainty == pytest.approx(0.12 / 8 + 0.036 / 6)
+    assert row(found, "accuracy").endswith(", the larger limit of AC and DC")
 
 
 def test_rows_that_the_disk_did_not_take_are_told(recorded: Any) -> None:

@@ -10,7 +10,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from power.addresses import standing
 from power.errors import MeterError
 from referee.auth.client_addresses import admits
 from referee.clock import Clock
@@ -111,7 +110,7 @@ class Arming:
 
     def _new_run(self, team: str, station: Station, meter: RunMeter, heat: str | None) -> Run:
         test_set, config = self._contest.test_set, self._contest.config
-        idle_s, identity = config.idle_baseline_s, meter.sampler.identity
+        idle_s = config.idle_baseline_s
         return Run(
             id=NOT_YET_STORED,
             team=team,
@@ -125,9 +124,7 @@ class Arming:
             meter_identity=meter.identity,
             idle_power_w=None if idle_s is None else meter.sampler.measure_idle(idle_s).power_w,
             heat=heat,
-            meter_standing=None
-            if identity is None
-            else standing(identity, station.meter, loopback_meter=station.loopback_meter),
+            meter_standing=meter.standing,
         )
 
     def _order(self, run: int) -> NDArray[np.int64]:

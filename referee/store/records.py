@@ -45,7 +45,7 @@ class Run:
 
     `setup` is how the meter was set up, `meter_changes` what differed from that at the end, one phrase each; None: not
     asked. `idle_power_w` is the mean power of the idle board at arming. One start signal opens all runs of a `heat`.
-    `meter_standing` says whether the meter counts in a contest, as found at arming; None: only its identity is known.
+    `meter_standing` says whether the meter of `meter_identity` counts in a contest; None: only the identity is known.
     """
 
     id: int

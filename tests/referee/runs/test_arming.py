@@ -71,6 +71,18 @@ def test_a_simulated_meter_is_on_record_as_one_whatever_the_operator_says(build:
     assert (run.meter_standing, run.official) == (Standing.SIMULATED, False)
 
 
+def test_a_meter_that_is_exchanged_after_arming_counts_as_what_it_is(build: Build, instrument: Any) -> None:
+    load = parse_load("constant:36W", time.monotonic)
+    answering = Instrument(load, time.monotonic, serial="C2PH13047V")
+    with contextlib.closing(Vxi11Server(answering, "127.0.0.1", 0)) as peer:
+        house = build(station(meter=peer.address, loopback_meter=True))
+        assert house.control.arm(TEAM, "one").official
+    instrument("--port", str(peer.port))
+    run = house.control.login(TEAM).run
+    assert run.meter_identity == "YOKOGAWA WT310 SIMULATED F1.03"
+    assert (run.meter_standing, house.store.run(run.id).official) == (Standing.SIMULATED, False)
+
+
 def test_arming_measures_the_idle_board_if_it_is_wanted(build: Build) -> None:
     house = build(idle_baseline_s=0.5)
     run = house.control.arm(TEAM, "one")

@@ -87,13 +87,8 @@ def relative_uncertainty(
 
 
 def uncertainty(
-    setup: Setup,
-    limits: Limits | None,
-    voltage_v: float,
-    current_a: float,
-    power_w: float,
-    apparent_va: float,
-) -> float | None:
+    setup: Setup, limits: Limits | None, voltage_v: float, current_a: float, power_w: float, apparent_va: float
+) -> float | None:  # fmt: skip
     """Return `relative_uncertainty` of a mean load that is measured with a setup."""
     range_w = power_range_w(setup, limits, voltage_v, current_a)
     signal = signal_of(setup.mode, voltage_v, power_w, apparent_va)

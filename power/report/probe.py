@@ -43,15 +43,9 @@ class Probe:
         if flag_words(reading):
             return None
         present = Setup(
-            status.voltage_range_v,
-            status.current_range_a,
-            status.update_interval_s,
-            0,
-            status.mode,
-            status.crest_factor,
-            status.line_filter,
-            element=self.element,
-        )
+            status.voltage_range_v, status.current_range_a, status.update_interval_s, 0, status.mode,
+            status.crest_factor, status.line_filter, element=self.element,
+        )  # fmt: skip
         limits, load = limits_of(self.identity.model), (reading.power_w, reading.apparent_va)
         return uncertainty(present, limits, reading.voltage_v, reading.current_a, *load)
 

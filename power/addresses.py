@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import logging
 import os
 import re
 import select
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,7 +22,7 @@ from power.home.hwmon import Hwmon
 from power.home.meter import Box, HomeMeter, Sensor
 from power.home.rapl import Rapl
 from power.home.replay import Replay
-from power.meter import Driver, Identity, Limits, Meter
+from power.meter import OFFICIAL_MAKER, Driver, Identity, Limits, Meter, Standing
 from power.wt300.driver import Wt300Family
 
 _log: Final = logging.getLogger(__name__)
@@ -37,7 +39,7 @@ SYSFS: Final = Path("/sys")
 SYSFS_VARIABLE: Final = "METER_SYSFS"
 """Where sysfs is mounted, if not at /sys: a container may see the machine's own elsewhere."""
 LARGEST_PORT: Final = 65535
-_NETWORK: Final = re.compile(r"TCPIP\d*::[^:,\s]+(?:,(\d+))?(::(?!\d+::)[^:\s]+)?::INSTR", re.IGNORECASE)
+_NETWORK: Final = re.compile(r"TCPIP\d*::([^:,\s]+)(?:,(\d+))?(::(?!\d+::)[^:\s]+)?::INSTR", re.IGNORECASE)
 _OTHER: Final = re.compile(r"(USB|GPIB|ASRL)\d*::?\S*::INSTR", re.IGNORECASE)
 _MEANT: Final = re.compile(
     r"(?:TCPIP\d*::)?([A-Za-z0-9.-]+)(?:(?:::|:|,)(\d+))?(?:::(?:INSTR|SOCKET))?", re.IGNORECASE
@@ -150,6 +152,36 @@ def limits_of(model: str) -> Limits | None:
     return next((limits for limits in found if limits is not None), None)
 
 
+def standing(found: Identity, address: str, *, loopback_meter: bool = False) -> Standing:
+    """Return whether a meter counts in a contest; its model is known if a driver states its limits of error.
+
+    `loopback_meter` is the operator's word that a real meter is behind a loopback address, as behind a tunnel.
+    """
+    if found.maker.strip().upper() != OFFICIAL_MAKER:
+        return Standing.OTHER_MAKER
+    if not found.official:
+        return Standing.SIMULATED
+    if limits_of(found.model) is None:
+        return Standing.UNKNOWN_MODEL
+    if not is_loopback(address):
+        return Standing.OFFICIAL
+    return Standing.LOOPBACK_ALLOWED if loopback_meter else Standing.LOOPBACK
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether a VISA address leads back to this machine: loopback, or a name that stands for it."""
+    network = _NETWORK.fullmatch(address.partition("@")[0])
+    if network is None:
+        return False
+    try:
+        places = socket.getaddrinfo(network[1], None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return False
+    found = [ipaddress.ip_address(str(place[0]).partition("%")[0]) for *_, place in places]
+    # Who connects to 0.0.0.0 reaches this machine.
+    return any(one.is_loopback or one.is_unspecified for one in found)
+
+
 def identity(answer: str) -> Identity:
     """Return who answered *IDN?; MeterError `meter-wrong-model` unless it has four parts."""
     parts = [part.strip() for part in answer.split(",")]
@@ -186,8 +218,8 @@ def _visa(address: str) -> tuple[str, str]:
             "`lsusb -v -d 0b21:0025` shows the SERIAL.",
         )
     network = _NETWORK.fullmatch(resource)
-    if network and network[1]:
-        _require_port(address, network[1])
+    if network and network[2]:
+        _require_port(address, network[2])
         if backend == "ivi":
             raise _wrong(address, "Only @py knows the form HOST,PORT; @ivi finds the port by itself.")
     if not (network or _OTHER.fullmatch(resource)):

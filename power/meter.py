@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import ClassVar, Final, Protocol
 
 from power.clocks import Clocks
@@ -12,8 +12,10 @@ from power.errors import MeterAnswerError
 
 UNOFFICIAL: Final = "UNOFFICIAL"
 """The maker that meters for rehearsals at home name: their results are not official."""
+OFFICIAL_MAKER: Final = "YOKOGAWA"
+"""The only maker whose meters count in a contest."""
 SIMULATED: Final = "SIMULATED"
-"""The serial number of a simulated meter, unless it is started with another one."""
+"""The beginning of every simulated meter's serial number."""
 MODES: Final = ("rms", "vmean", "dc")
 CREST_FACTORS: Final = (3, 6)
 SYNCHRONIZE: Final = ("voltage", "current", "off")
@@ -63,12 +65,38 @@ class Identity:
 
     @property
     def official(self) -> bool:
-        """Whether it counts in a contest: neither simulated nor one of the meters for rehearsals at home.
+        """Whether it may count in a contest, as far as maker and serial number tell; see `power.addresses.standing`."""
+        simulated = self.serial.strip().upper().startswith(SIMULATED)
+        return self.maker.strip().upper() == OFFICIAL_MAKER and not simulated
 
-        Only its own identity shows that. A simulated meter differs from a real one by its serial number alone, and by
-        nothing if it was started with another one.
-        """
-        return self.maker != UNOFFICIAL and not self.serial.startswith(SIMULATED)
+
+class Standing(StrEnum):
+    """Whether a meter counts in a contest, or why not."""
+
+    OFFICIAL = "official"
+    LOOPBACK_ALLOWED = "loopback-allowed"
+    OTHER_MAKER = "other-maker"
+    SIMULATED = "simulated"
+    UNKNOWN_MODEL = "unknown-model"
+    LOOPBACK = "loopback"
+
+    @property
+    def official(self) -> bool:
+        """Whether it counts."""
+        return self in (Standing.OFFICIAL, Standing.LOOPBACK_ALLOWED)
+
+    @property
+    def reason(self) -> str:
+        """Why it counts or does not, as a clause; empty where nothing needs to be said."""
+        reasons = {
+            "loopback-allowed": "its address is a loopback one, which contest.toml allows (loopback_meter = true)",
+            "other-maker": f"only meters of the maker {OFFICIAL_MAKER} count",
+            "simulated": "its serial number says that it is simulated",
+            "unknown-model": "no driver knows the accuracy of this model",
+            "loopback": "its address is a loopback one, where any program can answer; for a real meter set "
+            "loopback_meter = true in its station of contest.toml",
+        }
+        return reasons.get(self, "")
 
 
 @dataclass(frozen=True)
@@ -221,11 +249,12 @@ class Meter(Protocol):
 
 @dataclass(frozen=True)
 class Limits:
-    """What bounds the error of a model's active power, as its maker states it.
+    """What bounds the error of a model's active power, as its maker states it; parts of 1, not percent.
 
-    The limit is a share of the reading, a share of the power range (another one in mode "dc"), and a share of the
-    apparent power for a low power factor. `smallest_range_w` is the smallest power range of one element, `elements` how
-    many of them the sum covers.
+    Shares of the reading and of the power range, for AC and for DC (`dc_reading_share` of None: as for AC), and of the
+    apparent power, for a power factor of 0. The line filter adds to those of the reading; at crest factor 6 those of
+    the range are multiplied. `smallest_range_w` is the smallest power range of one element, `elements` how many of them
+    the sum covers; `source` names document and pages.
     """
 
     reading_share: float
@@ -234,6 +263,23 @@ class Limits:
     apparent_share: float
     smallest_range_w: float
     elements: int = 1
+    dc_reading_share: float | None = None
+    filter_share: float = 0.0
+    dc_filter_share: float = 0.0
+    crest_factor_6_times: float = 1.0
+    source: str = ""
+
+    def under(self, setup: Setup) -> Limits:
+        """Return the limits with the crest factor and the line filter of a setup."""
+        times = self.crest_factor_6_times if setup.crest_factor > 3 else 1.0
+        dc_share = self.reading_share if self.dc_reading_share is None else self.dc_reading_share
+        return replace(
+            self,
+            reading_share=self.reading_share + setup.line_filter * self.filter_share,
+            dc_reading_share=dc_share + setup.line_filter * self.dc_filter_share,
+            range_share=times * self.range_share,
+            dc_range_share=times * self.dc_range_share,
+        )
 
 
 class VisaLink(Protocol):

@@ -33,7 +33,8 @@ class Station:
     """A station for one board: the address of its meter and how the meter measures (see power.meter.Setup).
 
     Ranges are fixed, in volts and amperes; None means automatic. `clients` are the networks (192.168.1.0/24) or
-    addresses from which its board may send requests; empty means any.
+    addresses from which its board may send requests; empty means any. `loopback_meter` says that the meter counts
+    although its address leads back to this machine, as that of a tunnel does.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Station:
     synchronize: str = "voltage"
     element: str = "1"
     clients: tuple[str, ...] = ()
+    loopback_meter: bool = False
 
     def setup(self, window_s: int) -> Setup:
         """The meter's setup for a run: its integrator stops by itself after `window_s` seconds."""

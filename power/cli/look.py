@@ -31,7 +31,7 @@ def probe(address: str, element: str, as_json: bool) -> None:
     queued, which are thereby read and gone. No setting of the measurement is changed, no run with it disturbed.
     """
     # Imported here: `meter simulate` must start fast.
-    from power.addresses import open_meter
+    from power.addresses import open_meter, standing
     from power.report.probe import Probe, probe_facts, probe_lines
 
     clocks = real_clocks()
@@ -39,7 +39,8 @@ def probe(address: str, element: str, as_json: bool) -> None:
         meter.look(element)
         status = meter.status()
         reading = _measured(meter, clocks, 2.0 * status.update_interval_s)
-        found = Probe(meter.identity, status, meter.choices(), meter.peaks(), reading, element)
+        counts = standing(meter.identity, address)
+        found = Probe(meter.identity, counts, status, meter.choices(), meter.peaks(), reading, element)
     click.echo(json.dumps(probe_facts(found), indent=2) if as_json else "\n".join(probe_lines(found)))
 
 

@@ -78,6 +78,7 @@ def range_command(
 
 
 def _ranged(address: str, setup: Setup, headroom: float, run: Course) -> Ranged:
+    from power.addresses import standing
     from power.report.ranges import Ranged
     from power.sampling.connection import MeterSession, require_no_energy
     from power.wt300.range_fit import drawn
@@ -100,7 +101,7 @@ def _ranged(address: str, setup: Setup, headroom: float, run: Course) -> Ranged:
     load = drawn(readings, peaks)
     if math.isnan(load.voltage_v + load.current_a):
         raise _nothing_seen(load)
-    return Ranged(identity, setup, choices, load, headroom)
+    return Ranged(identity, standing(identity, address), setup, choices, load, headroom)
 
 
 def _nothing_seen(load: Drawn) -> MeterError:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from power.addresses import limits_of, open_meter
+from power.addresses import limits_of, open_meter, standing
 from power.cli.boundary import warnings_printed
 from power.cli.logbook import Logbook
 from power.cli.program import Course
@@ -165,6 +165,7 @@ class _Run:
             end_s = min(end_s, start_s + self._setup.integrator_timer_s)
         elapsed_s, ran_s = end_s - start_s, self._sampler.ran_s
         self._logbook.take(final)
+        counts = standing(identity, self._order.address)
         return Measurement(
             integrator_wh=final.energy_wh,
             integrator_s=final.integrator_s,
@@ -173,9 +174,10 @@ class _Run:
             setup=self._setup,
             model=identity.model,
             limits=limits_of(identity.model),
-            official=identity.official,
+            official=counts.official,
             changes=self._sampler.changes,
             start_stop_s=None if ran_s is None else ran_s - elapsed_s,
+            standing=counts,
         )
 
     def _stopped(self) -> Reading:

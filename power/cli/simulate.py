@@ -23,7 +23,9 @@ NAMES = [model.name for model in MODELS]
     type=click.Choice(NAMES, case_sensitive=False),
     help="Which.",
 )
-@click.option("--serial", default=SIMULATED, show_default=True, help="Serial number in *IDN?.")
+@click.option(
+    "--serial", default=SIMULATED, show_default=True, help="Serial number in *IDN?, behind SIMULATED-."
+)
 @click.option(
     "--control",
     type=click.IntRange(0, 65535),

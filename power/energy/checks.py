@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from power.energy.accuracy import limit_w, power_range_w, relative_uncertainty
+from power.energy.accuracy import accuracy, limit_w, power_range_w
 from power.energy.integral import integrator_time, integrator_trapezoid
 from power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, json_ready
 from power.meter import Reading
 
 LEAST_OF_RANGE: Final = 0.005
-"""A signal below this part of its range is shown as 0 (IM WT310-17EN)."""
+"""A signal below this part of its range is shown and integrated as 0, at crest factor 6 below twice as much (IM
+WT310-02EN, page 1-12; IM WT310E-01EN, page 5-12)."""
 UNKNOWN_NOISE: Final = 0.01
 """Of the largest power: how far below 0 a meter may read whose limit of error is unknown."""
 LEAST_PART: Final = 0.9
@@ -22,8 +23,6 @@ LEAST_PART: Final = 0.9
 SPARED_UPDATES: Final = 2.0
 SPARED_S: Final = 0.5
 """Updates that a window may lack: updates at its edges, and those while the meter hears nothing after its start."""
-LARGEST_UNCERTAINTY: Final = 0.01
-"""Above it an energy is not known well enough to rank by; MLPerf Power fails such a run."""
 
 
 def energy_checks(readings: Sequence[Reading], measured: Measurement) -> tuple[Check, ...]:
@@ -76,11 +75,13 @@ def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`negative-power`: no reading is further below 0 than the meter may be wrong there."""
     finite = [r for r in inside if math.isfinite(r.power_w)]
     largest_w = max((abs(r.power_w) for r in finite), default=0.0)
-    range_w = power_range_w(measured.setup, measured.limits)
+    limits = measured.limits and measured.limits.under(measured.setup)
+    range_w = power_range_w(measured.setup, limits)
 
     def noise_w(reading: Reading) -> float:
         apparent = reading.apparent_va if math.isfinite(reading.apparent_va) else abs(reading.power_w)
-        limit = limit_w(reading.power_w, apparent, range_w, measured.limits, measured.setup.mode)
+        # So close to 0 nothing tells AC from DC.
+        limit = limit_w(reading.power_w, apparent, range_w, limits, None)
         return UNKNOWN_NOISE * largest_w if limit is None else limit
 
     negative = [reading for reading in finite if reading.power_w < -noise_w(reading)]
@@ -101,25 +102,25 @@ def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
 
 
 def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
-    """`low-load`: the mean power is not below 0.5 % of the range, and no reading is shown as 0.
+    """`low-load`: the mean power is not below 0.5 % of the range (1 % at crest factor 6), and no reading shows 0.
 
     Single zeros are a warning: most of the energy was seen. A mean below the limit is an error.
     """
     finite = [r for r in inside if math.isfinite(r.power_w)]
     range_w = power_range_w(measured.setup, measured.limits)
     mean_w = statistics.fmean(abs(r.power_w) for r in finite) if finite else math.nan
-    least_w = 0.0 if range_w is None else LEAST_OF_RANGE * range_w
+    least = LEAST_OF_RANGE * measured.setup.crest_factor / 3
+    least_w = 0.0 if range_w is None else least * range_w
     zeros = [r for r in finite if 0.0 in (r.voltage_v, r.current_a, r.power_w)]
     too_low = mean_w < least_w or len(zeros) == len(finite) > 0
     if too_low:
-        share = "" if range_w is None else f", less than 0.5 % of the range of {range_w:.4g} W"
+        share = "" if range_w is None else f", less than {least:.1%} of the range of {range_w:.4g} W"
         sentence = (
-            f"The mean power is {mean_w:.4g} W{share}; a meter shows such signals as 0: use a smaller range."
+            f"The readings' mean power is {mean_w:.4g} W{share}; a meter shows such signals as 0: use a smaller "
+            "range."
         )
     elif zeros:
-        sentence = (
-            f"Readings that show 0: {len(zeros)} of {len(inside)}; that load is below 0.5 % of the range."
-        )
+        sentence = f"Readings that show 0: {len(zeros)} of {len(inside)}; that load is below {least:.1%} of the range."
     else:
         sentence = (
             "The load is large enough for its range." if finite else "Unknown: no reading carries a power."
@@ -201,54 +202,10 @@ def range_changed(measured: Measurement) -> Check:
     return Check("range-changed", not changes, "error", sentence, {"changes": len(changes)})
 
 
-def accuracy(inside: Sequence[Reading], measured: Measurement) -> Check:
-    """`accuracy`: the meter's limit of error for the mean power is at most 1 % of it.
-
-    A warning with automatic ranges, where the limit is that of the worst ranges they may have chosen.
-    """
-    good = [r for r in inside if math.isfinite(r.power_w) and math.isfinite(r.apparent_va)]
-    power_w, apparent_va = _mean(r.power_w for r in good), _mean(r.apparent_va for r in good)
-    voltage_v, current_a = _mean(r.voltage_v for r in good), _mean(r.current_a for r in good)
-    range_w = power_range_w(measured.setup, measured.limits, voltage_v, current_a)
-    automatic = measured.setup.range_w is None
-    found = relative_uncertainty(power_w, apparent_va, range_w, measured.limits, measured.setup.mode)
-    known = measured.limits is not None
-    # A meter that has limits, but shows no power to apply them to, may not keep them.
-    ok = found <= LARGEST_UNCERTAINTY if found is not None else not known
-    figures: dict[str, float | int | None] = {
-        "uncertainty": json_ready(found),
-        "limit": LARGEST_UNCERTAINTY,
-        "mean_power_w": json_ready(power_w),
-        "mean_apparent_va": json_ready(apparent_va),
-        "range_w": json_ready(range_w),
-    }
-    sentence = _accuracy_sentence(found, known=known, ok=ok, automatic=automatic)
-    return Check("accuracy", ok, "warning" if automatic else "error", sentence, figures)
-
-
-def _mean(values: Iterable[float]) -> float:
-    known = list(values)
-    return statistics.fmean(known) if known else math.nan
-
-
-def _accuracy_sentence(found: float | None, *, known: bool, ok: bool, automatic: bool) -> str:
-    if not known:
-        return "Nothing is known of this meter's accuracy."
-    if found is None:
-        return "No reading shows a power, so its accuracy is unknown."
-    least = "at worst " if automatic else ""
-    sentence = f"The energy is known within {least}{found:.2%}"
-    if ok:
-        return f"{sentence}."
-    advice = "fix the ranges after a ranging run" if automatic else "use smaller ranges"
-    return f"{sentence}, which is more than {LARGEST_UNCERTAINTY:.0%}; {advice}."
-
-
 def official_meter(measured: Measurement) -> Check:
     """`official-meter`: the meter counts in a contest."""
-    sentence = (
-        f"The {measured.model} counts in a contest."
-        if measured.official
-        else f"The {measured.model} is unofficial, simulated or for rehearsals; its energy does not count in a contest."
-    )
+    standing = measured.standing
+    reason = "" if standing is None else standing.reason
+    counts = "counts" if measured.official else "is unofficial: its energy does not count"
+    sentence = f"The {measured.model} {counts} in a contest{f'; {reason}' if reason else ''}."
     return Check("official-meter", measured.official, "warning", sentence)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from power.meter import Limits, Setup
+from power.meter import Limits, Setup, Standing
 
 Severity = Literal["error", "warning"]
 
@@ -33,9 +33,9 @@ class Measurement:
 
     `integrator_wh` and `integrator_s` are the meter's final values; `start_s` and `end_s` are the window on the clock
     of the readings' `monotonic_s`; `model` is the meter's ("WT310E"), `limits` what is known of its accuracy,
-    `official` whether its results count in a contest; `changes` is what differed from `setup` at the end, one phrase
-    each. `start_stop_s` is how much longer than the window the integrator may have run, because starting and stopping
-    it takes time; None if that was not measured.
+    `official` whether its results count in a contest, and `standing` why (None where that is not known); `changes` is
+    what differed from `setup` at the end, one phrase each. `start_stop_s` is how much longer than the window the
+    integrator may have run, because starting and stopping it takes time; None if that was not measured.
     """
 
     integrator_wh: float
@@ -48,11 +48,24 @@ class Measurement:
     official: bool = True
     changes: tuple[str, ...] = ()
     start_stop_s: float | None = None
+    standing: Standing | None = None
 
     @property
     def elapsed_s(self) -> float:
         """How long the window lasted."""
         return self.end_s - self.start_s
+
+    @property
+    def energy_s(self) -> float:
+        """How long the energy was counted: TIME, or the window if TIME, in whole seconds, cannot be told from it."""
+        exact = not self.integrator_s.is_integer() or 0 < self.integrator_s == self.setup.integrator_timer_s
+        near = abs(self.integrator_s - self.elapsed_s) < TIME_RESOLUTION_S
+        return self.elapsed_s if near and not exact else self.integrator_s
+
+    @property
+    def mean_power_w(self) -> float:
+        """The energy's mean power, WH over TIME; NaN if nothing was integrated."""
+        return self.integrator_wh * 3600.0 / self.energy_s if self.energy_s > 0 else math.nan
 
     @property
     def longest_pause_s(self) -> float:

@@ -6,8 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 
 from power.addresses import limits_of
-from power.energy.accuracy import power_range_w, relative_uncertainty
-from power.meter import Choices, Identity, Peaks, Reading, Setup, Status
+from power.energy.accuracy import uncertainty
+from power.meter import Choices, Identity, Peaks, Reading, Setup, Standing, Status
 from power.report.readings import (
     accuracy_facts,
     accuracy_words,
@@ -19,7 +19,7 @@ from power.report.readings import (
     offered,
     plain,
     reading_facts,
-    standing,
+    standing_words,
 )
 from power.wt300.range_fit import drawn, fits, hint
 
@@ -29,6 +29,7 @@ class Probe:
     """A meter as it was found."""
 
     identity: Identity
+    standing: Standing
     status: Status
     choices: Choices
     peaks: Peaks
@@ -41,12 +42,12 @@ class Probe:
         reading, status = self.reading, self.status
         if flag_words(reading):
             return None
-        limits = limits_of(self.identity.model)
         present = Setup(
-            status.voltage_range_v, status.current_range_a, status.update_interval_s, 0, element=self.element
-        )
-        range_w = power_range_w(present, limits)
-        return relative_uncertainty(reading.power_w, reading.apparent_va, range_w, limits, status.mode)
+            status.voltage_range_v, status.current_range_a, status.update_interval_s, 0, status.mode,
+            status.crest_factor, status.line_filter, element=self.element,
+        )  # fmt: skip
+        limits, load = limits_of(self.identity.model), (reading.power_w, reading.apparent_va)
+        return uncertainty(present, limits, reading.voltage_v, reading.current_a, *load)
 
     @property
     def hints(self) -> tuple[str, ...]:
@@ -69,7 +70,7 @@ def probe_facts(probe: Probe) -> dict[str, object]:
     for name in ("state", "errors"):
         del settings[name]
     return {
-        "identity": identity_facts(probe.identity),
+        "identity": identity_facts(probe.identity, probe.standing),
         "settings": settings,
         "choices": _choices_facts(probe.choices),
         "integrator": probe.status.state.value,
@@ -95,7 +96,7 @@ def probe_lines(probe: Probe) -> list[str]:
     identity, status, reading = probe.identity, probe.status, probe.reading
     rows = {
         "meter": f"{identity.maker} {identity.model}, serial {identity.serial}, firmware {identity.firmware}",
-        "standing": standing(identity.official),
+        "standing": standing_words(probe.standing),
         **_setting_rows(status, probe.choices),
         "integrator": f"{status.state.value}, {figure(reading.energy_wh, 'Wh')} in {figure(reading.integrator_s, 's')}",
         "reading": _reading(reading),

@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict, dataclass, replace
 
 from power.addresses import limits_of
-from power.energy.accuracy import relative_uncertainty
-from power.meter import Choices, Identity, Setup
+from power.energy.accuracy import uncertainty
+from power.meter import Choices, Identity, Setup, Standing
 from power.report.readings import (
     accuracy_facts,
     accuracy_words,
@@ -16,7 +16,7 @@ from power.report.readings import (
     json_ready,
     lines,
     plain,
-    standing,
+    standing_words,
 )
 from power.wt300.range_fit import Drawn, Fit, fits, reason
 
@@ -26,6 +26,7 @@ class Ranged:
     """A ranging run: how it was set up, what the load drew, and what the meter can be set to."""
 
     identity: Identity
+    standing: Standing
     setup: Setup
     choices: Choices
     load: Drawn
@@ -42,13 +43,9 @@ class Ranged:
         voltage, current = self.fits
         if voltage.value is None or current.value is None:
             return None
-        return relative_uncertainty(
-            self.load.power_w,
-            self.load.apparent_va,
-            voltage.value * current.value,
-            limits_of(self.identity.model),
-            self.setup.mode,
-        )
+        found = replace(self.setup, voltage_range_v=voltage.value, current_range_a=current.value)
+        load, limits = self.load, limits_of(self.identity.model)
+        return uncertainty(found, limits, load.voltage_v, load.current_a, load.power_w, load.apparent_va)
 
     @property
     def again(self) -> str | None:
@@ -67,7 +64,7 @@ def ranged_facts(ranged: Ranged) -> dict[str, object]:
     voltage, current = ranged.fits
     factor, headroom = ranged.setup.crest_factor, ranged.headroom
     return {
-        "identity": identity_facts(ranged.identity),
+        "identity": identity_facts(ranged.identity, ranged.standing),
         "setup": asdict(ranged.setup),
         "headroom": headroom,
         "load": {name: json_ready(value) for name, value in asdict(ranged.load).items()},
@@ -84,7 +81,7 @@ def ranged_lines(ranged: Ranged) -> list[str]:
     load, (voltage, current) = ranged.load, ranged.fits
     factor, headroom = ranged.setup.crest_factor, ranged.headroom
     rows = {
-        "meter": f"{ranged.identity}, {standing(ranged.identity.official)}",
+        "meter": f"{ranged.identity}, {standing_words(ranged.standing)}",
         "load": f"{figure(load.power_w, 'W', 5)} on average in {load.readings} readings",
         "voltage range": f"{_value(voltage)}. {reason(voltage, factor, headroom)}",
         "current range": f"{_value(current)}. {reason(current, factor, headroom)}",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from power.energy import Check
-from power.meter import Identity, Reading
+from power.meter import Identity, Reading, Standing
 
 
 def reading_facts(reading: Reading) -> dict[str, object]:
@@ -36,14 +36,14 @@ def flag_words(reading: Reading) -> str:
     return ", ".join(word for word, is_set in flags if is_set)
 
 
-def identity_facts(identity: Identity) -> dict[str, object]:
+def identity_facts(identity: Identity, standing: Standing) -> dict[str, object]:
     """Return who a meter is, and whether it counts in a contest."""
-    return {**asdict(identity), "official": identity.official}
+    return {**asdict(identity), "official": standing.official, "standing": standing.value}
 
 
-def standing(official: bool) -> str:
-    """Return whether a meter counts in a contest, in words."""
-    return "official" if official else "NOT OFFICIAL: simulated, or for rehearsals at home"
+def standing_words(standing: Standing) -> str:
+    """Return whether a meter counts in a contest, and why not, in words."""
+    return "official" if standing.official else f"NOT OFFICIAL: {standing.reason}"
 
 
 def check_facts(check: Check) -> dict[str, object]:

@@ -11,7 +11,7 @@ from typing import Final
 from power.energy import Check, Measurement, above_idle_wh, energy_checks, mean_power_w
 from power.energy.continuity import stopped_early_s, why_lost
 from power.energy.integral import START_STOP_S
-from power.meter import Identity, IntegratorState, Reading
+from power.meter import Identity, IntegratorState, Reading, Standing
 from power.report.readings import (
     accuracy_facts,
     accuracy_words,
@@ -20,7 +20,7 @@ from power.report.readings import (
     identity_facts,
     json_ready,
     lines,
-    standing,
+    standing_words,
 )
 from power.sampling.sampler import Idle, LinkEvent
 
@@ -42,6 +42,11 @@ class Recorded:
     idle: Idle | None
     link_events: Sequence[LinkEvent]
     file: str
+
+    @property
+    def standing(self) -> Standing:
+        """Whether the meter counts in a contest."""
+        return self.measured.standing or Standing.UNKNOWN_MODEL
 
     @functools.cached_property
     def no_energy(self) -> str | None:
@@ -66,8 +71,8 @@ class Recorded:
 
     @property
     def lasted_s(self) -> float:
-        """How long the energy was counted: by the integrator where that is exact, else by the window."""
-        return self.measured.elapsed_s if self.integrated_s is None else self.integrated_s
+        """How long the energy was counted: TIME, or the window where TIME's whole seconds say no more."""
+        return self.measured.energy_s if self.integrated_s is None else self.integrated_s
 
     @property
     def has_power(self) -> bool:
@@ -136,7 +141,7 @@ def recorded_facts(recorded: Recorded, rows: int) -> dict[str, object]:
     limit = recorded.uncertainty
     start_stop = None if limit is None else json_ready(100.0 * recorded.start_stop_share)
     return {
-        "identity": identity_facts(recorded.identity),
+        "identity": identity_facts(recorded.identity, recorded.standing),
         "setup": asdict(measured.setup),
         "energy_wh": json_ready(recorded.energy_wh),
         "energy_j": json_ready(recorded.energy_wh * JOULES_PER_WH),
@@ -164,7 +169,7 @@ def recorded_lines(recorded: Recorded, rows: int) -> list[str]:
         "mean power": _power(recorded),
         "accuracy": _accuracy(recorded),
         "above idle": _above_idle(recorded),
-        "meter": f"{recorded.identity}, {standing(recorded.identity.official)}",
+        "meter": f"{recorded.identity}, {standing_words(recorded.standing)}",
         "recording": f"{of_them} readings in {recorded.file}",
     }
     failed = [check for check in recorded.checks if not check.ok]
@@ -201,6 +206,8 @@ def _accuracy(recorded: Recorded) -> str:
     shown = accuracy_words(limit, recorded.energy_wh, "Wh")
     if recorded.start_stop_share:
         shown += f", of it {100.0 * recorded.start_stop_share:.3g} % for start and stop"
+    if any(check.figures.get("signal_known") == 0 for check in recorded.checks):
+        shown += ", the larger limit of AC and DC"
     return shown + (", at worst: ranges were automatic" if recorded.measured.setup.range_w is None else "")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from power.errors import MeterRangeError
@@ -16,13 +16,25 @@ E_RATES_S: Final = (*RATES_S, 10.0, 20.0)
 _FINE_A: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 _HIGH_A: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
 _MANY_A: Final = _FINE_A[6:]
-_FIRST_SHARE: Final = 0.001
-"""Of the models before the E ones (IM WT310-02EN)."""
-READING_SHARE: Final = 0.001
-DC_RANGE_SHARE: Final = 0.002
-APPARENT_SHARE: Final = 0.001
-"""Limits of error: 0.1 % of the reading, the model's share of the range (0.2 % for DC), and 0.1 % of the apparent power
-for a low power factor (IM WT310-02EN, IM WT310E-02EN)."""
+# Active power, 12 months after calibration, 23 +-5 degrees C, warmed up for half an hour. Page 7-7: AC of 45 to 66 Hz,
+# and DC. Page 7-8: a power factor of 0; the line filter at 45 to 66 Hz, and below, where DC is not excepted; crest
+# factor 6 or 6A.
+_E: Final = Limits(
+    reading_share=0.001,
+    range_share=0.0005,
+    dc_range_share=0.002,
+    apparent_share=0.001,
+    smallest_range_w=math.nan,  # the model's
+    filter_share=0.003,
+    dc_filter_share=0.01,
+    crest_factor_6_times=2.0,
+    source="IM WT310E-02EN, pages 7-7 and 7-8",
+)
+_FIRST: Final = replace(
+    _E, range_share=0.001, apparent_share=0.002, source="IM WT310-02EN, pages 7-7 and 7-8"
+)
+HIGH_DC_SHARE: Final = 0.003
+"""Of the reading, at DC directly into the current input of a WT310EH or WT310HC (both manuals, page 7-7)."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +49,7 @@ class Model:
     elements: tuple[str, ...] = ("1",)
     sum_wiring: str = ""
     """The wiring under which its sum is that of all its elements, each on its own; others leave out the second."""
-    range_share: float = 0.0005
-    """The part of the power range in its limit of error for active power at 45 to 66 Hz."""
+    accuracy: Limits = _E
 
     def voltage_ranges_v(self, crest_factor: int) -> tuple[float, ...]:
         """Return the voltage ranges; crest factor 6 halves them."""
@@ -50,15 +61,9 @@ class Model:
 
     @property
     def limits(self) -> Limits:
-        """What bounds the error of an active power at 45 to 66 Hz."""
-        return Limits(
-            READING_SHARE,
-            self.range_share,
-            DC_RANGE_SHARE,
-            APPARENT_SHARE,
-            smallest_range_w=VOLTAGES_V[0] * self.currents_a[0],
-            elements=len(self.elements),
-        )
+        """What bounds the error of an active power, at AC of 45 to 66 Hz and at DC."""
+        smallest_w = VOLTAGES_V[0] * self.currents_a[0]
+        return replace(self.accuracy, smallest_range_w=smallest_w, elements=len(self.elements))
 
     @property
     def measurable(self) -> tuple[str, ...]:
@@ -69,12 +74,17 @@ class Model:
 # *IDN? carries no suffix code; the beginning of the name identifies a model. The two elements of a WT332E are its first
 # and its third; P1W3 adds the apparent power of both as it is, P3W3 does not (IM WT310-02EN, computation).
 _MODELS: Final = (
-    (re.compile(r"WT310EH"), Model(_HIGH_A, E_RATES_S)),
-    (re.compile(r"WT310HC"), Model(_HIGH_A, RATES_S, range_share=_FIRST_SHARE)),
+    (re.compile(r"WT310EH"), Model(_HIGH_A, E_RATES_S, accuracy=replace(_E, dc_reading_share=HIGH_DC_SHARE))),
+    (
+        re.compile(r"WT310HC"),
+        Model(_HIGH_A, RATES_S, accuracy=replace(_FIRST, dc_reading_share=HIGH_DC_SHARE)),
+    ),
     (re.compile(r"WT310E"), Model(_FINE_A, E_RATES_S)),
     (re.compile(r"WT332E"), Model(_MANY_A, E_RATES_S, ("1", "3"), "P1W3")),
     (re.compile(r"WT333E"), Model(_MANY_A, E_RATES_S, ("1", "2", "3"), "P3W4")),
-    (re.compile(r"WT310"), Model(_FINE_A, RATES_S, range_share=_FIRST_SHARE)),
+    (re.compile(r"WT310"), Model(_FINE_A, RATES_S, accuracy=_FIRST)),
+    (re.compile(r"WT332"), Model(_MANY_A, RATES_S, ("1", "3"), "P1W3", _FIRST)),
+    (re.compile(r"WT333"), Model(_MANY_A, RATES_S, ("1", "2", "3"), "P3W4", _FIRST)),
 )
 
 

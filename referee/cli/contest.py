@@ -58,6 +58,7 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 # synchronize = "voltage"   # or "current", "off"
 # element = "1"             # of a WT332E or WT333E: "1" to "3", or "sum"
 {fixed}update_interval_s = {update_interval_s}
+# loopback_meter = true     # a real meter behind a tunnel at 127.0.0.1 or localhost counts; else it is unofficial
 # clients = ["192.168.1.0/24"]   # accept requests about this station's runs only from these networks or addresses
 
 # [[stations]]              # one more board with its own meter

@@ -127,7 +127,8 @@ def _print_run(one: Run) -> None:
     if changes:
         click.echo(f"{'meter changed':>18}  {'; '.join(changes)}")
     if not one.official:
-        click.echo(f"{'meter':>18}  unofficial: simulated, or for rehearsing")
+        why = "simulated, or for rehearsing" if one.meter_standing is None else one.meter_standing.reason
+        click.echo(f"{'meter':>18}  unofficial: {why}")
 
 
 def _text(value: object) -> str:

@@ -43,6 +43,7 @@ def run_checks(
         official=run.official,
         changes=(NOT_ASKED,) if run.meter_changes is None else run.meter_changes,
         start_stop_s=start_stop_s,
+        standing=run.meter_standing,
     )
     return (measured, *energy_checks(readings, measurement))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from power.energy import Check, mean_power_w
+from power.energy import Check
 from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError
@@ -109,6 +109,7 @@ def _score(contest: Contest, run: Run, evaluation: Evaluation, clock: Clock) -> 
 
 
 def _mean_power_w(run: Run, checks: Sequence[Check]) -> float | None:
-    if not (is_scorable(run.energy_wh) and run.elapsed_s and is_of_the_window(checks)):
+    """The mean power of the energy of record, as the check of its accuracy takes it: WH over TIME."""
+    if not (is_scorable(run.energy_wh) and is_of_the_window(checks)):
         return None
-    return mean_power_w(run.energy_wh, run.elapsed_s)
+    return next((check.figures["mean_power_w"] for check in checks if check.code == "accuracy"), None)

@@ -56,7 +56,7 @@ class Arming:
                 meter.sampler.close()
                 raise
             self._meters.keep(run, meter)
-        self._note(run.id, "armed", meter=meter.identity, station=station.name)
+        self._note(run.id, "armed", meter=meter.identity, station=station.name, standing=run.meter_standing)
         logger.info("run %d of %s is armed at %s", run.id, team, station.name)
         return run
 
@@ -124,6 +124,7 @@ class Arming:
             meter_identity=meter.identity,
             idle_power_w=None if idle_s is None else meter.sampler.measure_idle(idle_s).power_w,
             heat=heat,
+            meter_standing=meter.standing,
         )
 
     def _order(self, run: int) -> NDArray[np.int64]:

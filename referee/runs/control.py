@@ -123,7 +123,10 @@ class RunControl:
             "boot_id": boot_id,
         }
         try:
-            changes = {run: common | {"meter_identity": meter.identity} for run, meter in started.items()}
+            changes = {
+                run: common | {"meter_identity": meter.identity, "meter_standing": meter.standing}
+                for run, meter in started.items()
+            }
             opened = self._store.change_runs(changes, (RunState.ARMED,))
         except BaseException:
             self._meters.put_back(started)

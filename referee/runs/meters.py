@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from power.addresses import standing
 from power.energy.continuity import began_anew, sums
 from power.errors import MeterError
-from power.meter import IntegratorState, Reading, Setup
+from power.meter import IntegratorState, Reading, Setup, Standing
 from power.sampling.sampler import Sampler
 from referee.clock import Clock
 from referee.config import Station
@@ -34,11 +35,20 @@ class RunMeter:
     sampler: Sampler
     log: EvidenceLog
     setup: Setup
+    station: Station
 
     @property
     def identity(self) -> str:
         """The meter that answered, as it is stored with the run."""
         return str(self.sampler.identity)
+
+    @property
+    def standing(self) -> Standing | None:
+        """Whether that meter counts in a contest; None before one has answered."""
+        identity, station = self.sampler.identity, self.station
+        if identity is None:
+            return None
+        return standing(identity, station.meter, loopback_meter=station.loopback_meter)
 
 
 class StationMeters:
@@ -62,7 +72,7 @@ class StationMeters:
     def _new(self, station: Station, setup: Setup) -> RunMeter:
         log, clock = EvidenceLog(self._store), self._clock
         sampler = Sampler(station.meter, setup, log.reading, clock.monotonic_s, clock.utc, on_link=log.link)
-        return RunMeter(sampler, log, setup)
+        return RunMeter(sampler, log, setup, station)
 
     # Armed
 

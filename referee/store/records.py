@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from power.energy import Check
-from power.meter import Identity, Setup
+from power.meter import Identity, Setup, Standing
 
 METER_START = "meter-start"
 ENERGY_MISSING = "energy-missing"
@@ -45,6 +45,7 @@ class Run:
 
     `setup` is how the meter was set up, `meter_changes` what differed from that at the end, one phrase each; None: not
     asked. `idle_power_w` is the mean power of the idle board at arming. One start signal opens all runs of a `heat`.
+    `meter_standing` says whether the meter of `meter_identity` counts in a contest; None: only the identity is known.
     """
 
     id: int
@@ -69,11 +70,14 @@ class Run:
     meter_changes: tuple[str, ...] | None = None
     idle_power_w: float | None = None
     heat: str | None = None
+    meter_standing: Standing | None = None
 
     @property
     def official(self) -> bool:
-        """Whether its energy is official: not from a simulated meter or one for rehearsals at home."""
-        return Identity.parse(self.meter_identity or "").official
+        """Whether its energy is official: of a meter that counts in a contest."""
+        if self.meter_standing is None:
+            return Identity.parse(self.meter_identity or "").official
+        return self.meter_standing.official
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,8 @@ class ModelMeasurement:
     """The result of a submission: `valid`, or the sentence why not.
 
     `measured` are the fields of `referee.tracks.Measured`, None if the model failed; `metric` is the track's value and
-    `figures` its other numbers, by the rule of that time. `meter` identifies the meter, if energy was measured.
+    `figures` its other numbers, by the rule of that time. `meter` identifies the meter, if energy was measured;
+    `meter_official` says whether it counts in a contest, None in an earlier form.
     """
 
     measured_utc: str
@@ -157,11 +162,13 @@ class ModelMeasurement:
     metric: float | None = None
     measured: dict[str, Any] | None = None
     figures: dict[str, float] = field(default_factory=dict)
+    meter_official: bool | None = None
 
     @property
     def official(self) -> bool:
         """Whether its energy is official, as for a run; true if none was measured."""
-        return self.meter is None or Identity.parse(self.meter).official
+        may_be = self.meter is None or Identity.parse(self.meter).official
+        return may_be and self.meter_official is not False
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from power.meter import Setup
+from power.meter import Setup, Standing
 from referee.errors import RefereeError, SessionRefused
 from referee.store.database import Database
 from referee.store.records import Run, RunState
@@ -118,13 +118,14 @@ class RunTables(Database):
 
 
 def _run(row: sqlite3.Row) -> Run:
-    changes = row["meter_changes"]
+    changes, standing = row["meter_changes"], row["meter_standing"]
     read = {
         "state": RunState(row["state"]),
         "setup": Setup(**json.loads(row["setup"]))
         if row["setup"]
         else Setup(None, None, 0.25, int(row["window_s"])),
         "meter_changes": None if changes is None else tuple(json.loads(changes)),
+        "meter_standing": None if standing is None else Standing(standing),
     }
     return Run(**(dict(row) | read))
 

@@ -12,7 +12,7 @@ import sqlite_utils
 
 from referee.store.records import ENERGY_MISSING, EnergyMissing
 
-VERSION = 8
+VERSION = 9
 
 # fmt: off
 _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
@@ -30,6 +30,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "elapsed_s": float, "energy_wh": float, "integrator_s": float,  # of record: the meter's integrator
             "void_reason": str, "meter_changes": str,  # JSON list: what differed from `setup` at the end
             "idle_power_w": float, "heat": str,  # runs of one heat are opened together
+            "meter_standing": str,  # power.meter.Standing; NULL: of an earlier form
         },
         {
             "pk": "id", "foreign_keys": [("team", "teams", "name")],
@@ -103,6 +104,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "metric": float, "measured": str,  # referee.tracks.Measured as JSON; NULL: the model failed
             "figures": str,  # the other numbers of the track's rule, as JSON
             "result": bytes,  # the result document as received, compressed by zlib; NULL: the model failed
+            "meter_official": int,  # NULL: no energy, or of an earlier form
         },
         {
             "pk": "submission", "foreign_keys": [("submission", "submissions", "id")],
@@ -131,7 +133,8 @@ def create_tables(database: sqlite_utils.Database) -> None:
     database.table("submissions").create_index(["track", "team"], if_not_exists=True)
     database.execute("DROP INDEX IF EXISTS idx_posts_run_idempotency_key")  # of every post, up to form 5
     database.execute(_POSTS_BY_KEY)
-    _add_columns_of_runs(database)
+    _add_columns(database, "runs")
+    _add_columns(database, "measurements")
     _add_totals(database)
     _join_parts(database)
     _add_codes(database)
@@ -144,11 +147,12 @@ def insert(table: str, verb: str = "INSERT") -> str:
     return f"{verb} INTO {table} ({', '.join(columns)}) VALUES (:{', :'.join(columns)})"
 
 
-def _add_columns_of_runs(database: sqlite_utils.Database) -> None:
+def _add_columns(database: sqlite_utils.Database, name: str) -> None:
     """Up to form 4 a run's setup was that of its station (`RunTables.complete_setups`)."""
-    runs, (wanted, _) = database.table("runs"), _TABLES["runs"]
-    for name in wanted.keys() - runs.columns_dict.keys():
-        runs.add_column(name, wanted[name])
+    table, (wanted, _) = database.table(name), _TABLES[name]
+    present = table.columns_dict
+    for column in [one for one in wanted if one not in present]:
+        table.add_column(column, wanted[column])
 
 
 def _add_totals(database: sqlite_utils.Database) -> None:

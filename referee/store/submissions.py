@@ -115,4 +115,6 @@ def _measurement(row: sqlite3.Row) -> ModelMeasurement:
     values = {name: row[name] for name in _MEASURED}
     for name in ("measured", "figures"):
         values[name] = None if row[name] is None else json.loads(row[name])
+    if values["meter_official"] is not None:
+        values["meter_official"] = bool(values["meter_official"])
     return ModelMeasurement(**values | {"valid": bool(row["valid"])})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,16 +12,13 @@ from typing import Any
 
 import pytest
 
-from power.addresses import driver_of, identity, limits_of, open_meter
+from power.addresses import driver_of, identity, limits_of, open_meter, standing
 from power.clocks import Clocks
 from power.errors import MeterError
-from power.meter import Identity, IntegratorState, Limits, Setup
+from power.meter import Identity, IntegratorState, Limits, Setup, Standing
 from power.sampling.sampler import Sampler
-from power.simulator.doors import Door
-from power.simulator.links import END
-from power.simulator.vxi11 import CORE_PROGRAM
-from power.simulator.xdr import MalformedError, Reader, Records, opaque, reply, uint
 from power.wt300.driver import Wt300Family
+from tests.power.foreign import served
 
 FOREIGN = '''
 from power.home.meter import Box, HomeMeter
@@ -101,31 +97,8 @@ def acme() -> Iterator[str]:
         "*IDN?": lambda: "ACME,PM100,0815,1.0",
         "MEASURE?": lambda: f"36.0,{36.0 * (time.monotonic() - began_s) / 3600:.9f}",
     }
-    door = Door("127.0.0.1", 0, lambda connection: _serve(connection, answers), "acme")
-    yield f"TCPIP::127.0.0.1,{door.port}::INSTR"
-    door.close()
-
-
-def _serve(connection: socket.socket, answers: dict[str, Callable[[], str]]) -> None:
-    """Serve as much of VXI-11's core channel as a query needs."""
-    records, answer = Records(connection), [b""]
-
-    def write(reader: Reader) -> bytes:
-        for _ in ("link", "io timeout", "lock timeout", "flags"):
-            reader.uint()
-        asked = reader.opaque()
-        answer[0] = answers[asked.decode().strip()]().encode() + b"\n"
-        return uint(0, len(asked))
-
-    procedures = {
-        10: lambda _create_link: uint(0, 1, 0, 8192),
-        11: write,
-        12: lambda _read: uint(0, END) + opaque(answer[0]),
-        23: lambda _destroy_link: uint(0),
-    }
-    with contextlib.suppress(OSError, MalformedError):
-        while (record := records.receive()) is not None:
-            records.send(reply(record, CORE_PROGRAM, 1, procedures))
+    with served(answers) as address:
+        yield address
 
 
 def test_a_meter_of_another_maker_is_measured_with_through_its_own_driver(
@@ -175,6 +148,16 @@ def test_a_driver_that_cannot_be_loaded_holds_up_no_other(
 def test_a_built_in_driver_comes_first_and_needs_no_metadata(install: Any) -> None:
     install("acme_meter", FOREIGN.replace("return identity.maker", "return True or identity.maker"))
     assert driver_of(Identity("YOKOGAWA", "WT310E", "1", "F1")) is Wt300Family
+
+
+def test_of_another_distributions_models_only_the_official_makers_count_and_only_with_limits(
+    install: Any,
+) -> None:
+    install("acme_meter", FOREIGN)
+    address = "TCPIP::192.168.1.20::INSTR"
+    assert standing(Identity("ACME", "PM100", "1", "1"), address) is Standing.OTHER_MAKER
+    assert standing(Identity("YOKOGAWA", "PM100", "1", "1"), address) is Standing.OFFICIAL
+    assert standing(Identity("YOKOGAWA", "PM200", "1", "1"), address) is Standing.UNKNOWN_MODEL
 
 
 def test_an_identity_has_four_parts() -> None:

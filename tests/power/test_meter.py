@@ -37,8 +37,12 @@ def test_identity_reads_as_one_line() -> None:
     [
         ("YOKOGAWA", "C2PH13047V", True),
         ("YOKOGAWA", "SIMULATED", False),
+        ("Yokogawa", "C2PH13047V", True),
         ("YOKOGAWA", "SIMULATED 2", False),
+        ("YOKOGAWA", "Simulated-C2PH13047V", False),
         ("UNOFFICIAL", "C2PH13047V", False),
+        ("ACME", "C2PH13047V", False),
+        ("", "", False),
     ],
 )
 def test_a_meter_is_as_official_as_when_it_was_written_down(maker: str, serial: str, official: bool) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from power.addresses import standing
 from power.meter import Reading, Setup
 from power.sampling.sampler import Sampler
 from referee.clock import Clock
@@ -74,7 +75,9 @@ def metered(metering: Metering, bench: Callable[[], bytes], clock: Clock) -> byt
         check(name, field_of(document, name))
     inferences, *ends_s = (field_of(document, name) for name in LOOP_FIELDS)
     start_s, end_s = map(clock.of_process_s, ends_s)
-    document["energy"] = inference_energy(readings, start_s, end_s, inferences, identity, idle_w)
+    document["energy"] = inference_energy(readings, start_s, end_s, inferences, identity, idle_w) | {
+        "official": standing(identity, metering.address).official
+    }
     return json.dumps(document).encode()
 
 

@@ -163,6 +163,7 @@ def _measure(
         sentence=verdict.sentence,
         device=document["device.host"],
         meter=None if document.values.get("energy") is None else document["energy.meter"],
+        meter_official=None if document.values.get("energy") is None else document["energy.official"],
         metric=verdict.value,
         measured=asdict(measured),
         figures=dict(verdict.figures),

@@ -21,7 +21,8 @@ def test_probe_shows_who_answers_and_changes_no_setting(simulate: Any, meter: An
     assert ended.returncode == 0, ended.stderr
     facts = json.loads(ended.stdout)
     assert facts["identity"] == {
-        "maker": "YOKOGAWA", "model": "WT310", "serial": "S1", "firmware": "F1.03", "official": True
+        "maker": "YOKOGAWA", "model": "WT310", "serial": "SIMULATED-S1", "firmware": "F1.03", "official": False,
+        "standing": "simulated",
     }  # fmt: skip
     assert facts["settings"]["voltage_auto"] is True
     assert facts["settings"]["update_interval_s"] == 0.25
@@ -38,7 +39,7 @@ def test_probe_starts_a_meter_of_its_own_and_leaves_nothing_behind() -> None:
     ran = CliRunner().invoke(main, ["probe", "sim:constant:5W"])
     assert ran.exit_code == 0, ran.output
     assert "meter            YOKOGAWA WT310, serial SIMULATED" in ran.output
-    assert "NOT OFFICIAL" in ran.output
+    assert "standing         NOT OFFICIAL: its serial number says that it is simulated" in ran.output
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
     assert all("simulate" not in Path(f"/proc/{pid}/cmdline").read_text() for pid in children)
 
@@ -49,9 +50,9 @@ def test_probe_tells_the_accuracy_and_that_a_range_is_far_too_large(simulate: An
         knob.write(":INPUT:VOLTAGE:RANGE 150V")
         knob.write(":INPUT:CURRENT:RANGE 20A")
     facts = json.loads(meter("probe", address, "--json").stdout)
-    # 0.1 % of 36 W, 0.1 % of 3000 W, 0.1 % of 36 VA
-    assert facts["accuracy"]["watts"] == pytest.approx(3.072)
-    assert facts["accuracy"]["percent"] == pytest.approx(100 * 3.072 / 36)
+    # 0.1 % of 36 W, 0.1 % of 3000 W
+    assert facts["accuracy"]["watts"] == pytest.approx(3.036)
+    assert facts["accuracy"]["percent"] == pytest.approx(100 * 3.036 / 36)
     (hint,) = facts["hints"]
     assert "The 20 A range is far too large for 0.3 A" in hint
     assert "0.5 A range would do" in hint
@@ -90,7 +91,7 @@ def test_zero_says_that_it_is_done_and_why_it_cannot_be(simulate: Any, meter: An
     address = simulate("--serial", "S1").address
     done = meter("zero", address)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "The zero level of the meter YOKOGAWA WT310 S1 F1.03 is compensated.\n"
+    assert done.stdout == "The zero level of the meter YOKOGAWA WT310 SIMULATED-S1 F1.03 is compensated.\n"
     with contextlib.closing(Link(address)) as knob:
         knob.write(":INTEGRATE:START")
     refused = meter("zero", address, "--json")

@@ -49,7 +49,7 @@ def test_watch_ends_if_another_meter_answers(simulate: Any, started: Any) -> Non
     simulate("--port", str(first.port), "--serial", "S2")
     _, told = watching.communicate(timeout=20)
     assert watching.returncode == 1
-    assert told.splitlines()[-1].startswith("meter: Another meter answers: YOKOGAWA WT310 S2")
+    assert told.splitlines()[-1].startswith("meter: Another meter answers: YOKOGAWA WT310 SIMULATED-S2")
 
 
 def test_watch_of_an_element_that_is_not_there_is_one_line(simulate: Any, meter: Any) -> None:

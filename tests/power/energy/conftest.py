@@ -27,11 +27,16 @@ SOUND = Measurement(
 
 @pytest.fixture(scope="session")
 def measurement() -> Callable[..., Measurement]:
-    """Ten seconds of 6 W by a WT310E in the ranges 150 V and 0.1 A; `setup` takes what differs in the setup."""
+    """Ten seconds of 6 W by a WT310E in the ranges 150 V and 0.1 A; `setup` takes what differs in the setup.
 
-    def make(setup: dict[str, object] | None = None, **different: object) -> Measurement:
+    `power_w` is another mean power of the energy.
+    """
+
+    def make(
+        setup: dict[str, object] | None = None, power_w: float = 6.0, **different: object
+    ) -> Measurement:
         made = replace(SOUND, setup=replace(SOUND.setup, **(setup or {})))  # type: ignore[arg-type]
-        made = replace(made, **different)  # type: ignore[arg-type]
+        made = replace(made, **({"integrator_wh": power_w * 10 / 3600} | different))  # type: ignore[arg-type]
         return replace(made, limits=limits_of(made.model))
 
     return make

@@ -60,14 +60,15 @@ def test_a_clamp_the_wrong_way_round_is_an_error(reading: Any, measurement: Any,
     assert "the wrong way round" in found.sentence
 
 
-# In the range of 15 W a WT310E may be wrong by 7.5 mW, and by 0.1 % of reading and of apparent power.
-@given(st.floats(-0.02, 0.02), st.floats(0, 1))
+# In the range of 15 W a WT310E may be wrong by 30 mW and 0.1 % of reading at DC; at AC of a low power factor by 0.1 %
+# of the apparent power, which is less here.
+@given(st.floats(-0.05, 0.05), st.floats(0, 1))
 def test_a_reading_is_negative_exactly_beyond_the_meters_own_error(
     reading: Any, measurement: Any, checks: Any, power_w: float, apparent_va: float
 ) -> None:
     apparent_va = max(apparent_va, abs(power_w))
     readings = [*flat(reading, 6.0), reading(5.5, power_w=power_w, apparent_va=apparent_va)]
-    limit_w = 0.0005 * 15.0 + 0.001 * abs(power_w) + 0.001 * apparent_va
+    limit_w = 0.002 * 15.0 + 0.001 * abs(power_w)
     found = checks(readings, measurement())["negative-power"]
     assert found.ok is (power_w >= -limit_w)
 
@@ -109,6 +110,18 @@ def test_a_load_is_too_low_exactly_below_half_a_percent_of_its_range(
     assert found.ok is (mean_w >= found.figures["least_w"] and power_w != 0.0)
     if mean_w < found.figures["least_w"]:
         assert found.severity == "error"
+
+
+@pytest.mark.parametrize(("crest_factor", "ok"), [(3, True), (6, False)])
+def test_at_crest_factor_6_twice_as_much_is_shown_as_nothing(
+    reading: Any, measurement: Any, checks: Any, crest_factor: int, ok: bool
+) -> None:
+    # 0.1 W is 0.67 % of 15 W.
+    found = checks(flat(reading, 0.1, current_a=0.05), measurement({"crest_factor": crest_factor}))[
+        "low-load"
+    ]
+    assert found.ok is ok
+    assert ok or "less than 1.0% of the range of 15 W" in found.sentence
 
 
 def test_a_negative_load_is_not_low(reading: Any, measurement: Any, checks: Any) -> None:

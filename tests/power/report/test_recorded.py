@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -91,8 +92,8 @@ def test_the_integrators_own_time_counts_where_it_tells(recorded: Any) -> None:
 
 def test_start_and_stop_are_in_the_accuracy(recorded: Any) -> None:
     found = recorded(8.0)
-    # An update and the 0.02 s between orders and confirmations, of 8 s; and 0.1 % P + 0.05 % of 15 W + 0.1 % S.
-    assert found.uncertainty == pytest.approx(0.12 / 8 + 0.0195 / 6)
+    # An update and the 0.02 s between orders and confirmations, of 8 s; and 0.1 % P + 0.05 % of 15 W.
+    assert found.uncertainty == pytest.approx(0.12 / 8 + 0.0135 / 6)
     assert "of it 1.5 % for start and stop" in row(found, "accuracy")
     accuracy: Any = recorded_facts(found, 81)["accuracy"]
     assert accuracy["start_stop_percent"] == pytest.approx(1.5)
@@ -110,6 +111,15 @@ def test_an_unknown_accuracy_is_just_unknown(recorded: Any) -> None:
     automatic = Setup(None, None, 0.1, 0)
     assert row(recorded(8.0, automatic, "replay"), "accuracy") == "unknown"
     assert row(recorded(8.0, automatic), "accuracy").endswith(", at worst: ranges were automatic")
+
+
+def test_a_signal_that_may_be_dc_is_told(recorded: Any) -> None:
+    found = recorded(8.0)
+    assert "AC and DC" not in row(found, "accuracy")
+    found = replace(found, readings=[replace(one, voltage_v=12.0, current_a=0.5) for one in found.readings])
+    # 0.1 % P + 0.2 % of 15 W, and start and stop
+    assert found.uncertainty == pytest.approx(0.12 / 8 + 0.036 / 6)
+    assert row(found, "accuracy").endswith(", the larger limit of AC and DC")
 
 
 def test_rows_that_the_disk_did_not_take_are_told(recorded: Any) -> None:

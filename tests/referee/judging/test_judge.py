@@ -101,6 +101,15 @@ def test_the_rows_come_back_in_test_set_numbers_and_order_of_arrival(
     assert judging.testset_rows(contest.store, run.id).tobytes() == sent.tobytes()
 
 
+def test_the_mean_power_is_that_of_the_energy_and_its_own_time(contest: Contest) -> None:
+    # An integrator that was stopped a second and a half early: 0.085 Wh in 8.5 s of a window of 10 s.
+    run = closed_run(contest, guesses(contest.test_set, 1), energy_wh=0.085, integrator_s=8.5)
+    judged = judge(contest, run.id, CLOCK)
+    assert judged.mean_power_w == pytest.approx(36.0)
+    figures = {check.code: check.figures for check in judged.checks}["accuracy"]
+    assert figures["mean_power_w"] == judged.mean_power_w
+
+
 def test_a_judgement_is_stored_with_score_checks_and_signature(contest: Contest, judged_set: TestSet) -> None:
     run = closed_run(contest, guesses(judged_set, 1))
     judged = judge(contest, run.id, CLOCK)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from power.meter import Setup
+from power.meter import Setup, Standing
+from power.simulator.instrument import Instrument
+from power.simulator.loads import parse_load
+from power.simulator.vxi11 import Vxi11Server
 from power.visa.link import Link
 from referee.errors import RefereeError
+from referee.judging.checks import run_checks
 from referee.store.records import RunState
 from tests.referee.factories import TEAM, House, station
 from tests.referee.runs.observing import code_of, kinds
@@ -36,6 +41,46 @@ def test_arming_fixes_how_the_meter_measures(build: Build) -> None:
     assert run.setup == Setup(300.0, 0.5, 0.1, 600, line_filter=True)
     assert run.idle_power_w is None
     assert not run.official
+
+
+@pytest.mark.parametrize(
+    ("allowed", "counts"), [(False, Standing.LOOPBACK), (True, Standing.LOOPBACK_ALLOWED)]
+)
+def test_a_real_meters_answers_over_loopback_count_only_by_the_operators_word(
+    build: Build, allowed: bool, counts: Standing
+) -> None:
+    # It answers as a real meter does; nothing but its address shows that it is none.
+    load = parse_load("constant:36W", time.monotonic)
+    answering = Instrument(load, time.monotonic, serial="C2PH13047V")
+    with contextlib.closing(Vxi11Server(answering, "127.0.0.1", 0)) as peer:
+        house = build(station(meter=peer.address, loopback_meter=allowed))
+        run = house.store.run(house.control.arm(TEAM, "one").id)
+        assert run.meter_identity == "YOKOGAWA WT310 C2PH13047V F1.03"
+        assert (run.meter_standing, run.official) == (counts, counts.official)
+        assert house.store.events(run.id)[0]["standing"] == counts
+        house.control.login(TEAM)
+        house.control.close(run.id, "operator")
+    told = {check.code: check for check in run_checks(house.store.run(run.id), [], 0.0)}["official-meter"]
+    assert told.ok is allowed
+    assert counts.reason in told.sentence
+    assert "loopback_meter = true" in told.sentence
+
+
+def test_a_simulated_meter_is_on_record_as_one_whatever_the_operator_says(build: Build) -> None:
+    run = build(station(loopback_meter=True)).control.arm(TEAM, "one")
+    assert (run.meter_standing, run.official) == (Standing.SIMULATED, False)
+
+
+def test_a_meter_that_is_exchanged_after_arming_counts_as_what_it_is(build: Build, instrument: Any) -> None:
+    load = parse_load("constant:36W", time.monotonic)
+    answering = Instrument(load, time.monotonic, serial="C2PH13047V")
+    with contextlib.closing(Vxi11Server(answering, "127.0.0.1", 0)) as peer:
+        house = build(station(meter=peer.address, loopback_meter=True))
+        assert house.control.arm(TEAM, "one").official
+    instrument("--port", str(peer.port))
+    run = house.control.login(TEAM).run
+    assert run.meter_identity == "YOKOGAWA WT310 SIMULATED F1.03"
+    assert (run.meter_standing, house.store.run(run.id).official) == (Standing.SIMULATED, False)
 
 
 def test_arming_measures_the_idle_board_if_it_is_wanted(build: Build) -> None:

@@ -96,10 +96,10 @@ def test_the_meter_that_is_started_is_the_one_on_record(build: Build, instrument
     meter = instrument("--serial", "OLD")
     house = build(station(meter=meter.address))
     run = house.control.arm(TEAM, "one")
-    assert " OLD " in (run.meter_identity or "")
+    assert "-OLD " in (run.meter_identity or "")
     meter.die()
     instrument("--port", meter.port, "--serial", "NEW")
-    assert " NEW " in (house.control.login(TEAM).run.meter_identity or "")
+    assert "-NEW " in (house.control.login(TEAM).run.meter_identity or "")
     assert (house.control.close(run.id, "logout").energy_wh or 0) > 0
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from power.sampling.sampler import Sampler
+from referee.config import Station
 from referee.errors import RefereeError
 from referee.runs.meters import RunMeter
 from referee.runs.open_run import OpenRun
@@ -41,7 +42,12 @@ def live_run(store: Store, clock: DrivenClock, run: int | None = None) -> OpenRu
     sampler = Sampler("sim:", stored.setup, log.reading, clock.monotonic_s, clock.utc)
     window = Window(start_s, LENGTH_S)
     return OpenRun(
-        stored, window, np.array([3, 1, 5, 2, 4]), RunMeter(sampler, log, stored.setup), store, clock
+        stored,
+        window,
+        np.array([3, 1, 5, 2, 4]),
+        RunMeter(sampler, log, stored.setup, Station("one", "sim:")),
+        store,
+        clock,
     )
 
 

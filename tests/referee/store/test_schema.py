@@ -60,7 +60,7 @@ def test_an_old_file_becomes_what_a_new_one_is(tmp_path: Path, form: int) -> Non
     for path in (old, new := tmp_path / "new.db"):
         Store(path).close()
     assert structure(old) == structure(new)
-    assert found(old, "PRAGMA user_version") == [(VERSION,)] == [(8,)]
+    assert found(old, "PRAGMA user_version") == [(VERSION,)] == [(9,)]
 
 
 @pytest.mark.parametrize("form", DUMPS)
@@ -162,6 +162,7 @@ def test_a_run_of_an_earlier_form_gets_its_setup_from_its_station(tmp_path: Path
         store.complete_setups(made)
         assert asked == [("one", 600)]
         assert store.run(number) == run_record(id=number, setup=setup, armed_utc=START.isoformat())
+        assert (store.run(number).meter_standing, store.run(number).official) == (None, True)
         assert stored_run(store, heat="final") == run_record(id=2, heat="final", armed_utc=START.isoformat())
 
 

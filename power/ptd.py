@@ -19,7 +19,7 @@ from typing import Final
 
 from power.addresses import limits_of
 from power.clocks import Clocks
-from power.energy.accuracy import power_range_w, relative_uncertainty
+from power.energy.accuracy import uncertainty
 from power.errors import MeterBusy, MeterError, PassingMeterError
 from power.meter import Reading, Setup
 from power.sampling.connection import MeterSession, require_no_energy
@@ -170,9 +170,8 @@ class Daemon:
         self._ramp -= 1
         if self._ramp >= 0 or len(self._samples) == MOST_SAMPLES:
             return
-        setup, limits = self._setup, self._limits
-        range_w = power_range_w(setup, limits, reading.voltage_v, reading.current_a)
-        limit = relative_uncertainty(reading.power_w, reading.apparent_va, range_w, limits, setup.mode)
+        read = reading.voltage_v, reading.current_a, reading.power_w, reading.apparent_va
+        limit = uncertainty(self._setup, self._limits, *read)
         sample = _sample(reading, limit)
         self._samples.append(sample)
         try:

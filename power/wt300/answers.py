@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -18,6 +19,16 @@ _FIRST_FLAG: Final = 6
 _FLAGS_AN_ELEMENT: Final = 3
 _TRUE: Final = ("1", "ON")
 _FALSE: Final = ("0", "OFF")
+_HEADER: Final = re.compile(r":\S*(\s+|$)|[A-Z][A-Z0-9:]*\s+(?=[^\s,])", re.IGNORECASE)
+_QUANTITY: Final = re.compile(
+    r"([+-]?(?:\d+\.?\d*|\.\d+)(?:E[+-]?\d+)?)([KMU]?)(?:V|A|S|W|HZ)", re.IGNORECASE
+)
+_MULTIPLIERS: Final = {"": 1.0, "K": 1e3, "M": 1e-3, "U": 1e-6}
+_WORD: Final = re.compile(r"[A-Z][A-Z0-9]*")
+_ABBREVIATED: Final = ("AUTO", "A6", "EXT", "EXTERNAL")
+"""Words that stand where a number may: automatic, crest factor 6A, a current sensor's input."""
+_WITHOUT_ELEMENT: Final = ("TIME", "MATH")
+"""Functions of the whole meter: a WT310E names them without an element (public log of :NUM:NORM?)."""
 # 113, 350, 813, 842, 844 and 845 are of IM WT310-17EN. The other codes below 500 follow IEEE 488.2 and the maker's
 # sibling instruments, the other 8xx are inferred from those: likely, not proven on a WT300.
 _COMMAND_ERRORS: Final = {
@@ -105,17 +116,24 @@ class Flags:
 
 
 def data(answer: str) -> str:
-    """Return an answer without the header that it may carry (`:INTEG:MODE NORM`)."""
+    """Return an answer without the header that it may carry (`:INTEG:MODE NORM`, `ITEM2 TIME` within a joined one)."""
     plain = answer.strip()
-    return plain.partition(" ")[2].strip() if plain.startswith(":") else plain
+    return plain[found.end() :] if (found := _HEADER.match(plain)) else plain
+
+
+def parts(answer: str) -> list[str]:
+    """Return the answers that one message's answer joins, each without its header."""
+    return [data(part) for part in answer.split(";")]
 
 
 def value(text: str) -> float:
-    """Return a number; NaN for no data and infinity for over range, in whichever form they come."""
-    try:
-        number = float(text)
-    except ValueError:
-        raise strange(text, "a number") from None
+    """Return a number; NaN for no data and infinity for over range, in whichever form they come.
+
+    A unit may follow, with its multiplier: M is milli.
+    """
+    number = _number(data(text))
+    if number is None:
+        raise strange(text, "a number")
     if math.isfinite(number) and number >= 9.8e37:
         # FLOAT answers, and tools that copy them, write 9.91E+37 for no data and 9.9E+37 for over range.
         return math.nan if number > 9.905e37 else math.inf
@@ -133,20 +151,30 @@ def boolean(text: str) -> bool:
 def register(text: str) -> int:
     """Return the value of a register."""
     try:
-        return int(text)
+        return int(data(text))
     except ValueError:
         raise strange(text, "a register") from None
 
 
 def same(answer: str, expected: str) -> bool:
-    """Whether an answer says what was set: as a number, as on or off, or as a word, long or short."""
-    found, wanted = _comparable(data(answer)), _comparable(expected)
-    if found == wanted or _shortened(found, wanted):
-        return True
-    try:
-        return math.isclose(float(found), float(wanted), rel_tol=1e-6)
-    except ValueError:
-        return False
+    """Whether an answer says what was set: as numbers, as on or off, or as words, long or short.
+
+    An element that is left out is the first, and functions of the whole meter have none.
+    """
+    found, wanted = _fields(answer), _fields(expected)
+    return len(found) == len(wanted) and all(map(_equal, found, wanted))
+
+
+def understood(answer: str, expected: str) -> bool:
+    """Whether an answer, if not `same`, says something else: False for text that has no meaning as a value."""
+    found, wanted = _fields(answer), _fields(expected)
+    if expected.upper() in ("ON", "OFF"):
+        return found in (["0"], ["1"])
+    if all(_number(field) is not None for field in wanted):
+        if found[0] in _ABBREVIATED:
+            return True
+        return len(found) == len(wanted) and all(_number(field) is not None for field in found)
+    return all(_WORD.fullmatch(field) or field.isdecimal() for field in found)
 
 
 def largest(numbers: Sequence[float]) -> float:
@@ -159,20 +187,31 @@ def strange(text: str, wanted: str) -> MeterAnswerError:
     return MeterAnswerError(f"The meter answered {text!r} where {wanted} should be.")
 
 
-def _shortened(found: str, wanted: str) -> bool:
-    # Words are shortened to their first three or four letters, if another client wants them so: LAMB,1 for LAMBDA,1.
-    pairs = list(zip(found.split(","), wanted.split(","), strict=False))
-    return found.count(",") == wanted.count(",") and all(
-        short == long or (len(short) in SHORT and short.isalpha() and long.startswith(short))
-        for short, long in pairs
-    )
-
-
-def _comparable(text: str) -> str:
-    word = text.replace(" ", "").upper()
+def _fields(text: str) -> list[str]:
+    word = data(text).replace(" ", "").upper()
     # A meter with the harmonics option names the order behind an item: U,1,TOTAL.
-    word = word.removesuffix(",TOTAL").removesuffix(",TOT")
-    return {"ON": "1", "OFF": "0"}.get(word, word)
+    function, *rest = word.removesuffix(",TOTAL").removesuffix(",TOT").split(",")
+    if function in _WITHOUT_ELEMENT or (rest == ["1"] and _WORD.fullmatch(function)):
+        rest = []
+    return [{"ON": "1", "OFF": "0"}.get(field, field) for field in (function, *rest)]
+
+
+def _equal(found: str, wanted: str) -> bool:
+    # Words are shortened to their first three or four letters, if another client wants them so: LAMB for LAMBDA.
+    short, long = sorted((found, wanted), key=len)
+    if short == long or (len(short) in SHORT and short.isalpha() and long.startswith(short)):
+        return True
+    one, other = _number(found), _number(wanted)
+    return one is not None and other is not None and math.isclose(one, other, rel_tol=1e-6)
+
+
+def _number(text: str) -> float | None:
+    quantity = _QUANTITY.fullmatch(text.replace(" ", ""))
+    digits, multiplier = quantity.groups() if quantity else (text, "")
+    try:
+        return float(digits) * _MULTIPLIERS[multiplier.upper()]
+    except ValueError:
+        return None
 
 
 def queued_errors(ask: Callable[[], str]) -> tuple[str, ...]:
@@ -185,7 +224,7 @@ def queued_errors(ask: Callable[[], str]) -> tuple[str, ...]:
 
 def explained(error: str) -> str:
     """Return an answer of :STATus:ERRor? (`842,"text"`) with its meaning behind it."""
-    code, _, text = error.partition(",")
+    code, _, text = data(error).partition(",")
     shown = f"{code.strip()} {text.strip()}".strip()
     meaning = _meaning(code.strip())
     return f"{shown}: {meaning}" if meaning else shown
@@ -193,7 +232,7 @@ def explained(error: str) -> str:
 
 def is_error(error: str) -> bool:
     """Whether an answer of :STATus:ERRor? is an error: its code is not 0."""
-    return error.partition(",")[0].strip().lstrip("+") != "0"
+    return data(error).partition(",")[0].strip().lstrip("+") != "0"
 
 
 def _meaning(code: str) -> str | None:

@@ -7,6 +7,7 @@ import time
 import click
 
 from power.meter import SIMULATED
+from power.simulator.dialects import NAMES as DIALECTS
 from power.simulator.models import MODELS
 
 NAMES = [model.name for model in MODELS]
@@ -22,6 +23,13 @@ NAMES = [model.name for model in MODELS]
     show_default=True,
     type=click.Choice(NAMES, case_sensitive=False),
     help="Which.",
+)
+@click.option(
+    "--dialect",
+    default=DIALECTS[0],
+    show_default=True,
+    type=click.Choice(DIALECTS, case_sensitive=False),
+    help="In which form it answers: as a WT310's log shows, as the manuals print, or as a WT310E's log shows.",
 )
 @click.option("--serial", default=SIMULATED, show_default=True, help="Serial number in *IDN?.")
 @click.option(
@@ -41,6 +49,7 @@ def simulate(
     host: str,
     load: str,
     model: str,
+    dialect: str,
     serial: str,
     control: int | None,
     portmapper: bool,
@@ -61,5 +70,5 @@ def simulate(
     # Imported here: a simulator must start fast.
     from power.simulator.process import Plan, serve
 
-    plan = Plan(host, port, load, serial, model, control, portmapper)
+    plan = Plan(host, port, load, serial, model, control, portmapper, dialect)
     serve(plan, parent=parent, clock=time.monotonic, announce=click.echo)

@@ -10,6 +10,7 @@ from typing import Final
 
 from power.simulator.command import Command, Data
 from power.simulator.common_commands import COMMON, COMMUNICATION, INTEGRATE, STATUS
+from power.simulator.dialects import DIALECTS, dialect_named
 from power.simulator.faults import Faults
 from power.simulator.input_commands import INPUT
 from power.simulator.loads import Load
@@ -100,9 +101,10 @@ class Instrument:
         clock: Callable[[], float],
         serial: str = "C2PH13047V",
         model: str | Model = "WT310",
+        dialect: str = DIALECTS[0].name,
     ) -> None:
         known = model_named(model) if isinstance(model, str) else model
-        self.state = MeterState(known, load, clock, serial)
+        self.state = MeterState(known, load, clock, serial, dialect_named(dialect))
 
     @property
     def faults(self) -> Faults:
@@ -175,6 +177,7 @@ class Instrument:
         if action is None:
             raise RefusedError(113)
         answer = action(self.state, step.suffix, step.data)
-        if answer is None or not command.is_setting or not self.state.settings.header:
+        settings = self.state.settings
+        if answer is None or not command.is_setting or not settings.header:
             return answer
-        return f"{command.pattern.spelled(self.state.settings.verbose, step.suffix)} {answer}"
+        return f"{command.pattern.spelled(settings.verbose, step.suffix, settings.dialect.brief)} {answer}"

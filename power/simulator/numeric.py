@@ -16,6 +16,7 @@ MAINS_HZ: Final = 60.0
 FLOAT_NO_DATA: Final = bytes.fromhex("7E951BEE")
 FLOAT_OVER_RANGE: Final = bytes.fromhex("7E94F56A")
 _INTEGRATED: Final = frozenset(("WH", "WHP", "WHM", "AH", "AHP", "AHM"))
+_WITHOUT_ELEMENT: Final = ("TIME",)
 _NO_ITEM: Final[Item] = ("NONE", 1)
 
 
@@ -93,7 +94,7 @@ def item_text(meter: MeterState, item: Item) -> str:
     """Return an item as the meter answers it."""
     function, element = item
     name = spelled(function, meter.settings.verbose)
-    if function == "NONE":
+    if function == "NONE" or (meter.settings.dialect.brief and function in _WITHOUT_ELEMENT):
         return name
     place = spelled(SIGMA, meter.settings.verbose) if element is None else str(element)
     return f"{name},{place}"
@@ -122,7 +123,8 @@ def _values(meter: MeterState, _suffix: int | None, data: Data) -> str:
     numbers = [_value(meter, item) for item in items]
     if settings.float_format:
         block = b"".join(map(_single, numbers))
-        return f"#4{len(block):04d}" + block.decode("latin-1")
+        length = f"{len(block)}" if settings.dialect.brief else f"{len(block):04d}"
+        return f"#{len(length)}{length}" + block.decode("latin-1")
     return ",".join([_ascii(item[0], value) for item, value in zip(items, numbers, strict=True)])
 
 

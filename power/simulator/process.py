@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from power.errors import MeterError
+from power.simulator.dialects import DIALECTS
 from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
 from power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
@@ -32,6 +33,7 @@ class Plan:
     model: str = "WT310"
     control_port: int | None = None
     portmapper: bool = False
+    dialect: str = DIALECTS[0].name
 
 
 def serve(
@@ -46,7 +48,7 @@ def serve(
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: ending.set())
-    instrument = Instrument(parse_load(plan.load, clock), clock, serial=plan.serial, model=plan.model)
+    instrument = Instrument(parse_load(plan.load, clock), clock, plan.serial, plan.model, plan.dialect)
     with contextlib.ExitStack() as stack:
         server = _listening(
             "meter", plan.host, plan.port, lambda: Vxi11Server(instrument, plan.host, plan.port)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+from power.simulator.dialects import Dialect
 from power.simulator.faults import NEVER, Faults
 from power.simulator.loads import Load
 from power.simulator.measuring import Measuring
@@ -27,15 +28,16 @@ FIRMWARE = "F1.03"
 class Settings:
     """Communication settings, which *RST leaves alone, and the rest, which it restores."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, dialect: Dialect) -> None:
         self._model = model
+        self.dialect = dialect
         self.switch_on()
         self.restore_defaults()
 
     def switch_on(self) -> None:
         """Return to the communication settings of power-on, as far as they are known (sibling WT3001E)."""
-        self.header = True  # a real WT310 was met with headers on and short words
-        self.verbose = False
+        self.header = True
+        self.verbose = self.dialect.verbose
         self.remote = False
         self.lockout = False
 
@@ -69,14 +71,16 @@ class Settings:
 class MeterState:
     """The parts of the meter. `changed` guards them all and is notified at each update."""
 
-    def __init__(self, model: Model, load: Load, clock: Callable[[], float], serial: str) -> None:
+    def __init__(
+        self, model: Model, load: Load, clock: Callable[[], float], serial: str, dialect: Dialect
+    ) -> None:
         self.model = model
         self.identity: str = f"YOKOGAWA,{model.name},{serial},{FIRMWARE}"
         self.changed = threading.Condition(threading.RLock())
         self.faults: Faults = Faults(clock)
         self.status: StatusRegisters = StatusRegisters()
         self.measuring: Measuring = Measuring(model, load, clock, self.status, self.faults)
-        self.settings: Settings = Settings(model)
+        self.settings: Settings = Settings(model, dialect)
         self._busy_until_s = NEVER
         self._clock = clock
         self._interrupts = 0

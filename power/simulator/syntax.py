@@ -213,12 +213,12 @@ class Pattern:
             return re.compile(re.escape(self.text))
         return re.compile("".join(_node(*node) for node in self._nodes()))
 
-    def spelled(self, verbose: bool, suffix: int | None) -> str:
-        """Return the header of an answer, every node named."""
-        nodes = []
-        for name, numbered, _ in self._nodes():
-            word = name.upper() if verbose else short_form(name)
-            nodes.append(f":{word}{suffix if numbered else ''}")
+    def spelled(self, verbose: bool, suffix: int | None, brief: bool = False) -> str:
+        """Return the header of an answer, every node named but, if it is to be brief, optional ones within."""
+        nodes: list[str] = []
+        for name, numbered, optional in self._nodes():
+            if not (brief and optional and nodes):
+                nodes.append(f":{spelled(name, verbose)}{suffix if numbered else ''}")
         return "".join(nodes)
 
     def _nodes(self) -> list[tuple[str, bool, bool]]:

@@ -10,17 +10,20 @@ from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
 
 ITEMS = ":NUMERIC:NUMBER 3;ITEM1 TIME;ITEM2 U;ITEM3 LAMBDA"
-ASKED = ":NUMERIC:NUMBER?;ITEM1?;ITEM2?;ITEM3?;:INPUT:VOLTAGE:RANGE?"
+ASKED = ":NUMERIC:NUMBER?;ITEM1?;ITEM3?;:INPUT:MODE?"
 
 
 @pytest.mark.parametrize(
     ("dialect", "said"),
     [
-        ("log2015", ":NUM:NORM:NUM 3;:NUM:NORM:ITEM1 TIME,1;:NUM:NORM:ITEM2 U,1;:NUM:NORM:ITEM3 LAMB,1;:INP:VOLT:RANG 600.0E+00"),
-        ("manual", ":NUMERIC:NORMAL:NUMBER 3;:NUMERIC:NORMAL:ITEM1 TIME,1;:NUMERIC:NORMAL:ITEM2 U,1;:NUMERIC:NORMAL:ITEM3 LAMBDA,1;:INPUT:VOLTAGE:RANGE 600.0E+00"),
-        ("wt310e", ":NUM:NUM 3;:NUM:ITEM1 TIME;:NUM:ITEM2 U,1;:NUM:ITEM3 LAMB,1;:INP:VOLT:RANG 600.0E+00"),
+        ("log2015", ":NUM:NORM:NUM 3;:NUM:NORM:ITEM1 TIME,1;:NUM:NORM:ITEM3 LAMB,1;:INP:MODE RMS"),
+        (
+            "manual",
+            ":NUMERIC:NORMAL:NUMBER 3;:NUMERIC:NORMAL:ITEM1 TIME,1;:NUMERIC:NORMAL:ITEM3 LAMBDA,1;:INPUT:MODE RMS",
+        ),
+        ("wt310e", ":NUM:NUM 3;:NUM:ITEM1 TIME;:NUM:ITEM3 LAMB,1;:INP:MODE RMS"),
     ],
-)  # fmt: skip
+)
 def test_each_dialect_has_its_headers_and_items(clock: Any, dialect: str, said: str) -> None:
     box = Instrument(parse_load("constant:36W", clock), clock, dialect=dialect)
     box.execute(ITEMS)

@@ -42,6 +42,7 @@ NAMES = [model.name for model in MODELS]
     is_flag=True,
     help="Answer on port 111 too, for TCPIP::HOST::INSTR.",
 )
+@click.option("--pty", is_flag=True, help="Answer on a pty too, for programs that know serial ports only.")
 @click.option("--parent", type=click.IntRange(1), help="End when this process ends.")
 @click.option("--commands", is_flag=True, help="Print the commands it knows, and do nothing else.")
 def simulate(
@@ -53,12 +54,13 @@ def simulate(
     serial: str,
     control: int | None,
     portmapper: bool,
+    pty: bool,
     parent: int | None,
     commands: bool,
 ) -> None:
     """Be a meter of the WT300 family behind VXI-11; prints its VISA address and serves until SIGTERM or Ctrl-C.
 
-    With --control, a second line `control HOST:PORT` follows.
+    With --pty a line `serial PATH` follows, with --control a line `control HOST:PORT`.
 
     Loads: constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W.
     """
@@ -70,5 +72,5 @@ def simulate(
     # Imported here: a simulator must start fast.
     from power.simulator.process import Plan, serve
 
-    plan = Plan(host, port, load, serial, model, control, portmapper, dialect)
+    plan = Plan(host, port, load, serial, model, control, portmapper, dialect, pty)
     serve(plan, parent=parent, clock=time.monotonic, announce=click.echo)

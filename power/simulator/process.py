@@ -34,6 +34,7 @@ class Plan:
     control_port: int | None = None
     portmapper: bool = False
     dialect: str = DIALECTS[0].name
+    pty: bool = False
 
 
 def serve(
@@ -41,9 +42,9 @@ def serve(
 ) -> None:
     """Serve a simulated meter until SIGTERM or SIGINT; `announce` gets its VISA address once it answers.
 
-    With a control socket, `announce` then gets `control HOST:PORT`. With `parent`, the process also ends when
-    that process does, even by SIGKILL. Raises MeterError for a load or a model that does not exist or a port
-    that cannot be had.
+    With a pty, `announce` then gets `serial PATH`, with a control socket `control HOST:PORT`. With `parent`, the
+    process also ends when that process does, even by SIGKILL. Raises MeterError for a load or a model that does not
+    exist or a port that cannot be had.
     """
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -77,14 +78,21 @@ def _others(
 
         ports = {CORE_PROGRAM: server.port, ABORT_PROGRAM: server.abort_port}
         stack.callback(Portmapper(ports, plan.host).close)
+    lines = []
+    if plan.pty:
+        from power.simulator.serial_line import SerialLine
+
+        line = SerialLine(server.desk)
+        stack.callback(line.close)
+        lines.append(f"serial {line.path}")
     if plan.control_port is None:
-        return []
+        return lines
     from power.simulator.control import HOST, ControlServer, Rig
 
     rig, port = Rig(instrument, server, clock), plan.control_port
     control = _listening("meter's control socket", HOST, port, lambda: ControlServer(rig, port))
     stack.callback(control.close)
-    return [f"control {control.address}"]
+    return [*lines, f"control {control.address}"]
 
 
 def _listening(what: str, host: str, port: int, make: Callable[[], Server]) -> Server:

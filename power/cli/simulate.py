@@ -7,7 +7,7 @@ import time
 import click
 
 from power.meter import SIMULATED
-from power.simulator.dialects import NAMES as DIALECTS
+from power.simulator.dialects import DEFAULT, DIALECTS
 from power.simulator.models import MODELS
 
 NAMES = [model.name for model in MODELS]
@@ -26,9 +26,9 @@ NAMES = [model.name for model in MODELS]
 )
 @click.option(
     "--dialect",
-    default=DIALECTS[0],
+    default=DEFAULT,
     show_default=True,
-    type=click.Choice(DIALECTS, case_sensitive=False),
+    type=click.Choice(list(DIALECTS), case_sensitive=False),
     help="In which form it answers: as a WT310's log shows, as the manuals print, or as a WT310E's log shows.",
 )
 @click.option("--serial", default=SIMULATED, show_default=True, help="Serial number in *IDN?.")

@@ -20,6 +20,10 @@ from power.simulator.syntax import (
 Data = tuple[str, ...]
 Query = Callable[[MeterState, int | None, Data], str]
 Write = Callable[[MeterState, int | None, Data], None]
+Get = Callable[[MeterState], str]
+Put = Callable[[MeterState, str], None]
+IsOn = Callable[[MeterState], bool]
+Turn = Callable[[MeterState, bool], None]
 
 
 @dataclass(frozen=True)
@@ -92,14 +96,7 @@ def action(pattern: str, act: Callable[[MeterState], None], text: str) -> Comman
     return Command(Pattern(pattern), text, write=write)
 
 
-def setting(
-    pattern: str,
-    data: str,
-    get: Callable[[MeterState], str],
-    put: Callable[[MeterState, str], None],
-    text: str,
-    locked: bool = False,
-) -> Command:
+def setting(pattern: str, data: str, get: Get, put: Put, text: str, locked: bool = False) -> Command:
     """Return a setting with one datum."""
     return Command(
         Pattern(pattern),
@@ -111,14 +108,7 @@ def setting(
     )
 
 
-def word(
-    pattern: str,
-    words: Sequence[str],
-    get: Callable[[MeterState], str],
-    put: Callable[[MeterState, str], None],
-    text: str,
-    locked: bool = False,
-) -> Command:
+def word(pattern: str, words: Sequence[str], get: Get, put: Put, text: str, locked: bool = False) -> Command:
     """Return a setting that is one of a few words."""
     return setting(
         pattern,
@@ -130,13 +120,7 @@ def word(
     )
 
 
-def flag(
-    pattern: str,
-    get: Callable[[MeterState], bool],
-    put: Callable[[MeterState, bool], None],
-    text: str,
-    locked: bool = False,
-) -> Command:
+def flag(pattern: str, get: IsOn, put: Turn, text: str, locked: bool = False) -> Command:
     """Return a setting that is on or off; it answers 1 or 0."""
     return setting(
         pattern,
@@ -149,23 +133,13 @@ def flag(
 
 
 def switch(pattern: str, name: str, text: str, locked: bool = False) -> Command:
-    """Return an on/off setting that is only remembered, in `Settings` under that name."""
+    """Return an on/off setting that is remembered in `Settings` under that name."""
     return flag(
         pattern,
         lambda meter: getattr(meter.settings, name),
-        lambda meter, on: setattr(meter.settings, name, on),
+        lambda meter, on: meter.switch(name, on),
         text,
         locked,
-    )
-
-
-def hold(pattern: str, name: str, text: str) -> Command:
-    """Return one of the switches that freeze values, in `Settings` under that name."""
-    return flag(
-        pattern,
-        lambda meter: getattr(meter.settings, name),
-        lambda meter, on: meter.set_hold(name, on),
-        text,
     )
 
 

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from power.simulator.command import (
-    Command,
-    Data,
-    action,
-    flag,
-    mask,
-    only,
-    query,
-    remembered,
-    switch,
-    word,
-)
+from power.simulator.command import Command, Data, action, flag, mask, only, query, remembered, switch, word
 from power.simulator.state import MeterState
 from power.simulator.syntax import Pattern, RefusedError, choice, integer, register, spelled
 

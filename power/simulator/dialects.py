@@ -14,19 +14,13 @@ class Dialect:
     optional node within a header (`:NUM:ITEM2`), and the zeros of a block's length (`#240`, not `#40040`).
     """
 
-    name: str
-    verbose: bool
+    verbose: bool = False
     brief: bool = False
 
 
-DIALECTS: Final = (
-    Dialect("log2015", verbose=False),  # the recorded log of a WT310 as it was found: headers in short words
-    Dialect("manual", verbose=True),  # as the manuals print answers: every node, in long words
-    Dialect("wt310e", verbose=False, brief=True),  # a public log of a WT310E's answer to :NUM:NORM?
-)
-NAMES: Final = tuple(dialect.name for dialect in DIALECTS)
-
-
-def dialect_named(name: str) -> Dialect:
-    """Return the dialect of a name among NAMES."""
-    return DIALECTS[NAMES.index(name)]
+DIALECTS: Final = {
+    "log2015": Dialect(),  # the recorded log of a WT310 as it was found: headers in short words
+    "manual": Dialect(verbose=True),  # as the manuals print answers: every node, in long words
+    "wt310e": Dialect(brief=True),  # a public log of a WT310E's answer to :NUM:NORM?
+}
+DEFAULT: Final = "log2015"

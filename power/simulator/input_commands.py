@@ -10,20 +10,20 @@ from power.simulator.command import (
     Command,
     Data,
     flag,
-    hold,
     only,
     query,
     ratio,
     remembered,
     setting,
     switch,
+    word,
 )
 from power.simulator.measuring import AUTO_RATE_S
 from power.simulator.numeric import MATHS, item_text, parse_item
 from power.simulator.ranges import CREST_FACTORS, Axis
 from power.simulator.state import MeterState
 from power.simulator.status import current_peak, over_range, voltage_peak
-from power.simulator.syntax import Pattern, RefusedError, choice, integer, number, plain, spelled
+from power.simulator.syntax import Pattern, RefusedError, integer, number, plain
 
 WIRINGS: Final = ("P1W2", "P1W3", "P3W3", "P3W4", "V3A3")
 
@@ -48,13 +48,12 @@ def _range_commands(
 
     def choose(meter: MeterState, _suffix: int | None, data: Data) -> None:
         place, listed = axis(meter), axis(meter).listed()
-        every = [choice(only(data), ("ALL",))] if data[:1] and data[0][:1].isalpha() else []
+        every = only(data[:1]).upper() == "ALL"
         place.usable = range(len(listed)) if every else sorted(_listed(listed, text, unit) for text in data)
 
     def chosen(meter: MeterState, _suffix: int | None, _data: Data) -> str:
-        place, listed = axis(meter), axis(meter).listed()
-        every = len(place.usable) == len(listed)
-        return "ALL" if every else ",".join(plain(listed[index], decimals) for index in place.usable)
+        usable, listed = axis(meter).usable, axis(meter).listed()
+        return "ALL" if len(usable) == len(listed) else ",".join(plain(listed[i], decimals) for i in usable)
 
     name = node.lower()
     return (
@@ -107,8 +106,7 @@ def _rate(meter: MeterState) -> str:
     return "AUTO" if meter.measuring.auto_rate else plain(meter.measuring.rate_s, 3)
 
 
-def _put_wiring(meter: MeterState, text: str) -> None:
-    wiring = choice(text, WIRINGS)
+def _put_wiring(meter: MeterState, wiring: str) -> None:
     if wiring not in meter.model.wirings:
         raise RefusedError(222)
     meter.settings.words["wiring"] = wiring
@@ -127,11 +125,7 @@ INPUT: Final = (
     remembered("[:INPut]:MODE", "mode", "RMS VMEan DC", "How voltage and current are averaged.", True),
     *_range_commands("VOLTage", "V", lambda meter: meter.measuring.ranges.voltage, 1),
     *_range_commands("CURRent", "A", lambda meter: meter.measuring.ranges.current, 3),
-    query(
-        "[:INPut]:POVer",
-        lambda meter: _bits(meter, voltage_peak, current_peak),
-        "Which peaks are over: a bit for voltage and one for current of each element.",
-    ),
+    query("[:INPut]:POVer", lambda meter: _bits(meter, voltage_peak, current_peak), "Which peaks are over."),
     query("[:INPut]:CRANge", lambda meter: _bits(meter, over_range), "Which elements are over range."),
     setting(
         "[:INPut]:CFACtor",
@@ -154,10 +148,10 @@ INPUT: Final = (
         "The filter before the frequency counter and the zero crossings.",
         locked=True,
     ),
-    setting(
+    word(
         "[:INPut]:WIRing",
-        "{" + "|".join(WIRINGS) + "}",
-        lambda meter: spelled(meter.settings.words["wiring"], meter.settings.verbose),
+        WIRINGS,
+        lambda meter: meter.settings.words["wiring"],
         _put_wiring,
         "Which elements belong together; a model has only those that fit it.",
         locked=True,
@@ -182,9 +176,9 @@ INPUT: Final = (
     ),
     remembered(":MEASure:AVERaging:TYPE", "average", "LINear EXPonent", "How; remembered only."),
     remembered(":MEASure:AVERaging:COUNt", "count", "8 16 32 64", "Over how many; remembered only."),
-    hold(":MEASure:MHOLd", "maximum_hold", "Shows and answers the largest values since then."),
-    hold(":HOLD", "hold", "Freezes what is shown and answered; measuring and integrating go on."),
-    hold(":SAMPle:HOLD", "hold", "The same, as predecessors name it."),
+    switch(":MEASure:MHOLd", "maximum_hold", "Shows and answers the largest values since then."),
+    switch(":HOLD", "hold", "Freezes what is shown and answered; measuring and integrating go on."),
+    switch(":SAMPle:HOLD", "hold", "The same, as predecessors name it."),
     Command(
         Pattern(":DISPlay[:NORMal]:ITEM<n>"),
         "What display n, 1 to 4, shows.",

@@ -8,16 +8,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from power.simulator.command import Command, Data, Query
+from power.simulator.command import Command, Data
+from power.simulator.command import query as asking
 from power.simulator.common_commands import COMMON, COMMUNICATION, INTEGRATE, STATUS, SYSTEM
-from power.simulator.dialects import DIALECTS, dialect_named
+from power.simulator.dialects import DEFAULT, DIALECTS
 from power.simulator.faults import Faults
 from power.simulator.input_commands import INPUT
 from power.simulator.loads import Load
 from power.simulator.models import Model, model_named
 from power.simulator.numeric import NUMERIC
 from power.simulator.state import LAST_ITEM, MeterState
-from power.simulator.syntax import Pattern, RefusedError, parse_unit, units
+from power.simulator.syntax import RefusedError, parse_unit, units
 
 GROUPS: Final = {
     "Common": COMMON,
@@ -98,25 +99,19 @@ def _command(header: str, query: bool) -> tuple[Command, int | None]:
     listed = [command for groups, command in _GROUPS if any(group.fullmatch(header) for group in groups)]
     if not query or not listed:
         raise RefusedError(113)
-    return Command(Pattern(header), "", query=_of_all(listed)), None
+    return asking(header, lambda meter: _all_of(meter, listed), ""), None
 
 
-def _of_all(listed: list[Command]) -> Query:
-    """Return the query of a group: the answers of all its settings, whose group is named where it changes."""
-
-    def answer(meter: MeterState, _suffix: int | None, data: Data) -> str:
-        if data:
-            raise RefusedError(108)
-        found, group = [], ""
-        for command in listed:
-            most = meter.settings.item_count if command.most == LAST_ITEM else command.most
-            for suffix in range(1, most + 1) if most else (None,):
-                said = command.said(meter, suffix, command.query(meter, suffix, ()) if command.query else "")
-                former, (group, _, rest) = group, said.rpartition(":")
-                found.append(rest if group == former else said)
-        return ";".join(found)
-
-    return answer
+def _all_of(meter: MeterState, listed: list[Command]) -> str:
+    """Return the answers of all settings of a group, whose header is named where it changes."""
+    found, group = [], ""
+    for command in listed:
+        most = meter.settings.item_count if command.most == LAST_ITEM else command.most
+        for suffix in range(1, most + 1) if most else (None,):
+            said = command.said(meter, suffix, command.query(meter, suffix, ()) if command.query else "")
+            former, (group, _, rest) = group, said.rpartition(":")
+            found.append(rest if group == former else said)
+    return ";".join(found)
 
 
 class Instrument:
@@ -128,10 +123,10 @@ class Instrument:
         clock: Callable[[], float],
         serial: str = "C2PH13047V",
         model: str | Model = "WT310",
-        dialect: str = DIALECTS[0].name,
+        dialect: str = DEFAULT,
     ) -> None:
         known = model_named(model) if isinstance(model, str) else model
-        self.state = MeterState(known, load, clock, serial, dialect_named(dialect))
+        self.state = MeterState(known, load, clock, serial, DIALECTS[dialect])
 
     @property
     def faults(self) -> Faults:

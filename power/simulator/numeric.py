@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 import struct
 from collections.abc import Callable
 from typing import Final
 
-from power.simulator.command import Command, Data, hold, only, setting, word
+from power.simulator.command import Command, Data, only, remembered, setting, switch
 from power.simulator.measuring import Figures
 from power.simulator.state import LAST_ITEM, PRESETS, SIGMA, Item, MeterState
 from power.simulator.syntax import Pattern, RefusedError, choice, engineering, integer, spelled
@@ -131,7 +130,7 @@ def _asked(meter: MeterState, data: Data) -> list[Item]:
 def _values(meter: MeterState, _suffix: int | None, data: Data) -> str:
     settings, items = meter.settings, _asked(meter, data)
     numbers = [_value(meter, item) for item in items]
-    if settings.float_format:
+    if settings.words.get("format") == "FLOat":
         block = b"".join(map(_single, numbers))
         length = f"{len(block)}" if settings.dialect.brief else f"{len(block):04d}"
         return f"#{len(length)}{length}" + block.decode("latin-1")
@@ -151,15 +150,12 @@ def _value(meter: MeterState, item: Item) -> float:
 
 
 def _math(meter: MeterState) -> float:
-    name = meter.settings.words.get("math", MATHS.split()[0])
+    name, figures = meter.settings.words.get("math", MATHS[:4]), meter.measuring.figures
     element = int(name[-1]) if name[-1].isdecimal() else meter.model.elements[0]
     shown = (meter.settings.display[place] for place in (1, 2))
-    a, b = (
-        _VALUES[item[0]](meter.measuring.figures(item[1])) if item[0] in _VALUES else math.nan
-        for item in shown
-    )
+    a, b = (_VALUES[item[0]](figures(item[1])) if item[0] in _VALUES else math.nan for item in shown)
     try:
-        return _MATH[name.rstrip("123")](meter.measuring.figures(element), a, b)
+        return _MATH[name.rstrip("123")](figures(element), a, b)
     except ZeroDivisionError:
         return math.inf
 
@@ -186,10 +182,8 @@ def _delete(meter: MeterState, _suffix: int | None, data: Data) -> None:
 
 def _header(meter: MeterState, _suffix: int | None, data: Data) -> str:
     # As sibling instruments name them: U-E1, U-SIGMA.
-    return ",".join(
-        re.sub(r",(\d?)", lambda found: f"-E{found[1]}" if found[1] else "-", item_text(meter, item))
-        for item in _asked(meter, data)
-    )
+    names = (item_text(meter, item) for item in _asked(meter, data))
+    return ",".join(name.replace(",", "-E").replace("-ES", "-S") for name in names)
 
 
 def _ascii(function: str, value: float) -> str:
@@ -204,24 +198,23 @@ def _single(value: float) -> bytes:
     return FLOAT_OVER_RANGE if math.isinf(value) else struct.pack(">f", value)
 
 
+def _put_count(meter: MeterState, text: str) -> None:
+    meter.settings.item_count = LAST_ITEM if text.upper() == "ALL" else integer(text, 1, LAST_ITEM)
+
+
 NUMERIC: Final = (
-    word(
+    remembered(
         ":NUMeric:FORMat",
-        ("ASCii", "FLOat"),
-        lambda meter: "FLOat" if meter.settings.float_format else "ASCii",
-        lambda meter, given: setattr(meter.settings, "float_format", given == "FLOat"),
+        "format",
+        "ASCii FLOat",
         "Values as text, or as a block of big-endian IEEE singles.",
     ),
-    hold(":NUMeric:HOLD", "numeric_hold", "Freezes what is answered, like :HOLD."),
+    switch(":NUMeric:HOLD", "numeric_hold", "Freezes what is answered, like :HOLD."),
     setting(
         ":NUMeric[:NORMal]:NUMber",
         "{<1 to 255>|ALL}",
         lambda meter: str(meter.settings.item_count),
-        lambda meter, given: setattr(
-            meter.settings,
-            "item_count",
-            LAST_ITEM if given.upper() == "ALL" else integer(given, 1, LAST_ITEM),
-        ),
+        _put_count,
         "How many items VALue? answers.",
     ),
     Command(
@@ -239,12 +232,7 @@ NUMERIC: Final = (
         write=lambda meter, _suffix, data: meter.settings.preset(PRESETS[integer(only(data), 1, 4) - 1]),
     ),
     Command(Pattern(":NUMeric[:NORMal]:CLEar"), "Makes items NONE.", "{ALL|<n>[,<n>]}", write=_clear),
-    Command(
-        Pattern(":NUMeric[:NORMal]:DELete"),
-        "Takes items out; those behind move up.",
-        "<n>[,<n>]",
-        write=_delete,
-    ),
+    Command(Pattern(":NUMeric[:NORMal]:DELete"), "Takes items out.", "<n>[,<n>]", write=_delete),
     Command(Pattern(":NUMeric[:NORMal]:HEADer"), "The names of what VALue? answers.", "[<n>]", _header),
     Command(
         Pattern(":NUMeric[:NORMal]:VALue"),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from power.errors import MeterError
-from power.simulator.dialects import DIALECTS
+from power.simulator.dialects import DEFAULT
 from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
 from power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
@@ -33,7 +33,7 @@ class Plan:
     model: str = "WT310"
     control_port: int | None = None
     portmapper: bool = False
-    dialect: str = DIALECTS[0].name
+    dialect: str = DEFAULT
     pty: bool = False
 
 

@@ -48,7 +48,6 @@ class Settings:
     def restore_defaults(self) -> None:
         """Return to the factory's items and words."""
         self.preset(FACTORY_ITEMS)
-        self.float_format = False
         self.line_filter = False
         self.frequency_filter = False
         self.averaging = False
@@ -56,11 +55,7 @@ class Settings:
         self.hold = self.numeric_hold = self.maximum_hold = False
         self.key_lock = False
         self.numbers: dict[str, float] = {}
-        self.words = {
-            "mode": "RMS",
-            "synchronize": "VOLTage",
-            "wiring": self._model.default_wiring,
-        }
+        self.words = {"mode": "RMS", "synchronize": "VOLTage", "wiring": self._model.default_wiring}
         self.display: dict[int, Item] = {1: ("U", 1), 2: ("I", 1), 3: ("P", 1), 4: ("LAMBda", 1)}
 
     def preset(self, functions: Sequence[str]) -> None:
@@ -125,8 +120,8 @@ class MeterState:
         """Whether it ignores messages now."""
         return self._busy_until_s > NEVER and self._clock() < self._busy_until_s
 
-    def set_hold(self, name: str, on: bool) -> None:
-        """Freeze what is shown and answered, or let it go; `name` is the one of the holds in `Settings`."""
+    def switch(self, name: str, on: bool) -> None:
+        """Switch what is of that name in `Settings`; holds freeze what is shown and answered."""
         setattr(self.settings, name, on)
         self.measuring.maximum = self.settings.maximum_hold
         self.measuring.hold(self.settings.hold or self.settings.numeric_hold)

@@ -87,11 +87,7 @@ def talking() -> tuple[Setting, ...]:
 
     *RST leaves headers and word length alone, so both are always set.
     """
-    return (
-        plain(":COMMUNICATE:HEADER", "OFF"),
-        plain(":COMMUNICATE:VERBOSE", "ON"),
-        *TELLING,
-    )
+    return (plain(":COMMUNICATE:HEADER", "OFF"), plain(":COMMUNICATE:VERBOSE", "ON"), *TELLING)
 
 
 def item(place: int, function: str) -> Setting:

@@ -57,7 +57,7 @@ def test_what_is_written_reads_back(meter: Any, written: str, asked: str, said: 
         (":NUMERIC:CLEAR 1,2,3", 108),
         (":NUMERIC:DELETE 256", 222),
         (":INPUT:VOLTAGE:CONFIG 100", 222),
-        (":INPUT:VOLTAGE:CONFIG SOME", 141),
+        (":INPUT:VOLTAGE:CONFIG SOME", 120),
         (":MEASURE:AVERAGING:COUNT 9", 141),
         (":INTEGRATE? 1", 108),
         (":INTEGRATE", 113),

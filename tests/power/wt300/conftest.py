@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from power.simulator.dialects import NAMES
+from power.simulator.dialects import DIALECTS
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=DIALECTS)
 def dialect(request: Any) -> str:
     """The form in which the simulated meter answers."""
     return str(request.param)

@@ -37,11 +37,7 @@ NAMES = [model.name for model in MODELS]
     type=click.IntRange(0, 65535),
     help="Take faults on this TCP port of 127.0.0.1, 0 for any free one; see `meter fault`.",
 )
-@click.option(
-    "--portmapper",
-    is_flag=True,
-    help="Answer on port 111 too, for TCPIP::HOST::INSTR.",
-)
+@click.option("--portmapper", is_flag=True, help="Answer on port 111 too, for TCPIP::HOST::INSTR.")
 @click.option("--pty", is_flag=True, help="Answer on a pty too, for programs that know serial ports only.")
 @click.option("--parent", type=click.IntRange(1), help="End when this process ends.")
 @click.option("--commands", is_flag=True, help="Print the commands it knows, and do nothing else.")

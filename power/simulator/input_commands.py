@@ -19,7 +19,7 @@ from power.simulator.command import (
     word,
 )
 from power.simulator.measuring import AUTO_RATE_S
-from power.simulator.numeric import MATHS, item_text, parse_item
+from power.simulator.numeric import MATHS, items_command
 from power.simulator.ranges import CREST_FACTORS, Axis
 from power.simulator.state import MeterState
 from power.simulator.status import current_peak, over_range, voltage_peak
@@ -113,14 +113,6 @@ def _put_wiring(meter: MeterState, wiring: str) -> None:
     meter.measuring.set_wiring(wiring)
 
 
-def _put_display(meter: MeterState, suffix: int | None, data: Data) -> None:
-    meter.settings.display[suffix or 1] = parse_item(meter, data)
-
-
-def _display(meter: MeterState, suffix: int | None, _data: Data) -> str:
-    return item_text(meter, meter.settings.display[suffix or 1])
-
-
 INPUT: Final = (
     remembered("[:INPut]:MODE", "mode", "RMS VMEan DC", "How voltage and current are averaged.", True),
     *_range_commands("VOLTage", "V", lambda meter: meter.measuring.ranges.voltage, 1),
@@ -179,12 +171,7 @@ INPUT: Final = (
     switch(":MEASure:MHOLd", "maximum_hold", "Shows and answers the largest values since then."),
     switch(":HOLD", "hold", "Freezes what is shown and answered; measuring and integrating go on."),
     switch(":SAMPle:HOLD", "hold", "The same, as predecessors name it."),
-    Command(
-        Pattern(":DISPlay[:NORMal]:ITEM<n>"),
-        "What display n, 1 to 4, shows.",
-        "<function>[,<element>]",
-        _display,
-        _put_display,
-        most=4,
+    items_command(
+        ":DISPlay[:NORMal]:ITEM<n>", 4, lambda meter: meter.settings.display, "What display n, 1 to 4, shows."
     ),
 )

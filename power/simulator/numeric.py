@@ -112,12 +112,18 @@ def item_text(meter: MeterState, item: Item) -> str:
     return f"{name},{place}"
 
 
-def _item(meter: MeterState, suffix: int | None, _data: Data) -> str:
-    return item_text(meter, meter.settings.items.get(suffix or 1, _NO_ITEM))
-
-
-def _put_item(meter: MeterState, suffix: int | None, data: Data) -> None:
-    meter.settings.items[suffix or 1] = parse_item(meter, data)
+def items_command(
+    pattern: str, most: int, items: Callable[[MeterState], dict[int, Item]], text: str
+) -> Command:
+    """Return the command that chooses and tells the items of some places, numbered from 1 to the most."""
+    return Command(
+        Pattern(pattern),
+        text,
+        "<function>[,<element>]",
+        lambda meter, suffix, _data: item_text(meter, items(meter).get(suffix or 1, _NO_ITEM)),
+        lambda meter, suffix, data: items(meter).__setitem__(suffix or 1, parse_item(meter, data)),
+        most=most,
+    )
 
 
 def _asked(meter: MeterState, data: Data) -> list[Item]:
@@ -217,13 +223,11 @@ NUMERIC: Final = (
         _put_count,
         "How many items VALue? answers.",
     ),
-    Command(
-        Pattern(":NUMeric[:NORMal]:ITEM<n>"),
+    items_command(
+        ":NUMeric[:NORMal]:ITEM<n>",
+        LAST_ITEM,
+        lambda meter: meter.settings.items,
         "Which value item n, 1 to 255, is; the element is a number or SIGMa, the sum.",
-        "<function>[,<element>]",
-        _item,
-        _put_item,
-        most=LAST_ITEM,
     ),
     Command(
         Pattern(":NUMeric[:NORMal]:PRESet"),

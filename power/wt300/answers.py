@@ -19,7 +19,7 @@ _FIRST_FLAG: Final = 6
 _FLAGS_AN_ELEMENT: Final = 3
 _TRUE: Final = ("1", "ON")
 _FALSE: Final = ("0", "OFF")
-_HEADER: Final = re.compile(r":\S*(\s+|$)|[A-Z][A-Z0-9:]*\s+(?=[^\s,])", re.IGNORECASE)
+_HEADER: Final = re.compile(r":\S*(\s+|$)|[A-Z][A-Z0-9:]*\s+(?=[^\s,])")
 _QUANTITY: Final = re.compile(
     r"([+-]?(?:\d+\.?\d*|\.\d+)(?:E[+-]?\d+)?)([KMU]?)(?:V|A|S|W|HZ)", re.IGNORECASE
 )

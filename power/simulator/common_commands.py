@@ -104,7 +104,7 @@ COMMUNICATION: Final = (
         "[:SYSTem]:COMMunicate:COMMand",
         "command_set",
         "WT300 WT300E WT200",
-        "Which family's commands the meter takes; those of the WT200 are not simulated.",
+        "Whose commands it takes; always those of the WT300.",
     ),
 )
 

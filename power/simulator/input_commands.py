@@ -6,18 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from power.simulator.command import (
-    Command,
-    Data,
-    flag,
-    only,
-    query,
-    ratio,
-    remembered,
-    setting,
-    switch,
-    word,
-)
+from power.simulator.command import Command, Data, flag, only, query, ratio, remembered, setting, switch, word
 from power.simulator.measuring import AUTO_RATE_S
 from power.simulator.numeric import MATHS, items_command
 from power.simulator.ranges import CREST_FACTORS, Axis
@@ -127,19 +116,9 @@ INPUT: Final = (
         "The crest factor; changing it forces both ranges to their largest. A6 is 6A, on E models.",
         locked=True,
     ),
-    remembered(
-        "[:INPut]:SYNChronize",
-        "synchronize",
-        "VOLTage CURRent OFF",
-        "Whose zero crossings bound a measurement.",
-    ),
+    remembered("[:INPut]:SYNChronize", "synchronize", "VOLTage CURRent OFF", "Whose zero crossings count."),
     switch("[:INPut]:FILTer:LINE", "line_filter", "The filter before the measurement.", locked=True),
-    switch(
-        "[:INPut]:FILTer:FREQuency",
-        "frequency_filter",
-        "The filter before the frequency counter and the zero crossings.",
-        locked=True,
-    ),
+    switch("[:INPut]:FILTer:FREQuency", "frequency_filter", "The filter before zero crossings.", locked=True),
     word(
         "[:INPut]:WIRing",
         WIRINGS,
@@ -155,17 +134,11 @@ INPUT: Final = (
         ":RATE:SYNChronize", "follows", "U1 I1 U2 I2 U3 I3", "What rate AUTO follows; remembered only."
     ),
     remembered(":MATH", "math", MATHS, "What item MATH is; A and B are displays 1 and 2."),
-    switch(
-        "[:INPut]:SCALing:STATe",
-        "scaling",
-        "Whether values are multiplied by the ratios of transformers; remembered only.",
-    ),
+    switch("[:INPut]:SCALing:STATe", "scaling", "Whether ratios of transformers count; remembered only."),
     ratio("[:INPut]:SCALing:VT[:ELEMent<n>]", "vt", "The ratio of voltage; remembered only."),
     ratio("[:INPut]:SCALing:CT[:ELEMent<n>]", "ct", "The ratio of current; remembered only."),
     ratio("[:INPut]:SCALing:SFACtor[:ELEMent<n>]", "factor", "The factor of power; remembered only."),
-    switch(
-        ":MEASure:AVERaging:STATe", "averaging", "Whether values are averaged over updates; remembered only."
-    ),
+    switch(":MEASure:AVERaging:STATe", "averaging", "Whether values are averaged; remembered only."),
     remembered(":MEASure:AVERaging:TYPE", "average", "LINear EXPonent", "How; remembered only."),
     remembered(":MEASure:AVERaging:COUNt", "count", "8 16 32 64", "Over how many; remembered only."),
     switch(":MEASure:MHOLd", "maximum_hold", "Shows and answers the largest values since then."),

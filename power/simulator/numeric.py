@@ -209,12 +209,7 @@ def _put_count(meter: MeterState, text: str) -> None:
 
 
 NUMERIC: Final = (
-    remembered(
-        ":NUMeric:FORMat",
-        "format",
-        "ASCii FLOat",
-        "Values as text, or as a block of big-endian IEEE singles.",
-    ),
+    remembered(":NUMeric:FORMat", "format", "ASCii FLOat", "Values as text, or as big-endian IEEE singles."),
     switch(":NUMeric:HOLD", "numeric_hold", "Freezes what is answered, like :HOLD."),
     setting(
         ":NUMeric[:NORMal]:NUMber",

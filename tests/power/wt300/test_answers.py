@@ -28,6 +28,14 @@ def test_what_is_no_number_is_a_meter_error(text: str) -> None:
     assert caught.value.code == "meter-answer"
 
 
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("500MA", 0.5), ("150.0 V", 150.0), (":RATE 100MS", 0.1), ("2KW", 2000.0), (":NUM:VAL 1.0E+00", 1.0)],
+)
+def test_units_and_headers_may_stand_beside_a_number(text: str, number: float) -> None:
+    assert answers.value(text) == pytest.approx(number)
+
+
 @pytest.mark.parametrize("text", ["NAN", "nan", "9.91E+37"])
 def test_no_data_is_nan(text: str) -> None:
     assert math.isnan(answers.value(text))

@@ -45,6 +45,12 @@ class IntegratorState(Enum):
         raise MeterAnswerError(f"The meter names {word!r} as the integrator's state; no such state is known.")
 
 
+class Unconfirmed(str):
+    """A phrase of `Meter.changes` for a setting whose answer has no meaning: not known to be another one."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Identity:
     """Who the meter says it is, in answer to *IDN?."""
@@ -226,7 +232,7 @@ class Meter(Protocol):
         """Return the present settings and everything in the error queue, which this empties."""
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
-        """Return what in the meter differs from `setup`, one phrase each."""
+        """Return what in the meter differs from `setup`, one phrase each; `Unconfirmed` where it cannot be told."""
 
     def choices(self) -> Choices:
         """Return what the meter can be set to."""

@@ -7,6 +7,7 @@ import time
 import click
 
 from power.meter import SIMULATED
+from power.simulator.dialects import DEFAULT, DIALECTS
 from power.simulator.models import MODELS
 
 NAMES = [model.name for model in MODELS]
@@ -24,6 +25,13 @@ NAMES = [model.name for model in MODELS]
     help="Which.",
 )
 @click.option(
+    "--dialect",
+    default=DEFAULT,
+    show_default=True,
+    type=click.Choice(list(DIALECTS), case_sensitive=False),
+    help="In which form it answers: as a WT310's log shows, as the manuals print, or as a WT310E's log shows.",
+)
+@click.option(
     "--serial", default=SIMULATED, show_default=True, help="Serial number in *IDN?, behind SIMULATED-."
 )
 @click.option(
@@ -31,11 +39,8 @@ NAMES = [model.name for model in MODELS]
     type=click.IntRange(0, 65535),
     help="Take faults on this TCP port of 127.0.0.1, 0 for any free one; see `meter fault`.",
 )
-@click.option(
-    "--portmapper",
-    is_flag=True,
-    help="Answer on port 111 too, for TCPIP::HOST::INSTR.",
-)
+@click.option("--portmapper", is_flag=True, help="Answer on port 111 too, for TCPIP::HOST::INSTR.")
+@click.option("--pty", is_flag=True, help="Answer on a pty too, for programs that know serial ports only.")
 @click.option("--parent", type=click.IntRange(1), help="End when this process ends.")
 @click.option("--commands", is_flag=True, help="Print the commands it knows, and do nothing else.")
 def simulate(
@@ -43,15 +48,17 @@ def simulate(
     host: str,
     load: str,
     model: str,
+    dialect: str,
     serial: str,
     control: int | None,
     portmapper: bool,
+    pty: bool,
     parent: int | None,
     commands: bool,
 ) -> None:
     """Be a meter of the WT300 family behind VXI-11; prints its VISA address and serves until SIGTERM or Ctrl-C.
 
-    With --control, a second line `control HOST:PORT` follows.
+    With --pty a line `serial PATH` follows, with --control a line `control HOST:PORT`.
 
     Loads: constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W.
     """
@@ -63,5 +70,5 @@ def simulate(
     # Imported here: a simulator must start fast.
     from power.simulator.process import Plan, serve
 
-    plan = Plan(host, port, load, serial, model, control, portmapper)
+    plan = Plan(host, port, load, serial, model, control, portmapper, dialect, pty)
     serve(plan, parent=parent, clock=time.monotonic, announce=click.echo)

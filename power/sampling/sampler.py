@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from power.clocks import Clocks
 from power.errors import MeterBusy, MeterError, PassingMeterError
-from power.meter import Identity, IntegratorState, Meter, Reading, Setup
+from power.meter import Identity, IntegratorState, Meter, Reading, Setup, Unconfirmed
 from power.sampling.connection import MeterSession, require_no_energy
 from power.sampling.polling import RETRY_S, Idle, baseline, idle_readings
 from power.sampling.thread import LinkEvent, Sampling
@@ -222,7 +222,7 @@ class Sampler:
                 f"The meter {meter.identity} was armed, but its integrator is in state {state.value}: another program "
                 "or a person has used it. Arm it again.",
             )
-        changes = meter.changes(self._setup)
+        changes = [one for one in meter.changes(self._setup) if not isinstance(one, Unconfirmed)]
         if changes:
             raise MeterError(
                 "meter-setup-changed",

@@ -6,18 +6,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from power.simulator.state import MeterState
-from power.simulator.syntax import Pattern, RefusedError, boolean, choice, register, spelled
+from power.simulator.syntax import (
+    Pattern,
+    RefusedError,
+    boolean,
+    choice,
+    engineering,
+    number,
+    register,
+    spelled,
+)
 
 Data = tuple[str, ...]
 Query = Callable[[MeterState, int | None, Data], str]
 Write = Callable[[MeterState, int | None, Data], None]
+Get = Callable[[MeterState], str]
+Put = Callable[[MeterState, str], None]
+IsOn = Callable[[MeterState], bool]
+Turn = Callable[[MeterState, bool], None]
 
 
 @dataclass(frozen=True)
 class Command:
     """One line of the table: its header, its data as manuals print them, a line of help, and what it does.
 
-    `locked` says that the integrator must be reset before the meter takes it, `waits` that it may block.
+    `locked` says that the integrator must be reset before the meter takes it, `waits` that it may block; `most` is
+    the largest number <n> in its header.
     """
 
     pattern: Pattern
@@ -27,11 +41,19 @@ class Command:
     write: Write | None = None
     locked: bool = False
     waits: bool = False
+    most: int = 0
 
     @property
     def is_setting(self) -> bool:
         """Whether its answers carry a header when headers are on: common commands and mere queries do not."""
         return self.query is not None and self.write is not None and not self.pattern.text.startswith("*")
+
+    def said(self, meter: MeterState, suffix: int | None, answer: str) -> str:
+        """Return an answer with its header, if headers are on."""
+        settings = meter.settings
+        if not self.is_setting or not settings.header:
+            return answer
+        return f"{self.pattern.spelled(settings.verbose, suffix, settings.dialect.brief)} {answer}"
 
     @property
     def forms(self) -> str:
@@ -74,14 +96,7 @@ def action(pattern: str, act: Callable[[MeterState], None], text: str) -> Comman
     return Command(Pattern(pattern), text, write=write)
 
 
-def setting(
-    pattern: str,
-    data: str,
-    get: Callable[[MeterState], str],
-    put: Callable[[MeterState, str], None],
-    text: str,
-    locked: bool = False,
-) -> Command:
+def setting(pattern: str, data: str, get: Get, put: Put, text: str, locked: bool = False) -> Command:
     """Return a setting with one datum."""
     return Command(
         Pattern(pattern),
@@ -93,14 +108,7 @@ def setting(
     )
 
 
-def word(
-    pattern: str,
-    words: Sequence[str],
-    get: Callable[[MeterState], str],
-    put: Callable[[MeterState, str], None],
-    text: str,
-    locked: bool = False,
-) -> Command:
+def word(pattern: str, words: Sequence[str], get: Get, put: Put, text: str, locked: bool = False) -> Command:
     """Return a setting that is one of a few words."""
     return setting(
         pattern,
@@ -112,13 +120,7 @@ def word(
     )
 
 
-def flag(
-    pattern: str,
-    get: Callable[[MeterState], bool],
-    put: Callable[[MeterState, bool], None],
-    text: str,
-    locked: bool = False,
-) -> Command:
+def flag(pattern: str, get: IsOn, put: Turn, text: str, locked: bool = False) -> Command:
     """Return a setting that is on or off; it answers 1 or 0."""
     return setting(
         pattern,
@@ -131,25 +133,37 @@ def flag(
 
 
 def switch(pattern: str, name: str, text: str, locked: bool = False) -> Command:
-    """Return an on/off setting that is only remembered, in `Settings` under that name."""
+    """Return an on/off setting that is remembered in `Settings` under that name."""
     return flag(
         pattern,
         lambda meter: getattr(meter.settings, name),
-        lambda meter, on: setattr(meter.settings, name, on),
+        lambda meter, on: meter.switch(name, on),
         text,
         locked,
     )
 
 
-def remembered(pattern: str, key: str, words: Sequence[str], text: str, locked: bool = False) -> Command:
-    """Return a setting of a few words that is only remembered, in `Settings.words` under that key."""
+def remembered(pattern: str, key: str, given: str, text: str, locked: bool = False) -> Command:
+    """Return a setting of a few words, the first by default, remembered in `Settings.words` under that key."""
+    words = given.split()
     return word(
         pattern,
         words,
-        lambda meter: meter.settings.words[key],
-        lambda meter, given: meter.settings.words.__setitem__(key, given),
+        lambda meter: meter.settings.words.get(key, words[0]),
+        lambda meter, chosen: meter.settings.words.__setitem__(key, chosen),
         text,
         locked,
+    )
+
+
+def ratio(pattern: str, key: str, text: str, unit: str = "") -> Command:
+    """Return a number, 1 by default, remembered in `Settings.numbers` under that key for all elements."""
+    return Command(
+        Pattern(pattern),
+        text,
+        "<number>",
+        lambda meter, _suffix, _data: engineering(meter.settings.numbers.get(key, 1.0), 5),
+        lambda meter, _suffix, data: meter.settings.numbers.__setitem__(key, number(only(data), unit)),
     )
 
 

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from power.simulator.command import (
-    Command,
-    Data,
-    action,
-    flag,
-    mask,
-    only,
-    query,
-    remembered,
-    switch,
-    word,
-)
+from power.simulator.command import Command, Data, action, flag, mask, only, query, remembered, switch, word
 from power.simulator.state import MeterState
 from power.simulator.syntax import Pattern, RefusedError, choice, integer, register, spelled
 
@@ -25,18 +14,12 @@ OPTIONS: Final = "C7"
 LONGEST_TIMER_S: Final = 10000 * 3600
 
 
-def _filter_index(suffix: int | None) -> int:
-    if suffix is None or not 1 <= suffix <= 16:
-        raise RefusedError(114)
-    return suffix - 1
-
-
 def _put_filter(meter: MeterState, suffix: int | None, data: Data) -> None:
-    meter.status.filters[_filter_index(suffix)] = choice(only(data), FILTERS)
+    meter.status.filters[(suffix or 1) - 1] = choice(only(data), FILTERS)
 
 
 def _filter(meter: MeterState, suffix: int | None, _data: Data) -> str:
-    return spelled(meter.status.filters[_filter_index(suffix)], meter.settings.verbose)
+    return spelled(meter.status.filters[(suffix or 1) - 1], meter.settings.verbose)
 
 
 def _wait(meter: MeterState, _suffix: int | None, data: Data) -> None:
@@ -88,6 +71,7 @@ STATUS: Final = (
         "{RISE|FALL|BOTH|NEVer}",
         _filter,
         _put_filter,
+        most=16,
     ),
     flag(
         ":STATus:QMESsage",
@@ -95,6 +79,12 @@ STATUS: Final = (
         lambda meter, on: setattr(meter.status, "texts", on),
         "Whether errors carry their text.",
     ),
+)
+
+SYSTEM: Final = (
+    query(":SYSTem:MODel", lambda meter: f'"{meter.model.name}"', "The model."),
+    query(":SYSTem:SERial", lambda meter: '"{}"'.format(meter.identity.split(",")[2]), "The serial number."),
+    switch(":SYSTem:KLOCk", "key_lock", "Whether the panel's keys are locked."),
 )
 
 COMMUNICATION: Final = (
@@ -111,10 +101,10 @@ COMMUNICATION: Final = (
         waits=True,
     ),
     remembered(
-        ":SYSTem:COMMunicate:COMMand",
+        "[:SYSTem]:COMMunicate:COMMand",
         "command_set",
-        ("WT300", "WT200"),
-        "Which family's commands the meter takes; those of the WT200 are not simulated.",
+        "WT300 WT300E WT200",
+        "Whose commands it takes; always those of the WT300.",
     ),
 )
 

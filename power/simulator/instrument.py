@@ -9,18 +9,21 @@ from dataclasses import dataclass
 from typing import Final
 
 from power.simulator.command import Command, Data
-from power.simulator.common_commands import COMMON, COMMUNICATION, INTEGRATE, STATUS
+from power.simulator.command import query as asking
+from power.simulator.common_commands import COMMON, COMMUNICATION, INTEGRATE, STATUS, SYSTEM
+from power.simulator.dialects import DEFAULT, DIALECTS
 from power.simulator.faults import Faults
 from power.simulator.input_commands import INPUT
 from power.simulator.loads import Load
 from power.simulator.models import Model, model_named
 from power.simulator.numeric import NUMERIC
-from power.simulator.state import MeterState
+from power.simulator.state import LAST_ITEM, MeterState
 from power.simulator.syntax import RefusedError, parse_unit, units
 
 GROUPS: Final = {
     "Common": COMMON,
     "Status": STATUS,
+    "System": SYSTEM,
     "Communication": COMMUNICATION,
     "Input": INPUT,
     "Numeric data": NUMERIC,
@@ -32,6 +35,11 @@ COMMANDS: Final[tuple[Command, ...]] = tuple(command for group in GROUPS.values(
 REMEMBERED_LENGTH: Final = 1000
 _PATTERNS: Final[tuple[tuple[re.Pattern[str], Command], ...]] = tuple(
     (command.pattern.compiled(), command) for command in COMMANDS
+)
+
+
+_GROUPS: Final = tuple(
+    (command.pattern.groups(), command) for command in COMMANDS if command.is_setting and not command.waits
 )
 
 
@@ -88,7 +96,22 @@ def _command(header: str, query: bool) -> tuple[Command, int | None]:
         if matched and (command.query if query else command.write) is not None:
             found = [int(group) for group in matched.groups() if group is not None]
             return command, found[0] if found else None
-    raise RefusedError(113)
+    listed = [command for groups, command in _GROUPS if any(group.fullmatch(header) for group in groups)]
+    if not query or not listed:
+        raise RefusedError(113)
+    return asking(header, lambda meter: _all_of(meter, listed), ""), None
+
+
+def _all_of(meter: MeterState, listed: list[Command]) -> str:
+    """Return the answers of all settings of a group, whose header is named where it changes."""
+    found, group = [], ""
+    for command in listed:
+        most = meter.settings.item_count if command.most == LAST_ITEM else command.most
+        for suffix in range(1, most + 1) if most else (None,):
+            said = command.said(meter, suffix, command.query(meter, suffix, ()) if command.query else "")
+            former, (group, _, rest) = group, said.rpartition(":")
+            found.append(rest if group == former else said)
+    return ";".join(found)
 
 
 class Instrument:
@@ -100,9 +123,10 @@ class Instrument:
         clock: Callable[[], float],
         serial: str = "C2PH13047V",
         model: str | Model = "WT310",
+        dialect: str = DEFAULT,
     ) -> None:
         known = model_named(model) if isinstance(model, str) else model
-        self.state = MeterState(known, load, clock, serial)
+        self.state = MeterState(known, load, clock, serial, DIALECTS[dialect])
 
     @property
     def faults(self) -> Faults:
@@ -131,10 +155,10 @@ class Instrument:
             self._run(message, answers)
         return ";".join(answers) if answers else None
 
-    def interrupted_query(self) -> None:
-        """Note that an answer was dropped because it was not read before the next message."""
+    def query_error(self, code: int) -> None:
+        """Queue 410 for an answer that was not read before the next message, 420 for a read of none."""
         with self.state.changed:
-            self.state.status.add_error(410)
+            self.state.status.add_error(code)
 
     def status_byte(self, answer_waiting: bool) -> int:
         """Return the status byte, as a serial poll reads it."""
@@ -174,7 +198,7 @@ class Instrument:
         action = command.query if step.query else command.write
         if action is None:
             raise RefusedError(113)
+        if command.most and not 1 <= (step.suffix or 0) <= command.most:
+            raise RefusedError(114)
         answer = action(self.state, step.suffix, step.data)
-        if answer is None or not command.is_setting or not self.state.settings.header:
-            return answer
-        return f"{command.pattern.spelled(self.state.settings.verbose, step.suffix)} {answer}"
+        return None if answer is None else command.said(self.state, step.suffix, answer)

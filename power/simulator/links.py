@@ -30,6 +30,7 @@ class Link:
 
     def __init__(self, number: int, desk: Desk) -> None:
         self.number = number
+        self.pending = 0
         self._desk = desk
         self._incoming = b""
         self._answer = b""
@@ -65,6 +66,8 @@ class Link:
         with self._changed:
             self._aborted = False
             if not self._changed.wait_for(lambda: self._answer or self._aborted, timeout_s):
+                if not self.pending:
+                    self._desk.instrument.query_error(420)
                 return IO_TIMEOUT, 0, b""
             if self._aborted:
                 return ABORTED, 0, b""
@@ -135,6 +138,7 @@ class Desk:
         """Queue a complete message; `work` runs it."""
         with self._space:
             self._held += len(message)
+            link.pending += 1
         self._messages.append((link, message.decode("latin-1"), generation))
 
     def wait_for_space(self, size: int, timeout_s: float, given_up: Callable[[], bool]) -> bool:
@@ -185,13 +189,15 @@ class Desk:
             self._space.notify_all()
         dropped, wanted = link.take_unread(generation)
         if dropped:
-            self.instrument.interrupted_query()
+            self.instrument.query_error(410)
         if not wanted:
+            link.pending -= 1
             return
         answer = self.instrument.execute(message)
         if answer is not None:
             answer = self.instrument.faults.spoil(answer)
             link.answer(answer.encode("latin-1", "replace") + b"\n", generation)
+        link.pending -= 1
 
 
 class DeviceLock:

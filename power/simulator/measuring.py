@@ -90,6 +90,13 @@ def summed(share: Figures, elements: int) -> Figures:
     )
 
 
+def largest(one: Figures, other: Figures) -> Figures:
+    """Return the larger of what is measured, each figure for itself."""
+    names = ("voltage_v", "current_a", "power_w", "voltage_peak_v", "current_peak_a")
+    # The second comes out of max() only if it is larger: NaN never is.
+    return replace(one, **{name: max(getattr(one, name), getattr(other, name)) for name in names})
+
+
 AUTO_RATE_S: Final = 0.1
 """The update interval of rate AUTO. The real one follows the signal's period; at mains it is short (inferred)."""
 PROTECTION_S: Final = 5.0
@@ -139,6 +146,7 @@ class Measuring:
         self.rate_s = 0.25
         self.auto_rate = False
         self.updates = 0
+        self.maximum = False
         self.wired = model.wirings[model.default_wiring]
 
     def catch_up(self, exact: bool = False) -> None:
@@ -201,6 +209,7 @@ class Measuring:
             self.integrator.fail()
         self._share = NO_DATA
         self._held = None
+        self.maximum = False
         self._update = _Update(self._now_s)
         self._show_state()
 
@@ -209,6 +218,7 @@ class Measuring:
         self.ranges = Ranges(self._model)
         self._settled = False
         self._held = None
+        self.maximum = False
         self.integrator.restore_defaults()
         self.set_wiring(self._model.default_wiring)
         self.set_rate(0.25)
@@ -313,19 +323,16 @@ class Measuring:
         moment_s = self._zero_s + self._now_s
         told_over = moment_s <= self._faults.over_range_until_s
         over = voltage.is_over(volts) or current.is_over(true_amperes) or told_over
+        blank_v, blank_a = voltage.is_too_small(volts), current.is_too_small(amperes)
         share = Figures(
-            math.inf if voltage.is_over(volts) else 0.0 if voltage.is_too_small(volts) else volts,
-            math.inf
-            if current.is_over(true_amperes) or told_over
-            else 0.0
-            if current.is_too_small(amperes)
-            else amperes,
-            math.inf if over else update.power_ws / length_s,
+            math.inf if voltage.is_over(volts) else 0.0 if blank_v else volts,
+            math.inf if current.is_over(true_amperes) or told_over else 0.0 if blank_a else amperes,
+            math.inf if over else 0.0 if blank_v or blank_a else update.power_ws / length_s,
             min(update.peak_v, voltage.peak_limit()),
             min(update.peak_a, current.peak_limit()),
         )
         no_data = lost or moment_s <= self._faults.no_data_until_s
-        self._share = NO_DATA if no_data else share
+        self._share = NO_DATA if no_data else largest(share, self._share) if self.maximum else share
         self._figures.clear()
         self._protect(current.is_over(true_amperes), length_s)
         self._show_condition(over, update)

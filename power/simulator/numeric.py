@@ -7,15 +7,16 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
-from power.simulator.command import Command, Data, setting, word
+from power.simulator.command import Command, Data, only, remembered, setting, switch
 from power.simulator.measuring import Figures
-from power.simulator.state import LAST_ITEM, SIGMA, Item, MeterState
+from power.simulator.state import LAST_ITEM, PRESETS, SIGMA, Item, MeterState
 from power.simulator.syntax import Pattern, RefusedError, choice, engineering, integer, spelled
 
 MAINS_HZ: Final = 60.0
 FLOAT_NO_DATA: Final = bytes.fromhex("7E951BEE")
 FLOAT_OVER_RANGE: Final = bytes.fromhex("7E94F56A")
 _INTEGRATED: Final = frozenset(("WH", "WHP", "WHM", "AH", "AHP", "AHM"))
+_WITHOUT_ELEMENT: Final = ("TIME", "MATH")
 _NO_ITEM: Final[Item] = ("NONE", 1)
 
 
@@ -62,7 +63,19 @@ _VALUES: Final[dict[str, Callable[[Figures], float]]] = {
     "AHP": lambda now: now.charge_ah,
     "AHM": lambda _now: 0.0,
 }
-FUNCTIONS: Final = (*_VALUES, "URANge", "IRANge", "NONE")
+_MATH: Final[dict[str, Callable[[Figures, float, float], float]]] = {
+    "CFU": lambda now, _a, _b: now.voltage_peak_v / now.voltage_v,
+    "CFI": lambda now, _a, _b: now.current_peak_a / now.current_a,
+    "AVW": lambda now, _a, _b: (now.plus_wh + now.minus_wh) * 3600 / now.elapsed_s,
+    "ADD": lambda _now, a, b: a + b,
+    "SUB": lambda _now, a, b: a - b,
+    "MUL": lambda _now, a, b: a * b,
+    "DIV": lambda _now, a, b: a / b,
+    "DIVA": lambda _now, a, b: a / (b * b),
+    "DIVB": lambda _now, a, b: a * a / b,
+}
+MATHS: Final = "CFU1 CFU2 CFU3 CFI1 CFI2 CFI3 AVW1 AVW2 AVW3 ADD SUB MUL DIV DIVA DIVB"
+FUNCTIONS: Final = (*_VALUES, "URANge", "IRANge", "MATH", "NONE")
 
 
 def parse_item(meter: MeterState, data: Data) -> Item:
@@ -93,36 +106,40 @@ def item_text(meter: MeterState, item: Item) -> str:
     """Return an item as the meter answers it."""
     function, element = item
     name = spelled(function, meter.settings.verbose)
-    if function == "NONE":
+    if function == "NONE" or (meter.settings.dialect.brief and function in _WITHOUT_ELEMENT):
         return name
     place = spelled(SIGMA, meter.settings.verbose) if element is None else str(element)
     return f"{name},{place}"
 
 
-def _item_index(suffix: int | None) -> int:
-    if suffix is None or not 1 <= suffix <= LAST_ITEM:
-        raise RefusedError(114)
-    return suffix
+def items_command(
+    pattern: str, most: int, items: Callable[[MeterState], dict[int, Item]], text: str
+) -> Command:
+    """Return the command that chooses and tells the items of some places, numbered from 1 to the most."""
+    return Command(
+        Pattern(pattern),
+        text,
+        "<function>[,<element>]",
+        lambda meter, suffix, _data: item_text(meter, items(meter).get(suffix or 1, _NO_ITEM)),
+        lambda meter, suffix, data: items(meter).__setitem__(suffix or 1, parse_item(meter, data)),
+        most=most,
+    )
 
 
-def _item(meter: MeterState, suffix: int | None, _data: Data) -> str:
-    return item_text(meter, meter.settings.items.get(_item_index(suffix), _NO_ITEM))
-
-
-def _put_item(meter: MeterState, suffix: int | None, data: Data) -> None:
-    meter.settings.items[_item_index(suffix)] = parse_item(meter, data)
+def _asked(meter: MeterState, data: Data) -> list[Item]:
+    if len(data) > 1:
+        raise RefusedError(108)
+    wanted = [integer(data[0], 1, LAST_ITEM)] if data else range(1, meter.settings.item_count + 1)
+    return [meter.settings.items.get(index, _NO_ITEM) for index in wanted]
 
 
 def _values(meter: MeterState, _suffix: int | None, data: Data) -> str:
-    settings = meter.settings
-    if len(data) > 1:
-        raise RefusedError(108)
-    wanted = [integer(data[0], 1, LAST_ITEM)] if data else range(1, settings.item_count + 1)
-    items = [settings.items.get(index, _NO_ITEM) for index in wanted]
+    settings, items = meter.settings, _asked(meter, data)
     numbers = [_value(meter, item) for item in items]
-    if settings.float_format:
+    if settings.words.get("format") == "FLOat":
         block = b"".join(map(_single, numbers))
-        return f"#4{len(block):04d}" + block.decode("latin-1")
+        length = f"{len(block)}" if settings.dialect.brief else f"{len(block):04d}"
+        return f"#{len(length)}{length}" + block.decode("latin-1")
     return ",".join([_ascii(item[0], value) for item, value in zip(items, numbers, strict=True)])
 
 
@@ -131,9 +148,48 @@ def _value(meter: MeterState, item: Item) -> float:
     worth = _VALUES.get(function)
     if worth is not None:
         return worth(meter.measuring.figures(element))
+    if function == "MATH":
+        return _math(meter)
     if function == "URANge":
         return meter.measuring.ranges.voltage.value()
     return meter.measuring.ranges.current.value() if function == "IRANge" else math.nan
+
+
+def _math(meter: MeterState) -> float:
+    name, figures = meter.settings.words.get("math", MATHS[:4]), meter.measuring.figures
+    element = int(name[-1]) if name[-1].isdecimal() else meter.model.elements[0]
+    shown = (meter.settings.display[place] for place in (1, 2))
+    a, b = (_VALUES[item[0]](figures(item[1])) if item[0] in _VALUES else math.nan for item in shown)
+    try:
+        return _MATH[name.rstrip("123")](figures(element), a, b)
+    except ZeroDivisionError:
+        return math.inf
+
+
+def _span(data: Data) -> range:
+    """Return the items that ALL or `<n>[,<n>]` means."""
+    if len(data) > 2:
+        raise RefusedError(108)
+    if only(data[:1]).upper() == "ALL":
+        return range(1, LAST_ITEM + 1)
+    return range(integer(data[0], 1, LAST_ITEM), integer(data[-1], 1, LAST_ITEM) + 1)
+
+
+def _clear(meter: MeterState, _suffix: int | None, data: Data) -> None:
+    for index in _span(data):
+        meter.settings.items.pop(index, None)
+
+
+def _delete(meter: MeterState, _suffix: int | None, data: Data) -> None:
+    gone, items = _span(data), meter.settings.items
+    kept = [items.get(index, _NO_ITEM) for index in range(1, LAST_ITEM + 1) if index not in gone]
+    meter.settings.items = dict(enumerate(kept, start=1))
+
+
+def _header(meter: MeterState, _suffix: int | None, data: Data) -> str:
+    # As sibling instruments name them: U-E1, U-SIGMA.
+    names = (item_text(meter, item) for item in _asked(meter, data))
+    return ",".join(name.replace(",", "-E").replace("-ES", "-S") for name in names)
 
 
 def _ascii(function: str, value: float) -> str:
@@ -148,28 +204,35 @@ def _single(value: float) -> bytes:
     return FLOAT_OVER_RANGE if math.isinf(value) else struct.pack(">f", value)
 
 
+def _put_count(meter: MeterState, text: str) -> None:
+    meter.settings.item_count = LAST_ITEM if text.upper() == "ALL" else integer(text, 1, LAST_ITEM)
+
+
 NUMERIC: Final = (
-    word(
-        ":NUMeric:FORMat",
-        ("ASCii", "FLOat"),
-        lambda meter: "FLOat" if meter.settings.float_format else "ASCii",
-        lambda meter, given: setattr(meter.settings, "float_format", given == "FLOat"),
-        "Values as text, or as a block of big-endian IEEE singles.",
-    ),
+    remembered(":NUMeric:FORMat", "format", "ASCii FLOat", "Values as text, or as big-endian IEEE singles."),
+    switch(":NUMeric:HOLD", "numeric_hold", "Freezes what is answered, like :HOLD."),
     setting(
         ":NUMeric[:NORMal]:NUMber",
-        "<1 to 255>",
+        "{<1 to 255>|ALL}",
         lambda meter: str(meter.settings.item_count),
-        lambda meter, given: setattr(meter.settings, "item_count", integer(given, 1, LAST_ITEM)),
+        _put_count,
         "How many items VALue? answers.",
     ),
-    Command(
-        Pattern(":NUMeric[:NORMal]:ITEM<n>"),
+    items_command(
+        ":NUMeric[:NORMal]:ITEM<n>",
+        LAST_ITEM,
+        lambda meter: meter.settings.items,
         "Which value item n, 1 to 255, is; the element is a number or SIGMa, the sum.",
-        "<function>[,<element>]",
-        _item,
-        _put_item,
     ),
+    Command(
+        Pattern(":NUMeric[:NORMal]:PRESet"),
+        "Makes the items one of four lists, 1 that of the factory.",
+        "<1 to 4>",
+        write=lambda meter, _suffix, data: meter.settings.preset(PRESETS[integer(only(data), 1, 4) - 1]),
+    ),
+    Command(Pattern(":NUMeric[:NORMal]:CLEar"), "Makes items NONE.", "{ALL|<n>[,<n>]}", write=_clear),
+    Command(Pattern(":NUMeric[:NORMal]:DELete"), "Takes items out.", "<n>[,<n>]", write=_delete),
+    Command(Pattern(":NUMeric[:NORMal]:HEADer"), "The names of what VALue? answers.", "[<n>]", _header),
     Command(
         Pattern(":NUMeric[:NORMal]:VALue"),
         "The values of all items up to NUMber, or of item n.",

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from power.errors import MeterError
 from power.meter import SIMULATED
+from power.simulator.dialects import DEFAULT
 from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
 from power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
@@ -33,6 +34,8 @@ class Plan:
     model: str = "WT310"
     control_port: int | None = None
     portmapper: bool = False
+    dialect: str = DEFAULT
+    pty: bool = False
 
 
 def serve(
@@ -40,16 +43,16 @@ def serve(
 ) -> None:
     """Serve a simulated meter until SIGTERM or SIGINT; `announce` gets its VISA address once it answers.
 
-    With a control socket, `announce` then gets `control HOST:PORT`. With `parent`, the process also ends when
-    that process does, even by SIGKILL. Raises MeterError for a load or a model that does not exist or a port
-    that cannot be had.
+    With a pty, `announce` then gets `serial PATH`, with a control socket `control HOST:PORT`. With `parent`, the
+    process also ends when that process does, even by SIGKILL. Raises MeterError for a load or a model that does not
+    exist or a port that cannot be had.
     """
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: ending.set())
     # Whatever it is called, no simulated meter counts in a contest.
     serial = plan.serial if plan.serial.startswith(SIMULATED) else f"{SIMULATED}-{plan.serial}"
-    instrument = Instrument(parse_load(plan.load, clock), clock, serial=serial, model=plan.model)
+    instrument = Instrument(parse_load(plan.load, clock), clock, serial, plan.model, plan.dialect)
     with contextlib.ExitStack() as stack:
         server = _listening(
             "meter", plan.host, plan.port, lambda: Vxi11Server(instrument, plan.host, plan.port)
@@ -78,14 +81,21 @@ def _others(
 
         ports = {CORE_PROGRAM: server.port, ABORT_PROGRAM: server.abort_port}
         stack.callback(Portmapper(ports, plan.host).close)
+    lines = []
+    if plan.pty:
+        from power.simulator.serial_line import SerialLine
+
+        line = SerialLine(server.desk)
+        stack.callback(line.close)
+        lines.append(f"serial {line.path}")
     if plan.control_port is None:
-        return []
+        return lines
     from power.simulator.control import HOST, ControlServer, Rig
 
     rig, port = Rig(instrument, server, clock), plan.control_port
     control = _listening("meter's control socket", HOST, port, lambda: ControlServer(rig, port))
     stack.callback(control.close)
-    return [f"control {control.address}"]
+    return [*lines, f"control {control.address}"]
 
 
 def _listening(what: str, host: str, port: int, make: Callable[[], Server]) -> Server:

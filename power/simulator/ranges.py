@@ -13,6 +13,8 @@ OVER: Final = 1.4
 UP: Final = 1.3
 DOWN: Final = 0.3
 FITS_BELOW: Final = 1.25
+PEAK_OVER: Final = 10 / 9
+"""Above the crest factor's multiple of the range: peaks are over at about 333 % of it, 667 % at crest factor 6."""
 _ROUNDING: Final = 1 + 1e-9  # means of a constant are not quite constant
 SMALLEST: Final = {"3": 0.005, "6": 0.01, "A6": 0.01}
 
@@ -26,6 +28,8 @@ class Axis:
         self.crest_factor = "3"
         self.index = len(self._at_three) - 1
         self.auto = True
+        self.usable: Sequence[int] = range(len(self._at_three))
+        """Indexes of the ranges that automatic ranging may choose, in rising order."""
 
     def listed(self) -> list[float]:
         """Return the ranges at the present crest factor; 6 and 6A halve them."""
@@ -38,7 +42,7 @@ class Axis:
 
     def peak_limit(self) -> float:
         """Return the momentary value above which a wave is clipped."""
-        return self.value() * self._most_peak()
+        return self.value() * PEAK_OVER * self._most_peak()
 
     def is_over(self, rms: float) -> bool:
         """Whether a value is over range."""
@@ -65,18 +69,18 @@ class Axis:
     def _fitting(self, rms: float, peak: float) -> int:
         ranges, index, most = self.listed(), self.index, self._most_peak()
         if rms > UP * self._reach() * ranges[index] or peak > most * ranges[index]:
-            while index < len(ranges) - 1 and (
-                rms > UP * self._reach() * ranges[index] or peak > most * ranges[index]
-            ):
-                index += 1
+            for larger in (place for place in self.usable if place > index):
+                if rms > UP * self._reach() * ranges[index] or peak > most * ranges[index]:
+                    index = larger
             return index
-        while (
-            index > 0
-            and rms <= DOWN * ranges[index] * _ROUNDING
-            and rms <= FITS_BELOW * ranges[index - 1]
-            and peak <= most * ranges[index - 1]
-        ):
-            index -= 1
+        for smaller in (place for place in reversed(self.usable) if place < index):
+            if not (
+                rms <= DOWN * ranges[index] * _ROUNDING
+                and rms <= FITS_BELOW * ranges[smaller]
+                and peak <= most * ranges[smaller]
+            ):
+                break
+            index = smaller
         return index
 
     def _most_peak(self) -> float:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
+from power.simulator.dialects import Dialect
 from power.simulator.faults import NEVER, Faults
 from power.simulator.loads import Load
 from power.simulator.measuring import Measuring
@@ -14,7 +16,10 @@ from power.simulator.status import StatusRegisters
 from power.simulator.syntax import RefusedError
 
 FACTORY_ITEMS: Final = ("U", "I", "P", "S", "Q", "LAMBda", "PHI", "FU", "FI")
-STRIDE: Final = 10
+_PEAKS: Final = ("UPPeak", "UMPeak", "IPPeak", "IMPeak", "PPPeak", "PMPeak")
+_SUMS: Final = ("TIME", "WH", "WHP", "WHM", "AH", "AHP", "AHM")
+PRESETS: Final = tuple((*FACTORY_ITEMS, *more) for more in ((), _PEAKS, _SUMS, (*_PEAKS, *_SUMS)))
+"""What :NUMeric:NORMal:PRESet puts together; the first is the factory's, the others are made up."""
 LAST_ITEM: Final = 255
 SIGMA: Final = "SIGMa"
 
@@ -27,56 +32,59 @@ FIRMWARE = "F1.03"
 class Settings:
     """Communication settings, which *RST leaves alone, and the rest, which it restores."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, dialect: Dialect) -> None:
         self._model = model
+        self.dialect = dialect
         self.switch_on()
         self.restore_defaults()
 
     def switch_on(self) -> None:
         """Return to the communication settings of power-on, as far as they are known (sibling WT3001E)."""
-        self.header = True  # a real WT310 was met with headers on and short words
-        self.verbose = False
+        self.header = True
+        self.verbose = self.dialect.verbose
         self.remote = False
         self.lockout = False
 
     def restore_defaults(self) -> None:
         """Return to the factory's items and words."""
-        self.items: dict[int, Item] = {}
-        places: list[int | None] = list(self._model.elements)
-        if len(places) > 1:
-            places.append(None)
-        for element in places:
-            # Every element has its place, ten apart, also on a model that lacks the second; the sum is fourth.
-            first = STRIDE * ((element or 4) - 1) + 1
-            for index, function in enumerate(FACTORY_ITEMS, start=first):
-                self.items[index] = (function, element)
-        self.item_count = max(self.items)
-        self.float_format = False
+        self.preset(FACTORY_ITEMS)
         self.line_filter = False
         self.frequency_filter = False
         self.averaging = False
         self.scaling = False
-        self.hold = False
-        self.words = {
-            "mode": "RMS",
-            "synchronize": "VOLTage",
-            "wiring": self._model.default_wiring,
-            "command_set": "WT300",
-        }
+        self.hold = self.numeric_hold = self.maximum_hold = False
+        self.key_lock = False
+        self.numbers: dict[str, float] = {}
+        self.words = {"mode": "RMS", "synchronize": "VOLTage", "wiring": self._model.default_wiring}
         self.display: dict[int, Item] = {1: ("U", 1), 2: ("I", 1), 3: ("P", 1), 4: ("LAMBda", 1)}
+
+    def preset(self, functions: Sequence[str]) -> None:
+        """Make these functions of every element, and of the sum, the items; `item_count` is then all of them."""
+        places: list[int | None] = list(self._model.elements)
+        if len(places) > 1:
+            places.append(None)
+        self.items: dict[int, Item] = {}
+        # Every element has its place, tens apart, also on a model that lacks the second; the sum is fourth.
+        stride = 10 * math.ceil(len(functions) / 10)
+        for element in places:
+            for index, function in enumerate(functions, start=stride * ((element or 4) - 1) + 1):
+                self.items[index] = (function, element)
+        self.item_count = max(self.items)
 
 
 class MeterState:
     """The parts of the meter. `changed` guards them all and is notified at each update."""
 
-    def __init__(self, model: Model, load: Load, clock: Callable[[], float], serial: str) -> None:
+    def __init__(
+        self, model: Model, load: Load, clock: Callable[[], float], serial: str, dialect: Dialect
+    ) -> None:
         self.model = model
         self.identity: str = f"YOKOGAWA,{model.name},{serial},{FIRMWARE}"
         self.changed = threading.Condition(threading.RLock())
         self.faults: Faults = Faults(clock)
         self.status: StatusRegisters = StatusRegisters()
         self.measuring: Measuring = Measuring(model, load, clock, self.status, self.faults)
-        self.settings: Settings = Settings(model)
+        self.settings: Settings = Settings(model, dialect)
         self._busy_until_s = NEVER
         self._clock = clock
         self._interrupts = 0
@@ -112,10 +120,11 @@ class MeterState:
         """Whether it ignores messages now."""
         return self._busy_until_s > NEVER and self._clock() < self._busy_until_s
 
-    def set_hold(self, on: bool) -> None:
-        """Freeze what is shown and answered, or let it go."""
-        self.settings.hold = on
-        self.measuring.hold(on)
+    def switch(self, name: str, on: bool) -> None:
+        """Switch what is of that name in `Settings`; holds freeze what is shown and answered."""
+        setattr(self.settings, name, on)
+        self.measuring.maximum = self.settings.maximum_hold
+        self.measuring.hold(self.settings.hold or self.settings.numeric_hold)
 
     def reset(self) -> None:
         """Do what *RST does: measurement and items as delivered, communication settings untouched."""
@@ -132,7 +141,7 @@ class MeterState:
         """
         self.status.switch_on()
         self.settings.switch_on()
-        self.settings.hold = False
+        self.settings.hold = self.settings.numeric_hold = self.settings.maximum_hold = False
         self.measuring.restart(after)
         self._busy_until_s = NEVER
         self.interrupt()

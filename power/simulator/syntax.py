@@ -24,6 +24,7 @@ TEXTS: Final[dict[int, str]] = {
     222: "Data out of range",
     350: "Queue overflow",
     410: "Query interrupted",
+    420: "Query unterminated",
     813: "Invalid operation while integrating",
     842: "Attempted to start integration while in progress",
     844: "Attempted to stop integration while not in progress",
@@ -213,12 +214,17 @@ class Pattern:
             return re.compile(re.escape(self.text))
         return re.compile("".join(_node(*node) for node in self._nodes()))
 
-    def spelled(self, verbose: bool, suffix: int | None) -> str:
-        """Return the header of an answer, every node named."""
-        nodes = []
-        for name, numbered, _ in self._nodes():
-            word = name.upper() if verbose else short_form(name)
-            nodes.append(f":{word}{suffix if numbered else ''}")
+    def groups(self) -> list[re.Pattern[str]]:
+        """Return what matches the groups that it belongs to: its first nodes."""
+        nodes = self._nodes()
+        return [re.compile("".join(_node(*node) for node in nodes[:count])) for count in range(1, len(nodes))]
+
+    def spelled(self, verbose: bool, suffix: int | None, brief: bool = False) -> str:
+        """Return the header of an answer, every node named but, if it is to be brief, optional ones within."""
+        nodes: list[str] = []
+        for name, numbered, optional in self._nodes():
+            if not (optional and ((numbered and suffix is None) or (brief and nodes))):
+                nodes.append(f":{spelled(name, verbose)}{suffix if numbered else ''}")
         return "".join(nodes)
 
     def _nodes(self) -> list[tuple[str, bool, bool]]:

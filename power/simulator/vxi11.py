@@ -196,8 +196,8 @@ class Vxi11Server:
 
     def __init__(self, instrument: Instrument, host: str, port: int, max_receive: int = MAX_RECEIVE) -> None:
         self.instrument = instrument
-        self._desk = Desk(instrument)
-        self._device = Device(self._desk, max_receive)
+        self.desk = Desk(instrument)
+        self._device = Device(self.desk, max_receive)
         self._doors: list[Door] = []
         self._mending: threading.Timer | None = None
         try:
@@ -236,7 +236,7 @@ class Vxi11Server:
             door.close()
         for number in list(self._device.links):
             self._device.free(number)
-        self._desk.close()
+        self.desk.close()
 
     def _forget_mending(self) -> None:
         mending, self._mending = self._mending, None
@@ -261,8 +261,8 @@ class Vxi11Server:
             while (record := records.receive()) is not None:
                 faults.wait_while_hung()
                 records.send(reply(record, program, PROGRAM_VERSION, procedures))
-                self._desk.work()
+                self.desk.work()
         except (OSError, MalformedError):
             pass  # the peer broke off, or speaks something else: the link ends
         finally:
-            self._desk.work()  # what came last and could not be acknowledged
+            self.desk.work()  # what came last and could not be acknowledged

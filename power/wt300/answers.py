@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -18,13 +19,22 @@ _FIRST_FLAG: Final = 6
 _FLAGS_AN_ELEMENT: Final = 3
 _TRUE: Final = ("1", "ON")
 _FALSE: Final = ("0", "OFF")
+_HEADER: Final = re.compile(r":\S*(\s+|$)|[A-Z][A-Z0-9:]*\s+(?=[^\s,])")
+_QUANTITY: Final = re.compile(
+    r"([+-]?(?:\d+\.?\d*|\.\d+)(?:E[+-]?\d+)?)([KMU]?)(?:V|A|S|W|HZ)", re.IGNORECASE
+)
+_MULTIPLIERS: Final = {"": 1.0, "K": 1e3, "M": 1e-3, "U": 1e-6}
+_WORD: Final = re.compile(r"[A-Z][A-Z0-9]*")
+_ABBREVIATED: Final = ("AUTO", "A6", "EXT", "EXTERNAL")
+"""Words that stand where a number may: automatic, crest factor 6A, a current sensor's input."""
+_WITHOUT_ELEMENT: Final = ("TIME", "MATH")
+"""Functions of the whole meter: a WT310E names them without an element (public log of :NUM:NORM?)."""
 # 113, 350, 813, 842, 844 and 845 are of IM WT310-17EN. The other codes below 500 follow IEEE 488.2 and the maker's
 # sibling instruments, the other 8xx are inferred from those: likely, not proven on a WT300.
 _COMMAND_ERRORS: Final = {
     102: "it cannot read the command; a character in it may be wrong",
     103: "a separator between the parts of the command is wrong",
     104: "a value of the command is of the wrong type",
-    105: "a group trigger came inside a message",
     108: "the command was given more values than it takes",
     109: "the command needs a value that is missing",
     111: "the space between the command and its value is missing",
@@ -33,36 +43,19 @@ _COMMAND_ERRORS: Final = {
     114: "the number in the command, of an item or a filter, is not one it has",
     120: "a number is expected in the command",
     123: "the exponent of a number is too large",
-    124: "a number has too many digits",
     128: "the command takes a word, not a number",
     131: "the unit behind the number is not one it knows",
-    134: "the unit behind the number is too long",
-    138: "the command takes no unit",
     141: "the command does not take this word",
-    144: "a word is longer than any it knows",
     148: "the command takes a number, not a word",
-    150: "the quotation marks of a text do not match",
-    151: "the command does not take this text",
-    158: "the command takes no text",
-    161: "a block of data has not the announced length",
-    168: "the command takes no block of data",
-    171: "the command takes no expression",
-    178: "the command takes no expression",
-    181: "a placeholder stands outside a macro",
 }
 _EXECUTION_ERRORS: Final = {
     221: "this does not go together with another setting; check mode, wiring and what else is switched on",
     222: "the value is out of range",
-    223: "too much data came with the command",
     224: "the value is not one of those that the command takes",
     241: "the command needs an option or an element that this meter does not have",
-    260: "an expression is wrong",
-    270: "a macro is wrong",
     350: "its error queue overflowed; later errors are lost",
     410: "a new command came before the last answer was read",
     420: "an answer was asked for, but no question",
-    430: "it had to answer more than it can hold",
-    440: "a question stood behind one whose answer has no end",
 }
 # Inferred: 800 and the number of the error that the family's predecessors show on their displays.
 _STATE_ERRORS: Final = {
@@ -105,17 +98,24 @@ class Flags:
 
 
 def data(answer: str) -> str:
-    """Return an answer without the header that it may carry (`:INTEG:MODE NORM`)."""
+    """Return an answer without the header that it may carry (`:INTEG:MODE NORM`, `ITEM2 TIME` within a joined one)."""
     plain = answer.strip()
-    return plain.partition(" ")[2].strip() if plain.startswith(":") else plain
+    return plain[found.end() :] if (found := _HEADER.match(plain)) else plain
+
+
+def parts(answer: str) -> list[str]:
+    """Return the answers that one message's answer joins, each without its header."""
+    return [data(part) for part in answer.split(";")]
 
 
 def value(text: str) -> float:
-    """Return a number; NaN for no data and infinity for over range, in whichever form they come."""
-    try:
-        number = float(text)
-    except ValueError:
-        raise strange(text, "a number") from None
+    """Return a number; NaN for no data and infinity for over range, in whichever form they come.
+
+    A unit may follow, with its multiplier: M is milli.
+    """
+    number = _number(data(text))
+    if number is None:
+        raise strange(text, "a number")
     if math.isfinite(number) and number >= 9.8e37:
         # FLOAT answers, and tools that copy them, write 9.91E+37 for no data and 9.9E+37 for over range.
         return math.nan if number > 9.905e37 else math.inf
@@ -133,20 +133,30 @@ def boolean(text: str) -> bool:
 def register(text: str) -> int:
     """Return the value of a register."""
     try:
-        return int(text)
+        return int(data(text))
     except ValueError:
         raise strange(text, "a register") from None
 
 
 def same(answer: str, expected: str) -> bool:
-    """Whether an answer says what was set: as a number, as on or off, or as a word, long or short."""
-    found, wanted = _comparable(data(answer)), _comparable(expected)
-    if found == wanted or _shortened(found, wanted):
-        return True
-    try:
-        return math.isclose(float(found), float(wanted), rel_tol=1e-6)
-    except ValueError:
-        return False
+    """Whether an answer says what was set: as numbers, as on or off, or as words, long or short.
+
+    An element that is left out is the first, and functions of the whole meter have none.
+    """
+    found, wanted = _fields(answer), _fields(expected)
+    return len(found) == len(wanted) and all(map(_equal, found, wanted))
+
+
+def understood(answer: str, expected: str) -> bool:
+    """Whether an answer, if not `same`, says something else: False for text that has no meaning as a value."""
+    found, wanted = _fields(answer), _fields(expected)
+    if expected.upper() in ("ON", "OFF"):
+        return found in (["0"], ["1"])
+    if all(_number(field) is not None for field in wanted):
+        if found[0] in _ABBREVIATED:
+            return True
+        return len(found) == len(wanted) and all(_number(field) is not None for field in found)
+    return all(_WORD.fullmatch(field) or field.isdecimal() for field in found)
 
 
 def largest(numbers: Sequence[float]) -> float:
@@ -159,20 +169,31 @@ def strange(text: str, wanted: str) -> MeterAnswerError:
     return MeterAnswerError(f"The meter answered {text!r} where {wanted} should be.")
 
 
-def _shortened(found: str, wanted: str) -> bool:
-    # Words are shortened to their first three or four letters, if another client wants them so: LAMB,1 for LAMBDA,1.
-    pairs = list(zip(found.split(","), wanted.split(","), strict=False))
-    return found.count(",") == wanted.count(",") and all(
-        short == long or (len(short) in SHORT and short.isalpha() and long.startswith(short))
-        for short, long in pairs
-    )
-
-
-def _comparable(text: str) -> str:
-    word = text.replace(" ", "").upper()
+def _fields(text: str) -> list[str]:
+    word = data(text).replace(" ", "").upper()
     # A meter with the harmonics option names the order behind an item: U,1,TOTAL.
-    word = word.removesuffix(",TOTAL").removesuffix(",TOT")
-    return {"ON": "1", "OFF": "0"}.get(word, word)
+    function, *rest = word.removesuffix(",TOTAL").removesuffix(",TOT").split(",")
+    if function in _WITHOUT_ELEMENT or (rest == ["1"] and _WORD.fullmatch(function)):
+        rest = []
+    return [{"ON": "1", "OFF": "0"}.get(field, field) for field in (function, *rest)]
+
+
+def _equal(found: str, wanted: str) -> bool:
+    # Words are shortened to their first three or four letters, if another client wants them so: LAMB for LAMBDA.
+    short, long = sorted((found, wanted), key=len)
+    if short == long or (len(short) in SHORT and short.isalpha() and long.startswith(short)):
+        return True
+    one, other = _number(found), _number(wanted)
+    return one is not None and other is not None and math.isclose(one, other, rel_tol=1e-6)
+
+
+def _number(text: str) -> float | None:
+    quantity = _QUANTITY.fullmatch(text.replace(" ", ""))
+    digits, multiplier = quantity.groups() if quantity else (text, "")
+    try:
+        return float(digits) * _MULTIPLIERS[multiplier.upper()]
+    except ValueError:
+        return None
 
 
 def queued_errors(ask: Callable[[], str]) -> tuple[str, ...]:
@@ -185,7 +206,7 @@ def queued_errors(ask: Callable[[], str]) -> tuple[str, ...]:
 
 def explained(error: str) -> str:
     """Return an answer of :STATus:ERRor? (`842,"text"`) with its meaning behind it."""
-    code, _, text = error.partition(",")
+    code, _, text = data(error).partition(",")
     shown = f"{code.strip()} {text.strip()}".strip()
     meaning = _meaning(code.strip())
     return f"{shown}: {meaning}" if meaning else shown
@@ -193,7 +214,7 @@ def explained(error: str) -> str:
 
 def is_error(error: str) -> bool:
     """Whether an answer of :STATus:ERRor? is an error: its code is not 0."""
-    return error.partition(",")[0].strip().lstrip("+") != "0"
+    return data(error).partition(",")[0].strip().lstrip("+") != "0"
 
 
 def _meaning(code: str) -> str | None:

@@ -20,6 +20,7 @@ from power.meter import (
     Reading,
     Setup,
     Status,
+    Unconfirmed,
     VisaLink,
 )  # fmt: skip
 from power.wt300 import answers
@@ -81,7 +82,7 @@ class Wt300:
         self._borrowed: list[Setting] = []
         self._known: dict[str, bool] = {}
         self._has_peak_items = False
-        self._update_interval_s = 0.0
+        self._update_interval_s = self._model.rates_s[0]
 
     @property
     def identity(self) -> Identity:
@@ -98,7 +99,8 @@ class Wt300:
         self._former.keep((":COMMUNICATE:HEADER", ":COMMUNICATE:VERBOSE"), self._link.query)
         self._apply_all(talk[:2])
         self._change((*talk[2:], *self._form.settings))
-        self._update_interval_s = present.interval_s(self._ask, self._model)
+        with contextlib.suppress(MeterAnswerError):  # what it cannot say in `attach`, `configure` sets
+            self._update_interval_s = present.interval_s(self._ask, self._model)
         self._element = element
 
     def look(self, element: str = "1") -> None:
@@ -190,6 +192,8 @@ class Wt300:
         found = [(setting, self._ask(setting.query)) for setting in wanted]
         return tuple(
             f"{setting.command} was set, it is {answer}"
+            if setting.contradicts(answer)
+            else Unconfirmed(f"{setting.command} was set, it answered {answer!r}")
             for setting, answer in found
             if not setting.holds(answer)
         )
@@ -213,7 +217,7 @@ class Wt300:
             self._change(self._form.peak_settings(self._measured))
             self._has_peak_items = True
         question = self._form.peak_question(self._measured)
-        found = [answers.value(part) for part in self._link.query(question).split(";")]
+        found = [answers.value(part) for part in answers.parts(self._link.query(question))]
         if len(found) != 4 * len(self._measured):
             raise answers.strange(str(found), f"{4 * len(self._measured)} peaks")
         # For each element: voltage up and down, current up and down.
@@ -345,7 +349,7 @@ class Wt300:
     def _apply(self, setting: Setting) -> None:
         self._link.write(setting.command)
         answer = self._ask(setting.query)
-        if not setting.holds(answer):
+        if setting.contradicts(answer):
             raise self._refused(setting.command, answer)
 
     def _confirm(self, wanted: Callable[[IntegratorState], bool], command: str) -> None:

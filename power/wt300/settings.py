@@ -41,6 +41,10 @@ class Setting:
         """Whether an answer to the query confirms the setting."""
         return answers.same(answer, self.expected)
 
+    def contradicts(self, answer: str) -> bool:
+        """Whether an answer says that something else is set; text without meaning does not."""
+        return not self.holds(answer) and answers.understood(answer, self.expected)
+
 
 MODES: Final = {"rms": "RMS", "vmean": "VMEAN", "dc": "DC"}
 SYNCHRONIZATIONS: Final = {"voltage": "VOLTAGE", "current": "CURRENT", "off": "OFF"}
@@ -83,11 +87,7 @@ def talking() -> tuple[Setting, ...]:
 
     *RST leaves headers and word length alone, so both are always set.
     """
-    return (
-        plain(":COMMUNICATE:HEADER", "OFF"),
-        plain(":COMMUNICATE:VERBOSE", "ON"),
-        *TELLING,
-    )
+    return (plain(":COMMUNICATE:HEADER", "OFF"), plain(":COMMUNICATE:VERBOSE", "ON"), *TELLING)
 
 
 def item(place: int, function: str) -> Setting:
@@ -103,8 +103,8 @@ def sample_number(count: int) -> Setting:
 def sample_items(functions: Sequence[str], element: str, first: int) -> tuple[Setting, ...]:
     """Return functions of one element, or of the "sum", as the items from a place on."""
     named = "SIGMA" if element == ALL_ELEMENTS else element
-    # The integrator is one for all elements; whether TIME takes SIGMA the manual does not say, so ask element 1.
-    items = [f"{function},{'1' if function == 'TIME' else named}" for function in functions]
+    # The integrator is one for all elements: TIME goes without.
+    items = [function if function == "TIME" else f"{function},{named}" for function in functions]
     return tuple(item(place, text) for place, text in enumerate(items, start=first))
 
 

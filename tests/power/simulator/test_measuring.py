@@ -95,10 +95,10 @@ def test_a_fixed_range_is_over_above_140_percent(meter: Any, clock: Any) -> None
     assert box.execute(":NUMERIC:VALUE? 2;VALUE? 3;:STATUS:CONDITION?") == "300.00E-03;36.000E+00;0"
 
 
-def test_voltage_and_current_of_half_a_percent_of_range_are_zero_and_power_is_not(
+def test_what_is_half_a_percent_of_a_range_or_less_is_blanked_and_still_integrated(
     meter: Any, clock: Any
 ) -> None:
-    show = VALUES + ";ITEM4 S;ITEM5 LAMBDA;:INPUT:CURRENT:RANGE 20A"
+    show = VALUES + ";ITEM4 S;ITEM5 LAMBDA;:INPUT:CURRENT:RANGE 20A;:INTEGRATE:START"
     box = meter("constant:12.1W")
     box.execute(show)
     clock.pass_s(1)
@@ -106,14 +106,29 @@ def test_voltage_and_current_of_half_a_percent_of_range_are_zero_and_power_is_no
     box = meter("constant:12W")  # 0.1 A
     box.execute(show)
     clock.pass_s(1)
-    assert box.execute(":NUMERIC:VALUE?") == "120.00E+00,0.0000E+00,12.000E+00,0.0000E+00,INF"
+    assert box.execute(":NUMERIC:VALUE?") == "120.00E+00,0.0000E+00,0.0000E+00,0.0000E+00,INF"
+    assert box.state.measuring.integrator.plus_wh * 3600 == pytest.approx(12.0)
+    box = meter("constant:12W")
+    box.execute(f":INPUT:CFACTOR 6;{VALUES};:INPUT:CURRENT:RANGE 10A")  # 1 % at crest factor 6
+    clock.pass_s(1)
+    assert box.execute(":NUMERIC:VALUE? 2;VALUE? 3") == "0.0000E+00;0.0000E+00"
 
 
 def test_clipped_peaks_only_show_in_the_condition_register(meter: Any, clock: Any) -> None:
     box = meter("constant:36W,crest=6")  # 1.8 A at the peak
-    box.execute(VALUES + ";:INPUT:CURRENT:RANGE 0.5")  # clips at 1.5 A
+    box.execute(VALUES + ";:INPUT:CURRENT:RANGE 0.5")  # clips at 333 % of it, 1.667 A
     clock.pass_s(1)
-    assert box.execute(":NUMERIC:VALUE? 3;:STATUS:CONDITION?") == "30.000E+00;256"
+    assert box.execute(":NUMERIC:VALUE? 3;:STATUS:CONDITION?;:INPUT:POVER?;CRANGE?") == "33.333E+00;256;2;0"
+
+
+@pytest.mark.parametrize(("crest", "clipped"), [(5.5, "0"), (5.6, "2")])
+def test_peaks_are_over_above_a_third_more_than_three_times_the_range(
+    meter: Any, clock: Any, crest: float, clipped: str
+) -> None:
+    box = meter(f"constant:36W,crest={crest}")  # 0.3 A; 1.65 and 1.68 A at the peak
+    box.execute(":INPUT:CURRENT:RANGE 0.5")
+    clock.pass_s(1)
+    assert box.execute(":INPUT:POVER?") == clipped
 
 
 RANGES = ":INPUT:CURRENT:RANGE?;:INPUT:VOLTAGE:RANGE?"

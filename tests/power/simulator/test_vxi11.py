@@ -151,6 +151,23 @@ def test_a_read_without_answer_times_out_and_the_link_lives_on(wire: Any) -> Non
     assert line.read(link) == (0, 4, b"1\n")
 
 
+def test_a_read_with_nothing_to_say_is_an_error_but_not_one_before_the_answer(
+    wire: Any, server: Vxi11Server
+) -> None:
+    line = wire()
+    link = line.link()
+    assert line.read(link, timeout_ms=0)[0] == 15
+    line.write(link, b":STATUS:ERROR?;ERROR?")
+    assert line.read(link)[2] == b'420,"Query unterminated";0,"No error"\n'
+    server.instrument.faults.slow_s = 0.2
+    line.write(link, b"*OPC?")
+    assert line.read(link, timeout_ms=0)[0] == 15  # the answer has yet to come
+    assert line.read(link)[2] == b"1\n"
+    server.instrument.faults.slow_s = 0.0
+    line.write(link, b":STATUS:ERROR?")
+    assert line.read(link)[2] == b'0,"No error"\n'
+
+
 def test_an_abort_ends_a_waiting_read(wire: Any, server: Vxi11Server) -> None:
     line = wire()
     reader = line.call(CREATE, uint(1, 0, 0) + opaque(b"inst0"))

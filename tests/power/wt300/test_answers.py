@@ -19,13 +19,21 @@ def test_every_number_in_nr3_is_read(number: float) -> None:
 
 @given(
     st.text(alphabet=st.characters(categories=["L", "P", "Z"])).filter(
-        lambda text: text.strip().lower() not in WORDS
+        lambda text: not text.strip().lower().endswith(WORDS)
     )
 )
 def test_what_is_no_number_is_a_meter_error(text: str) -> None:
     with pytest.raises(MeterError) as caught:
         answers.value(text)
     assert caught.value.code == "meter-answer"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("500MA", 0.5), ("150.0 V", 150.0), (":RATE 100MS", 0.1), ("2KW", 2000.0), (":NUM:VAL 1.0E+00", 1.0)],
+)
+def test_units_and_headers_may_stand_beside_a_number(text: str, number: float) -> None:
+    assert answers.value(text) == pytest.approx(number)
 
 
 @pytest.mark.parametrize("text", ["NAN", "nan", "9.91E+37"])
@@ -47,6 +55,8 @@ def test_over_range_is_infinity(text: str) -> None:
         (":NUM:NORM:ITEM1 U,1", "U,1"),
         ("300.0E+00", "300.0E+00"),
         (":NOTHING", ""),
+        ("ITEM2 TIME", "TIME"),
+        ("EXTERNAL,50.00E-03", "EXTERNAL,50.00E-03"),
     ],
 )
 def test_headers_are_left_out(answer: str, plain: str) -> None:
@@ -70,6 +80,26 @@ def test_headers_are_left_out(answer: str, plain: str) -> None:
         ("WH,SIGM", "WH,SIGMA"),
         (":STAT:FILT1 FALL", "FALL"),
         (":NUM:FORM ASC", "ASCII"),
+        # What a public log of a WT310E's :NUM:NORM? shows: no element where none is needed, headers within a group.
+        ("ITEM2 TIME", "TIME,1"),
+        ("TIME,1", "TIME"),
+        (":NUM:ITEM17 TIME", "TIME"),
+        ("MATH", "MATH,1"),
+        (":NUM:NUM 255", "255"),
+        ("UK,1,TOT", "UK,1"),
+        # Element 1 is the one that is meant when none is named.
+        ("WH", "WH,1"),
+        ("WH,1", "WH"),
+        ("LAMB", "LAMBDA,1"),
+        # Units and multipliers; zeros in front; a short word that is to be set again.
+        ("150V", "150"),
+        ("150.0 V", "150"),
+        ("500MA", "0.5"),
+        (":RATE 100MS", "0.1"),
+        ("1.0E+00", "1"),
+        ("001,00,00", "1,0,0"),
+        ("VMEAN", "VME"),
+        (":INPUT:VOLTAGE:AUTO ON", "ON"),
     ],
 )
 def test_a_setting_is_recognised_in_every_form(answer: str, expected: str) -> None:
@@ -84,7 +114,12 @@ def test_a_setting_is_recognised_in_every_form(answer: str, expected: str) -> No
         ("A6", "6"),
         ("", "0"),
         ("1,0,0", "1,0,1"),
-        *((short, "WHP,1") for short in ("WH,1", "W,1", "WHP", "WHP,1,2")),
+        ("U", "U,2"),
+        ("U", "U,SIGMA"),
+        ("U,2", "U"),
+        ("500MA", "500"),
+        ("1", "1,0,0"),
+        *((short, "WHP,1") for short in ("WH,1", "W,1", "WHP,1,2")),
     ],
 )
 def test_another_setting_is_not(answer: str, expected: str) -> None:
@@ -94,6 +129,44 @@ def test_another_setting_is_not(answer: str, expected: str) -> None:
 @given(st.text(), st.text())
 def test_comparing_never_fails(answer: str, expected: str) -> None:
     assert answers.same(answer, expected) in (True, False)
+    assert answers.understood(answer, expected) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "has_meaning"),
+    [
+        ("300.0E+00", "150", True),
+        ("AUTO", "0.1", True),
+        ("A6", "3", True),
+        ("EXTERNAL,50.00E-03", "1", True),
+        ("DC", "RMS", True),
+        (":NUM:ITEM6 AH,1", "WH,1", True),
+        ("1", "OFF", True),
+        *(("", expected, False) for expected in ("150", "RMS", "OFF", "WH,1")),
+        *(("<html>", expected, False) for expected in ("150", "RMS", "OFF", "WH,1")),
+        ("RMS", "150", False),
+        ("7", "OFF", False),
+        ("0:01:00", "0,1,0", False),
+        ("60", "0,1,0", False),
+    ],
+)
+def test_an_answer_without_meaning_is_told_from_another_setting(
+    answer: str, expected: str, has_meaning: bool
+) -> None:
+    assert not answers.same(answer, expected)
+    assert answers.understood(answer, expected) is has_meaning
+
+
+def test_joined_answers_are_taken_apart_with_or_without_headers() -> None:
+    joined = ":NUM:NUM 255;ITEM1 MATH;ITEM2 TIME;ITEM3 U,1;P,1;1.0E+00,NAN;STAR"
+    assert answers.parts(joined) == ["255", "MATH", "TIME", "U,1", "P,1", "1.0E+00,NAN", "STAR"]
+
+
+def test_errors_are_found_behind_headers() -> None:
+    queue = iter([':STAT:ERR 113,"Undefined header"', ':STAT:ERR 0,"No error"'])
+    assert answers.queued_errors(lambda: next(queue)) == (
+        '113 "Undefined header": it does not know the command',
+    )
 
 
 @pytest.mark.parametrize(

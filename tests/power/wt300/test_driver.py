@@ -177,7 +177,7 @@ def test_readings_tell_over_range_and_clipped_peaks(simulate: Any, clocks: Clock
         assert clipped.current_peak_over
         assert not clipped.voltage_peak_over
         assert not clipped.over_range
-        assert clipped.power_w == 30.0
+        assert clipped.power_w == pytest.approx(33.333)
         meter.configure(Setup(150.0, 0.1, 0.1, 0))
         until(lambda: meter.read().over_range)
         assert math.isinf(meter.read().power_w)
@@ -300,7 +300,7 @@ def test_an_element_or_the_sum_of_all_is_measured_whatever_the_wiring_was(
         until(lambda: meter.read().power_w == pytest.approx(power_w, rel=1e-4))
         assert meter.peaks().voltage_v == pytest.approx(120 * math.sqrt(2), rel=1e-3)
         meter.restore()
-        assert element != "sum" or link.query(":INPUT:WIRING?") == ":INP:WIR P3W3"
+        assert element != "sum" or link.query(":INPUT:WIRING?").endswith(" P3W3")
 
 
 def test_settings_are_the_same_in_short_words_and_with_headers(box: Any) -> None:

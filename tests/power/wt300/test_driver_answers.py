@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from power.clocks import Clocks
-from power.errors import MeterError, MeterLost, MeterTimeout
-from power.meter import Setup
+from power.errors import MeterError, MeterLost, MeterRefused, MeterTimeout
+from power.meter import Setup, Unconfirmed
 from power.wt300.models import model_named
 from power.wt300.sample import SampleForm
 from power.wt300.settings import OPTIONAL, FormerSettings, measuring_headers
@@ -214,3 +214,45 @@ def test_the_sample_of_record_waits_for_an_update_but_not_for_ever() -> None:
     link.answers[":STATUS:EESR?"] = "0"
     assert meter.read_final().energy_wh == 6
     assert 9 <= len(pauses) - 2 <= 12  # two updates of 5 s, on a clock that goes a second at each look
+
+
+def test_a_setting_whose_answer_has_no_meaning_is_unconfirmed_and_refuses_nothing(clocks: Clocks) -> None:
+    link = Spelling()
+    link.answers |= {":RATE?": "?$!", ":INPUT:MODE?": "", ":INPUT:FILTER:LINE?": "PERHAPS"}
+    meter = wt300(link, clocks)
+    meter.configure(SETUP)
+    found = meter.changes(SETUP)
+    assert found == (
+        ":INPUT:MODE RMS was set, it answered ''",
+        ":INPUT:FILTER:LINE OFF was set, it answered 'PERHAPS'",
+        ":RATE 100MS was set, it answered '?$!'",
+    )
+    assert all(isinstance(phrase, Unconfirmed) for phrase in found)
+
+
+@pytest.mark.parametrize(("asked", "other"), [(":RATE?", "AUTO"), (":INPUT:VOLTAGE:RANGE?", "300.0E+00")])
+def test_another_setting_than_was_set_is_a_refusal(clocks: Clocks, asked: str, other: str) -> None:
+    link = Spelling()
+    link.answers[asked] = other
+    with pytest.raises(MeterRefused, match=re.escape(other)):
+        wt300(link, clocks).configure(SETUP)
+
+
+SETUP = Setup(150.0, 0.5, 0.1, 60)
+
+
+class Spelling(Canned):
+    """Says back what was set, units and all, except where an answer was given beforehand."""
+
+    def write(self, message: str) -> None:
+        self.written.append(message)
+        header, _, data = message.partition(" ")
+        self.answers.setdefault(f"{header}?", data)
+
+    def query(self, message: str, timeout_ms: int | None = None) -> str:
+        if message in OPTIONAL_QUESTIONS:
+            return "0"
+        return super().query(message, timeout_ms)
+
+
+OPTIONAL_QUESTIONS = tuple(f"{header}?" for header in OPTIONAL)

@@ -40,6 +40,10 @@ def test_nought_is_no_error(error: str, is_one: bool) -> None:
     assert is_error(error) is is_one
 
 
+def test_an_error_without_a_code_is_shown_whole() -> None:
+    assert explained("Undefined header") == "Undefined header"
+
+
 @given(st.text())
 def test_whatever_the_meter_says_is_shown(error: str) -> None:
     assert isinstance(explained(error), str)

@@ -25,9 +25,9 @@ def main() -> None:
       USB0::0x0B21::0x0025::SERIAL::INSTR a meter on USB
       GPIB0::1::INSTR@ivi                 any VISA address; @ivi takes the VISA
                                           library of a vendor, @py (default) pyvisa-py
-      sim:  sim:steps:2W@5s,9W@10s        a simulated meter started on the spot
+      sim:  sim:steps:2W@5s,9W@10s        a simulated meter started on the spot;
+      sim:csv:FILE.csv                    this one measures a recording again
       rapl:  hwmon:                       sensors of this machine, not official
-      replay:FILE.csv                     a recording, played again, not official
 
     Every failure is one sentence on stderr and exit code 1; 2 is a wrong option.
     """  # noqa: D301  click wants the character itself

@@ -46,7 +46,7 @@ def test_the_help_tells_every_form_of_an_address() -> None:
         "sim:",
         "rapl:",
         "hwmon:",
-        "replay:",
+        "sim:csv:",
     ):
         assert form in told
 

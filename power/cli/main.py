@@ -14,6 +14,7 @@ from power.cli.watch import watch
 
 
 @click.group("meter", cls=Boundary, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="lpirc-referee", prog_name="meter")
 def main() -> None:
     """Power meters: look at one, record an energy, find its ranges, or simulate one.
 

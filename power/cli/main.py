@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from power.cli.boundary import Boundary
+from power.cli.certify import certify
 from power.cli.fault import fault
 from power.cli.look import probe, zero
 from power.cli.ranging import range_command
@@ -16,7 +17,7 @@ from power.cli.watch import watch
 @click.group("meter", cls=Boundary, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lpirc-referee", prog_name="meter")
 def main() -> None:
-    """Power meters: look at one, record an energy, find its ranges, or simulate one.
+    """Power meters: look at one, record an energy, find its ranges, certify or simulate one.
 
     ADDRESS is one of
 
@@ -34,5 +35,5 @@ def main() -> None:
     """  # noqa: D301  click wants the character itself
 
 
-for _command in (probe, watch, record, range_command, zero, simulate, fault):
+for _command in (probe, watch, record, range_command, zero, certify, simulate, fault):
     main.add_command(_command)

@@ -55,8 +55,8 @@ class Player:
             self._meter.configure(as_setup(words))
         elif name == "changes":
             assert len(self._meter.changes(as_setup(words[1:]))) == int(words[0])
-        elif name == "attach":
-            self._meter.attach(*words)
+        elif name in ("attach", "look"):
+            getattr(self._meter, name)(*words)
         else:
             result = getattr(self._meter, name)()
             if name == "read_update":
@@ -75,8 +75,8 @@ class Player:
             assert str(shown) == wanted, name
 
 
-@each
-def test_the_driver_says_what_the_conversation_says(told: Conversation) -> None:
+def play(told: Conversation) -> None:
+    """Have the driver do every step of a conversation."""
     now_s = iter(range(10**6))
     player = Player(Clocks(lambda: float(next(now_s)) / 1e3, lambda: None, lambda _s: None))  # type: ignore[arg-type, return-value]
     for step in told.steps:
@@ -90,6 +90,11 @@ def test_the_driver_says_what_the_conversation_says(told: Conversation) -> None:
                 player.play(step.action)
             assert caught.value.code == step.failure
         player.link.finish()
+
+
+@each
+def test_the_driver_says_what_the_conversation_says(told: Conversation) -> None:
+    play(told)
 
 
 def hold(told: Conversation, send: Callable[[Exchange], str | None]) -> None:

@@ -30,11 +30,12 @@ def as_setup(words: list[str]) -> Setup:
     given |= dict(word.split("=") for word in words if "=" in word)
     kinds: dict[str, Callable[[str], Any]] = {
         **dict.fromkeys(
-            ("voltage_range_v", "current_range_a"), lambda text: None if text == "auto" else float(text)
+            ("voltage_range_v", "current_range_a"),
+            lambda text: None if text in ("auto", "None") else float(text),
         ),
         "update_interval_s": float,
         **dict.fromkeys(("integrator_timer_s", "crest_factor"), int),
-        **dict.fromkeys(("line_filter", "frequency_filter"), lambda text: text == "on"),
+        **dict.fromkeys(("line_filter", "frequency_filter"), lambda text: text in ("on", "True")),
     }
     return Setup(**{name: kinds.get(name, str)(text) for name, text in given.items()})
 
@@ -54,7 +55,8 @@ class Player:
         elif name == "configure":
             self._meter.configure(as_setup(words))
         elif name == "changes":
-            assert len(self._meter.changes(as_setup(words[1:]))) == int(words[0])
+            count = 0 if "=" in words[0] else int(words.pop(0))
+            assert len(self._meter.changes(as_setup(words))) == count
         elif name in ("attach", "look"):
             getattr(self._meter, name)(*words)
         else:

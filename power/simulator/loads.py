@@ -126,11 +126,11 @@ def parse_load(spec: str, clock: Callable[[], float]) -> Load:
     kind, _, rest = spec.partition(":")
     try:
         if kind == "constant":
-            words, wave = _wave(rest)
+            words, wave, _ = _wave(rest)
             watts = _quantity(words[0], "W", negative=True)
             return Drawn(lambda _start, _end: watts, wave)
         if kind == "steps":
-            words, wave = _wave(rest)
+            words, wave, _ = _wave(rest)
             return _steps(words, wave)
         if kind == "noise":
             return _noise(rest)
@@ -155,9 +155,11 @@ def _quantity(text: str, unit: str, negative: bool = False) -> float:
     return value
 
 
-def _wave(rest: str) -> tuple[list[str], Wave]:
+def _wave(rest: str, **own: str) -> tuple[list[str], Wave, dict[str, str]]:
+    """Return the words of a load, its wave, and its `own` options, as given or by default."""
     words = [word for word in rest.split(",") if "=" not in word]
     options = dict(word.split("=", 1) for word in rest.split(",") if "=" in word)
+    own = {name: options.pop(name, usual) for name, usual in own.items()}
     voltage_v = _quantity(options.pop("volts", "120"), "V")
     power_factor = _quantity(options.pop("pf", "1"), "")
     crest = _quantity(options.pop("crest", "1.4142135"), "")
@@ -167,14 +169,7 @@ def _wave(rest: str) -> tuple[list[str], Wave]:
         raise ValueError("volts must be above 0, pf above 0 and at most 1, crest at least 1")
     if not words or not words[0].strip():
         raise ValueError("the power is missing")
-    return words, Wave(voltage_v, power_factor, crest)
-
-
-def _apart(rest: str, *names: str) -> tuple[str, dict[str, str]]:
-    """Take the options of those names out of a specification; return what is left, and them."""
-    words = rest.split(",")
-    taken = dict(word.split("=", 1) for word in words if word.partition("=")[0] in names and "=" in word)
-    return ",".join(word for word in words if word.partition("=")[0] not in names), taken
+    return words, Wave(voltage_v, power_factor, crest), own
 
 
 def _steps(words: Sequence[str], wave: Wave) -> Load:
@@ -195,19 +190,14 @@ def _drawn(powers: Replay, wave: Wave) -> Load:
 
 
 def _noise(rest: str) -> Load:
-    others, options = _apart(rest, "sd", "seed")
-    words, wave = _wave(others)
-    deviation_w = _quantity(options.get("sd", "0.5W"), "W")
-    return _drawn(
-        noise(_quantity(words[0], "W", negative=True), deviation_w, int(options.get("seed", "1"))), wave
-    )
+    words, wave, own = _wave(rest, sd="0.5W", seed="1")
+    deviation_w = _quantity(own["sd"], "W")
+    return _drawn(noise(_quantity(words[0], "W", negative=True), deviation_w, int(own["seed"])), wave)
 
 
 def _cpu(rest: str, clock: Callable[[], float]) -> Load:
-    others, options = _apart(rest, "idle", "busy")
-    (pid, *_), wave = _wave(others)
-    idle_w = _quantity(options.get("idle", "2W"), "W")
-    busy_w = _quantity(options.get("busy", "9W"), "W")
+    (pid, *_), wave, own = _wave(rest, idle="2W", busy="9W")
+    idle_w, busy_w = (_quantity(own[name], "W") for name in ("idle", "busy"))
     if int(pid) <= 0:
         raise ValueError(f"{pid!r} is not a process id")
     return Drawn(CpuPower(int(pid), idle_w, busy_w, clock).mean_w, wave)

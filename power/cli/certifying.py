@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -22,10 +23,10 @@ from power.meter import SIMULATED, Identity, IntegratorState, Meter, Setup
 from power.recording import header_line, row
 from power.report.readings import check_facts, figure, identity_facts
 from power.sampling.connection import require_no_energy
-from power.sampling.polling import idle_readings
 
 SHORT_S: Final = 3.0
 """How long the integrator runs for the calls one by one: a few counts of TIME, which is in whole seconds."""
+LEAST_UPDATES: Final = 4
 LOAD_TOLERANCE: Final = 0.05
 """Of the known load: enough to find a wrong element, a wrong wire or a ratio, not to judge the accuracy."""
 NOT_OF_THE_METER: Final = ("official-meter", "accuracy", "low-load")
@@ -64,7 +65,7 @@ class Certification:
                 )
             stack.callback(opened.restore)
             stack.callback(opened.stop)
-            self._calls(self.transcript.meter(opened), course)
+            self._calls(opened, course)
 
     def record(self, name: str, seconds: float, load_w: float | None = None, *, pulled: bool = False) -> None:
         """Record a run as `meter record` does: with a known load if `load_w` is given, or with the link `pulled`."""
@@ -96,7 +97,7 @@ class Certification:
             "setup": asdict(self.setup),
             "findings": [check_facts(found) for found in self.findings],
             "conversation": self.transcript.conversation,
-            "exchanges": [asdict(exchange) for exchange in self.transcript.exchanges],
+            "exchanges": self.transcript.exchanges,
             "recordings": self.recordings,
         }
 
@@ -108,12 +109,18 @@ class Certification:
         return text.replace(self.address, "ADDRESS")
 
     def _calls(self, meter: Meter, course: Course) -> None:
-        def call(name: str, *given: object) -> Any:
+        def call(name: str, *given: str | Setup) -> Any:
             course.require_going_on()
-            return self._try(name, lambda: getattr(meter, name)(*given))
+            return self._try(name, lambda: told(name, *given))
 
-        def updates() -> object:
-            return idle_readings(meter, max(SHORT_S, 4 * interval_s), interval_s, course.wait)
+        def told(name: str, *given: str | Setup) -> Any:
+            with self.transcript.step(name, *map(_words, given)):
+                return getattr(meter, name)(*given)
+
+        def updates() -> None:
+            for _ in range(math.ceil(SHORT_S / interval_s) + LEAST_UPDATES):
+                told("read_update")
+                course.wait(interval_s)
 
         element, interval_s = self.setup.element, self.setup.update_interval_s
         call("look", element)
@@ -149,7 +156,7 @@ class Certification:
                 raise
             return None
         said = self.transcript.exchanges[first:]
-        slowest_ms = max((exchange.took_ms for exchange in said), default=0.0)
+        slowest_ms = max((exchange["took_ms"] for exchange in said), default=0.0)
         self._find(name, True, f"It took {len(said)} messages, the slowest answer {slowest_ms:.3g} ms.")
         return found
 
@@ -162,3 +169,7 @@ class Certification:
         self.findings.append(Check(name.replace("_", "-"), ok, severity, sentence))
         verdict = "ok" if ok else "differs" if severity == "warning" else "failed"
         click.echo(f"{verdict:8} {self.findings[-1].code}: {sentence}")
+
+
+def _words(given: str | Setup) -> str:
+    return given if isinstance(given, str) else " ".join(f"{k}={v}" for k, v in asdict(given).items())

@@ -4,38 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
 from typing import Any, Final, cast
 
 from power.clocks import real_clocks
 from power.errors import MeterError
-from power.meter import Meter, Setup
 
 LINK: Final = logging.getLogger("power.visa.link")
 """The log in which a link tells what is sent, as text, and what comes back, as bytes."""
 
 
-@dataclass
-class Exchange:
-    """A message, when it was sent, and its answer with the terminator; None if there was none."""
-
-    sent_s: float
-    sent: str
-    answer: str | None = None
-    took_ms: float = 0.0
-
-
 class Transcript(logging.Handler):
-    """Owns what is said over every link while it is `opened`.
+    """Owns what is said over every link while it is `opened`: `exchanges`, whose `answer` is None if there was none.
 
-    `conversation` is the part that belongs to calls of `meter`, in the form that the driver's tests play: `=` is a
-    call, with the code of its failure behind a `!`; `>` is a message, `<` its answer, `!` that none came.
+    `conversation` is the part that belongs to steps, in the form that the driver's tests play: `=` is a step, with the
+    code of its failure behind a `!`; `>` is a message, `<` its answer, `!` that none came.
     """
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
-        self.exchanges: list[Exchange] = []
+        self.exchanges: list[dict[str, Any]] = []
         self.conversation: list[str] = []
 
     @contextlib.contextmanager
@@ -53,14 +41,10 @@ class Transcript(logging.Handler):
         """Take what was sent or heard."""
         now_s, said = real_clocks().monotonic(), cast("tuple[str | bytes]", record.args)[0]
         if isinstance(said, str):
-            self.exchanges.append(Exchange(now_s, said))
+            self.exchanges.append({"sent": said, "answer": None, "sent_s": now_s, "took_ms": 0.0})
         else:
-            last = self.exchanges[-1]
-            last.answer, last.took_ms = said.decode("latin-1"), round(1e3 * (now_s - last.sent_s), 3)
-
-    def meter(self, meter: Meter) -> Meter:
-        """Return a meter each of whose calls is a step of the conversation."""
-        return cast("Meter", _Told(meter, self))
+            took_ms = round(1e3 * (now_s - self.exchanges[-1]["sent_s"]), 3)
+            self.exchanges[-1] |= {"answer": said.decode("latin-1"), "took_ms": took_ms}
 
     @contextlib.contextmanager
     def step(self, *words: str) -> Iterator[None]:
@@ -74,22 +58,5 @@ class Transcript(logging.Handler):
         finally:
             self.conversation += ["", f"= {' '.join(words)}{failure}"]
             for said in self.exchanges[first:]:
-                heard = "!" if said.answer is None else "< " + said.answer.rstrip("\r\n")
-                self.conversation += [f"> {said.sent}", *([heard] if "?" in said.sent else [])]
-
-
-@dataclass
-class _Told:
-    real: Meter
-    transcript: Transcript
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        def call(*given: str | Setup) -> Any:
-            with self.transcript.step(name, *map(_words, given)):
-                return getattr(self.real, name)(*given)
-
-        return call
-
-
-def _words(given: str | Setup) -> str:
-    return given if isinstance(given, str) else " ".join(f"{k}={v}" for k, v in asdict(given).items())
+                heard = "!" if said["answer"] is None else "< " + said["answer"].rstrip("\r\n")
+                self.conversation += [f"> {said['sent']}", *([heard] if "?" in said["sent"] else [])]

@@ -79,12 +79,11 @@ class Idle:
 
 
 def idle_readings(
-    meter: Meter, duration_s: float, update_interval_s: float, pause: Callable[[float], object]
+    meter: Meter, duration_s: float, update_interval_s: float, pause: Callable[[float], None]
 ) -> list[Reading]:
     """Read every update of at least `duration_s`, two updates at least; the first reading is only where it begins.
 
-    The integrator need not run. `pause` may raise, or return true, to end it. MeterError `meter-no-idle` if the meter
-    stops measuring.
+    The integrator need not run. `pause` may raise to end it. MeterError `meter-no-idle` if the meter stops measuring.
     """
     readings = [meter.read()]
     wanted_s = max(duration_s, 2.0 * update_interval_s)

@@ -4,6 +4,7 @@ import contextlib
 import json
 import logging
 import os
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -144,5 +145,20 @@ def test_a_question_without_an_answer_and_a_call_that_fails_are_marked() -> None
     link.debug("> %s", "*RST")
     told = ["", "= attach 1", "> *CLS", "> *IDN?", "< A,B,C,D"]
     assert transcript.conversation == [*told, "", "= state ! meter-timeout", "> :INTEGRATE:STATE?", "!"]
-    assert [exchange.answer for exchange in transcript.exchanges] == [None, "A,B,C,D\r\n", None]
+    assert [exchange["answer"] for exchange in transcript.exchanges] == [None, "A,B,C,D\r\n", None]
     assert parse("marked", "\n".join(transcript.conversation)).exchanges[-1].silent
+
+
+def test_ctrl_c_restores_the_meter_and_keeps_what_was_said(
+    simulate: Any, started: Any, asked: Any, knobs: Any, until: Any, tmp_path: Path
+) -> None:
+    address = simulate().address
+    before = knobs(address)
+    certifying = started("certify", address, "--yes", "--mode", "dc", "--update", "1", *RANGES)
+    until(lambda: asked(address, ":INTEGRATE:STATE?")[0].startswith("STAR"))
+    certifying.send_signal(signal.SIGINT)
+    assert certifying.wait(20) == 130
+    assert asked(address, ":INTEGRATE:STATE?")[0].startswith("RES")
+    assert knobs(address)[4:] == before[4:]  # automatic ranges move by themselves
+    facts = json.loads((tmp_path / "meter-certify.json").read_text())
+    assert "start" in {one["code"] for one in facts["findings"]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +37,8 @@ def certify(address: str, out: Path, seconds: float, load_w: float | None, yes: 
     FILE (meter-certify.json) holds all of it, without the address, and with the serial number as XXX;
     docs/real-meter.md says where to send it. The exit code is 1 if something differs or has failed.
     """
+    from importlib.metadata import version
+
     from power.cli.certifying import Certification
 
     if out.exists() or not out.parent.is_dir():

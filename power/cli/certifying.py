@@ -12,17 +12,18 @@ from typing import Any, Final
 
 import click
 
-from power.addresses import open_meter
+from power.addresses import MeterAddress
 from power.cli.program import Course
 from power.cli.recording_run import Order, recorded
 from power.cli.transcript import Transcript
 from power.clocks import real_clocks
 from power.energy import Check
-from power.errors import MeterBusy, MeterError, MeterLost
+from power.errors import MeterBusy, MeterError, MeterLost, PassingMeterError
 from power.meter import SIMULATED, Identity, IntegratorState, Meter, Setup
 from power.recording import header_line, row
 from power.report.readings import check_facts, figure, identity_facts
 from power.sampling.connection import require_no_energy
+from power.sampling.polling import RETRY_S
 
 SHORT_S: Final = 3.0
 """How long the integrator runs for the calls one by one: a few counts of TIME, which is in whole seconds."""
@@ -31,6 +32,7 @@ LOAD_TOLERANCE: Final = 0.05
 """Of the known load: enough to find a wrong element, a wrong wire or a ratio, not to judge the accuracy."""
 NOT_OF_THE_METER: Final = ("official-meter", "accuracy", "low-load")
 """Checks of the choice of meter, ranges and load."""
+RETRIES: Final = 40
 SHORTEST_SERIAL: Final = 4
 """A shorter serial number would be found everywhere in the file."""
 MOVING: Final = ("voltage_range_v", "current_range_a", "errors")
@@ -54,18 +56,23 @@ class Certification:
         Raises MeterError `meter-busy`, before anything is set, if the meter integrates or holds an energy.
         """
         course = Course(None, (), real_clocks().monotonic)
-        with course.interruptible(), contextlib.ExitStack() as stack:
+        address = MeterAddress(self.address)
+        with course.interruptible(), contextlib.closing(address), contextlib.ExitStack() as links:
+
+            def link() -> Meter:
+                return links.enter_context(contextlib.closing(address.connect(real_clocks())))
+
             with self.transcript.step("identify"):
-                opened = stack.enter_context(open_meter(self.address, real_clocks()))
-            self.identity = opened.identity
-            require_no_energy(opened)
-            if opened.state() is IntegratorState.START:
-                raise MeterBusy(
-                    f"The meter {opened.identity} is integrating; end the run that uses it first."
-                )
-            stack.callback(opened.restore)
-            stack.callback(opened.stop)
-            self._calls(opened, course)
+                meter = link()
+            self.identity = meter.identity
+            require_no_energy(meter)
+            if meter.state() is IntegratorState.START:
+                raise MeterBusy(f"The meter {meter.identity} integrates; end the run that uses it first.")
+            try:
+                self._calls(meter, course)
+            finally:
+                meter.close()
+                _put_right(link)
 
     def record(self, name: str, seconds: float, load_w: float | None = None, *, pulled: bool = False) -> None:
         """Record a run as `meter record` does: with a known load if `load_w` is given, or with the link `pulled`."""
@@ -169,6 +176,21 @@ class Certification:
         self.findings.append(Check(name.replace("_", "-"), ok, severity, sentence))
         verdict = "ok" if ok else "differs" if severity == "warning" else "failed"
         click.echo(f"{verdict:8} {self.findings[-1].code}: {sentence}")
+
+
+def _put_right(link: Callable[[], Meter]) -> None:
+    """Stop and restore a meter over a new link: the first may be lost, and be why the calls have ended."""
+    for left in reversed(range(RETRIES)):
+        try:
+            meter = link()
+            meter.stop()
+            meter.restore()
+        except PassingMeterError:
+            if not left:
+                raise
+            real_clocks().pause(RETRY_S)
+        else:
+            return
 
 
 def _words(given: str | Setup) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final, cast
 
 from power.clocks import real_clocks
-from power.errors import MeterError
+from power.errors import MeterError, MeterLost, MeterTimeout
 
 LINK: Final = logging.getLogger("power.visa.link")
 """The log in which a link tells what is sent, as text, and what comes back, as bytes."""
@@ -18,7 +18,7 @@ class Transcript(logging.Handler):
     """Owns what is said over every link while it is `opened`: `exchanges`, whose `answer` is None if there was none.
 
     `conversation` is the part that belongs to steps, in the form that the driver's tests play: `=` is a step, with the
-    code of its failure behind a `!`; `>` is a message, `<` its answer, `!` that none came.
+    code of its failure behind a `!`; `>` is a message, `<` its answer, `!` why none came.
     """
 
     def __init__(self) -> None:
@@ -57,6 +57,7 @@ class Transcript(logging.Handler):
             raise
         finally:
             self.conversation += ["", f"= {' '.join(words)}{failure}"]
+            silence = MeterLost.CODE if MeterLost.CODE in failure else MeterTimeout.CODE
             for said in self.exchanges[first:]:
-                heard = "!" if said["answer"] is None else "< " + said["answer"].rstrip("\r\n")
+                heard = "! " + silence if said["answer"] is None else "< " + said["answer"].rstrip("\r\n")
                 self.conversation += [f"> {said['sent']}", *([heard] if "?" in said["sent"] else [])]

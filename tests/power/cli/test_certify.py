@@ -119,7 +119,7 @@ def test_a_meter_that_integrates_is_left_alone(simulate: Any, meter: Any, asked:
     ended = meter("certify", address, "--yes")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert one_line(ended.stderr)
-    assert "is integrating" in ended.stderr
+    assert "integrates" in ended.stderr
     assert asked(address, ":INTEGRATE:STATE?")[0].startswith("STAR")
     assert list(tmp_path.iterdir()) == []
 
@@ -144,9 +144,15 @@ def test_a_question_without_an_answer_and_a_call_that_fails_are_marked() -> None
             raise MeterTimeout("silent")
     link.debug("> %s", "*RST")
     told = ["", "= attach 1", "> *CLS", "> *IDN?", "< A,B,C,D"]
-    assert transcript.conversation == [*told, "", "= state ! meter-timeout", "> :INTEGRATE:STATE?", "!"]
+    assert transcript.conversation == [
+        *told,
+        "",
+        "= state ! meter-timeout",
+        "> :INTEGRATE:STATE?",
+        "! meter-timeout",
+    ]
     assert [exchange["answer"] for exchange in transcript.exchanges] == [None, "A,B,C,D\r\n", None]
-    assert parse("marked", "\n".join(transcript.conversation)).exchanges[-1].silent
+    assert parse("marked", "\n".join(transcript.conversation)).exchanges[-1].failure == "meter-timeout"
 
 
 def test_ctrl_c_restores_the_meter_and_keeps_what_was_said(
@@ -162,3 +168,23 @@ def test_ctrl_c_restores_the_meter_and_keeps_what_was_said(
     assert knobs(address)[4:] == before[4:]  # automatic ranges move by themselves
     facts = json.loads((tmp_path / "meter-certify.json").read_text())
     assert "start" in {one["code"] for one in facts["findings"]}
+
+
+def test_a_link_lost_between_the_calls_leaves_the_meter_as_it_was(
+    simulate: Any, relay: Any, started: Any, asked: Any, knobs: Any, until: Any, tmp_path: Path
+) -> None:
+    box = simulate()
+    cable, before = relay(box.port), knobs(box.address)
+    certifying = started("certify", cable.address, "--yes", "--mode", "dc", "--update", "1", *RANGES)
+    until(lambda: asked(box.address, ":INTEGRATE:STATE?")[0].startswith("STAR"))
+    cable.cut()
+    noticed = cable.accepted
+    until(lambda: cable.accepted > noticed)
+    cable.mend()
+    assert certifying.wait(20) == 1
+    assert one_line(certifying.stderr.read())
+    assert asked(box.address, ":INTEGRATE:STATE?")[0].startswith("RES")
+    assert knobs(box.address)[4:] == before[4:]
+    facts = json.loads((tmp_path / "meter-certify.json").read_text())
+    assert not facts["findings"][-1]["ok"]
+    play(parse("lost", "\n".join(facts["conversation"])))

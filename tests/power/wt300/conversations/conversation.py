@@ -8,7 +8,7 @@ A line begins with what it is:
     -  a step of somebody else at the same meter, whom the driver's test leaves out
     >  a message sent
     <  its answer
-    !  no answer came in time; only the driver's test plays that
+    !  the code of the failure that came in place of an answer; only the driver's test plays that
     ~  a pattern for that answer where it varies by nature: times, noise, whether an update came in between
 """
 
@@ -28,7 +28,7 @@ class Exchange:
     message: str
     answer: str | None = None
     pattern: str | None = None
-    silent: bool = False
+    failure: str | None = None
 
     def fits(self, answer: str | None) -> bool:
         if self.pattern is None or answer is None:
@@ -87,7 +87,7 @@ def _tell(told: Conversation, mark: str, rest: str) -> None:
     elif mark == "<":
         told.steps[-1].exchanges[-1].answer = rest
     elif mark == "!":
-        told.steps[-1].exchanges[-1].silent = True
+        told.steps[-1].exchanges[-1].failure = rest
     elif mark == "~":
         exchange = told.steps[-1].exchanges[-1]
         assert exchange.answer is not None

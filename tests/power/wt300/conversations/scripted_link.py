@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from power.errors import MeterTimeout
+from power.errors import MeterLost, MeterTimeout
 from tests.power.wt300.conversations.conversation import Exchange
 
 
@@ -30,8 +30,9 @@ class ScriptedLink:
 
     def query(self, message: str, timeout_ms: int | None = None) -> str:
         exchange = self._next(message)
-        if exchange.silent:
-            raise MeterTimeout(f"no answer to {message!r}")
+        if exchange.failure is not None:
+            failed = MeterLost if exchange.failure == MeterLost.CODE else MeterTimeout
+            raise failed(f"no answer to {message!r}")
         answer = exchange.answer
         assert answer is not None, f"{message!r} has no answer"
         return answer

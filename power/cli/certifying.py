@@ -28,11 +28,13 @@ from power.sampling.polling import RETRY_S
 SHORT_S: Final = 3.0
 """How long the integrator runs for the calls one by one: a few counts of TIME, which is in whole seconds."""
 LEAST_UPDATES: Final = 4
+"""More of them are read, at long update intervals."""
 LOAD_TOLERANCE: Final = 0.05
 """Of the known load: enough to find a wrong element, a wrong wire or a ratio, not to judge the accuracy."""
 NOT_OF_THE_METER: Final = ("official-meter", "accuracy", "low-load")
 """Checks of the choice of meter, ranges and load."""
 RETRIES: Final = 40
+"""How often a lost meter is tried, to leave it as it was: for ten seconds."""
 SHORTEST_SERIAL: Final = 4
 """A shorter serial number would be found everywhere in the file."""
 MOVING: Final = ("voltage_range_v", "current_range_a", "errors")

@@ -9,13 +9,16 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from power.cli.certifying import Certification
 from power.cli.transcript import Transcript
 from power.errors import MeterTimeout
+from power.meter import Identity, Setup
 from tests.power.cli.conftest import METER, one_line
 from tests.power.wt300.conversations.conversation import parse
 from tests.power.wt300.conversations.test_conversations import play
 
-SERIAL = "C2PH13047V"
 RANGES = ("--voltage-range", "150", "--current-range", "0.5")
 
 
@@ -42,7 +45,7 @@ class Person:
 def test_a_meter_is_tried_with_its_link_pulled_and_the_driver_plays_what_it_said(
     simulate: Any, relay: Any, asked: Any, knobs: Any, until: Any, tmp_path: Path
 ) -> None:
-    box = simulate("--serial", SERIAL, "--load", "constant:36W")
+    box = simulate("--load", "constant:36W")
     cable, file = relay(box.port), tmp_path / "box.json"
     before = knobs(box.address)
     command = [
@@ -71,7 +74,6 @@ def test_a_meter_is_tried_with_its_link_pulled_and_the_driver_plays_what_it_said
         assert program.wait(20) == 1  # the load is not the one that was named
 
     text = file.read_text()
-    assert SERIAL not in text
     assert cable.address not in text
     facts = json.loads(text)
     found = {one["code"]: one for one in facts["findings"]}
@@ -91,7 +93,7 @@ def test_a_meter_is_tried_with_its_link_pulled_and_the_driver_plays_what_it_said
     assert set(facts["recordings"]) == {"idle", "load", "link"}
     assert facts["skipped"] == []
     named = next(one for one in facts["exchanges"] if one["sent"] == "*IDN?")
-    assert named["answer"].startswith(f"YOKOGAWA,WT310,{'X' * len(SERIAL)},F")
+    assert named["answer"].startswith("YOKOGAWA,WT310,SIMULATED")
     assert named["answer"].endswith("\n")
     assert named["took_ms"] > 0
     assert knobs(box.address)[4:] == before[4:]  # automatic ranges move by themselves
@@ -111,6 +113,19 @@ def test_a_meter_is_tried_with_its_link_pulled_and_the_driver_plays_what_it_said
         "changes",
     } <= steps
     assert {"start", "read_update", "stop", "read_final", "restore"} <= steps
+
+
+@pytest.mark.parametrize(
+    ("serial", "kept"), [("C2PH13047V", False), ("SIMULATED-1", True), ("10", True), ("", True)]
+)
+def test_the_file_names_no_address_and_the_serial_number_only_of_a_simulated_meter(
+    serial: str, kept: bool
+) -> None:
+    address = "USB0::0x0B21::0x0025::43325048313330343756::INSTR"
+    tried = Certification(address, Setup(None, None, 0.25, 0), identity=Identity("M", "WT310", serial, "F1"))
+    masked = tried.masked(f"M,WT310,{serial},F1.10; {address}; {serial}")
+    assert (serial in masked) == kept
+    assert address not in masked
 
 
 def test_a_meter_that_integrates_is_left_alone(simulate: Any, meter: Any, asked: Any, tmp_path: Path) -> None:

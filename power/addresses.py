@@ -21,7 +21,6 @@ from power.errors import MeterAddressError, MeterError, MeterLost
 from power.home.hwmon import Hwmon
 from power.home.meter import Box, HomeMeter, Sensor
 from power.home.rapl import Rapl
-from power.home.replay import Replay
 from power.meter import OFFICIAL_MAKER, Driver, Identity, Limits, Meter, Standing
 from power.wt300.driver import Wt300Family
 
@@ -45,11 +44,7 @@ _MEANT: Final = re.compile(
     r"(?:TCPIP\d*::)?([A-Za-z0-9.-]+)(?:(?:::|:|,)(\d+))?(?:::(?:INSTR|SOCKET))?", re.IGNORECASE
 )
 _DEVICE_FILE: Final = re.compile(r"/dev/\S*")
-_HOME: Final[dict[str, Callable[[str, Path], Sensor]]] = {
-    "rapl": Rapl,
-    "hwmon": Hwmon,
-    "replay": lambda file, _sysfs: Replay(Path(file)),
-}
+_HOME: Final[dict[str, Callable[[str, Path], Sensor]]] = {"rapl": Rapl, "hwmon": Hwmon}
 
 
 class MeterAddress:
@@ -72,8 +67,6 @@ class MeterAddress:
         self._box: Box | None = None
         self._drivers: dict[type[Driver], Driver] = {}
         self._resource, self._backend = address, "@py"
-        if self._kind == "replay" and not self._rest:
-            raise _wrong(address, "replay: needs the file of a recording behind it.")
         if self._kind != SIMULATOR and self._kind not in _HOME:
             self._resource, self._backend = _visa(address)
 
@@ -230,6 +223,8 @@ def _visa(address: str) -> tuple[str, str]:
 def _meant(address: str, resource: str) -> str:
     """Return what a resource of no known form may have meant."""
     kind, colon, rest = resource.partition(":")
+    if colon and kind.lower() == "replay":
+        return f"The simulated meter plays recordings: write sim:csv:{rest}."
     if colon and kind.lower() in (SIMULATOR, *_HOME):
         return f"Perhaps {kind.lower()}:{rest} is meant, in small letters."
     meant = _MEANT.fullmatch(resource)

@@ -12,24 +12,21 @@ from __future__ import annotations
 import csv
 import errno
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
 from typing import Final, TextIO
 
 from power.errors import MeterError
 from power.meter import IntegratorState, Reading
 from power.wt300 import answers
-from power.wt300.models import E_RATES_S
 
 COLUMNS: Final = tuple(field.name for field in fields(Reading))
 """The heading of a recording, in order."""
 COLUMNS_2015: Final = ("voltage_v", "current_a", "power_w", "energy_wh", "integrator_s")
 NO_DATE: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """The start of a 2015 recording's wall time: the file does not hold its date."""
-LONE_READING_S: Final = 1.0
 SHOWN_LENGTH: Final = 60
 """So much of a cell is quoted in an error."""
 _FLAGS: Final = ("over_range", "voltage_peak_over", "current_peak_over")
@@ -72,13 +69,6 @@ def read_recording(path: Path) -> list[Reading]:
     """
     lines = _lines(path)
     return _read_ours(path, lines) if lines[0][1] == list(COLUMNS) else _read_2015(path, lines)
-
-
-def update_interval_s(readings: Sequence[Reading]) -> float:
-    """Return the meters' update interval that is nearest to the median pause between readings; 1 s if there is none."""
-    pauses_s = sorted(later.monotonic_s - earlier.monotonic_s for earlier, later in pairwise(readings))
-    median_s = pauses_s[len(pauses_s) // 2] if pauses_s else LONE_READING_S
-    return min(E_RATES_S, key=lambda rate_s: abs(rate_s - median_s))
 
 
 def convert_2015(path: Path) -> list[Reading]:

@@ -83,9 +83,6 @@ class Hwmon:
         for channel in self._channels:
             channel.look()
 
-    def begin(self, now_s: float) -> None:
-        """Nothing to do: what was before is subtracted."""
-
     def look(self, now_s: float) -> Sample:
         """Return what the channels show now; of a sum only the power is known."""
         voltages_v, currents_a, powers_w = zip(*(channel.look() for channel in self._channels), strict=True)

@@ -33,8 +33,7 @@ NO_SETTING: Final = "none"
 class Sample:
     """What a sensor shows at one moment; NaN where it does not know.
 
-    `energy_wh` and `running_s` count on from look to look; only their differences mean something. `ended` says that
-    nothing will come any more.
+    `energy_wh` and `running_s` count on from look to look; only their differences mean something.
     """
 
     energy_wh: float
@@ -44,10 +43,6 @@ class Sample:
     current_a: float = math.nan
     apparent_va: float = math.nan
     power_factor: float = math.nan
-    over_range: bool = False
-    voltage_peak_over: bool = False
-    current_peak_over: bool = False
-    ended: bool = False
 
 
 def unofficial(model: str, serial: str, firmware: str) -> Identity:
@@ -61,10 +56,6 @@ class Sensor(Protocol):
     @property
     def identity(self) -> Identity:
         """The meter that it makes: maker UNOFFICIAL, the kind, what was chosen, what it rests on."""
-        ...
-
-    def begin(self, now_s: float) -> None:
-        """Take note that an integral begins; only a recording has to."""
         ...
 
     def look(self, now_s: float) -> Sample:
@@ -111,7 +102,7 @@ class Integrator:
         self.running_s += share * passed_s
         self._left_s -= passed_s
         self._last = sample
-        if self._left_s <= 0 or sample.ended:
+        if self._left_s <= 0:
             self.state = IntegratorState.TIMEUP
 
     def stop(self, sample: Sample) -> None:
@@ -178,8 +169,6 @@ class HomeMeter:
     def start(self) -> None:
         """Start the integrator; the first update comes an interval later."""
         box, now_s = self._box, self._clocks.monotonic()
-        if box.integrator.state is IntegratorState.RESET:
-            box.sensor.begin(now_s)
         sample = box.sensor.look(now_s)
         box.integrator.start(sample)
         self._hold(now_s, sample)
@@ -277,9 +266,9 @@ class HomeMeter:
             energy_wh=box.integrator.energy_wh,
             integrator_s=box.integrator.running_s,
             state=box.integrator.state,
-            over_range=sample.over_range,
-            voltage_peak_over=sample.voltage_peak_over,
-            current_peak_over=sample.current_peak_over,
+            over_range=False,
+            voltage_peak_over=False,
+            current_peak_over=False,
         )
         return box.reading
 

@@ -53,9 +53,6 @@ class Rapl:
         self._mean_from: tuple[float, int] | None = None
         self.identity = unofficial("rapl", "+".join(map(str, self._zones)), platform.release())
 
-    def begin(self, now_s: float) -> None:
-        """Nothing to do: counters count."""
-
     def look(self, now_s: float) -> Sample:
         """Return energy and mean power; no power at the first look."""
         counts_uj = self._counts()

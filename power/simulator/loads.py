@@ -8,24 +8,20 @@ from __future__ import annotations
 import csv
 import math
 import os
-from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from power.errors import MeterError
+from power.meter import IntegratorState
 
 if TYPE_CHECKING:
     from power.meter import Reading
 
 
-RECORDING: Final = "monotonic_s"
-"""How a file of `meter record` begins."""
-NO_DATA: Final = 9.9e36
-"""Recordings write 9.91E+37 for no data; nothing real is as large."""
 CELL_S: Final = 0.1
 """Each power holds so long: the shortest update interval, so even the fastest readings differ."""
 CELLS: Final = 36000
@@ -130,11 +126,11 @@ def parse_load(spec: str, clock: Callable[[], float]) -> Load:
     kind, _, rest = spec.partition(":")
     try:
         if kind == "constant":
-            words, wave = _wave(rest)
+            words, wave, _ = _wave(rest)
             watts = _quantity(words[0], "W", negative=True)
             return Drawn(lambda _start, _end: watts, wave)
         if kind == "steps":
-            words, wave = _wave(rest)
+            words, wave, _ = _wave(rest)
             return _steps(words, wave)
         if kind == "noise":
             return _noise(rest)
@@ -159,9 +155,11 @@ def _quantity(text: str, unit: str, negative: bool = False) -> float:
     return value
 
 
-def _wave(rest: str) -> tuple[list[str], Wave]:
+def _wave(rest: str, **own: str) -> tuple[list[str], Wave, dict[str, str]]:
+    """Return the words of a load, its wave, and its `own` options, as given or by default."""
     words = [word for word in rest.split(",") if "=" not in word]
     options = dict(word.split("=", 1) for word in rest.split(",") if "=" in word)
+    own = {name: options.pop(name, usual) for name, usual in own.items()}
     voltage_v = _quantity(options.pop("volts", "120"), "V")
     power_factor = _quantity(options.pop("pf", "1"), "")
     crest = _quantity(options.pop("crest", "1.4142135"), "")
@@ -171,14 +169,7 @@ def _wave(rest: str) -> tuple[list[str], Wave]:
         raise ValueError("volts must be above 0, pf above 0 and at most 1, crest at least 1")
     if not words or not words[0].strip():
         raise ValueError("the power is missing")
-    return words, Wave(voltage_v, power_factor, crest)
-
-
-def _apart(rest: str, *names: str) -> tuple[str, dict[str, str]]:
-    """Take the options of those names out of a specification; return what is left, and them."""
-    words = rest.split(",")
-    taken = dict(word.split("=", 1) for word in words if word.partition("=")[0] in names and "=" in word)
-    return ",".join(word for word in words if word.partition("=")[0] not in names), taken
+    return words, Wave(voltage_v, power_factor, crest), own
 
 
 def _steps(words: Sequence[str], wave: Wave) -> Load:
@@ -191,27 +182,25 @@ def _steps(words: Sequence[str], wave: Wave) -> Load:
         edges_s.append(_quantity(until, "s"))
     if any(later <= earlier for earlier, later in pairwise(edges_s)):
         raise ValueError("the times must grow")
-    replay = Replay(edges_s, rows)
-    return Drawn(lambda start_s, end_s: replay.mean(start_s, end_s).power_w, wave)
+    return _drawn(Replay(edges_s, rows), wave)
+
+
+def _drawn(powers: Replay, wave: Wave) -> Load:
+    return Drawn(lambda start_s, end_s: powers.mean(start_s, end_s).power_w, wave)
 
 
 def _noise(rest: str) -> Load:
-
-    others, options = _apart(rest, "sd", "seed")
-    words, wave = _wave(others)
-    deviation_w = _quantity(options.get("sd", "0.5W"), "W")
-    noise = Noise(_quantity(words[0], "W", negative=True), deviation_w, int(options.get("seed", "1")))
-    return Drawn(noise.mean_w, wave)
+    words, wave, own = _wave(rest, sd="0.5W", seed="1")
+    deviation_w = _quantity(own["sd"], "W")
+    return _drawn(noise(_quantity(words[0], "W", negative=True), deviation_w, int(own["seed"])), wave)
 
 
 def _cpu(rest: str, clock: Callable[[], float]) -> Load:
-    others, options = _apart(rest, "idle", "busy")
-    (pid, *_), wave = _wave(others)
-    idle_w = _quantity(options.get("idle", "2W"), "W")
-    busy_w = _quantity(options.get("busy", "9W"), "W")
+    (pid, *_), wave, own = _wave(rest, idle="2W", busy="9W")
+    idle_w, busy_w = (_quantity(own[name], "W") for name in ("idle", "busy"))
     if int(pid) <= 0:
         raise ValueError(f"{pid!r} is not a process id")
-    return Drawn(cpu_power(int(pid), idle_w, busy_w, clock), wave)
+    return Drawn(CpuPower(int(pid), idle_w, busy_w, clock).mean_w, wave)
 
 
 def _recording(path: Path) -> Load:
@@ -225,19 +214,15 @@ def _recording(path: Path) -> Load:
         rows = [row for row in csv.reader(lines) if row]
     if rows and rows[0][0].strip() == "seconds":
         return _powers([(float(row[0]), float(row[1])) for row in rows[1:]])
-    if rows and rows[0][0].strip() == RECORDING:
-        return _readings(read_recording(path))
-    measured = [(float(row[0]), float(row[1]), float(row[2])) for row in rows]
-    kept = [row for row in measured if max(abs(value) for value in row) < NO_DATA]
-    if not kept:
-        raise ValueError("the file holds no reading")
-    return Replay([float(second) for second in range(len(kept) + 1)], kept)
+    return _readings(read_recording(path))
 
 
 def _readings(readings: Sequence[Reading]) -> Load:
-    # Each reading is the mean since the one before it; in place of one without data the next one holds longer.
+    # Each reading is the mean since the one before it; in place of one without data the next one holds longer. What was
+    # read once the integrator had ended is not part of the recorded run.
     edges_s, rows = [readings[0].monotonic_s], []
-    for reading in readings[1:]:
+    integrated = [place for place, reading in enumerate(readings) if reading.state is IntegratorState.START]
+    for reading in readings[1 : integrated[-1] + 1 if integrated else None]:
         if math.isfinite(reading.power_w) and reading.monotonic_s > edges_s[-1]:
             edges_s.append(reading.monotonic_s)
             rows.append(_electrical(reading))
@@ -266,46 +251,26 @@ def _powers(points: Sequence[tuple[float, float]]) -> Load:
     return Replay(times, [(volts, abs(watts) / volts, watts) for _, watts in points])
 
 
-class Noise:
-    """Powers drawn from a normal distribution of mean `power_w` and deviation `deviation_w`, one for each cell.
+def noise(power_w: float, deviation_w: float, seed: int) -> Replay:
+    """Return powers drawn from a normal distribution, one for each cell.
 
     The mean over one round is exactly `power_w`: the deviation of the drawn mean is spread over all cells.
     """
+    import random  # not every simulator needs it, and all start fast
 
-    def __init__(self, power_w: float, deviation_w: float, seed: int) -> None:
-        import random  # not every simulator needs it, and all start fast
-
-        draw = random.Random(seed).gauss  # noqa: S311  reproducible, and nothing is secret
-        drawn = [draw(0.0, deviation_w) for _ in range(CELLS)]
-        surplus_w = sum(drawn) / CELLS
-        self._powers_w = array("d", [power_w + value - surplus_w for value in drawn])
-        self._sums_ws = array("d", accumulate((value * CELL_S for value in self._powers_w), initial=0.0))
-        self._round_ws = power_w * CELL_S * CELLS
-
-    def mean_w(self, start_s: float, end_s: float) -> float:
-        """Return the mean power from `start_s` to a later `end_s`."""
-        return (self._integral_ws(end_s) - self._integral_ws(start_s)) / (end_s - start_s)
-
-    def _integral_ws(self, t_s: float) -> float:
-        rounds, rest_s = divmod(t_s, CELL_S * CELLS)
-        cell = min(int(rest_s / CELL_S), CELLS - 1)
-        inside_ws = self._powers_w[cell] * (rest_s - cell * CELL_S)
-        return rounds * self._round_ws + self._sums_ws[cell] + inside_ws
+    draw = random.Random(seed).gauss  # noqa: S311  reproducible, and nothing is secret
+    drawn_w = [draw(0.0, deviation_w) for _ in range(CELLS)]
+    mean_w = power_w - math.fsum(drawn_w) / CELLS
+    edges_s = [cell * CELL_S for cell in range(CELLS + 1)]
+    return Replay(edges_s, [(0.0, 0.0, mean_w + value_w) for value_w in drawn_w])
 
 
-def cpu_power(
-    pid: int, idle_w: float, busy_w: float, clock: Callable[[], float]
-) -> Callable[[float, float], float]:
-    """Return the mean power of a device whose processor is one core, kept busy by process `pid`.
+class CpuPower:
+    """The power of a device whose processor is one core, kept busy by process `pid`.
 
     CPU time of all its threads counts; more than one core's worth is one core's worth. A process that is
     gone, or was never there, is idle. `clock` is the real time, in which CPU time passes.
     """
-    return _CpuPower(pid, idle_w, busy_w, clock).mean_w
-
-
-class _CpuPower:
-    """Remembers the CPU time at the last look."""
 
     def __init__(self, pid: int, idle_w: float, busy_w: float, clock: Callable[[], float]) -> None:
         self._stat = Path(f"/proc/{pid}/stat")
@@ -317,6 +282,7 @@ class _CpuPower:
         self._power_w = idle_w
 
     def mean_w(self, _start_s: float, _end_s: float) -> float:
+        """Return the mean power since the last look."""
         now_s = self._clock()
         wall_s = now_s - self._looked_s
         if wall_s < SHORTEST_S:

@@ -28,6 +28,8 @@ from power.visa import errors as link_failures
 
 # Our own errors report failures of the link; the library's log lines name neither meter nor run.
 logging.getLogger("pyvisa").setLevel(logging.CRITICAL)
+_log: Final = logging.getLogger(__name__)
+"""At level DEBUG: every message that is sent, as text, and every answer, as the bytes that came."""
 
 TIMEOUT_MS: Final = 2000
 OPEN_TIMEOUT_MS: Final = 2000
@@ -72,6 +74,7 @@ class Link:
 
     def write(self, message: str) -> None:
         """Send a message that asks nothing."""
+        _log.debug("> %s", message)
         with self._translated(message):
             self._resource.write_raw(message.encode("ascii") + b"\n")
 
@@ -81,9 +84,12 @@ class Link:
         Raises MeterError `meter-timeout` if no answer comes (the link stays good), `meter-locked` if another
         client has locked the meter, `meter-lost` for all else.
         """
+        _log.debug("> %s", message)
         with self._translated(message, timeout_ms), self._timeout(timeout_ms):
             self._resource.write_raw(message.encode("ascii") + b"\n")
-            return self._resource.read_raw().decode("latin-1").rstrip("\r\n")
+            answer = self._resource.read_raw()
+        _log.debug("< %r", answer)
+        return answer.decode("latin-1").rstrip("\r\n")
 
     def close(self) -> None:
         """Close the session, whatever state it is in; a second call does nothing."""

@@ -79,7 +79,7 @@ class Wt300:
         self._measured: tuple[str, ...] = ()
         self._flags = answers.Flags.of(())
         self._form = SampleForm.of_run("1")
-        self._borrowed: list[Setting] = []
+        self._found_format: Setting | None = None
         self._known: dict[str, bool] = {}
         self._has_peak_items = False
         self._update_interval_s = self._model.rates_s[0]
@@ -104,22 +104,19 @@ class Wt300:
         self._element = element
 
     def look(self, element: str = "1") -> None:
-        """Prepare to read an element without disturbing other clients: `close` restores what that changed.
+        """Prepare to read an element without disturbing other clients.
 
-        The values come from items of their own, and no reading is marked as new. MeterError `meter-range` if there
-        is no such element, `meter-busy` if a meter that integrates is set to answer in binary.
+        The values come from items that are an onlooker's by convention (ASIDE), and stay so; no reading is marked as
+        new. MeterError `meter-range` if there is no such element, `meter-busy` if a meter that integrates is set to
+        answer in binary; one that does not integrate answers in text until `close`.
         """
         self._choose(SampleForm.of_onlooker(element))
-        wanted = [*self._form.settings, *self._form.peak_settings(self._measured)]
-        if not FORMAT.holds(self._ask(FORMAT.query)):
+        found = self._ask(FORMAT.query)
+        if not FORMAT.holds(found):
             self._require_not_integrating()
-            wanted.append(FORMAT)
-        for setting in wanted:
-            found = self._ask(setting.query)
-            # Items that are set already belong to another onlooker, or to one that was killed.
-            if not setting.holds(found):
-                self._borrowed.append(plain(setting.header, found))
-                self._apply(setting)
+            self._found_format = plain(FORMAT.header, found)
+            self._apply(FORMAT)
+        self._apply_all((*self._form.settings, *self._form.peak_settings(self._measured)))
         self._has_peak_items = True
 
     def configure(self, setup: Setup) -> None:
@@ -272,11 +269,11 @@ class Wt300:
         self._former.forget()
 
     def close(self) -> None:
-        """Close the link, after restoring what `look` changed."""
-        borrowed, self._borrowed = self._borrowed, []
-        with contextlib.suppress(MeterError):
-            for setting in borrowed:
-                self._link.write(setting.command)
+        """Close the link, after restoring the form of values that `look` found."""
+        found, self._found_format = self._found_format, None
+        if found is not None:
+            with contextlib.suppress(MeterError):
+                self._link.write(found.command)
         self._link.close()
 
     def _choose(self, form: SampleForm) -> None:

@@ -23,7 +23,7 @@ EVENTS: Final = ":STATUS:EESR?"
 _VALUE: Final = ":NUMERIC:NORMAL:VALUE?"
 _STATE: Final = ":STATUS:CONDITION?;:INTEGRATE:STATE?"
 ASIDE: Final = {"1": 201, "2": 212, "3": 223, "sum": 234}
-"""First item numbers of an onlooker, of 255: behind all that a run or the factory uses."""
+"""First item numbers of an onlooker, of 255: behind all that a run or the factory uses, and never restored."""
 Stamp = Callable[[Sequence[float], int, IntegratorState], Reading]
 
 

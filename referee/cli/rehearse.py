@@ -18,7 +18,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from power.addresses import MeterAddress
 from power.clocks import Clocks
-from power.recording import read_recording, update_interval_s
 from referee.auth.passwords import hash_password
 from referee.cli.contest import config_text
 from referee.cli.options import as_json
@@ -45,7 +44,6 @@ CLOSE_TIMEOUT_S = 30.0
 LEAST_RUN_S = 2.0
 PID = "{pid}"  # in a load: the client's process id
 CLIENT_LOAD = f"cpu:{PID},idle=2W,busy=9W"
-REPLAY = "replay:"
 CLIENT_RANGES = (150.0, 0.1)  # volts and amperes for that load
 
 
@@ -70,13 +68,6 @@ class Plan:
     def ranges(self) -> tuple[float, float] | None:
         """Fixed ranges in volts and amperes where the load is known; otherwise the meter selects them."""
         return CLIENT_RANGES if self.meter is None and self.load == CLIENT_LOAD else None
-
-    @property
-    def update_interval_s(self) -> float:
-        """The time between two readings; a recording has its own."""
-        if self.meter is None or not self.meter.startswith(REPLAY):
-            return UPDATE_INTERVAL_S
-        return update_interval_s(read_recording(Path(self.meter.removeprefix(REPLAY))))
 
 
 @click.command()
@@ -186,7 +177,7 @@ def _make_contest(plan: Plan, meter: str) -> str:
         meter,
         str(plan.testset_folder),
         auto_arm=True,
-        update_interval_s=plan.update_interval_s,
+        update_interval_s=UPDATE_INTERVAL_S,
         ranges=plan.ranges,
     )
     create_contest(plan.folder, text)

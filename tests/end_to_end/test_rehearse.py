@@ -93,15 +93,13 @@ def test_a_recording_of_a_real_meter_is_measured_as_it_was(tmp_path: Path) -> No
     assert min(watts) <= document["mean_power_w"] <= max(watts) * (1 + start_stop_share(document))
 
 
-def test_a_recording_of_meter_record_is_a_load_and_a_meter_in_its_own_interval(tmp_path: Path) -> None:
+def test_a_recording_of_meter_record_is_a_load(tmp_path: Path) -> None:
     recording = tmp_path / "rec.csv"
     options = ["--duration", "4", "--update", "0.25", "--voltage-range", "150", "--current-range", "0.5"]
     recorded = warm_programs.run(["meter", "record", "sim:constant:36W", "-o", str(recording), *options])
     assert recorded.returncode == 0, recorded.stderr
     by_load = rehearsed(tmp_path / "load", "--images", "2", "--load", f"csv:{recording}")
     assert 36 * 0.999 <= by_load["mean_power_w"] <= 36 * (1 + start_stop_share(by_load)) * 1.001
-    by_meter = rehearsed(tmp_path / "meter", "--images", "2", "--meter", f"replay:{recording}")
-    assert by_meter["meter_setup"]["update_interval_s"] == 0.25
 
 
 @pytest.mark.parametrize("load", ["bogus", "constant:many", "csv:none.csv", "cpu:x"])

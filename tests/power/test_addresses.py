@@ -42,7 +42,6 @@ def sysfs(tmp_path: Path) -> Path:
         "rapl:package-0+dram",
         "hwmon:",
         "hwmon:ina3221/VDD_IN",
-        "replay:run.csv",
     ],
 )
 def test_the_forms_of_an_address(address: str) -> None:
@@ -71,7 +70,7 @@ def test_the_forms_of_an_address(address: str) -> None:
         ("GPIB0::1::INSTR@ni", "There is no backend @ni; there are @py and @ivi."),
         ("GPIB0::1::INSTR@", "There is no backend @;"),
         ("TCPIP::h,1024::INSTR@ivi", "Only @py knows the form HOST,PORT"),
-        ("replay:", "needs the file of a recording"),
+        ("replay:run.csv", "The simulated meter plays recordings: write sim:csv:run.csv."),
         ("RAPL:", "Perhaps rapl: is meant, in small letters."),
         ("Sim:constant:5W", "Perhaps sim:constant:5W is meant"),
     ],
@@ -120,7 +119,6 @@ def test_sysfs_may_be_mounted_elsewhere(sysfs: Path, clocks: Clocks, monkeypatch
     [
         ("rapl:psys", "meter-wrong-address"),
         ("hwmon:", "meter-unreachable"),
-        ("replay:no-such-file.csv", "recording-unreadable"),
     ],
 )
 def test_what_is_not_there_is_said_when_it_is_opened(

@@ -23,7 +23,6 @@ from power.recording import (
     header_line,
     read_recording,
     row,
-    update_interval_s,
 )
 
 Make = Callable[..., Reading]
@@ -288,18 +287,3 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
         with pytest.raises(MeterError, match="cannot be read") as caught:
             read_recording(tmp_path / name)
         assert caught.value.code == "recording-unreadable"
-
-
-@pytest.mark.parametrize(
-    ("times_s", "interval_s"),
-    [
-        ([0.0, 0.245, 0.501, 0.746, 4.0, 4.25], 0.25),
-        ([1.0, 1.1, 1.2, 1.2], 0.1),
-        ([5.0], 1.0),
-        ([5.0, 5.0], 0.1),
-    ],
-)
-def test_a_recording_tells_how_often_its_meter_measured(
-    reading: Make, times_s: list[float], interval_s: float
-) -> None:
-    assert update_interval_s([reading(at_s) for at_s in times_s]) == interval_s

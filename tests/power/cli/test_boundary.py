@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -37,6 +38,11 @@ def test_every_command_has_its_help(command: str) -> None:
     assert "\\b" not in ran.output
 
 
+def test_the_version_is_that_of_the_distribution() -> None:
+    ran = CliRunner().invoke(main, ["--version"])
+    assert (ran.exit_code, ran.output) == (0, f"meter, version {version('lpirc-referee')}\n")
+
+
 def test_the_help_tells_every_form_of_an_address() -> None:
     told = CliRunner().invoke(main, ["--help"]).output
     for form in (
@@ -46,7 +52,7 @@ def test_the_help_tells_every_form_of_an_address() -> None:
         "sim:",
         "rapl:",
         "hwmon:",
-        "replay:",
+        "sim:csv:",
     ):
         assert form in told
 

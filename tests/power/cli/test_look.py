@@ -78,15 +78,6 @@ def test_probe_explains_the_errors_that_the_meter_has_queued(simulate: Any, mete
     assert "errors           none" in meter("probe", address).stdout
 
 
-def test_probe_marks_a_recording_as_not_official_and_knows_no_accuracy(
-    meter: Any, recordings: Path, tmp_path: Path
-) -> None:
-    ended = meter("probe", f"replay:{recordings / 'wt310_readings_user_330.csv'}")
-    assert ended.returncode == 0, ended.stderr
-    assert "NOT OFFICIAL" in ended.stdout
-    assert "accuracy         unknown" in ended.stdout
-
-
 def test_zero_says_that_it_is_done_and_why_it_cannot_be(simulate: Any, meter: Any) -> None:
     address = simulate("--serial", "S1").address
     done = meter("zero", address)

@@ -9,8 +9,8 @@ from power.home.meter import Integrator, Sample
 from power.meter import IntegratorState
 
 
-def used(wh: float, now_s: float, *, ended: bool = False) -> Sample:
-    return Sample(energy_wh=wh, running_s=now_s, ended=ended)
+def used(wh: float, now_s: float) -> Sample:
+    return Sample(energy_wh=wh, running_s=now_s)
 
 
 def test_it_counts_only_between_start_and_stop() -> None:
@@ -61,13 +61,6 @@ def test_a_stop_does_not_rewind_the_timer() -> None:
     integrator.start(used(6.0, 100.0))
     integrator.advance(used(11.0, 105.0))
     assert (integrator.state, integrator.running_s) == (IntegratorState.TIMEUP, 10.0)
-
-
-def test_a_sensor_that_has_ended_ends_it() -> None:
-    integrator = Integrator()
-    integrator.start(used(0.0, 0.0))
-    integrator.advance(used(3.0, 3.0, ended=True))
-    assert (integrator.state, integrator.energy_wh) == (IntegratorState.TIMEUP, 3.0)
 
 
 def test_it_starts_neither_twice_nor_after_its_time() -> None:

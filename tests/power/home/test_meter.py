@@ -20,9 +20,6 @@ class Lamp:
     identity: Identity = field(default_factory=lambda: Identity(UNOFFICIAL, "lamp", "L1", "1"))
     looks: int = 0
 
-    def begin(self, now_s: float) -> None:
-        pass
-
     def look(self, now_s: float) -> Sample:
         self.looks += 1
         return Sample(energy_wh=now_s / 100, running_s=now_s, power_w=36.0)

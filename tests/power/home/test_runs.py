@@ -7,14 +7,11 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from power.energy import Check, Measurement, energy_checks
-from power.errors import MeterError
 from power.meter import IntegratorState, Reading, Setup
-from power.recording import read_recording
 from power.sampling.sampler import LinkEvent, Sampler
 from tests.power.busy_host import failed
 
@@ -159,40 +156,3 @@ def test_a_board_sensor_is_integrated_until_the_timer(
     assert final.integrator_s == pytest.approx(1.0)
     assert final.energy_wh == pytest.approx(0.001)
     assert final.power_factor == pytest.approx(1.0)
-
-
-def test_a_recorded_run_of_a_real_meter_goes_through_sampler_and_checks(recordings: Path, hand: Any) -> None:
-    path = recordings / "wt310_readings_user_330.csv"
-    recorder = Recorder()
-    setup = Setup(None, None, 1.0, 600)
-    clocks = hand.clocks()
-
-    def wait(event: threading.Event, seconds: float) -> bool:
-        hand.passes(seconds)  # no real time: half a minute passes at once
-        return event.wait(0.0001)
-
-    run = Sampler(f"replay:{path}", setup, recorder, clocks.monotonic, clocks.utcnow, wait=wait)
-    try:
-        run.arm()
-        run.start()
-        start_s = run.last.monotonic_s if run.last else hand.now_s
-        recorder.until_s(30.0)
-        final = run.stop()
-    finally:
-        run.close()
-    assert final.state is IntegratorState.TIMEUP
-    assert final.energy_wh == pytest.approx(read_recording(path)[-1].energy_wh, rel=1e-9)
-    assert [
-        c.sentence for c in compared(recorder.readings, final, start_s, start_s + 30.0, setup) if not c.ok
-    ] == []
-
-
-def test_a_recording_that_is_none_stops_the_arming(tmp_path: Path) -> None:
-    (tmp_path / "run.csv").write_text("hello\n")
-    run = Sampler(
-        f"replay:{tmp_path}/run.csv", SETUP, lambda _: None, time.monotonic, lambda: datetime.now(UTC)
-    )
-    with pytest.raises(MeterError) as caught:
-        run.arm()
-    assert caught.value.code == "recording-format"
-    run.close()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 import os
 import re
@@ -8,7 +9,6 @@ import statistics
 import subprocess
 import sys
 import time
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from power.errors import MeterError
+from power.meter import IntegratorState
 from power.recording import RecordingWriter
-from power.simulator.loads import Drawn, Noise, Wave, parse_load
+from power.simulator.loads import Drawn, Wave, noise, parse_load
 
-NOISE = Noise(36.0, 2.0, 7)
+NOISE = noise(36.0, 2.0, 7)
 
 
 def test_constant_load_draws_its_power_by_its_wave() -> None:
@@ -38,22 +39,50 @@ def test_steps_repeat_from_the_start() -> None:
     assert load.mean(0.0, 100.0).power_w == pytest.approx(5.5)
 
 
-def test_a_recording_is_replayed_a_row_a_second_without_its_empty_rows(recordings: Path) -> None:
-    path = recordings / "wt310_readings_user_330.csv"
+@pytest.mark.parametrize("name", ["wt310_readings_user_330.csv", "wt310_readings_lpirc.csv"])
+def test_a_recording_of_2015_is_played_at_its_own_seconds_and_again(recordings: Path, name: str) -> None:
+    load = parse_load(f"csv:{recordings / name}", time.monotonic)
+    with (recordings / name).open(newline="") as lines:
+        rows = [[float(cell) for cell in row] for row in csv.reader(lines)]
+    length_s = rows[-1][4]
+    for (*_, before_s), row in itertools.pairwise(
+        rows[: 1 + next(n for n, r in enumerate(rows) if r[4] == length_s)]
+    ):
+        for round_s in (0.0, length_s):
+            seen = load.mean(round_s + before_s, round_s + row[4])
+            assert (seen.voltage_v, seen.current_a, seen.power_w) == pytest.approx(
+                tuple(row[:3]), rel=1e-6, abs=1e-12
+            )
+
+
+def test_a_recorded_run_of_a_real_meter_is_a_load_of_the_energy_that_the_meter_integrated(
+    recordings: Path,
+) -> None:
+    load = parse_load(f"csv:{recordings / 'wt310_readings_user_330.csv'}", time.monotonic)
+    assert load.mean(0.0, 30.0).power_w * 30 / 3600 == pytest.approx(0.000729776, rel=0.002)
+
+
+@pytest.mark.parametrize("state", [IntegratorState.STOP, IntegratorState.TIMEUP])
+def test_what_was_read_after_the_end_of_the_integral_is_not_load(
+    tmp_path: Path, reading: Any, state: IntegratorState
+) -> None:
+    path = tmp_path / "rec.csv"
+    with path.open("w") as stream:
+        writer = RecordingWriter(stream)
+        for at_s, power_w in ((0.0, 5.0), (1.0, 6.0), (2.0, 7.0)):
+            writer.write(reading(at_s, power_w=power_w))
+        writer.write(reading(5.0, power_w=100.0, state=state))
+        writer.write(reading(6.0, power_w=100.0, state=state))
     load = parse_load(f"csv:{path}", time.monotonic)
-    with path.open(newline="") as lines:
-        rows = [[float(cell) for cell in row] for row in csv.reader(lines)][1:]
-    for second in (0, 10, len(rows) - 1, len(rows)):
-        seen = load.mean(second, second + 1.0)
-        row = rows[second % len(rows)]
-        assert (seen.voltage_v, seen.current_a, seen.power_w) == pytest.approx(tuple(row[:3]))
+    assert [load.mean(at_s, at_s + 1.0).power_w for at_s in (0, 1, 2)] == pytest.approx([6.0, 7.0, 6.0])
 
 
 def test_a_table_of_seconds_and_powers_holds_each_power_until_the_next(tmp_path: Path) -> None:
     path = tmp_path / "load.csv"
-    path.write_text("seconds,power_w\n0,1\n2,4\n")
+    path.write_text("seconds,power_w\n10,1\n10.25,4\n12.25,2\n")
     load = parse_load(f"csv:{path}", time.monotonic)
-    assert [load.mean(at, at + 1.0).power_w for at in (0, 1, 2, 3, 4)] == pytest.approx([1, 1, 4, 4, 1])
+    times_s = [0.0, 0.25, 2.25, 4.25, 4.5]
+    assert [load.mean(a, b).power_w for a, b in itertools.pairwise(times_s)] == pytest.approx([1, 4, 2, 1])
 
 
 def test_cpu_load_follows_a_process_until_it_is_gone(until: Any) -> None:
@@ -138,8 +167,8 @@ def test_noise_is_the_same_for_every_seed_and_different_for_another() -> None:
 @given(st.lists(st.floats(0.001, 5000.0), min_size=2, max_size=20, unique=True))
 def test_noise_has_one_integral_however_it_is_divided(times: list[float]) -> None:
     times.sort()
-    parts = [NOISE.mean_w(a, b) * (b - a) for a, b in pairwise(times)]
-    whole = NOISE.mean_w(times[0], times[-1]) * (times[-1] - times[0])
+    parts = [NOISE.mean(a, b).power_w * (b - a) for a, b in itertools.pairwise(times)]
+    whole = NOISE.mean(times[0], times[-1]).power_w * (times[-1] - times[0])
     assert sum(parts) == pytest.approx(whole, rel=1e-9, abs=1e-6)
 
 

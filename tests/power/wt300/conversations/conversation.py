@@ -8,6 +8,7 @@ A line begins with what it is:
     -  a step of somebody else at the same meter, whom the driver's test leaves out
     >  a message sent
     <  its answer
+    !  the code of the failure that came in place of an answer; only the driver's test plays that
     ~  a pattern for that answer where it varies by nature: times, noise, whether an update came in between
 """
 
@@ -27,6 +28,7 @@ class Exchange:
     message: str
     answer: str | None = None
     pattern: str | None = None
+    failure: str | None = None
 
     def fits(self, answer: str | None) -> bool:
         if self.pattern is None or answer is None:
@@ -84,6 +86,8 @@ def _tell(told: Conversation, mark: str, rest: str) -> None:
         told.steps[-1].exchanges.append(Exchange(rest))
     elif mark == "<":
         told.steps[-1].exchanges[-1].answer = rest
+    elif mark == "!":
+        told.steps[-1].exchanges[-1].failure = rest
     elif mark == "~":
         exchange = told.steps[-1].exchanges[-1]
         assert exchange.answer is not None

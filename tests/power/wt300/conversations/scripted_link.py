@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from power.errors import MeterLost, MeterTimeout
 from tests.power.wt300.conversations.conversation import Exchange
 
 
@@ -28,7 +29,11 @@ class ScriptedLink:
         assert self._next(message).answer is None, f"{message!r} asks, and nobody reads the answer"
 
     def query(self, message: str, timeout_ms: int | None = None) -> str:
-        answer = self._next(message).answer
+        exchange = self._next(message)
+        if exchange.failure is not None:
+            failed = MeterLost if exchange.failure == MeterLost.CODE else MeterTimeout
+            raise failed(f"no answer to {message!r}")
+        answer = exchange.answer
         assert answer is not None, f"{message!r} has no answer"
         return answer
 

@@ -30,11 +30,12 @@ def as_setup(words: list[str]) -> Setup:
     given |= dict(word.split("=") for word in words if "=" in word)
     kinds: dict[str, Callable[[str], Any]] = {
         **dict.fromkeys(
-            ("voltage_range_v", "current_range_a"), lambda text: None if text == "auto" else float(text)
+            ("voltage_range_v", "current_range_a"),
+            lambda text: None if text in ("auto", "None") else float(text),
         ),
         "update_interval_s": float,
         **dict.fromkeys(("integrator_timer_s", "crest_factor"), int),
-        **dict.fromkeys(("line_filter", "frequency_filter"), lambda text: text == "on"),
+        **dict.fromkeys(("line_filter", "frequency_filter"), lambda text: text in ("on", "True")),
     }
     return Setup(**{name: kinds.get(name, str)(text) for name, text in given.items()})
 
@@ -54,9 +55,10 @@ class Player:
         elif name == "configure":
             self._meter.configure(as_setup(words))
         elif name == "changes":
-            assert len(self._meter.changes(as_setup(words[1:]))) == int(words[0])
-        elif name == "attach":
-            self._meter.attach(*words)
+            count = 0 if "=" in words[0] else int(words.pop(0))
+            assert len(self._meter.changes(as_setup(words))) == count
+        elif name in ("attach", "look"):
+            getattr(self._meter, name)(*words)
         else:
             result = getattr(self._meter, name)()
             if name == "read_update":
@@ -75,8 +77,8 @@ class Player:
             assert str(shown) == wanted, name
 
 
-@each
-def test_the_driver_says_what_the_conversation_says(told: Conversation) -> None:
+def play(told: Conversation) -> None:
+    """Have the driver do every step of a conversation."""
     now_s = iter(range(10**6))
     player = Player(Clocks(lambda: float(next(now_s)) / 1e3, lambda: None, lambda _s: None))  # type: ignore[arg-type, return-value]
     for step in told.steps:
@@ -90,6 +92,11 @@ def test_the_driver_says_what_the_conversation_says(told: Conversation) -> None:
                 player.play(step.action)
             assert caught.value.code == step.failure
         player.link.finish()
+
+
+@each
+def test_the_driver_says_what_the_conversation_says(told: Conversation) -> None:
+    play(told)
 
 
 def hold(told: Conversation, send: Callable[[Exchange], str | None]) -> None:

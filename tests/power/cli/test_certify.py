@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from power.cli.certifying import Certification
+from power.cli.transcript import Transcript
+from power.errors import MeterTimeout
+from power.meter import Identity, Setup
+from tests.power.cli.conftest import METER, one_line
+from tests.power.wt300.conversations.conversation import parse
+from tests.power.wt300.conversations.test_conversations import play
+
+RANGES = ("--voltage-range", "150", "--current-range", "0.5")
+
+
+class Person:
+    """Reads what the program asks, and presses Enter."""
+
+    def __init__(self, program: subprocess.Popen[bytes]) -> None:
+        self._program = program
+        self.seen = ""
+
+    def asked(self, word: str) -> None:
+        assert self._program.stdout is not None
+        while word not in self.seen:
+            part = os.read(self._program.stdout.fileno(), 4096).decode()
+            assert part, f"it ended without {word!r}: {self.seen}"
+            self.seen += part
+
+    def enters(self) -> None:
+        assert self._program.stdin is not None
+        self._program.stdin.write(b"\n")
+        self._program.stdin.flush()
+
+
+def test_a_meter_is_tried_with_its_link_pulled_and_the_driver_plays_what_it_said(
+    simulate: Any, relay: Any, asked: Any, knobs: Any, until: Any, tmp_path: Path
+) -> None:
+    box = simulate("--load", "constant:36W")
+    cable, file = relay(box.port), tmp_path / "box.json"
+    before = knobs(box.address)
+    command = [
+        *METER,
+        "certify",
+        cable.address,
+        "--seconds",
+        "5",
+        "--load-w",
+        "40",
+        "--out",
+        str(file),
+        *RANGES,
+    ]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        person = Person(program)
+        for question in ("load off", "load on", "unplug"):
+            person.asked(question)
+            person.enters()
+        # In mid-run: the start has been confirmed.
+        until(lambda: float(asked(box.address, ":NUMERIC:NORMAL:ITEM255 TIME,1;VALUE? 255")[0]) >= 1)
+        cable.cut()
+        noticed = cable.accepted
+        until(lambda: cable.accepted > noticed)
+        cable.mend()
+        person.asked("Everything is in")
+        assert program.wait(20) == 1  # the load is not the one that was named
+
+    text = file.read_text()
+    assert cable.address not in text
+    facts = json.loads(text)
+    found = {one["code"]: one for one in facts["findings"]}
+    assert not found["load-power"]["ok"]
+    assert found["load-power"]["sentence"] == "36 W measured, 40 W known."
+    # On a busy machine some updates may be missed.
+    wrong = {code for code, one in found.items() if not one["ok"] and not code.endswith("-reading-gaps")}
+    assert wrong == {"load-power"}
+    assert {
+        "restored",
+        "stopped",
+        "idle-integrator-trapezoid",
+        "link-integrator-trapezoid",
+        "link-back",
+    } <= set(found)
+    assert "its integrator went on" in found["link-back"]["sentence"]
+    assert set(facts["recordings"]) == {"idle", "load", "link"}
+    assert facts["skipped"] == []
+    named = next(one for one in facts["exchanges"] if one["sent"] == "*IDN?")
+    assert named["answer"].startswith("YOKOGAWA,WT310,SIMULATED")
+    assert named["answer"].endswith("\n")
+    assert named["took_ms"] > 0
+    assert knobs(box.address)[4:] == before[4:]  # automatic ranges move by themselves
+
+    said = parse("certified", "\n".join(facts["conversation"]))
+    play(said)
+    steps = {step.action.split()[0] for step in said.steps}
+    assert {
+        "identify",
+        "look",
+        "status",
+        "choices",
+        "peaks",
+        "zero",
+        "attach",
+        "configure",
+        "changes",
+    } <= steps
+    assert {"start", "read_update", "stop", "read_final", "restore"} <= steps
+
+
+@pytest.mark.parametrize(
+    ("serial", "kept"), [("C2PH13047V", False), ("SIMULATED-1", True), ("10", True), ("", True)]
+)
+def test_the_file_names_no_address_and_the_serial_number_only_of_a_simulated_meter(
+    serial: str, kept: bool
+) -> None:
+    address = "USB0::0x0B21::0x0025::43325048313330343756::INSTR"
+    tried = Certification(address, Setup(None, None, 0.25, 0), identity=Identity("M", "WT310", serial, "F1"))
+    masked = tried.masked(f"M,WT310,{serial},F1.10; {address}; {serial}")
+    assert (serial in masked) == kept
+    assert address not in masked
+
+
+def test_a_meter_that_integrates_is_left_alone(simulate: Any, meter: Any, asked: Any, tmp_path: Path) -> None:
+    address = simulate().address
+    asked(address, ":INTEGRATE:START;:INTEGRATE:STATE?")
+    ended = meter("certify", address, "--yes")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert one_line(ended.stderr)
+    assert "integrates" in ended.stderr
+    assert asked(address, ":INTEGRATE:STATE?")[0].startswith("STAR")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_there_already_is_kept(meter: Any, tmp_path: Path) -> None:
+    (tmp_path / "meter-certify.json").write_text("mine")
+    ended = meter("certify", "sim:", "--yes")
+    assert ended.returncode == 1
+    assert "meter-certify.json exists already" in ended.stderr
+    assert (tmp_path / "meter-certify.json").read_text() == "mine"
+
+
+def test_a_question_without_an_answer_and_a_call_that_fails_are_marked() -> None:
+    transcript, link = Transcript(), logging.getLogger("power.visa.link")
+    with transcript.opened():
+        with transcript.step("attach", "1"):
+            link.debug("> %s", "*CLS")
+            link.debug("> %s", "*IDN?")
+            link.debug("< %r", b"A,B,C,D\r\n")
+        with contextlib.suppress(MeterTimeout), transcript.step("state"):
+            link.debug("> %s", ":INTEGRATE:STATE?")
+            raise MeterTimeout("silent")
+    link.debug("> %s", "*RST")
+    told = ["", "= attach 1", "> *CLS", "> *IDN?", "< A,B,C,D"]
+    assert transcript.conversation == [
+        *told,
+        "",
+        "= state ! meter-timeout",
+        "> :INTEGRATE:STATE?",
+        "! meter-timeout",
+    ]
+    assert [exchange["answer"] for exchange in transcript.exchanges] == [None, "A,B,C,D\r\n", None]
+    assert parse("marked", "\n".join(transcript.conversation)).exchanges[-1].failure == "meter-timeout"
+
+
+def test_ctrl_c_restores_the_meter_and_keeps_what_was_said(
+    simulate: Any, started: Any, asked: Any, knobs: Any, until: Any, tmp_path: Path
+) -> None:
+    address = simulate().address
+    before = knobs(address)
+    certifying = started("certify", address, "--yes", "--mode", "dc", "--update", "1", *RANGES)
+    until(lambda: asked(address, ":INTEGRATE:STATE?")[0].startswith("STAR"))
+    certifying.send_signal(signal.SIGINT)
+    assert certifying.wait(20) == 130
+    assert asked(address, ":INTEGRATE:STATE?")[0].startswith("RES")
+    assert knobs(address)[4:] == before[4:]  # automatic ranges move by themselves
+    facts = json.loads((tmp_path / "meter-certify.json").read_text())
+    assert "start" in {one["code"] for one in facts["findings"]}
+
+
+def test_a_link_lost_between_the_calls_leaves_the_meter_as_it_was(
+    simulate: Any, relay: Any, started: Any, asked: Any, knobs: Any, until: Any, tmp_path: Path
+) -> None:
+    box = simulate()
+    cable, before = relay(box.port), knobs(box.address)
+    certifying = started("certify", cable.address, "--yes", "--mode", "dc", "--update", "1", *RANGES)
+    until(lambda: asked(box.address, ":INTEGRATE:STATE?")[0].startswith("STAR"))
+    cable.cut()
+    noticed = cable.accepted
+    until(lambda: cable.accepted > noticed)
+    cable.mend()
+    assert certifying.wait(20) == 1
+    assert one_line(certifying.stderr.read())
+    assert asked(box.address, ":INTEGRATE:STATE?")[0].startswith("RES")
+    assert knobs(box.address)[4:] == before[4:]
+    facts = json.loads((tmp_path / "meter-certify.json").read_text())
+    assert not facts["findings"][-1]["ok"]
+    play(parse("lost", "\n".join(facts["conversation"])))

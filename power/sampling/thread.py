@@ -14,7 +14,7 @@ from typing import Final, Literal
 from power.clocks import Clocks
 from power.energy.continuity import gap_sentence
 from power.errors import MeterError, MeterTimeout
-from power.meter import Reading, Setup
+from power.meter import IntegratorState, Reading, Setup
 from power.sampling.connection import MeterSession
 from power.sampling.polling import Sample, updates
 
@@ -23,6 +23,8 @@ _log: Final = logging.getLogger(__name__)
 JOIN_S: Final = 10.0
 STARTING_S: Final = 0.3
 """For some 0.2 s after a start the meter may refuse to answer (seen on a real WT310E)."""
+HELD_S: Final = 3.0
+"""TIME counts whole seconds: one that stands still for longer, while the integrator runs, is not its own."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Sampling:
         on_link: Callable[[LinkEvent], None] | None,
     ) -> None:
         self.last: Reading | None = None
+        self._moved: Reading | None = None
         self.link_error: MeterError | None = None
         self._session = session
         self._lock = lock
@@ -93,8 +96,27 @@ class Sampling:
         sentence = gap_sentence(self._session.identity, self.last, reading, changes)
         self._report(LinkEvent("meter-back", reading.monotonic_s, reading.utc, sentence, changes))
 
+    def require_alive(self, final: Reading) -> None:
+        """Raise MeterError `meter-held` for a reading that the meter may have taken long before its stop.
+
+        That is one of values that had stopped to change in the run, although the integrator ran, and that stopping did
+        not change either: something holds what the meter shows, and the driver does not know what.
+        """
+        last, moved = self.last, self._moved
+        if last is None or moved is None or last.state is not IntegratorState.START:
+            return
+        held_s = last.monotonic_s - moved.monotonic_s
+        if final.integrator_s == moved.integrator_s and held_s > HELD_S:
+            raise MeterError(
+                "meter-held",
+                f"The meter {self._session.identity} holds its values: TIME stood at {final.integrator_s:g} s for "
+                f"{held_s:.1f} s of integration, so its energy is unknown; end HOLD at its panel.",
+            )
+
     def _run(self) -> None:
         for reading in updates(self._try_to_read, self._setup.update_interval_s, self._ends_in):
+            if self.last is None or reading.integrator_s != self.last.integrator_s:
+                self._moved = reading
             self.last = reading
             self._callbacks.put(functools.partial(self._on_reading, reading))
 

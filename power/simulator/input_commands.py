@@ -147,10 +147,11 @@ INPUT: Final = (
     switch(
         ":MEASure:AVERaging:STATe", "averaging", "Whether values are averaged over updates; remembered only."
     ),
+    switch(":MEASure:MHOLd", "maximum_hold", "Whether maxima are shown; remembered only."),
     flag(
         ":HOLD",
         lambda meter: meter.settings.hold,
-        lambda meter, on: meter.set_hold(on),
+        lambda meter, on: meter.set_hold("hold", on),
         "Freezes what is shown and answered; measuring and integrating go on.",
     ),
     Command(

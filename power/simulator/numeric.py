@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
-from power.simulator.command import Command, Data, setting, word
+from power.simulator.command import Command, Data, flag, setting, word
 from power.simulator.measuring import Figures
 from power.simulator.state import LAST_ITEM, SIGMA, Item, MeterState
 from power.simulator.syntax import Pattern, RefusedError, choice, engineering, integer, spelled
@@ -155,6 +155,12 @@ NUMERIC: Final = (
         lambda meter: "FLOat" if meter.settings.float_format else "ASCii",
         lambda meter, given: setattr(meter.settings, "float_format", given == "FLOat"),
         "Values as text, or as a block of big-endian IEEE singles.",
+    ),
+    flag(
+        ":NUMeric:HOLD",
+        lambda meter: meter.settings.numeric_hold,
+        lambda meter, on: meter.set_hold("numeric_hold", on),
+        "Freezes what is answered, like :HOLD.",
     ),
     setting(
         ":NUMeric[:NORMal]:NUMber",

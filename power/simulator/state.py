@@ -56,7 +56,7 @@ class Settings:
         self.frequency_filter = False
         self.averaging = False
         self.scaling = False
-        self.hold = False
+        self.hold = self.numeric_hold = self.maximum_hold = False
         self.words = {
             "mode": "RMS",
             "synchronize": "VOLTage",
@@ -112,10 +112,10 @@ class MeterState:
         """Whether it ignores messages now."""
         return self._busy_until_s > NEVER and self._clock() < self._busy_until_s
 
-    def set_hold(self, on: bool) -> None:
-        """Freeze what is shown and answered, or let it go."""
-        self.settings.hold = on
-        self.measuring.hold(on)
+    def set_hold(self, name: str, on: bool) -> None:
+        """Freeze what is shown and answered, or let it go; `name` is the one of the holds in `Settings`."""
+        setattr(self.settings, name, on)
+        self.measuring.hold(self.settings.hold or self.settings.numeric_hold)
 
     def reset(self) -> None:
         """Do what *RST does: measurement and items as delivered, communication settings untouched."""
@@ -132,7 +132,7 @@ class MeterState:
         """
         self.status.switch_on()
         self.settings.switch_on()
-        self.settings.hold = False
+        self.settings.hold = self.settings.numeric_hold = self.settings.maximum_hold = False
         self.measuring.restart(after)
         self._busy_until_s = NEVER
         self.interrupt()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+import statistics
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 from power.clocks import Clocks
@@ -28,7 +30,7 @@ from power.wt300.models import Model, measured_elements, model_named
 from power.wt300.sample import EVENTS, SampleForm, reading
 from power.wt300.settings import (
     FORMAT,
-    HOLD_OFF,
+    HOLDS,
     OPTIONAL,
     TELLING,
     FormerSettings,
@@ -40,10 +42,16 @@ from power.wt300.settings import (
 )
 
 CONFIRM_S: Final = 3.0
-"""How long the integrator may take to say that it started or stopped."""
-CONFIRM_TIMEOUTS_MS: Final = (100, 100, 100, 200, 400, 800)
-"""A question in the 0.2 s after a start may be lost; asking again soon costs little time. The later ones are for a slow
-meter."""
+"""How long the integrator may take to say that it started or stopped, if it answers."""
+SILENCE_S: Final = 10.0
+"""How long it may answer nothing then."""
+CONFIRM_TIMEOUTS_MS: Final = (100, 100, 300, 900, 2700)
+"""A question in the 0.2 s after a start may be lost; asking again soon costs little time. The later ones are for a meter
+that has become slow."""
+SLOWER: Final = 2.0
+"""How many times as long as usual an answer may take before the next message, which would discard it."""
+TIMED_ANSWERS: Final = 9
+QUESTIONS_A_MESSAGE: Final = 16
 POLL_S: Final = 0.02
 SETTLING_UPDATES: Final = 2.0
 SETTLING_S: Final = 0.5
@@ -82,6 +90,7 @@ class Wt300:
         self._known: dict[str, bool] = {}
         self._has_peak_items = False
         self._update_interval_s = 0.0
+        self._took_s: deque[float] = deque(maxlen=TIMED_ANSWERS)
 
     @property
     def identity(self) -> Identity:
@@ -95,7 +104,7 @@ class Wt300:
         """
         self._choose(SampleForm.of_run(element))
         talk = talking()
-        self._former.keep((":COMMUNICATE:HEADER", ":COMMUNICATE:VERBOSE"), self._link.query)
+        self._former.keep((":COMMUNICATE:HEADER", ":COMMUNICATE:VERBOSE"), self._answers)
         self._apply_all(talk[:2])
         self._change((*talk[2:], *self._form.settings))
         self._update_interval_s = present.interval_s(self._ask, self._model)
@@ -134,7 +143,8 @@ class Wt300:
             self.attach(setup.element)
         settings = self._settings(setup)
         headers = [header for header in measuring_headers(self._model) if self._knows(header)]
-        self._former.keep(headers, self._link.query)
+        self._former.keep(headers, self._answers)
+        self._former.undone.clear()
         self._link.write("*CLS")
         # First: most settings are refused until the integrator is reset.
         self._reset_integrator()
@@ -145,7 +155,10 @@ class Wt300:
             raise MeterRefused(f"The meter reports {'; '.join(errors)}.")
 
     def start(self) -> None:
-        """Start the integrator; returns once the meter says that it integrates, within three seconds."""
+        """Start the integrator; returns once the meter says that it integrates.
+
+        It may take three seconds, or ten if it answers nothing.
+        """
         self._link.write(":INTEGRATE:START")
         self._confirm(lambda state: state is IntegratorState.START, ":INTEGRATE:START")
 
@@ -166,19 +179,23 @@ class Wt300:
     def read_update(self) -> tuple[Reading, bool]:
         """Take one sample, and say whether the meter has updated since the last one."""
         stamp = functools.partial(reading, self._clocks.monotonic(), self._clocks.utcnow(), self._flags)
-        return self._form.taken(self._link.query(self._form.question), stamp)
+        return self._form.taken(self._query(self._form.question), stamp)
 
     def read_final(self) -> Reading:
         """Take the sample of record after the stop, once the meter has had an update to settle its values.
 
-        First it undoes what would spoil the sample: another element's values, which another client may have chosen, and
-        HOLD, which freezes what the meter shows. Neither changes the energy itself.
+        First it undoes what would spoil the sample, and `changes` reports that: another element's values, which another
+        client may have chosen, and what holds the values that it shows. None of it changes the energy itself.
         """
-        self._apply_all(
-            setting for setting in self._in_the_way() if not setting.holds(self._ask(setting.query))
-        )
-        self._await_update()
-        return self.read()
+        wanted = [*self._holds(), *TELLING, *self._form.settings]
+        # The last question clears older events.
+        *found, _ = self._answers([*(setting.query for setting in wanted), EVENTS])
+        spoilt = [one for one in zip(wanted, found, strict=True) if not one[0].holds(one[1])]
+        if spoilt:
+            self._former.undone += [_difference(*one) for one in spoilt]
+            self._apply_all([setting for setting, _ in spoilt])
+            self._query(EVENTS)
+        return self._settled()
 
     def status(self) -> Status:
         """Return the present settings and everything in the error queue, which this empties."""
@@ -186,13 +203,17 @@ class Wt300:
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
         """Return what in the meter differs from `setup`, and from the values of a sample: one phrase each."""
-        wanted = (*self._settings(setup), *TELLING, *SampleForm.of_run(setup.element).settings)
-        found = [(setting, self._ask(setting.query)) for setting in wanted]
-        return tuple(
-            f"{setting.command} was set, it is {answer}"
-            for setting, answer in found
-            if not setting.holds(answer)
+        wanted = self.watched(setup)
+        found = self._answers([setting.query for setting in wanted])
+        pairs = zip(wanted, found, strict=True)
+        return (
+            *self._former.undone,
+            *(_difference(setting, answer) for setting, answer in pairs if not setting.holds(answer)),
         )
+
+    def watched(self, setup: Setup) -> tuple[Setting, ...]:
+        """Return every setting that must stay as it is through a run."""
+        return (*self._settings(setup), *TELLING, *SampleForm.of_run(setup.element).settings)
 
     def choices(self) -> Choices:
         """Return what the meter can be set to at its present crest factor."""
@@ -213,7 +234,7 @@ class Wt300:
             self._change(self._form.peak_settings(self._measured))
             self._has_peak_items = True
         question = self._form.peak_question(self._measured)
-        found = [answers.value(part) for part in self._link.query(question).split(";")]
+        found = [answers.value(part) for part in self._query(question).split(";")]
         if len(found) != 4 * len(self._measured):
             raise answers.strange(str(found), f"{4 * len(self._measured)} peaks")
         # For each element: voltage up and down, current up and down.
@@ -257,14 +278,10 @@ class Wt300:
         self._link.write(":COMMUNICATE:HEADER OFF;:COMMUNICATE:VERBOSE ON")
         self._link.write("*CLS")
         self._reset_integrator()
-        refused: list[str] = []
-        for setting in self._former.settings(measuring_headers(self._model)):
-            try:
-                self._apply(setting)
-            except MeterRefused as error:
-                refused.append(error.sentence)
+        refused = self._refusals(self._former.settings(measuring_headers(self._model)))
         if refused:
-            raise MeterRefused(f"Not all former settings are restored. {' '.join(refused)}")
+            sentences = " ".join(error.sentence for error in refused)
+            raise MeterRefused(f"Not all former settings are restored. {sentences}")
         self._former.forget()
 
     def close(self) -> None:
@@ -293,7 +310,7 @@ class Wt300:
 
     def _says_on_or_off(self, header: str) -> bool:
         try:
-            answers.boolean(self._link.query(f"{header}?", OPTIONAL_TIMEOUT_MS))
+            answers.boolean(self._query(f"{header}?", self._patience_ms(OPTIONAL_TIMEOUT_MS)))
         except MeterAnswerError:
             return False  # an answer per element, as larger meters give, could not be restored as it came
         except MeterTimeout:
@@ -302,24 +319,48 @@ class Wt300:
             raise
         return True
 
-    def _in_the_way(self) -> tuple[Setting, ...]:
-        return (HOLD_OFF, *TELLING, *self._form.settings)
+    def _holds(self) -> list[Setting]:
+        return [setting for setting in HOLDS if self._knows(setting.header)]
 
-    def _await_update(self) -> None:
-        """Wait for one more update, but not for ever: another client may clear its event first."""
+    def _settled(self) -> Reading:
+        """Return the sample after one more update, but do not wait for ever: another client may clear its event."""
         interval_s = self._update_interval_s
         deadline_s = self._clocks.monotonic() + SETTLING_UPDATES * interval_s + SETTLING_S
-        self._link.query(EVENTS)  # clears older events
-        while not answers.register(self._link.query(EVENTS)) & answers.NEW_DATA:
-            if self._clocks.monotonic() >= deadline_s:
-                return
+        while True:
+            sample, is_new = self.read_update()
+            if is_new or self._clocks.monotonic() >= deadline_s:
+                return sample
             self._clocks.pause(min(interval_s / 10, 2 * POLL_S))
 
+    def _query(self, message: str, timeout_ms: int | None = None) -> str:
+        asked_s = self._clocks.monotonic()
+        answer = self._link.query(message, timeout_ms)
+        self._took_s.append(self._clocks.monotonic() - asked_s)
+        return answer
+
+    def _patience_ms(self, least_ms: int) -> int:
+        """Return how long to wait for an answer before the next message, by how long this meter usually takes."""
+        usual_s = statistics.median(self._took_s) if self._took_s else 0.0
+        return max(least_ms, round(SLOWER * usual_s * 1000))
+
+    def _answers(self, queries: Sequence[str]) -> list[str]:
+        """Ask many questions in few messages: a slow meter takes its time for each message, not for each question."""
+        found: list[str] = []
+        for first in range(0, len(queries), QUESTIONS_A_MESSAGE):
+            group = queries[first : first + QUESTIONS_A_MESSAGE]
+            try:
+                joined = self._query(";".join(group)).split(";")
+            except MeterTimeout:  # it may take only short messages
+                joined = []
+            plain = len(joined) == len(group)
+            found += [answers.data(one) for one in joined] if plain else [self._ask(one) for one in group]
+        return found
+
     def _ask(self, query: str) -> str:
-        return answers.data(self._link.query(query))
+        return answers.data(self._query(query))
 
     def _state(self, timeout_ms: int | None = None) -> IntegratorState:
-        return IntegratorState.parse(answers.data(self._link.query(":INTEGRATE:STATE?", timeout_ms)))
+        return IntegratorState.parse(answers.data(self._query(":INTEGRATE:STATE?", timeout_ms)))
 
     def _require_not_integrating(self) -> None:
         if self.state() is IntegratorState.START:
@@ -335,12 +376,26 @@ class Wt300:
             raise self._refused(":INTEGRATE:RESET", state.value)
 
     def _change(self, settings: Sequence[Setting]) -> None:
-        self._former.keep((setting.header for setting in settings), self._link.query)
+        self._former.keep((setting.header for setting in settings), self._answers)
         self._apply_all(settings)
 
-    def _apply_all(self, settings: Iterable[Setting]) -> None:
+    def _apply_all(self, settings: Sequence[Setting]) -> None:
+        for error in self._refusals(settings):
+            raise error
+
+    def _refusals(self, settings: Sequence[Setting]) -> list[MeterRefused]:
+        """Make settings and read them back; return the errors of those that the meter does not take."""
         for setting in settings:
-            self._apply(setting)
+            self._link.write(setting.command)
+        found = self._answers([setting.query for setting in settings])
+        refused: list[MeterRefused] = []
+        for setting, answer in zip(settings, found, strict=True):
+            try:
+                if not setting.holds(answer):  # once more, alone
+                    self._apply(setting)
+            except MeterRefused as error:
+                refused.append(error)
+        return refused
 
     def _apply(self, setting: Setting) -> None:
         self._link.write(setting.command)
@@ -349,29 +404,33 @@ class Wt300:
             raise self._refused(setting.command, answer)
 
     def _confirm(self, wanted: Callable[[IntegratorState], bool], command: str) -> None:
-        deadline_s = self._clocks.monotonic() + CONFIRM_S
-        answer = "nothing"
+        asked_s = self._clocks.monotonic()
+        answer = ""
         timeouts_ms = itertools.chain(CONFIRM_TIMEOUTS_MS, itertools.repeat(CONFIRM_TIMEOUTS_MS[-1]))
         for timeout_ms in timeouts_ms:
             try:
-                state = self._state(timeout_ms)
+                state = self._state(self._patience_ms(timeout_ms))
                 if wanted(state):
                     return
                 answer = state.value
             except (MeterTimeout, MeterAnswerError):
                 pass  # for some 0.2 s after a start the meter may answer nothing, or nonsense
-            if self._clocks.monotonic() >= deadline_s:
+            if self._clocks.monotonic() - asked_s >= (CONFIRM_S if answer else SILENCE_S):
                 break
             self._clocks.pause(POLL_S)
-        raise self._refused(command, answer)
+        raise self._refused(command, answer or "nothing")
 
-    def _refused(self, command: str, answer: str) -> MeterError:
+    def _refused(self, command: str, answer: str) -> MeterRefused:
         errors = self._errors()
         why = "; ".join(errors) if errors else "it gives no reason"
         return MeterRefused(f"The meter does not take {command} (it answers {answer}): {why}.")
 
     def _errors(self) -> tuple[str, ...]:
-        return answers.queued_errors(lambda: self._link.query(":STATUS:ERROR?"))
+        return answers.queued_errors(lambda: self._query(":STATUS:ERROR?"))
+
+
+def _difference(setting: Setting, answer: str) -> str:
+    return f"{setting.command} was set, it is {answer}"
 
 
 class Wt300Family:

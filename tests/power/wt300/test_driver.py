@@ -244,6 +244,8 @@ def test_a_meter_of_one_element_says_so(box: Any) -> None:
         (":RATE 5", ":RATE 100MS was set, it is 5.000E+00"),
         (":INTEGRATE:TIMER 0,0,1", ":INTEGRATE:TIMER 1,0,0 was set, it is 0,0,1"),
         (":HOLD ON", ":HOLD OFF was set, it is 1"),
+        (":NUMERIC:HOLD ON", ":NUMERIC:HOLD OFF was set, it is 1"),
+        (":MEASURE:MHOLD ON", ":MEASURE:MHOLD OFF was set, it is 1"),
         (":MEASURE:AVERAGING:STATE ON", ":MEASURE:AVERAGING:STATE OFF was set, it is 1"),
         (":INPUT:SCALING:STATE ON", ":INPUT:SCALING:STATE OFF was set, it is 1"),
         (":STATUS:FILTER1 RISE", ":STATUS:FILTER1 FALL was set, it is RISE"),
@@ -324,6 +326,8 @@ SPOILT = (
     ":NUMERIC:NORMAL:NUMBER 3",
     ":NUMERIC:FORMAT FLOAT",
     ":HOLD ON",
+    ":NUMERIC:HOLD ON",
+    ":MEASURE:MHOLD ON",
     ":STATUS:FILTER1 NEVER",
 )
 
@@ -339,9 +343,12 @@ def test_the_energy_of_record_is_the_right_one_whatever_somebody_did_to_the_valu
     until(lambda: meter.read().power_w > 0)
     spy.write(spoilt)
     until(lambda: meter.state() is IntegratorState.TIMEUP)
-    assert len(meter.changes(setup)) == 1
+    found = meter.changes(setup)
+    assert len(found) == 1
     final = meter.read_final()
     assert (final.energy_wh, final.integrator_s) == (pytest.approx(0.01), 1.0)
+    assert meter.changes(setup) == found, "what is put right for the final reading is still reported"
+    meter.configure(setup)
     assert meter.changes(setup) == ()
 
 

@@ -43,14 +43,14 @@ from power.wt300.settings import (
 
 CONFIRM_S: Final = 3.0
 """How long the integrator may take to say that it started or stopped, if it answers."""
-SILENCE_S: Final = 10.0
-"""How long it may answer nothing then."""
-CONFIRM_TIMEOUTS_MS: Final = (100, 100, 300, 900, 2700)
-"""A question in the 0.2 s after a start may be lost; asking again soon costs little time. The later ones are for a meter
-that has become slow."""
+SILENCE_S: Final = 12.0
+"""How long it may answer nothing then: the sum of the next."""
+CONFIRM_TIMEOUTS_MS: Final = (100, 100, 300, 900, 2700, 8100)
+"""A question in the 0.2 s after a start may be lost; asking again soon costs little time. The later ones are for a
+meter that has become slow."""
 SLOWER: Final = 2.0
 """How many times as long as usual an answer may take before the next message, which would discard it."""
-TIMED_ANSWERS: Final = 9
+TIMED_ANSWERS: Final = 5
 QUESTIONS_A_MESSAGE: Final = 16
 POLL_S: Final = 0.02
 SETTLING_UPDATES: Final = 2.0
@@ -157,7 +157,7 @@ class Wt300:
     def start(self) -> None:
         """Start the integrator; returns once the meter says that it integrates.
 
-        It may take three seconds, or ten if it answers nothing.
+        It may take three seconds, or twelve if it answers nothing.
         """
         self._link.write(":INTEGRATE:START")
         self._confirm(lambda state: state is IntegratorState.START, ":INTEGRATE:START")

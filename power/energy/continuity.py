@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from itertools import pairwise
@@ -13,6 +14,8 @@ AHEAD_S: Final = 2.0
 """TIME is in whole seconds, and the integrator starts a little before the window does."""
 TIME_SLACK_S: Final = 2.0
 """TIME is in whole seconds, before and after a gap."""
+HELD_S: Final = 3.0
+"""A TIME that stands still for longer, while the integrator runs, is not the integrator's."""
 
 
 def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
@@ -59,6 +62,27 @@ def began_anew(before: Reading, after: Reading) -> bool:
     halved = drawing and after.energy_wh < before.energy_wh / 2.0
     reset = after.state is IntegratorState.RESET is not before.state
     return reset or halved or after.integrator_s < before.integrator_s
+
+
+def held_s(readings: Sequence[Reading], final: Reading) -> float:
+    """Return how long TIME stood still, while the integrator ran, at the value it also shows after the stop.
+
+    `readings` are those before the stop. More than HELD_S: something holds what the meter shows.
+    """
+    standing = itertools.takewhile(
+        lambda one: one.state is IntegratorState.START and one.integrator_s == final.integrator_s,
+        reversed(readings),
+    )
+    times_s = [one.monotonic_s for one in standing]
+    return times_s[0] - times_s[-1] if times_s else 0.0
+
+
+def held_sentence(final: Reading) -> str:
+    """Return what a final reading of held values is worth."""
+    return (
+        f"TIME stood at {final.integrator_s:g} s while it integrated: it holds what it shows, and its energy is "
+        "unknown; end HOLD at its panel."
+    )
 
 
 def sums(reading: Reading) -> str:

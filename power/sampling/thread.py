@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import Final, Literal
 
 from power.clocks import Clocks
-from power.energy.continuity import gap_sentence
+from power.energy.continuity import HELD_S, gap_sentence, held_s, held_sentence
 from power.errors import MeterError, MeterTimeout
-from power.meter import IntegratorState, Reading, Setup
+from power.meter import Reading, Setup
 from power.sampling.connection import MeterSession
 from power.sampling.polling import Sample, updates
 
@@ -23,8 +23,6 @@ _log: Final = logging.getLogger(__name__)
 JOIN_S: Final = 10.0
 STARTING_S: Final = 0.3
 """For some 0.2 s after a start the meter may refuse to answer (seen on a real WT310E)."""
-HELD_S: Final = 3.0
-"""TIME counts whole seconds: one that stands still for longer, while the integrator runs, is not its own."""
 
 
 @dataclass(frozen=True)
@@ -97,21 +95,10 @@ class Sampling:
         self._report(LinkEvent("meter-back", reading.monotonic_s, reading.utc, sentence, changes))
 
     def require_alive(self, final: Reading) -> None:
-        """Raise MeterError `meter-held` for a reading that the meter may have taken long before its stop.
-
-        That is one of values that had stopped to change in the run, although the integrator ran, and that stopping did
-        not change either: something holds what the meter shows, and the driver does not know what.
-        """
-        last, moved = self.last, self._moved
-        if last is None or moved is None or last.state is not IntegratorState.START:
-            return
-        held_s = last.monotonic_s - moved.monotonic_s
-        if final.integrator_s == moved.integrator_s and held_s > HELD_S:
-            raise MeterError(
-                "meter-held",
-                f"The meter {self._session.identity} holds its values: TIME stood at {final.integrator_s:g} s for "
-                f"{held_s:.1f} s of integration, so its energy is unknown; end HOLD at its panel.",
-            )
+        """Raise MeterError `meter-held` if something that the driver does not know holds what the meter shows."""
+        before = [one for one in (self._moved, self.last) if one is not None]
+        if held_s(before, final) > HELD_S:
+            raise MeterError("meter-held", f"The meter {self._session.identity}: {held_sentence(final)}")
 
     def _run(self) -> None:
         for reading in updates(self._try_to_read, self._setup.update_interval_s, self._ends_in):

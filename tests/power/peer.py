@@ -1,4 +1,4 @@
-"""A small VXI-11 peer and a small instrument, after the standard and the public dumps; they share nothing with the simulator.
+"""A small VXI-11 peer and a small instrument, after the standard and public dumps; neither is the simulator's.
 
 The time of an answer is the instrument's own: who reads for 100 ms an answer that takes 500 ms is told at once that the
 time is over, and 100 ms have passed. So a slow meter costs a test no time.
@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 CREATE, WRITE, READ, DESTROY = 10, 11, 12, 23
 IO_TIMEOUT, NOT_SUPPORTED, END = 15, 8, 4
 POWER_W = 36.0
+NUMBER = ":NUMERIC:NORMAL:NUMBER"
 UPDATE_S = 0.1
 
 
@@ -97,7 +98,8 @@ class Instrument:
         if header == ":INTEGRATE:STATE":
             return self.state
         if header == ":NUMERIC:NORMAL:VALUE":
-            return self._values()
+            shown = self._values().split(",")
+            return shown[int(data) - 1] if data else ",".join(shown[: int(self.settings[NUMBER])])
         return self.settings[header]
 
     def _told(self, header: str, data: str) -> None:
@@ -124,10 +126,9 @@ class Instrument:
             "WH": POWER_W * self.ran_s / 3600,
             "TIME": int(self.ran_s),
         }
-        names = [self.settings[f":NUMERIC:NORMAL:ITEM{place}"].partition(",")[0] for place in range(1, 10)]
+        names = [self.settings[f":NUMERIC:NORMAL:ITEM{place}"].partition(",")[0] for place in range(1, 256)]
         ranges = {"URANGE": 150.0, "IRANGE": 1.0}
-        count = int(self.settings[":NUMERIC:NORMAL:NUMBER"])
-        now = ",".join(f"{(values | ranges).get(name, 0.0):.6g}" for name in names[:count])
+        now = ",".join(f"{(values | ranges).get(name, 0.0):.6g}" for name in names)
         if not (self.panel_held or "1" in (self.settings[":HOLD"], self.settings[":NUMERIC:HOLD"])):
             self._held = now
         return self._held or now
@@ -138,8 +139,8 @@ SETTINGS = {
     ":COMMUNICATE:VERBOSE": "1",
     ":STATUS:FILTER1": "NEVER",
     ":NUMERIC:FORMAT": "ASCII",
-    ":NUMERIC:NORMAL:NUMBER": "9",
-    **{f":NUMERIC:NORMAL:ITEM{place}": "U,1" for place in range(1, 20)},
+    NUMBER: "9",
+    **{f":NUMERIC:NORMAL:ITEM{place}": "U,1" for place in range(1, 256)},
     **dict.fromkeys((":HOLD", ":NUMERIC:HOLD", ":MEASURE:MHOLD"), "0"),
     **dict.fromkeys((":MEASURE:AVERAGING:STATE", ":INPUT:SCALING:STATE"), "0"),
     ":INPUT:CFACTOR": "3",

@@ -112,6 +112,8 @@ def data(answer: str) -> str:
 
 def value(text: str) -> float:
     """Return a number; NaN for no data and infinity for over range, in whichever form they come."""
+    if text and not text.strip("-"):
+        return math.nan  # a hyphen stands for a range while automatic ranging looks for one
     try:
         number = float(text)
     except ValueError:

@@ -436,7 +436,7 @@ def _difference(setting: Setting, answer: str) -> str:
 class Wt300Family:
     """The registered driver: one for each address, over all its links. Implements power.meter.Driver."""
 
-    models: ClassVar[str] = "WT310, WT310E, WT310EH and WT332E/WT333E"
+    models: ClassVar[str] = "WT310, WT332 and WT333, WT310E, WT310EH, WT332E and WT333E"
 
     def __init__(self) -> None:
         self._former = FormerSettings()

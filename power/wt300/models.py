@@ -74,6 +74,8 @@ _MODELS: Final = (
     (re.compile(r"WT310E"), Model(_FINE_A, E_RATES_S)),
     (re.compile(r"WT332E"), Model(_MANY_A, E_RATES_S, ("1", "3"), "P1W3")),
     (re.compile(r"WT333E"), Model(_MANY_A, E_RATES_S, ("1", "2", "3"), "P3W4")),
+    (re.compile(r"WT332"), Model(_MANY_A, RATES_S, ("1", "3"), "P1W3", _FIRST_SHARE)),
+    (re.compile(r"WT333"), Model(_MANY_A, RATES_S, ("1", "2", "3"), "P3W4", _FIRST_SHARE)),
     (re.compile(r"WT310"), Model(_FINE_A, RATES_S, range_share=_FIRST_SHARE)),
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from itertools import pairwise
@@ -64,25 +63,22 @@ def began_anew(before: Reading, after: Reading) -> bool:
     return reset or halved or after.integrator_s < before.integrator_s
 
 
-def held_s(readings: Sequence[Reading], final: Reading) -> float:
-    """Return how long TIME stood still, while the integrator ran, at the value it also shows after the stop.
+def held(readings: Sequence[Reading], final: Reading) -> str | None:
+    """Return, as one sentence, that the meter held what it shows before and after its stop; None if it did not.
 
-    `readings` are those before the stop. More than HELD_S: something holds what the meter shows.
+    `readings` are those before the stop: TIME stood still, while the integrator ran, where it also is at the end.
     """
-    standing = itertools.takewhile(
-        lambda one: one.state is IntegratorState.START and one.integrator_s == final.integrator_s,
-        reversed(readings),
-    )
-    times_s = [one.monotonic_s for one in standing]
-    return times_s[0] - times_s[-1] if times_s else 0.0
-
-
-def held_sentence(final: Reading) -> str:
-    """Return what a final reading of held values is worth."""
+    standing = [one.monotonic_s for one in readings if one.integrator_s == final.integrator_s and _runs(one)]
+    if not standing or not _runs(readings[-1]) or standing[-1] - standing[0] <= HELD_S:
+        return None
     return (
-        f"TIME stood at {final.integrator_s:g} s while it integrated: it holds what it shows, and its energy is "
+        f"TIME stood at {final.integrator_s:g} s while the meter integrated: it holds what it shows, and its energy is "
         "unknown; end HOLD at its panel."
     )
+
+
+def _runs(reading: Reading) -> bool:
+    return reading.state is IntegratorState.START
 
 
 def sums(reading: Reading) -> str:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from power.clocks import Clocks
-from power.energy.continuity import HELD_S, gap_sentence, held_s, held_sentence
+from power.energy.continuity import gap_sentence, held
 from power.errors import MeterError, MeterTimeout
 from power.meter import Reading, Setup
 from power.sampling.connection import MeterSession
@@ -97,8 +97,8 @@ class Sampling:
     def require_alive(self, final: Reading) -> None:
         """Raise MeterError `meter-held` if something that the driver does not know holds what the meter shows."""
         before = [one for one in (self._moved, self.last) if one is not None]
-        if held_s(before, final) > HELD_S:
-            raise MeterError("meter-held", f"The meter {self._session.identity}: {held_sentence(final)}")
+        if sentence := held(before, final):
+            raise MeterError("meter-held", sentence)
 
     def _run(self) -> None:
         for reading in updates(self._try_to_read, self._setup.update_interval_s, self._ends_in):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-import statistics
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
@@ -26,6 +24,7 @@ from power.meter import (
 )  # fmt: skip
 from power.wt300 import answers
 from power.wt300 import settings as present
+from power.wt300.dialogue import Dialogue
 from power.wt300.models import Model, measured_elements, model_named
 from power.wt300.sample import EVENTS, SampleForm, reading
 from power.wt300.settings import (
@@ -48,10 +47,7 @@ SILENCE_S: Final = 12.0
 CONFIRM_TIMEOUTS_MS: Final = (100, 100, 300, 900, 2700, 8100)
 """A question in the 0.2 s after a start may be lost; asking again soon costs little time. The later ones are for a
 meter that has become slow."""
-SLOWER: Final = 2.0
-"""How many times as long as usual an answer may take before the next message, which would discard it."""
-TIMED_ANSWERS: Final = 5
-QUESTIONS_A_MESSAGE: Final = 16
+STATE: Final = ":INTEGRATE:STATE?"
 POLL_S: Final = 0.02
 SETTLING_UPDATES: Final = 2.0
 SETTLING_S: Final = 0.5
@@ -77,6 +73,7 @@ class Wt300:
         if model is None:
             raise MeterError("meter-wrong-model", f"A {identity.model} is not a WT300.")
         self._link = link
+        self._dialogue = Dialogue(link, clocks)
         self._clocks = clocks
         self._identity = identity
         self._model: Model = model
@@ -90,7 +87,6 @@ class Wt300:
         self._known: dict[str, bool] = {}
         self._has_peak_items = False
         self._update_interval_s = 0.0
-        self._took_s: deque[float] = deque(maxlen=TIMED_ANSWERS)
 
     @property
     def identity(self) -> Identity:
@@ -104,10 +100,10 @@ class Wt300:
         """
         self._choose(SampleForm.of_run(element))
         talk = talking()
-        self._former.keep((":COMMUNICATE:HEADER", ":COMMUNICATE:VERBOSE"), self._answers)
-        self._apply_all(talk[:2])
+        self._former.keep((":COMMUNICATE:HEADER", ":COMMUNICATE:VERBOSE"), self._dialogue.ask_all)
+        self._dialogue.apply_all(talk[:2])
         self._change((*talk[2:], *self._form.settings))
-        self._update_interval_s = present.interval_s(self._ask, self._model)
+        self._update_interval_s = present.interval_s(self._dialogue.ask, self._model)
         self._element = element
 
     def look(self, element: str = "1") -> None:
@@ -118,15 +114,15 @@ class Wt300:
         """
         self._choose(SampleForm.of_onlooker(element))
         wanted = [*self._form.settings, *self._form.peak_settings(self._measured)]
-        if not FORMAT.holds(self._ask(FORMAT.query)):
+        if not FORMAT.holds(self._dialogue.ask(FORMAT.query)):
             self._require_not_integrating()
             wanted.append(FORMAT)
         for setting in wanted:
-            found = self._ask(setting.query)
+            found = self._dialogue.ask(setting.query)
             # Items that are set already belong to another onlooker, or to one that was killed.
             if not setting.holds(found):
                 self._borrowed.append(plain(setting.header, found))
-                self._apply(setting)
+                self._dialogue.apply(setting)
         self._has_peak_items = True
 
     def configure(self, setup: Setup) -> None:
@@ -143,14 +139,14 @@ class Wt300:
             self.attach(setup.element)
         settings = self._settings(setup)
         headers = [header for header in measuring_headers(self._model) if self._knows(header)]
-        self._former.keep(headers, self._answers)
+        self._former.keep(headers, self._dialogue.ask_all)
         self._former.undone.clear()
         self._link.write("*CLS")
         # First: most settings are refused until the integrator is reset.
         self._reset_integrator()
-        self._apply_all(settings)
+        self._dialogue.apply_all(settings)
         self._update_interval_s = setup.update_interval_s
-        errors = self._errors()
+        errors = self._dialogue.errors()
         if errors:
             raise MeterRefused(f"The meter reports {'; '.join(errors)}.")
 
@@ -170,7 +166,7 @@ class Wt300:
 
     def state(self) -> IntegratorState:
         """Return the integrator's state now."""
-        return self._state()
+        return IntegratorState.parse(self._dialogue.ask(STATE))
 
     def read(self) -> Reading:
         """Take one sample, new or not."""
@@ -179,7 +175,7 @@ class Wt300:
     def read_update(self) -> tuple[Reading, bool]:
         """Take one sample, and say whether the meter has updated since the last one."""
         stamp = functools.partial(reading, self._clocks.monotonic(), self._clocks.utcnow(), self._flags)
-        return self._form.taken(self._query(self._form.question), stamp)
+        return self._form.taken(self._dialogue.query(self._form.question), stamp)
 
     def read_final(self) -> Reading:
         """Take the sample of record after the stop, once the meter has had an update to settle its values.
@@ -189,22 +185,22 @@ class Wt300:
         """
         wanted = [*self._holds(), *TELLING, *self._form.settings]
         # The last question clears older events.
-        *found, _ = self._answers([*(setting.query for setting in wanted), EVENTS])
+        *found, _ = self._dialogue.ask_all([*(setting.query for setting in wanted), EVENTS])
         spoilt = [one for one in zip(wanted, found, strict=True) if not one[0].holds(one[1])]
         if spoilt:
             self._former.undone += [_difference(*one) for one in spoilt]
-            self._apply_all([setting for setting, _ in spoilt])
-            self._query(EVENTS)
+            self._dialogue.apply_all([setting for setting, _ in spoilt])
+            self._dialogue.query(EVENTS)
         return self._settled()
 
     def status(self) -> Status:
         """Return the present settings and everything in the error queue, which this empties."""
-        return present.status(self._ask, self._model, self.state, self._errors)
+        return present.status(self._dialogue.ask, self._model, self.state, self._dialogue.errors)
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
         """Return what in the meter differs from `setup`, and from the values of a sample: one phrase each."""
         wanted = self.watched(setup)
-        found = self._answers([setting.query for setting in wanted])
+        found = self._dialogue.ask_all([setting.query for setting in wanted])
         pairs = zip(wanted, found, strict=True)
         return (
             *self._former.undone,
@@ -217,7 +213,7 @@ class Wt300:
 
     def choices(self) -> Choices:
         """Return what the meter can be set to at its present crest factor."""
-        crest_factor = present.crest_factor(self._ask)
+        crest_factor = present.crest_factor(self._dialogue.ask)
         return Choices(
             voltage_ranges_v=self._model.voltage_ranges_v(crest_factor),
             current_ranges_a=self._model.current_ranges_a(crest_factor),
@@ -234,7 +230,7 @@ class Wt300:
             self._change(self._form.peak_settings(self._measured))
             self._has_peak_items = True
         question = self._form.peak_question(self._measured)
-        found = [answers.value(part) for part in self._query(question).split(";")]
+        found = [answers.value(part) for part in self._dialogue.query(question).split(";")]
         if len(found) != 4 * len(self._measured):
             raise answers.strange(str(found), f"{4 * len(self._measured)} peaks")
         # For each element: voltage up and down, current up and down.
@@ -258,7 +254,7 @@ class Wt300:
             )
         answer = self._link.query("*CAL?", timeout_ms=ZERO_TIMEOUT_MS).strip()
         if answer != "0":
-            errors = self._errors()
+            errors = self._dialogue.errors()
             why = f" ({'; '.join(errors)})" if errors else ""
             raise MeterRefused(
                 f"The meter {self._identity.serial} could not compensate its zero level, it answers {answer}{why}; "
@@ -278,10 +274,8 @@ class Wt300:
         self._link.write(":COMMUNICATE:HEADER OFF;:COMMUNICATE:VERBOSE ON")
         self._link.write("*CLS")
         self._reset_integrator()
-        refused = self._refusals(self._former.settings(measuring_headers(self._model)))
-        if refused:
-            sentences = " ".join(error.sentence for error in refused)
-            raise MeterRefused(f"Not all former settings are restored. {sentences}")
+        former = self._former.settings(measuring_headers(self._model))
+        self._dialogue.apply_all(former, "Not all former settings are restored. ")
         self._former.forget()
 
     def close(self) -> None:
@@ -310,11 +304,11 @@ class Wt300:
 
     def _says_on_or_off(self, header: str) -> bool:
         try:
-            answers.boolean(self._query(f"{header}?", self._patience_ms(OPTIONAL_TIMEOUT_MS)))
+            answers.boolean(self._dialogue.query_early(f"{header}?", OPTIONAL_TIMEOUT_MS))
         except MeterAnswerError:
             return False  # an answer per element, as larger meters give, could not be restored as it came
         except MeterTimeout:
-            if any(error.startswith(UNKNOWN_HEADER) for error in self._errors()):
+            if any(error.startswith(UNKNOWN_HEADER) for error in self._dialogue.errors()):
                 return False
             raise
         return True
@@ -332,36 +326,6 @@ class Wt300:
                 return sample
             self._clocks.pause(min(interval_s / 10, 2 * POLL_S))
 
-    def _query(self, message: str, timeout_ms: int | None = None) -> str:
-        asked_s = self._clocks.monotonic()
-        answer = self._link.query(message, timeout_ms)
-        self._took_s.append(self._clocks.monotonic() - asked_s)
-        return answer
-
-    def _patience_ms(self, least_ms: int) -> int:
-        """Return how long to wait for an answer before the next message, by how long this meter usually takes."""
-        usual_s = statistics.median(self._took_s) if self._took_s else 0.0
-        return max(least_ms, round(SLOWER * usual_s * 1000))
-
-    def _answers(self, queries: Sequence[str]) -> list[str]:
-        """Ask many questions in few messages: a slow meter takes its time for each message, not for each question."""
-        found: list[str] = []
-        for first in range(0, len(queries), QUESTIONS_A_MESSAGE):
-            group = queries[first : first + QUESTIONS_A_MESSAGE]
-            try:
-                joined = self._query(";".join(group)).split(";")
-            except MeterTimeout:  # it may take only short messages
-                joined = []
-            plain = len(joined) == len(group)
-            found += [answers.data(one) for one in joined] if plain else [self._ask(one) for one in group]
-        return found
-
-    def _ask(self, query: str) -> str:
-        return answers.data(self._query(query))
-
-    def _state(self, timeout_ms: int | None = None) -> IntegratorState:
-        return IntegratorState.parse(answers.data(self._query(":INTEGRATE:STATE?", timeout_ms)))
-
     def _require_not_integrating(self) -> None:
         if self.state() is IntegratorState.START:
             raise MeterBusy(
@@ -373,35 +337,11 @@ class Wt300:
         self._link.write(":INTEGRATE:RESET")
         state = self.state()
         if state is not IntegratorState.RESET:
-            raise self._refused(":INTEGRATE:RESET", state.value)
+            raise self._dialogue.refused(":INTEGRATE:RESET", state.value)
 
     def _change(self, settings: Sequence[Setting]) -> None:
-        self._former.keep((setting.header for setting in settings), self._answers)
-        self._apply_all(settings)
-
-    def _apply_all(self, settings: Sequence[Setting]) -> None:
-        for error in self._refusals(settings):
-            raise error
-
-    def _refusals(self, settings: Sequence[Setting]) -> list[MeterRefused]:
-        """Make settings and read them back; return the errors of those that the meter does not take."""
-        for setting in settings:
-            self._link.write(setting.command)
-        found = self._answers([setting.query for setting in settings])
-        refused: list[MeterRefused] = []
-        for setting, answer in zip(settings, found, strict=True):
-            try:
-                if not setting.holds(answer):  # once more, alone
-                    self._apply(setting)
-            except MeterRefused as error:
-                refused.append(error)
-        return refused
-
-    def _apply(self, setting: Setting) -> None:
-        self._link.write(setting.command)
-        answer = self._ask(setting.query)
-        if not setting.holds(answer):
-            raise self._refused(setting.command, answer)
+        self._former.keep((setting.header for setting in settings), self._dialogue.ask_all)
+        self._dialogue.apply_all(settings)
 
     def _confirm(self, wanted: Callable[[IntegratorState], bool], command: str) -> None:
         asked_s = self._clocks.monotonic()
@@ -409,7 +349,7 @@ class Wt300:
         timeouts_ms = itertools.chain(CONFIRM_TIMEOUTS_MS, itertools.repeat(CONFIRM_TIMEOUTS_MS[-1]))
         for timeout_ms in timeouts_ms:
             try:
-                state = self._state(self._patience_ms(timeout_ms))
+                state = IntegratorState.parse(answers.data(self._dialogue.query_early(STATE, timeout_ms)))
                 if wanted(state):
                     return
                 answer = state.value
@@ -418,15 +358,7 @@ class Wt300:
             if self._clocks.monotonic() - asked_s >= (CONFIRM_S if answer else SILENCE_S):
                 break
             self._clocks.pause(POLL_S)
-        raise self._refused(command, answer or "nothing")
-
-    def _refused(self, command: str, answer: str) -> MeterRefused:
-        errors = self._errors()
-        why = "; ".join(errors) if errors else "it gives no reason"
-        return MeterRefused(f"The meter does not take {command} (it answers {answer}): {why}.")
-
-    def _errors(self) -> tuple[str, ...]:
-        return answers.queued_errors(lambda: self._query(":STATUS:ERROR?"))
+        raise self._dialogue.refused(command, answer or "nothing")
 
 
 def _difference(setting: Setting, answer: str) -> str:

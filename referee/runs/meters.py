@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from power.energy.continuity import HELD_S, began_anew, held_s, held_sentence, sums
+from power.energy.continuity import began_anew, held, sums
 from power.errors import MeterError
 from power.meter import IntegratorState, Reading, Setup
 from power.sampling.sampler import Sampler
@@ -221,8 +221,8 @@ def _foreign(run: Run, meter: RunMeter, reading: Reading, before: Reading | None
 
 
 def _in_doubt(reading: Reading, past: Sequence[Reading]) -> Missing | None:
-    if held_s(past, reading) > HELD_S:
-        return EnergyMissing.READ_LATER, f"The meter's {held_sentence(reading)} {READ_LATER}"
+    if sentence := held(past, reading):
+        return EnergyMissing.READ_LATER, f"{sentence} {READ_LATER}"
     if math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s):
         return None
     sentence = f"The meter gives {reading.energy_wh} Wh in {reading.integrator_s} s. {READ_LATER}"

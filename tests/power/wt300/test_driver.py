@@ -13,6 +13,7 @@ from power.clocks import Clocks
 from power.errors import MeterError
 from power.meter import IntegratorState, Setup
 from power.visa.link import Link
+from power.wt300.dialogue import Dialogue
 from power.wt300.driver import Wt300
 from power.wt300.settings import plain
 from tests.power.opened import wt300
@@ -149,12 +150,12 @@ def test_a_meter_that_integrates_is_not_set_up(box: Any) -> None:
     assert meter.state() is IntegratorState.START
 
 
-def test_a_setting_that_does_not_stay_is_refused_with_the_meters_reason(box: Any) -> None:
-    meter, _ = box
+def test_a_setting_that_does_not_stay_is_refused_with_the_meters_reason(box: Any, clocks: Clocks) -> None:
+    meter, spy = box
     meter.attach()
     meter.start()
     with pytest.raises(MeterError, match=r"813 .*cannot be changed until the integrator is reset") as caught:
-        meter._apply(plain(":RATE", "1"))  # noqa: SLF001 - no public call sets a rate while integrating
+        Dialogue(spy, clocks).apply(plain(":RATE", "1"))
     assert caught.value.code == "meter-refused"
 
 

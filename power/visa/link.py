@@ -97,6 +97,8 @@ class Link:
         if self._closed:
             return
         self._closed = True
+        if self._socket is not None:
+            self._socket.end_s = time.monotonic() + SLACK_S
         if self._failed and self._socket is not None:
             # The closing message waits for an answer; a socket that is shut down refuses it at once.
             with contextlib.suppress(OSError):

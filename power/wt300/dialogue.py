@@ -66,10 +66,9 @@ class Dialogue:
         """Make settings, then read them back; `meter-refused`, with `failure` first, names those not taken."""
         for setting in settings:
             self._link.write(setting.command)
+        found = self.ask_all([setting.query for setting in settings])
         refused: list[str] = []
-        for setting, answer in zip(
-            settings, self.ask_all([setting.query for setting in settings]), strict=True
-        ):
+        for setting, answer in zip(settings, found, strict=True):
             try:
                 if not setting.holds(answer):  # once more, alone
                     self.apply(setting)

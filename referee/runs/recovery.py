@@ -123,9 +123,9 @@ def read_left_over(contest: Contest, clock: Clock, meters: StationMeters, statio
 
 
 def energy_may_be_held(contest: Contest, station: Station) -> bool:
-    """Whether the station's meter may still hold the energy of its last run, which resetting it would destroy."""
+    """Whether the meter may still hold the energy of the station's last run, unless void: a reset would destroy it."""
     last = _unread(contest, station)
-    return last is not None and last.start_s is not None
+    return last is not None and last.start_s is not None and last.state is not RunState.VOID
 
 
 def _unread(contest: Contest, station: Station) -> Run | None:

@@ -31,6 +31,7 @@ class Instrument:
         self.deaf_after_start_s = 0.0
         self.deaf_until_s = -math.inf
         self.silent: tuple[str, ...] = ()
+        self.longest_message = 1000
         self.unknown: tuple[str, ...] = ()
         self.panel_held = False
         self.errors: list[str] = []
@@ -49,7 +50,7 @@ class Instrument:
             if self._answer is not None:
                 self._answer = None
                 self.errors.append('410,"Query interrupted"')
-            if self.now_s < self.deaf_until_s:
+            if self.now_s < self.deaf_until_s or len(message) > self.longest_message:
                 return
             found = list(self._units(message))
             if found and len(found) == message.count("?"):

@@ -200,3 +200,14 @@ def test_closing_a_meter_whose_energy_is_in_doubt_leaves_it_alone(bench: Any) ->
     run.sampler.close()
     assert run.meter.resets == resets
     assert run.meter.ran_s >= ran_s
+
+
+def test_a_meter_that_takes_short_messages_only_is_asked_one_by_one(bench: Any) -> None:
+    run = bench()
+    run.meter.longest_message = 200
+    run.sampler.arm()
+    run.start(1.0)
+    final, _ = run.stop()
+    assert final.energy_wh == pytest.approx(POWER_W * run.meter.ran_s / 3600, rel=1e-5)
+    assert run.sampler.changes == ()
+    assert run.meter.settings[":INPUT:VOLTAGE:RANGE"] == "1.5000E+02"

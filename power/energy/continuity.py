@@ -15,6 +15,8 @@ TIME_SLACK_S: Final = 2.0
 """TIME is in whole seconds, before and after a gap."""
 HELD_S: Final = 3.0
 """A TIME that stands still for longer, while the integrator runs, is not the integrator's."""
+COUNTED_PAUSE_S: Final = 1.0
+"""A longer pause between two readings counts as so long: one pause proves nothing."""
 
 
 def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
@@ -69,7 +71,8 @@ def held(readings: Sequence[Reading], final: Reading) -> str | None:
     `readings` are those before the stop: TIME stood still, while the integrator ran, where it also is at the end.
     """
     standing = [one.monotonic_s for one in readings if one.integrator_s == final.integrator_s and _runs(one)]
-    if not standing or not _runs(readings[-1]) or standing[-1] - standing[0] <= HELD_S:
+    stood_s = sum(min(after_s - before_s, COUNTED_PAUSE_S) for before_s, after_s in pairwise(standing))
+    if stood_s <= HELD_S or not _runs(readings[-1]):
         return None
     return (
         f"TIME stood at {final.integrator_s:g} s while the meter integrated: it holds what it shows, and its energy is "

@@ -53,7 +53,7 @@ class Sampling:
         on_link: Callable[[LinkEvent], None] | None,
     ) -> None:
         self.last: Reading | None = None
-        self._moved: Reading | None = None
+        self._standing: list[Reading] = []
         self.link_error: MeterError | None = None
         self._session = session
         self._lock = lock
@@ -96,14 +96,14 @@ class Sampling:
 
     def require_alive(self, final: Reading) -> None:
         """Raise MeterError `meter-held` if something that the driver does not know holds what the meter shows."""
-        before = [one for one in (self._moved, self.last) if one is not None]
-        if sentence := held(before, final):
+        if sentence := held(self._standing, final):
             raise MeterError("meter-held", sentence)
 
     def _run(self) -> None:
         for reading in updates(self._try_to_read, self._setup.update_interval_s, self._ends_in):
             if self.last is None or reading.integrator_s != self.last.integrator_s:
-                self._moved = reading
+                self._standing.clear()
+            self._standing.append(reading)
             self.last = reading
             self._callbacks.put(functools.partial(self._on_reading, reading))
 

@@ -102,7 +102,8 @@ class Certification:
     def facts(self) -> dict[str, object]:
         """Return everything, ready for JSON."""
         return {
-            "identity": self.identity and identity_facts(self.identity, standing(self.identity, self.address)),
+            "identity": self.identity
+            and identity_facts(self.identity, standing(self.identity, self.address)),
             "setup": asdict(self.setup),
             "findings": [check_facts(found) for found in self.findings],
             "conversation": self.transcript.conversation,

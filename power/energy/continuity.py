@@ -13,6 +13,10 @@ AHEAD_S: Final = 2.0
 """TIME is in whole seconds, and the integrator starts a little before the window does."""
 TIME_SLACK_S: Final = 2.0
 """TIME is in whole seconds, before and after a gap."""
+HELD_S: Final = 3.0
+"""A TIME that stands still for longer, while the integrator runs, is not the integrator's."""
+COUNTED_PAUSE_S: Final = 1.0
+"""A longer pause between two readings counts as so long: one pause proves nothing."""
 
 
 def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
@@ -59,6 +63,25 @@ def began_anew(before: Reading, after: Reading) -> bool:
     halved = drawing and after.energy_wh < before.energy_wh / 2.0
     reset = after.state is IntegratorState.RESET is not before.state
     return reset or halved or after.integrator_s < before.integrator_s
+
+
+def held(readings: Sequence[Reading], final: Reading) -> str | None:
+    """Return, as one sentence, that the meter held what it shows before and after its stop; None if it did not.
+
+    `readings` are those before the stop: TIME stood still, while the integrator ran, where it also is at the end.
+    """
+    standing = [one.monotonic_s for one in readings if one.integrator_s == final.integrator_s and _runs(one)]
+    stood_s = sum(min(after_s - before_s, COUNTED_PAUSE_S) for before_s, after_s in pairwise(standing))
+    if stood_s <= HELD_S or not _runs(readings[-1]):
+        return None
+    return (
+        f"TIME stood at {final.integrator_s:g} s while the meter integrated: it holds what it shows, and its energy is "
+        "unknown; end HOLD at its panel."
+    )
+
+
+def _runs(reading: Reading) -> bool:
+    return reading.state is IntegratorState.START
 
 
 def sums(reading: Reading) -> str:

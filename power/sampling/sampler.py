@@ -154,16 +154,15 @@ class Sampler:
     def stop(self) -> Reading:
         """End sampling, stop the integrator if it still runs, and return the reading of record.
 
-        Goes on trying for ten seconds if the link is lost; then raises the last failure, and may be
-        called again. Once it has succeeded it returns the same reading.
+        Goes on trying for ten seconds if the link is lost; then raises the last failure, and may be called again, as
+        after `meter-held`: an energy that is in doubt is none of record. Once it has succeeded it returns the same
+        reading.
         """
         if self._sampling is not None:
             self._sampling.end()
         try:
             with self._link_lock:
-                if self._final is None:
-                    self._final = self._finish()
-                return self._final
+                return self._final or self._finish()
         finally:
             if self._sampling is not None:
                 self._sampling.drain()
@@ -256,9 +255,12 @@ class Sampler:
         # Once: it does not run during a second try.
         if self._begun_s is not None and self.ran_s is None:
             self.ran_s = min(self._clocks.monotonic() - self._begun_s, self._longest_s)
-        # Before the energy: read_final undoes some changes.
-        self.changes = self._changes(deadline_s)
         final = self._insist(lambda meter: meter.read_final(), deadline_s)
+        if self._sampling is not None:
+            self._sampling.require_alive(final)
+        self._final = final
+        # After the energy, which a meter that fails now has given; what read_final undid is among them.
+        self.changes = self._changes(deadline_s)
         if self._sampling is not None:
             self._sampling.note_return(final, self.changes)
         return final

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from power.clocks import Clocks
-from power.energy.continuity import gap_sentence
+from power.energy.continuity import gap_sentence, held
 from power.errors import MeterError, MeterTimeout
 from power.meter import Reading, Setup
 from power.sampling.connection import MeterSession
@@ -53,6 +53,7 @@ class Sampling:
         on_link: Callable[[LinkEvent], None] | None,
     ) -> None:
         self.last: Reading | None = None
+        self._standing: list[Reading] = []
         self.link_error: MeterError | None = None
         self._session = session
         self._lock = lock
@@ -93,8 +94,16 @@ class Sampling:
         sentence = gap_sentence(self._session.identity, self.last, reading, changes)
         self._report(LinkEvent("meter-back", reading.monotonic_s, reading.utc, sentence, changes))
 
+    def require_alive(self, final: Reading) -> None:
+        """Raise MeterError `meter-held` if something that the driver does not know holds what the meter shows."""
+        if sentence := held(self._standing, final):
+            raise MeterError("meter-held", sentence)
+
     def _run(self) -> None:
         for reading in updates(self._try_to_read, self._setup.update_interval_s, self._ends_in):
+            if self.last is None or reading.integrator_s != self.last.integrator_s:
+                self._standing.clear()
+            self._standing.append(reading)
             self.last = reading
             self._callbacks.put(functools.partial(self._on_reading, reading))
 

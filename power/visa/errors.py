@@ -52,11 +52,11 @@ def unreachable(address: str, why: str) -> MeterError:
     )
 
 
-def no_vxi11(address: str) -> MeterError:
-    """The connection is accepted and closed at once, as servers of other kinds do."""
+def no_vxi11(address: str, does: str) -> MeterError:
+    """A server of another kind, or none that knows the meter; `does` is what it does."""
     return MeterUnreachable(
-        f"No meter answers at {address}: what answers there closed the connection; it does not speak VXI-11, or "
-        "is not ready yet: check host and port."
+        f"No meter answers at {address}: what answers there {does}; it does not speak VXI-11, or is not ready yet: "
+        "check host and port."
     )
 
 

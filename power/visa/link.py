@@ -10,10 +10,13 @@ import contextlib
 import errno
 import functools
 import importlib
+import itertools
 import logging
+import math
 import re
 import socket
 import threading
+import time
 import traceback
 from collections.abc import Iterator
 from typing import Any, Final, cast
@@ -35,6 +38,10 @@ TIMEOUT_MS: Final = 2000
 OPEN_TIMEOUT_MS: Final = 2000
 """Below about this, pyvisa-py gives up on a slow connect after 0.1 s."""
 LOCK_QUESTION_MS: Final = 200
+OPENING_S: Final = 6.0
+SLACK_S: Final = 1.5
+"""What an answer may take beyond its time, down to its last byte: pyvisa-py waits a second longer than the meter."""
+LARGEST_ANSWER: Final = 1 << 20
 
 _NAME_ERRORS: Final = (
     StatusCode.error_invalid_resource_name,
@@ -75,7 +82,7 @@ class Link:
     def write(self, message: str) -> None:
         """Send a message that asks nothing."""
         _log.debug("> %s", message)
-        with self._translated(message):
+        with self._translated(message, self._timeout_ms):
             self._resource.write_raw(message.encode("ascii") + b"\n")
 
     def query(self, message: str, timeout_ms: int | None = None) -> str:
@@ -85,7 +92,7 @@ class Link:
         client has locked the meter, `meter-lost` for all else.
         """
         _log.debug("> %s", message)
-        with self._translated(message, timeout_ms), self._timeout(timeout_ms):
+        with self._translated(message, timeout_ms or self._timeout_ms), self._timeout(timeout_ms):
             self._resource.write_raw(message.encode("ascii") + b"\n")
             answer = self._resource.read_raw()
         _log.debug("< %r", answer)
@@ -96,6 +103,8 @@ class Link:
         if self._closed:
             return
         self._closed = True
+        if self._socket is not None:
+            self._socket.end_s = time.monotonic() + SLACK_S
         if self._failed and self._socket is not None:
             # The closing message waits for an answer; a socket that is shut down refuses it at once.
             with contextlib.suppress(OSError):
@@ -115,14 +124,16 @@ class Link:
             self._resource.timeout = self._timeout_ms
 
     @contextlib.contextmanager
-    def _translated(self, message: str, timeout_ms: int | None = None) -> Iterator[None]:
+    def _translated(self, message: str, timeout_ms: int) -> Iterator[None]:
         if self._failed or self._closed:
             raise self._lost("it has failed before")
+        if self._socket is not None:
+            self._socket.end_s = time.monotonic() + timeout_ms / 1000 + SLACK_S
         try:
             yield
         except pyvisa.VisaIOError as error:
             if error.error_code == StatusCode.error_timeout:
-                raise self._silent(message, timeout_ms or self._timeout_ms) from error
+                raise self._silent(message, timeout_ms) from error
             locked = error.error_code in _TAKEN or self._is_locked()
             self._failed = True
             if locked:
@@ -158,13 +169,19 @@ class Link:
 
 
 class _EndingSocket(socket.socket):
-    """A socket that reports its end.
+    """A socket that reports its end, and ends an answer that does not end by itself.
 
-    pyvisa-py takes the empty bytes of a closed connection for "nothing yet" and asks again until its timeout,
-    at the cost of one core. An exception stops it at once.
+    pyvisa-py takes the empty bytes of a closed connection for "nothing yet" and asks again until its timeout, at the
+    cost of one core; and its timeout begins again with every byte. An exception stops it at once.
     """
 
+    end_s = math.inf
+
     def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
+        if bufsize > LARGEST_ANSWER:  # text, taken for the length of a record
+            raise EOFError("its answer is none of VXI-11")
+        if time.monotonic() > self.end_s:
+            raise ConnectionAbortedError("its answer came too slowly to be waited for")
         data = super().recv(bufsize, flags)
         if not data:
             raise ConnectionResetError("the meter closed the connection")
@@ -177,6 +194,7 @@ _plain_connect = rpc.RawTCPClient.connect
 def _connect(client: Any, timeout: float = 5.0) -> None:
     _plain_connect(client, timeout)
     client.sock = _EndingSocket(fileno=client.sock.detach())
+    client.sock.end_s = time.monotonic() + OPENING_S
 
 
 # For the process, because a connection that ends while a link is being made must be noticed too.
@@ -215,15 +233,24 @@ def _interface(resource: MessageBasedResource) -> Any:
     return getattr(sessions.get(resource.session), "interface", None)
 
 
-def _socket_of(resource: MessageBasedResource) -> socket.socket | None:
+def _socket_of(resource: MessageBasedResource) -> _EndingSocket | None:
     plain = getattr(_interface(resource), "sock", None)
-    return plain if isinstance(plain, socket.socket) else None
+    return plain if isinstance(plain, _EndingSocket) else None
+
+
+def _behind(error: BaseException) -> Iterator[BaseException]:
+    # pyvisa-py hides the failure of a portmapper behind its own.
+    while True:
+        yield error
+        if error.__context__ is None:
+            return
+        error = error.__context__
 
 
 def _close_left_open(error: BaseException) -> None:
     # pyvisa-py leaves its socket open when opening fails, and with it half a link in the meter; it is still
     # to be found in the frames of the exception.
-    for frame, _ in traceback.walk_tb(error.__traceback__):
+    for frame, _ in itertools.chain(*(traceback.walk_tb(one.__traceback__) for one in _behind(error))):
         owner = frame.f_locals.get("self")
         for holder in (owner, getattr(owner, "interface", None)):
             left = getattr(holder, "sock", None)
@@ -238,7 +265,11 @@ def _refused_by_visa(address: str, error: pyvisa.VisaIOError) -> MeterError:
     silent = error.error_code == StatusCode.error_resource_not_found and link_failures.host_of(address)
     if error.error_code in _NAME_ERRORS and not silent:
         return link_failures.wrong_address(address, error.description)
-    return _unknown_host(address) or link_failures.unreachable(address, error.description)
+    return (
+        _no_vxi11(address, error)
+        or _unknown_host(address)
+        or link_failures.unreachable(address, error.description)
+    )
 
 
 def _unopened(address: str, error: Exception) -> MeterError:
@@ -249,15 +280,21 @@ def _unopened(address: str, error: Exception) -> MeterError:
     return (
         link_failures.no_session(address, text)
         or _unopened_usb(address, error)
-        or _closed_at_once(address, error)
+        or _no_vxi11(address, error)
         or _unknown_host(address)
         or link_failures.unreachable(address, text)
     )
 
 
-def _closed_at_once(address: str, error: Exception) -> MeterError | None:
-    closed = isinstance(error, ConnectionResetError | ConnectionAbortedError | BrokenPipeError)
-    return link_failures.no_vxi11(address) if closed and link_failures.host_of(address) else None
+def _no_vxi11(address: str, error: BaseException) -> MeterError | None:
+    for one in _behind(error) if link_failures.host_of(address) else ():
+        if isinstance(one, ConnectionResetError | BrokenPipeError):
+            return link_failures.no_vxi11(address, "closed the connection")
+        if isinstance(one, EOFError | rpc.RPCUnpackError):
+            return link_failures.no_vxi11(address, "answers with something else")
+        if "program not registered" in str(one):
+            return link_failures.no_vxi11(address, "is a portmapper that knows no meter")
+    return None
 
 
 def _unknown_host(address: str) -> MeterError | None:

@@ -111,9 +111,11 @@ def parts(answer: str) -> list[str]:
 def value(text: str) -> float:
     """Return a number; NaN for no data and infinity for over range, in whichever form they come.
 
-    A unit may follow, with its multiplier: M is milli.
+    A unit may follow, with its multiplier: M is milli. A hyphen stands for a range while automatic ranging looks for
+    one.
     """
-    number = _number(data(text))
+    plain = data(text)
+    number = math.nan if plain and not plain.strip("-") else _number(plain)
     if number is None:
         raise strange(text, "a number")
     if math.isfinite(number) and number >= 9.8e37:

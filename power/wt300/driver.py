@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 from power.clocks import Clocks
@@ -25,11 +25,12 @@ from power.meter import (
 )  # fmt: skip
 from power.wt300 import answers
 from power.wt300 import settings as present
+from power.wt300.dialogue import Dialogue
 from power.wt300.models import Model, measured_elements, model_named
 from power.wt300.sample import EVENTS, SampleForm, reading
 from power.wt300.settings import (
     FORMAT,
-    HOLD_OFF,
+    HOLDS,
     OPTIONAL,
     TELLING,
     FormerSettings,
@@ -41,10 +42,13 @@ from power.wt300.settings import (
 )
 
 CONFIRM_S: Final = 3.0
-"""How long the integrator may take to say that it started or stopped."""
-CONFIRM_TIMEOUTS_MS: Final = (100, 100, 100, 200, 400, 800)
-"""A question in the 0.2 s after a start may be lost; asking again soon costs little time. The later ones are for a slow
-meter."""
+"""How long the integrator may take to say that it started or stopped, if it answers."""
+SILENCE_S: Final = 12.0
+"""How long it may answer nothing then: the sum of the next."""
+CONFIRM_TIMEOUTS_MS: Final = (100, 100, 300, 900, 2700, 8100)
+"""A question in the 0.2 s after a start may be lost; asking again soon costs little time. The later ones are for a
+meter that has become slow."""
+STATE: Final = ":INTEGRATE:STATE?"
 POLL_S: Final = 0.02
 SETTLING_UPDATES: Final = 2.0
 SETTLING_S: Final = 0.5
@@ -70,6 +74,7 @@ class Wt300:
         if model is None:
             raise MeterError("meter-wrong-model", f"A {identity.model} is not a WT300.")
         self._link = link
+        self._dialogue = Dialogue(link, clocks)
         self._clocks = clocks
         self._identity = identity
         self._model: Model = model
@@ -96,11 +101,11 @@ class Wt300:
         """
         self._choose(SampleForm.of_run(element))
         talk = talking()
-        self._former.keep((":COMMUNICATE:HEADER", ":COMMUNICATE:VERBOSE"), self._link.query)
-        self._apply_all(talk[:2])
+        self._former.keep((":COMMUNICATE:HEADER", ":COMMUNICATE:VERBOSE"), self._dialogue.ask_all)
+        self._dialogue.apply_all(talk[:2])
         self._change((*talk[2:], *self._form.settings))
         with contextlib.suppress(MeterAnswerError):  # what it cannot say in `attach`, `configure` sets
-            self._update_interval_s = present.interval_s(self._ask, self._model)
+            self._update_interval_s = present.interval_s(self._dialogue.ask, self._model)
         self._element = element
 
     def look(self, element: str = "1") -> None:
@@ -111,12 +116,12 @@ class Wt300:
         answer in binary; one that does not integrate answers in text until `close`.
         """
         self._choose(SampleForm.of_onlooker(element))
-        found = self._ask(FORMAT.query)
+        found = self._dialogue.ask(FORMAT.query)
         if not FORMAT.holds(found):
             self._require_not_integrating()
             self._found_format = plain(FORMAT.header, found)
-            self._apply(FORMAT)
-        self._apply_all((*self._form.settings, *self._form.peak_settings(self._measured)))
+            self._dialogue.apply(FORMAT)
+        self._dialogue.apply_all((*self._form.settings, *self._form.peak_settings(self._measured)))
         self._has_peak_items = True
 
     def configure(self, setup: Setup) -> None:
@@ -133,18 +138,22 @@ class Wt300:
             self.attach(setup.element)
         settings = self._settings(setup)
         headers = [header for header in measuring_headers(self._model) if self._knows(header)]
-        self._former.keep(headers, self._link.query)
+        self._former.keep(headers, self._dialogue.ask_all)
+        self._former.undone.clear()
         self._link.write("*CLS")
         # First: most settings are refused until the integrator is reset.
         self._reset_integrator()
-        self._apply_all(settings)
+        self._dialogue.apply_all(settings)
         self._update_interval_s = setup.update_interval_s
-        errors = self._errors()
+        errors = self._dialogue.errors()
         if errors:
             raise MeterRefused(f"The meter reports {'; '.join(errors)}.")
 
     def start(self) -> None:
-        """Start the integrator; returns once the meter says that it integrates, within three seconds."""
+        """Start the integrator; returns once the meter says that it integrates.
+
+        It may take three seconds, or twelve if it answers nothing.
+        """
         self._link.write(":INTEGRATE:START")
         self._confirm(lambda state: state is IntegratorState.START, ":INTEGRATE:START")
 
@@ -156,7 +165,7 @@ class Wt300:
 
     def state(self) -> IntegratorState:
         """Return the integrator's state now."""
-        return self._state()
+        return IntegratorState.parse(self._dialogue.ask(STATE))
 
     def read(self) -> Reading:
         """Take one sample, new or not."""
@@ -165,39 +174,45 @@ class Wt300:
     def read_update(self) -> tuple[Reading, bool]:
         """Take one sample, and say whether the meter has updated since the last one."""
         stamp = functools.partial(reading, self._clocks.monotonic(), self._clocks.utcnow(), self._flags)
-        return self._form.taken(self._link.query(self._form.question), stamp)
+        return self._form.taken(self._dialogue.query(self._form.question), stamp)
 
     def read_final(self) -> Reading:
         """Take the sample of record after the stop, once the meter has had an update to settle its values.
 
-        First it undoes what would spoil the sample: another element's values, which another client may have chosen, and
-        HOLD, which freezes what the meter shows. Neither changes the energy itself.
+        First it undoes what would spoil the sample, and `changes` reports that: another element's values, which another
+        client may have chosen, and what holds the values that it shows. None of it changes the energy itself.
         """
-        self._apply_all(
-            setting for setting in self._in_the_way() if not setting.holds(self._ask(setting.query))
-        )
-        self._await_update()
-        return self.read()
+        wanted = [*self._holds(), *TELLING, *self._form.settings]
+        # The last question clears older events.
+        *found, _ = self._dialogue.ask_all([*(setting.query for setting in wanted), EVENTS])
+        spoilt = [one for one in zip(wanted, found, strict=True) if not one[0].holds(one[1])]
+        if spoilt:
+            self._former.undone += [_difference(*one) for one in spoilt]
+            self._dialogue.apply_all([setting for setting, _ in spoilt])
+            self._dialogue.query(EVENTS)
+        return self._settled()
 
     def status(self) -> Status:
         """Return the present settings and everything in the error queue, which this empties."""
-        return present.status(self._ask, self._model, self.state, self._errors)
+        return present.status(self._dialogue.ask, self._model, self.state, self._dialogue.errors)
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
         """Return what in the meter differs from `setup`, and from the values of a sample: one phrase each."""
-        wanted = (*self._settings(setup), *TELLING, *SampleForm.of_run(setup.element).settings)
-        found = [(setting, self._ask(setting.query)) for setting in wanted]
-        return tuple(
-            f"{setting.command} was set, it is {answer}"
-            if setting.contradicts(answer)
-            else Unconfirmed(f"{setting.command} was set, it answered {answer!r}")
-            for setting, answer in found
-            if not setting.holds(answer)
+        wanted = self.watched(setup)
+        found = self._dialogue.ask_all([setting.query for setting in wanted])
+        pairs = zip(wanted, found, strict=True)
+        return (
+            *self._former.undone,
+            *(_difference(setting, answer) for setting, answer in pairs if not setting.holds(answer)),
         )
+
+    def watched(self, setup: Setup) -> tuple[Setting, ...]:
+        """Return every setting that must stay as it is through a run."""
+        return (*self._settings(setup), *TELLING, *SampleForm.of_run(setup.element).settings)
 
     def choices(self) -> Choices:
         """Return what the meter can be set to at its present crest factor."""
-        crest_factor = present.crest_factor(self._ask)
+        crest_factor = present.crest_factor(self._dialogue.ask)
         return Choices(
             voltage_ranges_v=self._model.voltage_ranges_v(crest_factor),
             current_ranges_a=self._model.current_ranges_a(crest_factor),
@@ -214,7 +229,7 @@ class Wt300:
             self._change(self._form.peak_settings(self._measured))
             self._has_peak_items = True
         question = self._form.peak_question(self._measured)
-        found = [answers.value(part) for part in answers.parts(self._link.query(question))]
+        found = [answers.value(part) for part in answers.parts(self._dialogue.query(question))]
         if len(found) != 4 * len(self._measured):
             raise answers.strange(str(found), f"{4 * len(self._measured)} peaks")
         # For each element: voltage up and down, current up and down.
@@ -238,7 +253,7 @@ class Wt300:
             )
         answer = self._link.query("*CAL?", timeout_ms=ZERO_TIMEOUT_MS).strip()
         if answer != "0":
-            errors = self._errors()
+            errors = self._dialogue.errors()
             why = f" ({'; '.join(errors)})" if errors else ""
             raise MeterRefused(
                 f"The meter {self._identity.serial} could not compensate its zero level, it answers {answer}{why}; "
@@ -258,14 +273,8 @@ class Wt300:
         self._link.write(":COMMUNICATE:HEADER OFF;:COMMUNICATE:VERBOSE ON")
         self._link.write("*CLS")
         self._reset_integrator()
-        refused: list[str] = []
-        for setting in self._former.settings(measuring_headers(self._model)):
-            try:
-                self._apply(setting)
-            except MeterRefused as error:
-                refused.append(error.sentence)
-        if refused:
-            raise MeterRefused(f"Not all former settings are restored. {' '.join(refused)}")
+        former = self._former.settings(measuring_headers(self._model))
+        self._dialogue.apply_all(former, "Not all former settings are restored. ")
         self._former.forget()
 
     def close(self) -> None:
@@ -294,33 +303,27 @@ class Wt300:
 
     def _says_on_or_off(self, header: str) -> bool:
         try:
-            answers.boolean(self._link.query(f"{header}?", OPTIONAL_TIMEOUT_MS))
+            answers.boolean(self._dialogue.query_early(f"{header}?", OPTIONAL_TIMEOUT_MS))
         except MeterAnswerError:
             return False  # an answer per element, as larger meters give, could not be restored as it came
         except MeterTimeout:
-            if any(error.startswith(UNKNOWN_HEADER) for error in self._errors()):
+            if any(error.startswith(UNKNOWN_HEADER) for error in self._dialogue.errors()):
                 return False
             raise
         return True
 
-    def _in_the_way(self) -> tuple[Setting, ...]:
-        return (HOLD_OFF, *TELLING, *self._form.settings)
+    def _holds(self) -> list[Setting]:
+        return [setting for setting in HOLDS if self._knows(setting.header)]
 
-    def _await_update(self) -> None:
-        """Wait for one more update, but not for ever: another client may clear its event first."""
+    def _settled(self) -> Reading:
+        """Return the sample after one more update, but do not wait for ever: another client may clear its event."""
         interval_s = self._update_interval_s
         deadline_s = self._clocks.monotonic() + SETTLING_UPDATES * interval_s + SETTLING_S
-        self._link.query(EVENTS)  # clears older events
-        while not answers.register(self._link.query(EVENTS)) & answers.NEW_DATA:
-            if self._clocks.monotonic() >= deadline_s:
-                return
+        while True:
+            sample, is_new = self.read_update()
+            if is_new or self._clocks.monotonic() >= deadline_s:
+                return sample
             self._clocks.pause(min(interval_s / 10, 2 * POLL_S))
-
-    def _ask(self, query: str) -> str:
-        return answers.data(self._link.query(query))
-
-    def _state(self, timeout_ms: int | None = None) -> IntegratorState:
-        return IntegratorState.parse(answers.data(self._link.query(":INTEGRATE:STATE?", timeout_ms)))
 
     def _require_not_integrating(self) -> None:
         if self.state() is IntegratorState.START:
@@ -333,52 +336,40 @@ class Wt300:
         self._link.write(":INTEGRATE:RESET")
         state = self.state()
         if state is not IntegratorState.RESET:
-            raise self._refused(":INTEGRATE:RESET", state.value)
+            raise self._dialogue.refused(":INTEGRATE:RESET", state.value)
 
     def _change(self, settings: Sequence[Setting]) -> None:
-        self._former.keep((setting.header for setting in settings), self._link.query)
-        self._apply_all(settings)
-
-    def _apply_all(self, settings: Iterable[Setting]) -> None:
-        for setting in settings:
-            self._apply(setting)
-
-    def _apply(self, setting: Setting) -> None:
-        self._link.write(setting.command)
-        answer = self._ask(setting.query)
-        if setting.contradicts(answer):
-            raise self._refused(setting.command, answer)
+        self._former.keep((setting.header for setting in settings), self._dialogue.ask_all)
+        self._dialogue.apply_all(settings)
 
     def _confirm(self, wanted: Callable[[IntegratorState], bool], command: str) -> None:
-        deadline_s = self._clocks.monotonic() + CONFIRM_S
-        answer = "nothing"
+        asked_s = self._clocks.monotonic()
+        answer = ""
         timeouts_ms = itertools.chain(CONFIRM_TIMEOUTS_MS, itertools.repeat(CONFIRM_TIMEOUTS_MS[-1]))
         for timeout_ms in timeouts_ms:
             try:
-                state = self._state(timeout_ms)
+                state = IntegratorState.parse(answers.data(self._dialogue.query_early(STATE, timeout_ms)))
                 if wanted(state):
                     return
                 answer = state.value
             except (MeterTimeout, MeterAnswerError):
                 pass  # for some 0.2 s after a start the meter may answer nothing, or nonsense
-            if self._clocks.monotonic() >= deadline_s:
+            if self._clocks.monotonic() - asked_s >= (CONFIRM_S if answer else SILENCE_S):
                 break
             self._clocks.pause(POLL_S)
-        raise self._refused(command, answer)
+        raise self._dialogue.refused(command, answer or "nothing")
 
-    def _refused(self, command: str, answer: str) -> MeterError:
-        errors = self._errors()
-        why = "; ".join(errors) if errors else "it gives no reason"
-        return MeterRefused(f"The meter does not take {command} (it answers {answer}): {why}.")
 
-    def _errors(self) -> tuple[str, ...]:
-        return answers.queued_errors(lambda: self._link.query(":STATUS:ERROR?"))
+def _difference(setting: Setting, answer: str) -> str:
+    if setting.contradicts(answer):
+        return f"{setting.command} was set, it is {answer}"
+    return Unconfirmed(f"{setting.command} was set, it answered {answer!r}")
 
 
 class Wt300Family:
     """The registered driver: one for each address, over all its links. Implements power.meter.Driver."""
 
-    models: ClassVar[str] = "WT310, WT310E, WT310EH and WT332E/WT333E"
+    models: ClassVar[str] = "WT310, WT332 and WT333, WT310E, WT310EH, WT332E and WT333E"
 
     def __init__(self) -> None:
         self._former = FormerSettings()

@@ -53,9 +53,11 @@ LONGEST_TIMER_S: Final = 10000 * 3600
 _ITEM: Final = ":NUMERIC:NORMAL:ITEM"
 AVERAGING: Final = ":MEASURE:AVERAGING:STATE"
 SCALING: Final = ":INPUT:SCALING:STATE"
-OPTIONAL: Final = (AVERAGING, SCALING)
-"""Averaging is known from public drivers only, scaling by a transformer's ratio by name only: a meter without them is
-used as it is."""
+NUMERIC_HOLD: Final = ":NUMERIC:HOLD"
+MAXIMUM_HOLD: Final = ":MEASURE:MHOLD"
+OPTIONAL: Final = (AVERAGING, SCALING, NUMERIC_HOLD, MAXIMUM_HOLD)
+"""Averaging and both holds are known from public drivers only, scaling by a transformer's ratio by name only: a meter
+without them is used as it is."""
 
 _WIRING: Final = ":INPUT:WIRING"
 _MEASURING: Final = (
@@ -64,9 +66,10 @@ _MEASURING: Final = (
     *(":INPUT:CFACTOR", ":INPUT:MODE", ":INPUT:FILTER:LINE", ":INPUT:FILTER:FREQUENCY", ":INPUT:SYNCHRONIZE"),
     *(":INPUT:VOLTAGE:RANGE", ":INPUT:VOLTAGE:AUTO", ":INPUT:CURRENT:RANGE", ":INPUT:CURRENT:AUTO"),
     *(":RATE", ":INTEGRATE:MODE", ":INTEGRATE:TIMER"),
-    *(AVERAGING, SCALING, ":HOLD"),
+    *(AVERAGING, SCALING, NUMERIC_HOLD, MAXIMUM_HOLD, ":HOLD"),
 )
-HOLD_OFF: Final = Setting(":HOLD", "OFF", "OFF")
+HOLDS: Final = tuple(Setting(header, "OFF", "OFF") for header in (":HOLD", NUMERIC_HOLD, MAXIMUM_HOLD))
+"""What makes a meter answer values of some time ago, or their maxima, as if they were readings."""
 FORMAT: Final = Setting(":NUMERIC:FORMAT", "ASCII", "ASCII")
 TELLING: Final = (Setting(":STATUS:FILTER1", "FALL", "FALL"), FORMAT)
 """The end of an update as an event, and values as text."""
@@ -115,7 +118,7 @@ def measuring(setup: Setup, model: Model) -> tuple[Setting, ...]:
     crest_factor = _crest_factor(setup.crest_factor)
     rate_s = listed(setup.update_interval_s, model.rates_s, "update interval", "s")
     return (
-        HOLD_OFF,
+        *HOLDS,
         plain(":INPUT:CFACTOR", str(crest_factor)),
         plain(":INPUT:MODE", mode),
         plain(":INPUT:FILTER:LINE", _on(setup.line_filter)),
@@ -171,11 +174,12 @@ class FormerSettings:
 
     Give the same one to every `Wt300` that is opened on a meter: a driver made after a lost link finds what an
     earlier one has set, not what was there before. `is_due` says that the meter was set up, and the settings are to be
-    restored.
+    restored; `undone` is what differed from the run's and was put right before its final reading.
     """
 
     def __init__(self) -> None:
         self.is_due = False
+        self.undone: list[str] = []
         self._owner: Identity | None = None
         self._found: dict[str, str] = {}
 
@@ -188,13 +192,13 @@ class FormerSettings:
     def forget(self) -> None:
         """Forget everything; the next settings that are kept are the former ones."""
         self._found.clear()
+        self.undone.clear()
         self.is_due = False
 
-    def keep(self, headers: Iterable[str], query: Callable[[str], str]) -> None:
-        """Ask for every setting that is not known yet, by its header."""
-        for header in headers:
-            if header not in self._found:
-                self._found[header] = answers.data(query(f"{header}?"))
+    def keep(self, headers: Iterable[str], ask: Callable[[Sequence[str]], Sequence[str]]) -> None:
+        """Ask for every setting that is not known yet, by its header; `ask` answers many questions."""
+        unknown = [header for header in headers if header not in self._found]
+        self._found.update(zip(unknown, ask([f"{header}?" for header in unknown]), strict=True))
 
     def settings(self, first: Sequence[str]) -> list[Setting]:
         """Return those of `first` in its order, then the others, and last how the meter answers."""

@@ -19,7 +19,7 @@ from referee.errors import RefereeError, StationBusy
 from referee.runs.image_order import image_order
 from referee.runs.meters import RunMeter, StationMeters
 from referee.runs.recorder import note_event
-from referee.runs.recovery import read_left_over
+from referee.runs.recovery import energy_may_be_held, read_left_over
 from referee.store.records import Run, RunState
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,9 @@ class Arming:
         with self._lock_of(f"station {station.name}"):
             self._require_free(team, station)
             take_over = read_left_over(self._contest, self._clock, self._meters, station)
-            meter = self._meters.set_up(station, take_over=take_over)
+            unread = energy_may_be_held(self._contest, station)
+            take_over = take_over and not unread
+            meter = self._meters.set_up(station, take_over=take_over, spare_energy=unread)
             try:
                 run = self._store.arm_run(
                     self._new_run(team, station, meter, heat), self._clock.utc(), self._order

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
 from power.addresses import standing
-from power.energy.continuity import began_anew, sums
+from power.energy.continuity import began_anew, held, sums
 from power.errors import MeterError
 from power.meter import IntegratorState, Reading, Setup, Standing
 from power.sampling.sampler import Sampler
@@ -76,14 +76,14 @@ class StationMeters:
 
     # Armed
 
-    def set_up(self, station: Station, *, take_over: bool) -> RunMeter:
+    def set_up(self, station: Station, *, take_over: bool, spare_energy: bool) -> RunMeter:
         """A free station's meter, reset and ready for a new run; with `take_over` it is stopped if it integrates.
 
-        Raises MeterError.
+        With `spare_energy` it must not hold any energy. Raises MeterError.
         """
         meter = self._new(station, station.setup(self._contest.config.window_s))
         try:
-            meter.sampler.arm(take_over=take_over)
+            meter.sampler.arm(take_over=take_over, spare_energy=spare_energy)
         except BaseException:
             meter.sampler.close()
             raise
@@ -160,17 +160,18 @@ class StationMeters:
 
     # Ended
 
-    def final_reading(self, run: Run, meter: RunMeter, before: Reading | None = None) -> Reading | None:
+    def final_reading(self, run: Run, meter: RunMeter, past: Sequence[Reading] = ()) -> Reading | None:
         """Stop the integrator and read the energy of record; None, with an event that says why, if there is none.
 
-        `before` is a reading of the run, if the integrator may have begun again since.
+        `past` is what an earlier sampler read of the run: the integrator may have begun again since.
         """
         try:
             reading = meter.sampler.stop()
         except MeterError as error:
             self._note_missing(run, (EnergyMissing.READ_LATER, f"{error.sentence} {READ_LATER}"))
             return None
-        missing = _foreign(run, meter, reading, before) or _not_finite(reading)
+        before = past[-1] if past else None
+        missing = _foreign(run, meter, reading, before) or _in_doubt(reading, past)
         if missing is None:
             return reading
         self._note_missing(run, missing)
@@ -229,7 +230,9 @@ def _foreign(run: Run, meter: RunMeter, reading: Reading, before: Reading | None
     return None
 
 
-def _not_finite(reading: Reading) -> Missing | None:
+def _in_doubt(reading: Reading, past: Sequence[Reading]) -> Missing | None:
+    if sentence := held(past, reading):
+        return EnergyMissing.READ_LATER, f"{sentence} {READ_LATER}"
     if math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s):
         return None
     sentence = f"The meter gives {reading.energy_wh} Wh in {reading.integrator_s} s. {READ_LATER}"

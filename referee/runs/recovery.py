@@ -94,18 +94,18 @@ def read_left_over(contest: Contest, clock: Clock, meters: StationMeters, statio
     `integrator-time` fails if it covers more than the run. The caller holds the station's lock.
     """
     meters.release(station.name)
-    last = next(reversed(contest.store.runs(station=station.name)), None)
-    if last is None or not _may_be_held(contest, last):
+    last = _unread(contest, station)
+    if last is None:
         return False
     if last.start_s is None:
         return True  # it never opened
     meter = meters.of(last)
     try:
-        before = next(reversed(contest.store.readings(last.id, START_S)), None)
-        if not meters.holds_energy_of(last, meter, before):
+        past = contest.store.readings(last.id, START_S)
+        if not meters.holds_energy_of(last, meter, past[-1] if past else None):
             return False
         meter.sampler.resume()
-        final = meters.final_reading(last, meter, before)
+        final = meters.final_reading(last, meter, past)
     except MeterError as error:
         logger.warning("run %d: its energy is still missing: %s", last.id, error.sentence)
         return False  # whose measurement the meter holds is unknown
@@ -120,6 +120,17 @@ def read_left_over(contest: Contest, clock: Clock, meters: StationMeters, statio
         note_event(contest.store, clock, last.id, "energy-read", **figures)
         logger.info("run %d of %s: its energy is read now: %.6g Wh", last.id, last.team, final.energy_wh)
     return True
+
+
+def energy_may_be_held(contest: Contest, station: Station) -> bool:
+    """Whether the meter may still hold the energy of the station's last run, unless void: a reset would destroy it."""
+    last = _unread(contest, station)
+    return last is not None and last.start_s is not None and last.state is not RunState.VOID
+
+
+def _unread(contest: Contest, station: Station) -> Run | None:
+    last = next(reversed(contest.store.runs(station=station.name)), None)
+    return last if last is not None and _may_be_held(contest, last) else None
 
 
 def _may_be_held(contest: Contest, run: Run) -> bool:

@@ -121,7 +121,7 @@ def test_a_meter_of_another_maker_is_measured_with_through_its_own_driver(
 
 def test_a_meter_without_a_driver_is_refused_by_its_name(acme: str, clocks: Clocks) -> None:
     with (
-        pytest.raises(MeterError, match="says it is a PM100; only WT310, WT310E") as caught,
+        pytest.raises(MeterError, match="says it is a PM100; only WT310, WT332") as caught,
         open_meter(acme, clocks),
     ):
         pass
@@ -130,7 +130,7 @@ def test_a_meter_without_a_driver_is_refused_by_its_name(acme: str, clocks: Cloc
 
 def test_the_known_models_are_named_with_those_of_other_drivers(install: Any) -> None:
     install("acme_meter", FOREIGN)
-    with pytest.raises(MeterError, match="WT332E/WT333E, PM100 are supported"):
+    with pytest.raises(MeterError, match="WT332E and WT333E, PM100 are supported"):
         driver_of(Identity("ELSE", "X1", "1", "1"))
 
 

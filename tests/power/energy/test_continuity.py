@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from power.energy.continuity import stopped_early_s, why_lost
+from power.energy.continuity import held, stopped_early_s, why_lost
 from power.meter import IntegratorState, Reading
 
 STOP, RESET = IntegratorState.STOP, IntegratorState.RESET
@@ -66,3 +66,17 @@ def test_a_stop_before_the_last_reading_is_somebody_elses(run: Any, reading: Any
     assert stopped_early_s([*readings, final]) is None
     assert stopped_early_s([*readings, reading(103.0, state=STOP), final]) == pytest.approx(2.0)
     assert stopped_early_s([*readings, reading(103.0, state=IntegratorState.TIMEUP), final]) is None
+
+
+def test_values_are_held_if_time_stood_still_while_the_integrator_ran_and_after_its_stop(
+    reading: Any,
+) -> None:
+    moving = [reading(at_s, integrator_s=float(int(at_s))) for at_s in (0.5, 1.5, 2.5)]
+    standing = [reading(at_s, integrator_s=2.0) for at_s in (3.5, 4.5, 5.5, 6.0)]
+    final = reading(7.0, integrator_s=2.0, state=STOP)
+    assert "TIME stood at 2 s" in (held([*moving, *standing], final) or "")
+    assert held([*moving, *standing], reading(7.0, integrator_s=7.0, state=STOP)) is None
+    assert held(moving, final) is None
+    assert held([*moving, *standing, reading(6.0, integrator_s=2.0, state=STOP)], final) is None
+    assert held([*moving, reading(60.0, integrator_s=2.0)], final) is None, "one pause proves nothing"
+    assert held([], final) is None

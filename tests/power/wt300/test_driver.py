@@ -13,6 +13,7 @@ from power.clocks import Clocks
 from power.errors import MeterError
 from power.meter import IntegratorState, Setup
 from power.visa.link import Link
+from power.wt300.dialogue import Dialogue
 from power.wt300.driver import Wt300
 from power.wt300.settings import plain
 from tests.power.opened import wt300
@@ -149,12 +150,12 @@ def test_a_meter_that_integrates_is_not_set_up(box: Any) -> None:
     assert meter.state() is IntegratorState.START
 
 
-def test_a_setting_that_does_not_stay_is_refused_with_the_meters_reason(box: Any) -> None:
-    meter, _ = box
+def test_a_setting_that_does_not_stay_is_refused_with_the_meters_reason(box: Any, clocks: Clocks) -> None:
+    meter, spy = box
     meter.attach()
     meter.start()
     with pytest.raises(MeterError, match=r"813 .*cannot be changed until the integrator is reset") as caught:
-        meter._apply(plain(":RATE", "1"))  # noqa: SLF001 - no public call sets a rate while integrating
+        Dialogue(spy, clocks).apply(plain(":RATE", "1"))
     assert caught.value.code == "meter-refused"
 
 
@@ -244,6 +245,8 @@ def test_a_meter_of_one_element_says_so(box: Any) -> None:
         (":RATE 5", ":RATE 100MS was set, it is 5.000E+00"),
         (":INTEGRATE:TIMER 0,0,1", ":INTEGRATE:TIMER 1,0,0 was set, it is 0,0,1"),
         (":HOLD ON", ":HOLD OFF was set, it is 1"),
+        (":NUMERIC:HOLD ON", ":NUMERIC:HOLD OFF was set, it is 1"),
+        (":MEASURE:MHOLD ON", ":MEASURE:MHOLD OFF was set, it is 1"),
         (":MEASURE:AVERAGING:STATE ON", ":MEASURE:AVERAGING:STATE OFF was set, it is 1"),
         (":INPUT:SCALING:STATE ON", ":INPUT:SCALING:STATE OFF was set, it is 1"),
         (":STATUS:FILTER1 RISE", ":STATUS:FILTER1 FALL was set, it is RISE"),
@@ -324,6 +327,8 @@ SPOILT = (
     ":NUMERIC:NORMAL:NUMBER 3",
     ":NUMERIC:FORMAT FLOAT",
     ":HOLD ON",
+    ":NUMERIC:HOLD ON",
+    ":MEASURE:MHOLD ON",
     ":STATUS:FILTER1 NEVER",
 )
 
@@ -339,9 +344,12 @@ def test_the_energy_of_record_is_the_right_one_whatever_somebody_did_to_the_valu
     until(lambda: meter.read().power_w > 0)
     spy.write(spoilt)
     until(lambda: meter.state() is IntegratorState.TIMEUP)
-    assert len(meter.changes(setup)) == 1
+    found = meter.changes(setup)
+    assert len(found) == 1
     final = meter.read_final()
     assert (final.energy_wh, final.integrator_s) == (pytest.approx(0.01), 1.0)
+    assert meter.changes(setup) == found, "what is put right for the final reading is still reported"
+    meter.configure(setup)
     assert meter.changes(setup) == ()
 
 

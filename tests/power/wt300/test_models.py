@@ -8,7 +8,9 @@ from power.errors import MeterError
 from power.wt300.models import listed, measured_elements, model_named
 
 
-@pytest.mark.parametrize("name", ["WT310", "WT310E", "wt310eh", "WT332E", "WT333E", "WT310HC"])
+@pytest.mark.parametrize(
+    "name", ["WT310", "WT310E", "wt310eh", "WT332E", "WT333E", "WT310HC", "WT332", "WT333"]
+)
 def test_the_family_is_accepted(name: str) -> None:
     assert model_named(name).currents_a
 
@@ -16,6 +18,20 @@ def test_the_family_is_accepted(name: str) -> None:
 @pytest.mark.parametrize("name", ["WT210", "WT1800", "PZ4000", ""])
 def test_another_model_is_not_known(name: str) -> None:
     assert model_named(name) is None
+
+
+@pytest.mark.parametrize("name", ["WT332", "WT333"])
+def test_first_models_of_several_elements_are_those_of_today_with_the_first_rates_and_limits(
+    name: str,
+) -> None:
+    first, second = model_named(name), model_named(f"{name}E")
+    assert (first.elements, first.currents_a, first.sum_wiring) == (
+        second.elements,
+        second.currents_a,
+        second.sum_wiring,
+    )
+    assert first.rates_s == model_named("WT310").rates_s
+    assert first.range_share == model_named("WT310").range_share
 
 
 def test_models_differ_in_their_ranges() -> None:

@@ -115,15 +115,14 @@ def test_who_never_configured_has_nothing_to_put_back(box: Any) -> None:
 @pytest.mark.parametrize(
     "at", [":RATE ", ":NUMERIC:NORMAL:NUMBER "]
 )  # while measuring is set up, and talking
-def test_settings_come_back_also_after_a_failed_setup(found: Any, at: str) -> None:
-    meter, spy, before = found
-    link = meter._link  # noqa: SLF001 - the link breaks in mid-setup
-    meter._link = Breaking(link, at)  # noqa: SLF001 - the link breaks in mid-setup
-    with pytest.raises(MeterError, match="broken on purpose"):
-        meter.configure(SETUP)
-    meter._link = link  # noqa: SLF001 - the link breaks in mid-setup
-    assert everything(spy) != before
-    meter.restore()
+def test_settings_come_back_also_after_a_failed_setup(found: Any, clocks: Clocks, at: str) -> None:
+    _, spy, before = found
+    former = FormerSettings()
+    with contextlib.closing(Link(spy.address)) as link:
+        with pytest.raises(MeterError, match="broken on purpose"):
+            wt300(Breaking(link, at), clocks, former).configure(SETUP)
+        assert everything(spy) != before
+        wt300(link, clocks, former).restore()
     assert everything(spy) == before
 
 

@@ -15,7 +15,8 @@ from power.visa.link import Link
 from referee.runs.open_run import OpenRun
 from referee.store.records import EnergyMissing, RunState
 from tests.power.conftest import Relay
-from tests.referee.factories import TEAM, House, body, parse_rows, station
+from tests.power.peer import Instrument, Peer
+from tests.referee.factories import TEAM, DrivenClock, House, body, parse_rows, station
 from tests.referee.runs.observing import code_of, kinds, missing
 
 Build = Callable[..., House]
@@ -119,6 +120,40 @@ def test_a_meter_that_was_switched_off_has_no_energy(build: Build, instrument: A
     code, reason = missing(house)
     assert code == EnergyMissing.METER_RESET
     assert "reset or the meter switched off" in reason
+
+
+class Timed(Instrument):
+    """A peer on the referee's clock: it answers at once."""
+
+    clock = DrivenClock()
+    now_s = property(lambda self: self.clock.monotonic_s(), lambda _self, _now_s: None)  # type: ignore[assignment]
+
+
+def test_an_energy_in_doubt_is_read_later_and_no_arming_destroys_it(build: Build, until: Until) -> None:
+    meter = Timed()
+    with contextlib.closing(Peer(meter)) as peer:
+        house = build(station(meter=peer.address), auto_arm=True)
+        meter.clock = house.clock
+        live = house.control.login(TEAM)
+        meter.panel_held = True
+        for _ in range(5):
+            house.clock.advance(1.0)
+            count = len(house.store.readings(1, 0.0))
+            until(lambda had=count: len(house.store.readings(1, 0.0)) > had)
+        resets = meter.resets
+        assert house.control.close(live.run.id, "logout").energy_wh is None
+        code, reason = missing(house)
+        assert code == EnergyMissing.READ_LATER
+        assert "TIME stood at" in reason
+        assert code_of(house.control.arm, "badgers", "one") == "meter-busy"
+        house.restart()
+        assert house.store.run(1).energy_wh is None
+        assert meter.resets == resets
+        meter.panel_held = False
+        house.control.arm("badgers", "one")
+        assert house.store.run(1).energy_wh >= 36 * 5 / 3600
+        assert meter.resets == resets + 1
+        house.control.shutdown()
 
 
 @pytest.fixture

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import logging
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from power.clocks import Clocks
@@ -25,7 +27,7 @@ from power.meter import (
 from power.wt300 import answers
 from power.wt300 import settings as present
 from power.wt300.models import Model, measured_elements, model_named
-from power.wt300.sample import EVENTS, SampleForm, reading
+from power.wt300.sample import EVENTS, ITEMS, RANGES, SampleForm, reading
 from power.wt300.settings import (
     FORMAT,
     HOLD_OFF,
@@ -38,6 +40,9 @@ from power.wt300.settings import (
     plain,
     talking,
 )
+from power.wt300.watch import Watch
+
+_log: Final = logging.getLogger(__name__)
 
 CONFIRM_S: Final = 3.0
 """How long the integrator may take to say that it started or stopped."""
@@ -82,6 +87,7 @@ class Wt300:
         self._known: dict[str, bool] = {}
         self._has_peak_items = False
         self._update_interval_s = 0.0
+        self._watch: Watch | None = None
 
     @property
     def identity(self) -> Identity:
@@ -97,7 +103,12 @@ class Wt300:
         talk = talking()
         self._former.keep((":COMMUNICATE:HEADER", ":COMMUNICATE:VERBOSE"), self._link.query)
         self._apply_all(talk[:2])
-        self._change((*talk[2:], *self._form.settings))
+        try:
+            self._change((*talk[2:], *self._form.settings))
+        except MeterRefused as error:
+            _log.warning("The ranges are not known from reading to reading: %s", error.sentence)
+            self._form = SampleForm.of_run(element, ITEMS[: -len(RANGES)])
+            self._change((*talk[2:], *self._form.settings))
         self._update_interval_s = present.interval_s(self._ask, self._model)
         self._element = element
 
@@ -140,6 +151,7 @@ class Wt300:
         self._reset_integrator()
         self._apply_all(settings)
         self._update_interval_s = setup.update_interval_s
+        self._watch = Watch(settings, setup.update_interval_s)
         errors = self._errors()
         if errors:
             raise MeterRefused(f"The meter reports {'; '.join(errors)}.")
@@ -164,9 +176,15 @@ class Wt300:
         return self.read_update()[0]
 
     def read_update(self) -> tuple[Reading, bool]:
-        """Take one sample, and say whether the meter has updated since the last one."""
+        """Take one sample, and say whether the meter has updated since the last one.
+
+        With an update of a run, the meter is asked whether some of its settings are still those of the setup.
+        """
         stamp = functools.partial(reading, self._clocks.monotonic(), self._clocks.utcnow(), self._flags)
-        return self._form.taken(self._link.query(self._form.question), stamp)
+        taken, is_new = self._form.taken(self._link.query(self._form.question), stamp)
+        if is_new and self._watch is not None:
+            taken = replace(taken, changed=self._watch.differing(self._link.query))
+        return taken, is_new
 
     def read_final(self) -> Reading:
         """Take the sample of record after the stop, once the meter has had an update to settle its values.
@@ -185,8 +203,14 @@ class Wt300:
         return present.status(self._ask, self._model, self.state, self._errors)
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
-        """Return what in the meter differs from `setup`, and from the values of a sample: one phrase each."""
-        wanted = (*self._settings(setup), *TELLING, *SampleForm.of_run(setup.element).settings)
+        """Return what in the meter differs from `setup`, and from the values of a sample: one phrase each.
+
+        From then on updates are watched for changes of `setup`, as after `configure`.
+        """
+        settings = self._settings(setup)
+        self._watch = self._watch or Watch(settings, setup.update_interval_s)
+        form = self._form if self._element == setup.element else SampleForm.of_run(setup.element)
+        wanted = (*settings, *TELLING, *form.settings)
         found = [(setting, self._ask(setting.query)) for setting in wanted]
         return tuple(
             f"{setting.command} was set, it is {answer}"

@@ -14,7 +14,9 @@ from power.wt300 import answers
 from power.wt300.answers import Flags
 from power.wt300.settings import Setting, item, sample_items, sample_number
 
-ITEMS: Final = ("U", "I", "S", "P", "LAMBDA", "WH", "TIME")
+RANGES: Final = ("URANGE", "IRANGE")
+"""Items that a meter may refuse: then the ranges are only known from before and after a run."""
+ITEMS: Final = ("U", "I", "S", "P", "LAMBDA", "WH", "TIME", *RANGES)
 """The numeric items of a sample, in the order in which they are asked for."""
 NAMED: Final = (ITEMS.index("P"), ITEMS.index("WH"))
 """Indexes of the items that a result rests on: with each sample the meter names them."""
@@ -22,7 +24,7 @@ PEAKS: Final = ("UPPEAK", "UMPEAK", "IPPEAK", "IMPEAK")
 EVENTS: Final = ":STATUS:EESR?"
 _VALUE: Final = ":NUMERIC:NORMAL:VALUE?"
 _STATE: Final = ":STATUS:CONDITION?;:INTEGRATE:STATE?"
-ASIDE: Final = {"1": 201, "2": 212, "3": 223, "sum": 234}
+ASIDE: Final = {"1": 191, "2": 204, "3": 217, "sum": 230}
 """First item numbers of an onlooker, of 255: behind all that a run or the factory uses."""
 Stamp = Callable[[Sequence[float], int, IntegratorState], Reading]
 
@@ -42,9 +44,9 @@ class SampleForm:
     settings: tuple[Setting, ...]
 
     @classmethod
-    def of_run(cls, element: str) -> SampleForm:
-        """Return the form of the sample that a run's readings and its energy come from."""
-        items = sample_items(ITEMS, element, 1)
+    def of_run(cls, element: str, functions: Sequence[str] = ITEMS) -> SampleForm:
+        """Return the form of the sample that a run's readings and its energy come from; RANGES may be left out."""
+        items = sample_items(functions, element, 1)
         question = ";".join((EVENTS, _VALUE, *_named(items), _STATE))
         return cls(element, False, 1, question, (sample_number(len(items)), *items))
 
@@ -62,35 +64,42 @@ class SampleForm:
         Raises MeterError `meter-answer` if it makes no sense, or if the items are no longer those that were set.
         """
         parts = answer.split(";")
-        values = len(ITEMS) if self.aside else 2
+        count = len(self.items)
+        values = count if self.aside else 2
         if len(parts) != values + len(NAMED) + 2:
             raise answers.strange(answer, f"{values + len(NAMED) + 2} answers")
         *found, power, energy, condition, state = parts
         events, found = ("0", found) if self.aside else (found[0], found[1].split(","))
         numbers = [answers.value(part) for part in found]
-        if len(numbers) != len(ITEMS):
-            raise answers.strange(parts[1], f"{len(ITEMS)} values")
+        if len(numbers) != count:
+            raise answers.strange(parts[1], f"{count} values")
         self._require_items((power, energy))
         reading = stamp(numbers, answers.register(condition), IntegratorState.parse(state))
         return reading, bool(answers.register(events) & answers.NEW_DATA)
 
+    @property
+    def items(self) -> tuple[Setting, ...]:
+        """The settings that make its values the items of their places."""
+        return self.settings if self.aside else self.settings[1:]
+
     def peak_settings(self, elements: tuple[str, ...]) -> tuple[Setting, ...]:
         """Return the items of the peaks, behind those of a sample, so no sample carries them."""
         items = [f"{peak},{element}" for element in elements for peak in PEAKS]
-        return tuple(item(place, text) for place, text in enumerate(items, start=self.first + len(ITEMS)))
+        return tuple(
+            item(place, text) for place, text in enumerate(items, start=self.first + len(self.items))
+        )
 
     def peak_question(self, elements: tuple[str, ...]) -> str:
         """Return the question for every item of `peak_settings`, in one message."""
-        first = self.first + len(ITEMS)
+        first = self.first + len(self.items)
         return ";".join(f"{_VALUE} {place}" for place in range(first, first + len(PEAKS) * len(elements)))
 
     def _require_items(self, found: Sequence[str]) -> None:
-        items = self.settings[-len(ITEMS) :]
         for place, answer in zip(NAMED, found, strict=True):
-            if not items[place].holds(answer):
+            if not self.items[place].holds(answer):
                 raise MeterAnswerError(
-                    f"The meter gives {answers.data(answer)} where {items[place].expected} was set: another program "
-                    "has changed which values it gives."
+                    f"The meter gives {answers.data(answer)} where {self.items[place].expected} was set: another "
+                    "program has changed which values it gives."
                 )
 
 
@@ -107,7 +116,8 @@ def reading(
     state: IntegratorState,
 ) -> Reading:
     """Return a sample's values, in the order of ITEMS, as a reading taken at the given moment."""
-    voltage_v, current_a, apparent_va, power_w, power_factor, energy_wh, integrator_s = numbers
+    voltage_v, current_a, apparent_va, power_w, power_factor, energy_wh, integrator_s, *ranges = numbers
+    voltage_range_v, current_range_a = ranges or (math.nan, math.nan)
     over_range = any(math.isinf(number) for number in (voltage_v, current_a, apparent_va, power_w))
     return Reading(
         monotonic_s=monotonic_s,
@@ -123,4 +133,6 @@ def reading(
         over_range=over_range or bool(condition & flags.over_range),
         voltage_peak_over=bool(condition & flags.voltage_peak),
         current_peak_over=bool(condition & flags.current_peak),
+        voltage_range_v=voltage_range_v,
+        current_range_a=current_range_a,
     )

@@ -103,8 +103,10 @@ def sample_number(count: int) -> Setting:
 def sample_items(functions: Sequence[str], element: str, first: int) -> tuple[Setting, ...]:
     """Return functions of one element, or of the "sum", as the items from a place on."""
     named = "SIGMA" if element == ALL_ELEMENTS else element
-    # The integrator is one for all elements; whether TIME takes SIGMA the manual does not say, so ask element 1.
-    items = [f"{function},{'1' if function == 'TIME' else named}" for function in functions]
+    # The integrator is one for all elements; whether TIME takes SIGMA the manual does not say, so ask element 1. Ranges
+    # are common to all elements, and have no sum.
+    firsts = ("TIME",) if named != "SIGMA" else ("TIME", "URANGE", "IRANGE")
+    items = [f"{function},{'1' if function in firsts else named}" for function in functions]
     return tuple(item(place, text) for place, text in enumerate(items, start=first))
 
 

@@ -199,6 +199,8 @@ PLAIN = Reading(
     over_range=False,
     voltage_peak_over=False,
     current_peak_over=False,
+    voltage_range_v=150.0,
+    current_range_a=0.1,
 )
 
 

@@ -13,7 +13,7 @@ from power.report.recorded import Recorded, recorded_facts, recorded_lines
 from power.sampling.sampler import Idle
 
 IDENTITY = Identity("YOKOGAWA", "WT310E", "S1", "F1.03")
-FIXED = Setup(15.0, 1.0, 0.1, 0)
+FIXED = Setup(150.0, 0.1, 0.1, 0)
 
 
 @pytest.fixture

@@ -66,15 +66,13 @@ def test_a_failed_check_marks_the_energy(recorded: Any) -> None:
     assert (good.failed, recorded_facts(good, 81)["needs_review"]) == ((), False)
     assert "review" not in row(good, "energy")
     bad = recorded(8.0, integrator_s=4.0, state=IntegratorState.TIMEUP)
-    assert row(bad, "energy").endswith(", needs review: integrator-time")
+    assert row(bad, "energy").endswith(", needs review: integrator-time, integrator-steps")
     assert recorded_facts(bad, 81)["needs_review"] is True
 
 
 def test_a_stop_by_somebody_else_needs_review(recorded: Any, reading: Any) -> None:
     found = recorded(8.0)
-    found.readings.insert(
-        -1, reading(8.05, energy_wh=0.0133333, integrator_s=7.0, state=IntegratorState.STOP)
-    )
+    found.readings.insert(-1, reading(7.95, energy_wh=0.01325, integrator_s=7.0, state=IntegratorState.STOP))
     assert found.failed == ("integrator-stopped",)
 
 

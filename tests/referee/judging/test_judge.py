@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,8 @@ def closed_run(
     teams[:, 0] = np.argsort(order[0])[detections[:, 0].astype(int) - 1] + 1
     for part in np.array_split(teams, 5):
         store.append_post(run.id, part, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START)
-    store.append_readings(run.id, 50.0, [reading(50 + tenth / 10) for tenth in range(101)])
+    taken = [replace(reading(tenth / 10), monotonic_s=50 + tenth / 10) for tenth in range(101)]
+    store.append_readings(run.id, 50.0, taken)
     values = {"state": "closed", "start_s": 50.0, "elapsed_s": 10.0, "energy_wh": 0.1, "integrator_s": 10.0}
     values["meter_changes"] = ()
     return store.change_run(run.id, (RunState.ARMED,), **(values | different))

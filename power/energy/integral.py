@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
@@ -66,15 +66,13 @@ def integrator_trapezoid(
 ) -> Check:
     """`integrator-trapezoid`: the meter's integral and the one of the readings agree.
 
-    In a gap through which the integrator went on, as its own TIME says, the readings' integral is the growth of WH.
+    In gaps that the integrator went through, the readings' integral is that of the power by which WH rose.
     """
-    integrator_wh = measured.integrator_wh
+    integrator_wh, filling = measured.integrator_wh, _filling(inside, measured)
+    readings, inside = [*readings, *filling], [*inside, *filling]
     times, powers_w = [r.monotonic_s for r in readings], [r.power_w for r in readings]
     sum_wh = trapezoid_wh(times, powers_w, measured.start_s, measured.end_s)
-    gaps = _recovered(inside, measured)
-    recovered_wh = math.fsum(gap.grown_wh for gap in gaps)
-    sum_wh += recovered_wh - math.fsum(trapezoid_wh(times, powers_w, one.start_s, one.end_s) for one in gaps)
-    tolerance_wh = _tolerance_wh(readings, inside, sum_wh, measured, gaps)
+    tolerance_wh = _tolerance_wh(readings, inside, sum_wh, measured)
     difference_wh = integrator_wh - sum_wh
     ok = abs(difference_wh) <= tolerance_wh  # false for NaN: without a comparison there is no agreement
     if math.isnan(sum_wh):
@@ -84,63 +82,51 @@ def integrator_trapezoid(
             f"The integrator has {integrator_wh:.6g} Wh, the readings make {sum_wh:.6g} Wh: "
             f"{abs(difference_wh):.3g} Wh apart, {'of' if ok else 'more than'} {tolerance_wh:.3g} Wh allowed."
         )
-    if gaps:
-        sentence += f" Of both, {recovered_wh:.6g} Wh are what the integrator says of gaps in the readings."
+    if filling:
+        sentence += " In gaps the readings are those that WH before and after tells."
     figures: dict[str, float | int | None] = {
         "integrator_wh": json_ready(integrator_wh),
         "trapezoid_wh": json_ready(sum_wh),
         "difference_wh": json_ready(difference_wh),
         "tolerance_wh": json_ready(tolerance_wh),
         "start_stop_s": json_ready(measured.start_stop_s),
-        "recovered_wh": json_ready(recovered_wh),
+        "filled": len(filling),
     }
     return Check("integrator-trapezoid", ok, "error", sentence, figures)
 
 
-@dataclass(frozen=True)
-class _Gap:
-    """A pause whose energy the integrator tells, and the larger power at its ends."""
+def _filling(inside: Sequence[Reading], measured: Measurement) -> list[Reading]:
+    """Return the readings that fill gaps in which TIME went on as the clock did, and WH as the ranges allow.
 
-    start_s: float
-    end_s: float
-    grown_wh: float
-    power_w: float
-
-
-def _recovered(inside: Sequence[Reading], measured: Measurement) -> list[_Gap]:
-    """The gaps in which TIME went on as long as the clock did, and WH by no more than the ranges allow."""
-    seen = [
-        (one.monotonic_s, one.energy_wh, one.integrator_s, one.power_w)
-        for one in inside
-        if math.isfinite(one.energy_wh + one.integrator_s + one.power_w)
-    ]
-    ends = (
-        (measured.start_s, 0.0, 0.0, 0.0),
-        (measured.end_s, measured.integrator_wh, measured.integrator_s, 0.0),
+    Each has the mean power by which WH rose in its gap, so no sum over the gap differs from what the meter integrated.
+    """
+    seen = [one for one in inside if math.isfinite(one.power_w + one.energy_wh + one.integrator_s)]
+    if not seen:
+        return []
+    first = replace(seen[0], monotonic_s=measured.start_s, energy_wh=0.0, integrator_s=0.0)
+    final = replace(
+        seen[-1],
+        monotonic_s=measured.end_s,
+        energy_wh=measured.integrator_wh,
+        integrator_s=measured.integrator_s,
     )
-    found = []
-    for before, after in pairwise((ends[0], *seen, ends[1])):
-        pause_s, grown_wh, ran_s = (
-            later - earlier for earlier, later in zip(before[:3], after[:3], strict=True)
-        )
-        went_on = abs(ran_s - pause_s) <= TIME_RESOLUTION_S + START_STOP_S
-        if (
-            pause_s > measured.longest_pause_s
-            and went_on
-            and 0 <= grown_wh * 3600.0 <= measured.most_w * pause_s
-        ):
-            found.append(_Gap(before[0], after[0], grown_wh, max(abs(before[3]), abs(after[3]))))
-    return found
+    filling: list[Reading] = []
+    for before, after in pairwise((first, *seen, final)):
+        pause_s = after.monotonic_s - before.monotonic_s
+        stood_s = pause_s - (after.integrator_s - before.integrator_s)
+        if pause_s > measured.longest_pause_s and abs(stood_s) <= TIME_RESOLUTION_S + START_STOP_S:
+            power_w = mean_power_w(after.energy_wh - before.energy_wh, pause_s)
+            count = math.ceil(pause_s / measured.setup.update_interval_s)
+            if 0.0 <= power_w <= measured.most_w:
+                times_s = (before.monotonic_s + pause_s * (one + 0.5) / count for one in range(count))
+                filling += [replace(before, monotonic_s=one, power_w=power_w) for one in times_s]
+    return filling
 
 
 def _tolerance_wh(
-    readings: Sequence[Reading],
-    inside: Sequence[Reading],
-    sum_wh: float,
-    measured: Measurement,
-    gaps: Sequence[_Gap],
+    readings: Sequence[Reading], inside: Sequence[Reading], sum_wh: float, measured: Measurement
 ) -> float:
-    """How far the two may be apart: their accuracy, the edges of window and gaps, start and stop, unseen updates."""
+    """How far the two may be apart: their accuracy, the edges of the window, start and stop, unseen updates."""
     if not math.isfinite(sum_wh + measured.integrator_wh):
         return math.nan
     finite_w = [reading.power_w for reading in readings if math.isfinite(reading.power_w)]
@@ -148,13 +134,10 @@ def _tolerance_wh(
     edges_wh = measured.setup.update_interval_s * max(map(abs, finite_w)) / 3600.0
     span_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
     edges_wh += span_s * _edge_power_w(readings, measured) / 3600.0
-    edges_wh += measured.setup.update_interval_s * math.fsum(gap.power_w for gap in gaps) / 3600.0
-    return relative_wh + edges_wh + _unseen_wh(inside, max(finite_w) - min(finite_w), measured, gaps)
+    return relative_wh + edges_wh + _unseen_wh(inside, max(finite_w) - min(finite_w), measured)
 
 
-def _unseen_wh(
-    inside: Sequence[Reading], spread_w: float, measured: Measurement, gaps: Sequence[_Gap]
-) -> float:
+def _unseen_wh(inside: Sequence[Reading], spread_w: float, measured: Measurement) -> float:
     """How much of the energy was drawn unseen, at most: in updates that were missed, or carry no data.
 
     In a gap the power may have been anything that was read in the run, and so at the edges of the window; in a shorter
@@ -163,11 +146,9 @@ def _unseen_wh(
     interval_s = measured.setup.update_interval_s
     seen = sorted((one.monotonic_s, one.power_w) for one in inside if math.isfinite(one.power_w))
     ends = [(measured.start_s, math.nan), *seen, (measured.end_s, math.nan)]
-    unseen_j, known = 0.0, {(gap.start_s, gap.end_s) for gap in gaps}
+    unseen_j = 0.0
     for (earlier_s, before_w), (later_s, after_w) in pairwise(ends):
         pause_s, between_w = later_s - earlier_s, abs(after_w - before_w)
-        if (earlier_s, later_s) in known:
-            continue
         if pause_s > measured.longest_pause_s:
             unseen_j += pause_s * spread_w
         elif pause_s > UNSEEN_UPDATES * interval_s:

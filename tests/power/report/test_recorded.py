@@ -72,7 +72,8 @@ def test_a_failed_check_marks_the_energy(recorded: Any) -> None:
 
 def test_a_stop_by_somebody_else_needs_review(recorded: Any, reading: Any) -> None:
     found = recorded(8.0)
-    found.readings.insert(-1, reading(7.95, energy_wh=0.01325, integrator_s=7.0, state=IntegratorState.STOP))
+    stopped = reading(7.95, energy_wh=0.01325, integrator_s=7.0, state=IntegratorState.STOP)
+    found.readings.insert(-2, stopped)
     assert found.failed == ("integrator-stopped",)
 
 

@@ -98,7 +98,7 @@ def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[F
             yield at_s, f"WH rose from {before_wh:.6g} to {after_wh:.6g}, too fast for the power", more_wh
         around_wh = after_wh - sums[max(place - 1, 0)][1]
         shown_wh = seen[place].power_w * interval_s / 3600.0
-        inner = 0 < place and before_s < measured.end_s - TIMER_S
+        inner = place > 0 and before_s < measured.end_s - TIMER_S
         if inner and resolution_wh + SPIKE * max(around_wh, 0.0) < shown_wh < math.inf:
             words = f"{seen[place].power_w:.4g} W were read while WH rose by {around_wh:.3g}"
             yield before_s, words, shown_wh - around_wh

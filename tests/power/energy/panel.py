@@ -1,10 +1,10 @@
 """A meter with a person at its panel, written from the manual's facts: a model of its integrator and of what it shows.
 
-It shares nothing with the driver or the simulated meter. Time advances in steps of 10 ms; the load is known at each, so
+It shares nothing with the driver or the simulated meter. Time advances in steps of 20 ms; the load is known at each, so
 the true energy is a sum. What the model says of a WT310E is in IM WT310E-17EN: the integrator's states and what START,
-STOP and RESET do in each; TIME in whole seconds, five digits of a power, six of WH; an update shows the mean power since
-the one before; HOLD freezes what is shown, not the integral; averaging smooths the power shown, not the integral; the
-update interval is locked until the integrator is reset; a change of range costs the update that it falls into.
+STOP and RESET do in each; TIME in whole seconds, five digits of a power, six of WH; an update shows the mean power of
+its interval; HOLD freezes what is shown, averaging smooths the power shown, neither touches the integral; the update
+interval is locked until the integrator is reset; a change of range costs the update that it falls into.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from power.addresses import limits_of
 from power.energy import Measurement
 from power.meter import IntegratorState, Reading, Setup
 
-STEP_S = 0.01
+STEP_S = 0.02
 UTC_START = datetime(2026, 1, 1, tzinfo=UTC)
+START_S = 1000.0
 VOLTS = 120.0
 VOLTAGE_RANGES = (60.0, 150.0, 300.0, 600.0)
 CURRENT_RANGES = (0.2, 0.5, 1.0, 2.0, 5.0)
@@ -99,19 +100,23 @@ class Panel:
     def range_w(self) -> float:
         return self.voltage * self.current
 
+    @property
+    def mean_w(self) -> float:
+        return math.fsum(self.since) / len(self.since)
+
+    @property
+    def is_over(self) -> bool:
+        return 1.4 * self.voltage < VOLTS or self.mean_w / VOLTS > 1.4 * self.current
+
     def update(self, gain: float) -> None:
-        """Integrate and show the mean of all steps since the last update, with the error of the range."""
-        mean_w = math.fsum(self.since) / len(self.since)
-        over = 1.4 * self.voltage < VOLTS or mean_w / VOLTS > 1.4 * self.current
-        measured_w = mean_w * (1 + 0.0009 * gain) + 0.00045 * gain * self.range_w
-        self.smooth_w = (
-            measured_w if math.isnan(self.smooth_w) else self.smooth_w + (measured_w - self.smooth_w) / 8
-        )
-        if self.hold:
-            return
-        power_w = math.inf if over else self.smooth_w if self.averaging else measured_w
-        wh = float(f"{self.joules / 3600:.5e}")
-        self.shown = (float(f"{power_w:.4e}"), wh, float(int(self.ran * STEP_S + 1e-9)))
+        """Show the mean of all steps since the last update, with the error of the range."""
+        measured_w = self.mean_w * (1 + 0.0009 * gain) + 0.00045 * gain * self.range_w
+        smooth_w = measured_w if math.isnan(self.smooth_w) else self.smooth_w
+        self.smooth_w = smooth_w + (measured_w - smooth_w) / 8
+        if not self.hold:
+            power_w = math.inf if self.is_over else self.smooth_w if self.averaging else measured_w
+            time_s = float(int(self.ran * STEP_S + 1e-9))
+            self.shown = (_rounded(power_w, 5), _rounded(self.joules / 3600, 6), time_s)
 
 
 @dataclass(frozen=True)
@@ -125,68 +130,97 @@ class Case:
     most_w: float
 
 
+class Window:
+    """A run in progress: the panel, what was integrated since its last update, and what the host has read."""
+
+    def __init__(self, rng: Rng, interval_s: float, length_s: float, busy: float) -> None:
+        self.rng, self.interval_s, self.length_s, self.busy = rng, interval_s, length_s, busy
+        self.panel = Panel(rate_s=interval_s, state=IntegratorState.START)
+        self.readings: list[Reading] = []
+        self.lost: list[tuple[float, float]] = []
+        self._gains: dict[tuple[float, float], float] = {}
+        self._turn = int(rng.integers(SETTINGS))
+        self._next_s = float(rng.uniform(0.0, interval_s))
+        self._counted_ws = 0.0
+        self._due_s = math.inf
+
+    def measure(self, at_s: float, power_w: float) -> None:
+        """Take one step of the load."""
+        self.panel.since.append(power_w)
+        if self.panel.state is IntegratorState.START:
+            self.panel.ran += 1
+            self._counted_ws += power_w * STEP_S
+        if at_s >= self._next_s:
+            self._update()
+            self._next_s = at_s + self.panel.rate_s
+            late_s = self.rng.uniform(0.0, 0.04 if self.rng.random() < 0.95 else 0.3)
+            if self.rng.random() >= self.busy:
+                self._due_s = at_s + float(late_s)
+
+    def _update(self) -> None:
+        panel = self.panel
+        gain = self._gains.setdefault((panel.voltage, panel.current), float(self.rng.choice([-1.0, 1.0])))
+        if not (panel.blind or panel.is_over):
+            panel.joules += self._counted_ws * (1 + 0.0009 * gain)
+            if self._counted_ws:
+                panel.joules += 0.00045 * gain * panel.range_w * len(panel.since) * STEP_S
+        panel.update(gain)
+        panel.since, panel.blind, self._counted_ws = [], False, 0.0
+
+    def read(self, at_s: float) -> None:
+        """Read what is shown if an update is due, with some of the settings."""
+        if at_s < max(self._due_s, 0.0) or at_s >= self.length_s:
+            return
+        self._due_s = math.inf
+        if not any(first <= at_s < last for first, last in self.lost):
+            count = min(SETTINGS, math.ceil(SETTINGS * self.interval_s / 2))
+            asked = [(self._turn + place) % SETTINGS for place in range(count)]
+            self._turn += count
+            self.readings.append(_reading(self.panel, START_S + at_s, asked, self.interval_s))
+
+    def end(self) -> tuple[float, float]:
+        """Stop, and return WH and TIME."""
+        joules = self.panel.joules + self._counted_ws
+        return _rounded(joules / 3600, 6), float(int(self.panel.ran * STEP_S + 1e-9))
+
+
 def run(
     rng: Rng, kind: str, interval_s: float, length_s: float, actions: list[Action], busy: float = 0.0
 ) -> Case:
     """Measure a window; `busy` is the share of updates that the host misses."""
     lead, lag = (round(rng.uniform(0.02, 0.2) / STEP_S) for _ in range(2))
-    total = lead + round(length_s / STEP_S) + lag + 1
+    total = lead + round(length_s / STEP_S) + lag
     powers = load(kind, total, rng)
-    start_s = 1000.0
+    window = Window(rng, interval_s, length_s, busy)
     todo = sorted(actions, key=lambda action: action.at_s)
-    lost = [(one.at_s, one.at_s + one.value) for one in todo if one.kind == "lost"]
-    panel, next_update = (
-        Panel(rate_s=interval_s, state=IntegratorState.START),
-        round(rng.uniform(0, interval_s) / STEP_S),
-    )
-    gains: dict[tuple[float, float], float] = {}
-    turn, readings, due = int(rng.integers(SETTINGS)), [], None
-    at_once = math.ceil(SETTINGS * interval_s / 2)
-    end_step, done = total - lag - 1, 0
-    counted = 0.0
-    for step in range(total):
+    window.lost = [(one.at_s, one.at_s + one.value) for one in todo if one.kind == "lost"]
+    left = [one for one in todo if one.at_s < length_s]
+    for step, power_w in enumerate(powers):
         at_s = (step - lead) * STEP_S
-        while done < len(todo) and todo[done].at_s <= at_s and step < total - 1:
-            panel.press(todo[done])
-            done += 1
-        panel.since.append(float(powers[step]))
-        running = panel.state is IntegratorState.START
-        panel.ran += running
-        counted += running * float(powers[step])
-        if step >= next_update:
-            gain = gains.setdefault((panel.voltage, panel.current), float(rng.choice([-1.0, 1.0])))
-            mean_w = math.fsum(panel.since) / len(panel.since)
-            clear = 1.4 * panel.voltage >= VOLTS and mean_w / VOLTS <= 1.4 * panel.current
-            if clear and not panel.blind:
-                seconds = len(panel.since) * STEP_S
-                panel.joules += counted * STEP_S * (1 + 0.0009 * gain)
-                panel.joules += 0.00045 * gain * panel.range_w * seconds * (counted > 0)
-            panel.update(gain)
-            panel.since, panel.blind, counted = [], False, 0.0
-            next_update = step + round(panel.rate_s / STEP_S)
-            if rng.random() >= busy:
-                due = at_s + float(rng.uniform(0.0, 0.04) if rng.random() < 0.95 else rng.uniform(0.0, 0.3))
-        if due is not None and at_s >= due and 0 <= at_s < length_s:
-            due = None
-            if not any(first <= at_s < last for first, last in lost):
-                asked = [(turn + place) % SETTINGS for place in range(min(at_once, SETTINGS))]
-                turn += len(asked)
-                readings.append(_reading(panel, start_s + at_s, asked, interval_s))
-    if panel.since and panel.state is IntegratorState.START:
-        panel.joules += counted * STEP_S
-    final_wh, final_s = float(f"{panel.joules / 3600:.5e}"), float(int(panel.ran * STEP_S + 1e-9))
-    for one in todo:
-        if one.kind == "false-final":
-            final_wh *= one.value
-    setup = Setup(150.0, 0.5, interval_s, math.ceil(length_s) + 1)
+        while left and left[0].at_s <= at_s:
+            window.panel.press(left.pop(0))
+        window.measure(at_s, float(power_w))
+        window.read(at_s)
+    final_wh, final_s = window.end()
+    final_wh *= math.prod(one.value for one in todo if one.kind == "false-final")
     measured = Measurement(
-        final_wh, final_s, start_s, start_s + length_s, setup, "WT310E", limits_of("WT310E"),
-        changes=tuple(_changes(panel, range(SETTINGS), interval_s)), start_stop_s=(lead + lag + 1) * STEP_S,
-    )  # fmt: skip
-    true_wh = float(powers[lead:end_step].sum()) * STEP_S / 3600
-    return Case(
-        tuple(todo), measured, tuple(_falsified(readings, todo, start_s)), true_wh, float(powers.max())
+        final_wh,
+        final_s,
+        START_S,
+        START_S + length_s,
+        Setup(150.0, 0.5, interval_s, math.ceil(length_s) + 1),
+        "WT310E",
+        limits_of("WT310E"),
+        changes=tuple(_changes(window.panel, range(SETTINGS), interval_s)),
+        start_stop_s=(lead + lag) * STEP_S,
     )
+    true_wh = float(powers[lead : total - lag].sum()) * STEP_S / 3600
+    readings = tuple(_falsified(window.readings, todo))
+    return Case(tuple(todo), measured, readings, true_wh, float(powers.max()))
+
+
+def _rounded(value: float, digits: int) -> float:
+    return float(f"{value:.{digits - 1}e}")
 
 
 def _reading(panel: Panel, at_s: float, asked: list[int], interval_s: float) -> Reading:
@@ -209,11 +243,11 @@ def _changes(panel: Panel, asked: Any, interval_s: float) -> list[str]:
     return [f"setting {one} differs" for one in asked if differs.get(one)]
 
 
-def _falsified(readings: list[Reading], actions: list[Action], start_s: float) -> list[Reading]:
+def _falsified(readings: list[Reading], actions: list[Action]) -> list[Reading]:
     """Replace single readings by well-formed false ones."""
     changed = list(readings)
     for action in actions:
-        places = [place for place, one in enumerate(changed) if one.monotonic_s >= start_s + action.at_s]
+        places = [place for place, one in enumerate(changed) if one.monotonic_s >= START_S + action.at_s]
         if not places or not action.kind.startswith("false-"):
             continue
         one = changed[places[0]]

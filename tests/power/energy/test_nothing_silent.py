@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ import pytest
 from power.energy import Check, energy_checks
 from tests.power.energy.panel import CURRENT_RANGES, LOADS, VOLTAGE_RANGES, Action, Case, Rng, run
 
-SEQUENCES = int(os.environ.get("PANEL_SEQUENCES", "1000"))
+SEQUENCES = int(os.environ.get("PANEL_SEQUENCES", "600"))
 SAYS_SO = {
     "integrator-trapezoid", "integrator-time", "integrator-stopped", "integrator-steps", "range-changed",
     "reading-gaps", "over-range", "no-data",
@@ -59,15 +61,17 @@ def actions(rng: Rng, length_s: float) -> list[Action]:
     return found
 
 
-def failed(case: Case) -> set[str]:
-    checks: tuple[Check, ...] = energy_checks(case.readings, case.measured)
-    return {check.code for check in checks if not check.ok} & SAYS_SO
+def checked(case: Case) -> dict[str, Check]:
+    return {check.code: check for check in energy_checks(case.readings, case.measured)}
 
 
-def limit_wh(case: Case) -> float:
+def failed(checks: dict[str, Check]) -> set[str]:
+    return {code for code, check in checks.items() if not check.ok} & SAYS_SO
+
+
+def limit_wh(case: Case, checks: dict[str, Check]) -> float:
     """The limit that a recording states: the meter's accuracy, and start, stop and an update of the largest power."""
-    accuracy = next(one for one in energy_checks(case.readings, case.measured) if one.code == "accuracy")
-    share = accuracy.figures["uncertainty"] or 0.0
+    share = checks["accuracy"].figures["uncertainty"] or 0.0
     edges_s = (case.measured.start_stop_s or 0.0) + case.measured.setup.update_interval_s
     return share * case.true_wh + edges_s * case.most_w / 3600.0
 
@@ -79,17 +83,86 @@ def test_no_action_at_the_panel_spoils_an_energy_silently() -> None:
         interval_s = float(rng.choice(INTERVALS_S))
         length_s = float(rng.uniform(15.0, 40.0)) * (2.0 if interval_s >= 2 else 1.0)
         case = run(rng, str(rng.choice(LOADS)), interval_s, length_s, actions(rng, length_s))
-        off_wh = abs(case.measured.integrator_wh - case.true_wh)
-        if off_wh <= limit_wh(case):
+        checks, off_wh = checked(case), abs(case.measured.integrator_wh - case.true_wh)
+        if off_wh <= limit_wh(case, checks):
             continue
         wrong += 1
-        codes = failed(case)
+        codes = failed(checks)
         said.update(codes)
         if not codes:
             silent.append((seed, interval_s, round(length_s, 1), off_wh / case.true_wh, case.actions))
     assert silent == []
     assert wrong > SEQUENCES / 5, "the sequences spoil too few energies to show anything"
     assert {"integrator-stopped", "integrator-steps", "range-changed", "integrator-time"} <= said.keys()
+
+
+CONSTANT_600_S = ("constant", 0.1, 600.0)
+CONSTANT_20_S = ("constant", 0.1, 20.0)
+
+
+def one_run(kind: str, interval_s: float, length_s: float, *done: tuple[Any, ...]) -> Case:
+    return run(np.random.default_rng(11), kind, interval_s, length_s, [Action(*one) for one in done])
+
+
+@pytest.mark.parametrize("action", ["stop", "reset"])
+def test_a_stop_of_1_6_s_in_600_s_is_told_with_its_time_and_cost(action: str) -> None:
+    reset = [(100.02, "reset")] if action == "reset" else []
+    case = one_run(*CONSTANT_600_S, (100.0, "stop"), *reset, (101.6, "start"))
+    found = checked(case)
+    stopped = found["integrator-stopped"]
+    assert not stopped.ok
+    assert stopped.severity == "error"
+    assert stopped.figures["first_s"] == pytest.approx(100.05, abs=0.2)
+    assert stopped.figures["missing_wh"] == pytest.approx(case.true_wh * 1.6 / 600, rel=0.15)
+    assert "from 100." in stopped.sentence
+    if reset:
+        steps = found["integrator-steps"]
+        assert not steps.ok
+        # What was integrated before the reset is lost.
+        assert steps.figures["cost_wh"] == pytest.approx(case.true_wh / 6, rel=0.02)
+
+
+@pytest.mark.parametrize(("kind", "other", "own"), [("voltage", 600.0, 150.0), ("current", 5.0, 0.5)])
+def test_ranges_that_are_changed_and_put_back_are_told_with_times_and_energy(
+    kind: str, other: float, own: float
+) -> None:
+    case = one_run(*CONSTANT_20_S, (3.0, kind, other), (18.0, kind, own))
+    assert case.measured.changes == ()
+    changed = checked(case)["range-changed"]
+    assert (changed.ok, changed.severity) == (False, "error")
+    assert f"range {other:g} {'V' if kind == 'voltage' else 'A'} instead of {own:g}" in changed.sentence
+    assert changed.figures["first_s"] == pytest.approx(3.1, abs=0.2)
+    assert changed.figures["last_s"] == pytest.approx(17.9, abs=0.2)
+    assert changed.figures["measured_wh"] == pytest.approx(case.true_wh * 15 / 20, rel=0.05)
+
+
+@pytest.mark.parametrize("what", ["averaging", "hold"])
+def test_averaging_and_hold_in_mid_run_are_told(what: str) -> None:
+    case = one_run(*CONSTANT_20_S, (5.0, what, 1.0), (10.0, what, 0.0))
+    assert "range-changed" in failed(checked(case))
+
+
+@pytest.mark.parametrize(
+    ("what", "wrong"),
+    [
+        ("false-power", 10.0),
+        ("false-energy", 0.5),
+        ("false-energy", 10.0),
+        ("false-time", 30.0),
+        ("false-final", 10.0),
+        ("false-final", 0.9),
+    ],
+)
+def test_one_well_formed_false_sample_is_told(what: str, wrong: float) -> None:
+    assert "integrator-steps" in failed(checked(one_run(*CONSTANT_20_S, (9.0, what, wrong))))
+
+
+def test_an_energy_recovered_exactly_after_a_gap_is_compared_where_it_was_seen() -> None:
+    case = one_run("bursts", 0.1, 60.0, (20.0, "lost", 30.0))
+    assert failed(checked(case)) == {"reading-gaps"}
+    # What was seen is still compared: a tenth too much of it is found.
+    more = replace(case.measured, integrator_wh=case.measured.integrator_wh + 0.1 * case.true_wh / 2)
+    assert "integrator-trapezoid" in failed(checked(replace(case, measured=more)))
 
 
 @pytest.mark.parametrize("gap", [False, True])
@@ -101,6 +174,5 @@ def test_no_clean_run_fails_a_check(kind: str, gap: bool) -> None:
         length_s = float(rng.uniform(15.0, 40.0)) * (2.0 if interval_s >= 2 else 1.0)
         lost = [Action(float(rng.uniform(0, length_s)), "lost", float(rng.uniform(0.2, 12.0)))] if gap else []
         case = run(rng, kind, interval_s, length_s, lost, busy=float(rng.choice([0.0, 0.1])))
-        checks = energy_checks(case.readings, case.measured)
-        wrong = [check for check in checks if not check.ok and check.severity == "error"]
+        wrong = [check for check in checked(case).values() if not check.ok and check.severity == "error"]
         assert wrong == [], (seed, interval_s, length_s, lost)

@@ -1,8 +1,8 @@
 """Recordings: one CSV row for each reading, flushed row by row, and read back exactly.
 
 The columns are the fields of `power.meter.Reading`; their names carry the units. `utc` is ISO 8601, the
-three flags are 0 or 1; no data is NAN, over range INF. The power factor alone has no unit. Recordings up to version 1
-end before the ranges.
+three flags are 0 or 1; no data is NAN, over range INF. The power factor alone has no unit. Earlier
+recordings end before the ranges.
 
 The contest's driver of 2015 wrote another form, which is read too: no heading, five columns V, A, W, Wh, s, one row a
 second, 9.91e+037 for no data (as in the FLOAT answers of IM WT310-17EN).

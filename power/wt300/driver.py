@@ -27,7 +27,7 @@ from power.meter import (
 from power.wt300 import answers
 from power.wt300 import settings as present
 from power.wt300.models import Model, measured_elements, model_named
-from power.wt300.sample import EVENTS, ITEMS, RANGES, SampleForm, reading
+from power.wt300.sample import EVENTS, PLAIN, SampleForm, reading
 from power.wt300.settings import (
     FORMAT,
     HOLD_OFF,
@@ -107,7 +107,7 @@ class Wt300:
             self._change((*talk[2:], *self._form.settings))
         except MeterRefused as error:
             _log.warning("The ranges are not known from reading to reading: %s", error.sentence)
-            self._form = SampleForm.of_run(element, ITEMS[: -len(RANGES)])
+            self._form = SampleForm.of_run(element, PLAIN)
             self._change((*talk[2:], *self._form.settings))
         self._update_interval_s = present.interval_s(self._ask, self._model)
         self._element = element

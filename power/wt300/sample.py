@@ -15,16 +15,17 @@ from power.wt300.answers import Flags
 from power.wt300.settings import Setting, item, sample_items, sample_number
 
 RANGES: Final = ("URANGE", "IRANGE")
-"""Items that a meter may refuse: then the ranges are only known from before and after a run."""
-ITEMS: Final = ("U", "I", "S", "P", "LAMBDA", "WH", "TIME", *RANGES)
-"""The numeric items of a sample, in the order in which they are asked for."""
+"""Items that a meter may refuse: then only the settings that are asked for in turn tell of its ranges."""
+PLAIN: Final = ("U", "I", "S", "P", "LAMBDA", "WH", "TIME")
+ITEMS: Final = (*PLAIN, *RANGES)
+"""The numeric items of a sample, in the order in which they are asked for; an onlooker's sample is plain."""
 NAMED: Final = (ITEMS.index("P"), ITEMS.index("WH"))
 """Indexes of the items that a result rests on: with each sample the meter names them."""
 PEAKS: Final = ("UPPEAK", "UMPEAK", "IPPEAK", "IMPEAK")
 EVENTS: Final = ":STATUS:EESR?"
 _VALUE: Final = ":NUMERIC:NORMAL:VALUE?"
 _STATE: Final = ":STATUS:CONDITION?;:INTEGRATE:STATE?"
-ASIDE: Final = {"1": 191, "2": 204, "3": 217, "sum": 230}
+ASIDE: Final = {"1": 201, "2": 212, "3": 223, "sum": 234}
 """First item numbers of an onlooker, of 255: behind all that a run or the factory uses."""
 Stamp = Callable[[Sequence[float], int, IntegratorState], Reading]
 
@@ -45,7 +46,7 @@ class SampleForm:
 
     @classmethod
     def of_run(cls, element: str, functions: Sequence[str] = ITEMS) -> SampleForm:
-        """Return the form of the sample that a run's readings and its energy come from; RANGES may be left out."""
+        """Return the form of a run's samples, and so of its energy; PLAIN if the meter refuses more."""
         items = sample_items(functions, element, 1)
         question = ";".join((EVENTS, _VALUE, *_named(items), _STATE))
         return cls(element, False, 1, question, (sample_number(len(items)), *items))
@@ -54,7 +55,7 @@ class SampleForm:
     def of_onlooker(cls, element: str) -> SampleForm:
         """Return the form of a sample that does not disturb other clients."""
         first = ASIDE[element]
-        items = sample_items(ITEMS, element, first)
+        items = sample_items(PLAIN, element, first)
         values = (f"{_VALUE} {place}" for place in range(first, first + len(items)))
         return cls(element, True, first, ";".join((*values, *_named(items), _STATE)), items)
 
@@ -70,9 +71,10 @@ class SampleForm:
             raise answers.strange(answer, f"{values + len(NAMED) + 2} answers")
         *found, power, energy, condition, state = parts
         events, found = ("0", found) if self.aside else (found[0], found[1].split(","))
-        numbers = [answers.value(part) for part in found]
-        if len(numbers) != count:
+        if len(found) != count:
             raise answers.strange(parts[1], f"{count} values")
+        numbers = [answers.value(part) for part in found[: len(PLAIN)]]
+        numbers += [_range(part) for part in found[len(PLAIN) :]]
         self._require_items((power, energy))
         reading = stamp(numbers, answers.register(condition), IntegratorState.parse(state))
         return reading, bool(answers.register(events) & answers.NEW_DATA)
@@ -101,6 +103,13 @@ class SampleForm:
                     f"The meter gives {answers.data(answer)} where {self.items[place].expected} was set: another "
                     "program has changed which values it gives."
                 )
+
+
+def _range(text: str) -> float:
+    try:
+        return answers.value(text)
+    except MeterAnswerError:  # a meter may put a hyphen in its place while it changes
+        return math.nan
 
 
 def _named(items: Sequence[Setting]) -> tuple[str, ...]:

@@ -25,11 +25,14 @@ def test_a_sample_is_values_flags_state_and_whether_it_is_new() -> None:
 
 
 def test_an_onlooker_gets_the_same_but_not_whether_it_is_new() -> None:
-    taken, is_new = ASIDE.taken(
-        "1;2;3;4;5;6;7;8;9;:NUM:NORM:ITEM194 P,1;:NUM:NORM:ITEM196 WH,1;65;TIM", parts
-    )
-    assert taken == ([1, 2, 3, 4, 5, 6, 7, 8, 9], 65, IntegratorState.TIMEUP)  # type: ignore[comparison-overlap]
+    taken, is_new = ASIDE.taken("1;2;3;4;5;6;7;:NUM:NORM:ITEM204 P,1;:NUM:NORM:ITEM206 WH,1;65;TIM", parts)
+    assert taken == ([1, 2, 3, 4, 5, 6, 7], 65, IntegratorState.TIMEUP)  # type: ignore[comparison-overlap]
     assert not is_new
+
+
+def test_a_range_that_is_no_number_costs_no_sample() -> None:
+    taken, _ = RUN.taken("1;1,2,3,4,5,6,7,-----,.5;P,1;WH,1;65;START", parts)
+    assert str(taken[0]) == "[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, nan, 0.5]"  # type: ignore[index]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,6 +21,8 @@ WH_RESOLUTION: Final = 1e-5
 START_STOP_S: Final = 1.0
 """What the commands to start and to stop may add between the window and the integrator, if that was not measured."""
 EDGE_UPDATES: Final = 2.0
+TIME_TOLERANCE_S: Final = TIME_RESOLUTION_S + START_STOP_S
+LONG_UPDATES: Final = 3.0
 UNSEEN_UPDATES: Final = 1.5
 """In a longer pause, so many updates long, an update was missed: its power is unknown."""
 
@@ -68,11 +71,11 @@ def integrator_trapezoid(
 
     In gaps that the integrator went through, the readings' integral is that of the power by which WH rose.
     """
-    integrator_wh, filling = measured.integrator_wh, _filling(inside, measured)
-    readings, inside = [*readings, *filling], [*inside, *filling]
+    integrator_wh, filled = measured.integrator_wh, _filled(inside, measured)
+    readings, inside = ([*those, *itertools.chain.from_iterable(filled)] for those in (readings, inside))
     times, powers_w = [r.monotonic_s for r in readings], [r.power_w for r in readings]
     sum_wh = trapezoid_wh(times, powers_w, measured.start_s, measured.end_s)
-    tolerance_wh = _tolerance_wh(readings, inside, sum_wh, measured)
+    tolerance_wh = _tolerance_wh(readings, inside, sum_wh, measured, 1 + len(filled))
     difference_wh = integrator_wh - sum_wh
     ok = abs(difference_wh) <= tolerance_wh  # false for NaN: without a comparison there is no agreement
     if math.isnan(sum_wh):
@@ -82,7 +85,7 @@ def integrator_trapezoid(
             f"The integrator has {integrator_wh:.6g} Wh, the readings make {sum_wh:.6g} Wh: "
             f"{abs(difference_wh):.3g} Wh apart, {'of' if ok else 'more than'} {tolerance_wh:.3g} Wh allowed."
         )
-    if filling:
+    if filled:
         sentence += " In gaps the readings are those that WH before and after tells."
     figures: dict[str, float | int | None] = {
         "integrator_wh": json_ready(integrator_wh),
@@ -90,48 +93,48 @@ def integrator_trapezoid(
         "difference_wh": json_ready(difference_wh),
         "tolerance_wh": json_ready(tolerance_wh),
         "start_stop_s": json_ready(measured.start_stop_s),
-        "filled": len(filling),
+        "filled": len(filled),
     }
     return Check("integrator-trapezoid", ok, "error", sentence, figures)
 
 
-def _filling(inside: Sequence[Reading], measured: Measurement) -> list[Reading]:
-    """Return the readings that fill gaps in which TIME went on as the clock did, and WH as the ranges allow.
+def _filled(inside: Sequence[Reading], measured: Measurement) -> list[list[Reading]]:
+    """Return readings for each gap in which TIME went on as the clock did, and WH as the ranges allow.
 
-    Each has the mean power by which WH rose in its gap, so no sum over the gap differs from what the meter integrated.
+    They have the mean power by which WH rose, so no sum over the gap differs from what the meter integrated.
     """
     seen = [one for one in inside if math.isfinite(one.power_w + one.energy_wh + one.integrator_s)]
-    if not seen:
-        return []
-    first = replace(seen[0], monotonic_s=measured.start_s, energy_wh=0.0, integrator_s=0.0)
-    final = replace(
-        seen[-1],
-        monotonic_s=measured.end_s,
-        energy_wh=measured.integrator_wh,
-        integrator_s=measured.integrator_s,
+    ends_s, sums = (
+        (measured.start_s, measured.end_s),
+        ((0.0, 0.0), (measured.integrator_wh, measured.integrator_s)),
     )
-    filling: list[Reading] = []
-    for before, after in pairwise((first, *seen, final)):
+    ends = [
+        replace(one, monotonic_s=end_s, energy_wh=wh, integrator_s=ran_s)
+        for one, end_s, (wh, ran_s) in zip(seen[:1] + seen[-1:], ends_s, sums, strict=False)
+    ]
+    found = []
+    for before, after in pairwise((*ends[:1], *seen, *ends[1:])):
         pause_s = after.monotonic_s - before.monotonic_s
         stood_s = pause_s - (after.integrator_s - before.integrator_s)
-        if pause_s > measured.longest_pause_s and abs(stood_s) <= TIME_RESOLUTION_S + START_STOP_S:
-            power_w = mean_power_w(after.energy_wh - before.energy_wh, pause_s)
+        if pause_s <= measured.longest_pause_s or abs(stood_s) > TIME_TOLERANCE_S:
+            continue
+        power_w = mean_power_w(after.energy_wh - before.energy_wh, pause_s)
+        if 0.0 <= power_w <= measured.most_w:
             count = math.ceil(pause_s / measured.setup.update_interval_s)
-            if 0.0 <= power_w <= measured.most_w:
-                times_s = (before.monotonic_s + pause_s * (one + 0.5) / count for one in range(count))
-                filling += [replace(before, monotonic_s=one, power_w=power_w) for one in times_s]
-    return filling
+            times_s = (before.monotonic_s + pause_s * (one + 0.5) / count for one in range(count))
+            found.append([replace(before, monotonic_s=one, power_w=power_w) for one in times_s])
+    return found
 
 
 def _tolerance_wh(
-    readings: Sequence[Reading], inside: Sequence[Reading], sum_wh: float, measured: Measurement
+    readings: Sequence[Reading], inside: Sequence[Reading], sum_wh: float, measured: Measurement, parts: int
 ) -> float:
-    """How far the two may be apart: their accuracy, the edges of the window, start and stop, unseen updates."""
+    """How far the two may be apart: their accuracy, the edges of each part, start and stop, unseen updates."""
     if not math.isfinite(sum_wh + measured.integrator_wh):
         return math.nan
     finite_w = [reading.power_w for reading in readings if math.isfinite(reading.power_w)]
     relative_wh = (RELATIVE_TOLERANCE + WH_RESOLUTION) * max(abs(sum_wh), abs(measured.integrator_wh))
-    edges_wh = measured.setup.update_interval_s * max(map(abs, finite_w)) / 3600.0
+    edges_wh = parts * measured.setup.update_interval_s * max(map(abs, finite_w)) / 3600.0
     span_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
     edges_wh += span_s * _edge_power_w(readings, measured) / 3600.0
     return relative_wh + edges_wh + _unseen_wh(inside, max(finite_w) - min(finite_w), measured)
@@ -140,8 +143,8 @@ def _tolerance_wh(
 def _unseen_wh(inside: Sequence[Reading], spread_w: float, measured: Measurement) -> float:
     """How much of the energy was drawn unseen, at most: in updates that were missed, or carry no data.
 
-    In a gap the power may have been anything that was read in the run, and so at the edges of the window; in a shorter
-    pause it was between those of the readings at its ends, of which the later one stands for an update of its own.
+    In a long pause the power may have been anything that was read in the run, and so at the edges of the window; in a
+    shorter one it was between those of the readings at its ends, of which the later stands for an update of its own.
     """
     interval_s = measured.setup.update_interval_s
     seen = sorted((one.monotonic_s, one.power_w) for one in inside if math.isfinite(one.power_w))
@@ -149,7 +152,7 @@ def _unseen_wh(inside: Sequence[Reading], spread_w: float, measured: Measurement
     unseen_j = 0.0
     for (earlier_s, before_w), (later_s, after_w) in pairwise(ends):
         pause_s, between_w = later_s - earlier_s, abs(after_w - before_w)
-        if pause_s > measured.longest_pause_s:
+        if pause_s > LONG_UPDATES * interval_s:
             unseen_j += pause_s * spread_w
         elif pause_s > UNSEEN_UPDATES * interval_s:
             unseen_j += (pause_s - interval_s) * (spread_w if math.isnan(between_w) else between_w)
@@ -170,7 +173,7 @@ def _edge_power_w(readings: Sequence[Reading], measured: Measurement) -> float:
 
 def integrator_time(measured: Measurement) -> Check:
     """`integrator-time`: the integrator ran as long as the window lasted."""
-    tolerance_s = TIME_RESOLUTION_S + START_STOP_S
+    tolerance_s = TIME_TOLERANCE_S
     more_s = measured.integrator_s - measured.elapsed_s
     ok = abs(more_s) <= tolerance_s
     sentence = (

@@ -172,7 +172,10 @@ def test_no_clean_run_fails_a_check(kind: str, gap: bool) -> None:
         rng = np.random.default_rng([seed, LOADS.index(kind), gap])
         interval_s = float(rng.choice(INTERVALS_S))
         length_s = float(rng.uniform(15.0, 40.0)) * (2.0 if interval_s >= 2 else 1.0)
-        lost = [Action(float(rng.uniform(0, length_s)), "lost", float(rng.uniform(0.2, 12.0)))] if gap else []
+        gaps = [
+            (rng.uniform(0, length_s), rng.uniform(0.2, 5.0)) for _ in range(rng.integers(1, 4) if gap else 0)
+        ]
+        lost = [Action(float(at_s), "lost", float(lasting_s)) for at_s, lasting_s in gaps]
         case = run(rng, kind, interval_s, length_s, lost, busy=float(rng.choice([0.0, 0.1])))
         wrong = [check for check in checked(case).values() if not check.ok and check.severity == "error"]
         assert wrong == [], (seed, interval_s, length_s, lost)

@@ -104,25 +104,16 @@ def _filled(inside: Sequence[Reading], measured: Measurement) -> list[list[Readi
     They have the mean power by which WH rose, so no sum over the gap differs from what the meter integrated.
     """
     seen = [one for one in inside if math.isfinite(one.power_w + one.energy_wh + one.integrator_s)]
-    ends_s, sums = (
-        (measured.start_s, measured.end_s),
-        ((0.0, 0.0), (measured.integrator_wh, measured.integrator_s)),
-    )
-    ends = [
-        replace(one, monotonic_s=end_s, energy_wh=wh, integrator_s=ran_s)
-        for one, end_s, (wh, ran_s) in zip(seen[:1] + seen[-1:], ends_s, sums, strict=False)
-    ]
+    sums = [(one.monotonic_s, one.energy_wh, one.integrator_s) for one in seen]
+    final = (measured.end_s, measured.integrator_wh, measured.integrator_s)
     found = []
-    for before, after in pairwise((*ends[:1], *seen, *ends[1:])):
-        pause_s = after.monotonic_s - before.monotonic_s
-        stood_s = pause_s - (after.integrator_s - before.integrator_s)
-        if pause_s <= measured.longest_pause_s or abs(stood_s) > TIME_TOLERANCE_S:
-            continue
-        power_w = mean_power_w(after.energy_wh - before.energy_wh, pause_s)
-        if 0.0 <= power_w <= measured.most_w:
+    for before, after in pairwise([(measured.start_s, 0.0, 0.0), *sums, final] if seen else []):
+        pause_s, grown_wh, ran_s = (later - earlier for earlier, later in zip(before, after, strict=True))
+        went_on = abs(ran_s - pause_s) <= TIME_TOLERANCE_S and pause_s > measured.longest_pause_s
+        if went_on and 0.0 <= (power_w := mean_power_w(grown_wh, pause_s)) <= measured.most_w:
             count = math.ceil(pause_s / measured.setup.update_interval_s)
-            times_s = (before.monotonic_s + pause_s * (one + 0.5) / count for one in range(count))
-            found.append([replace(before, monotonic_s=one, power_w=power_w) for one in times_s])
+            times_s = (before[0] + pause_s * (one + 0.5) / count for one in range(count))
+            found.append([replace(seen[0], monotonic_s=one, power_w=power_w) for one in times_s])
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, StrEnum
@@ -158,7 +159,9 @@ class Reading:
 
     NaN means that the meter had no data, infinity that it was over range. `monotonic_s` and `utc` are the
     host's time when the sample was asked for; `integrator_s` is in the meter's resolution of whole seconds.
-    The two peak flags say that the wave was clipped, which the values themselves never show.
+    The two peak flags say that the wave was clipped, which the values themselves never show. The ranges are those of
+    the moment, NaN where a meter does not tell them. `changed` names the settings found different from those of the
+    run when this sample was taken, "" if none was: a meter may be asked for some of them with each sample.
     """
 
     monotonic_s: float
@@ -174,6 +177,9 @@ class Reading:
     over_range: bool
     voltage_peak_over: bool
     current_peak_over: bool
+    voltage_range_v: float = math.nan
+    current_range_a: float = math.nan
+    changed: str = ""
 
 
 @dataclass(frozen=True)

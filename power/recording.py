@@ -1,7 +1,8 @@
 """Recordings: one CSV row for each reading, flushed row by row, and read back exactly.
 
 The columns are the fields of `power.meter.Reading`; their names carry the units. `utc` is ISO 8601, the
-three flags are 0 or 1; no data is NAN, over range INF. The power factor alone has no unit.
+three flags are 0 or 1; no data is NAN, over range INF. The power factor alone has no unit. Earlier
+recordings end before the ranges.
 
 The contest's driver of 2015 wrote another form, which is read too: no heading, five columns V, A, W, Wh, s, one row a
 second, 9.91e+037 for no data (as in the FLOAT answers of IM WT310-17EN).
@@ -24,6 +25,7 @@ from power.wt300 import answers
 
 COLUMNS: Final = tuple(field.name for field in fields(Reading))
 """The heading of a recording, in order."""
+FORMER_COLUMNS: Final = COLUMNS[: COLUMNS.index("voltage_range_v")]
 COLUMNS_2015: Final = ("voltage_v", "current_a", "power_w", "energy_wh", "integrator_s")
 NO_DATE: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """The start of a 2015 recording's wall time: the file does not hold its date."""
@@ -68,7 +70,7 @@ def read_recording(path: Path) -> list[Reading]:
     `recording-empty` (no reading).
     """
     lines = _lines(path)
-    return _read_ours(path, lines) if lines[0][1] == list(COLUMNS) else _read_2015(path, lines)
+    return _read_ours(path, lines) if _is_ours(lines) else _read_2015(path, lines)
 
 
 def convert_2015(path: Path) -> list[Reading]:
@@ -78,7 +80,7 @@ def convert_2015(path: Path) -> list[Reading]:
     also their wall time, from `NO_DATE`. Raises as `read_recording`, and `recording-format` for one of ours.
     """
     lines = _lines(path)
-    if lines[0][1] == list(COLUMNS):
+    if _is_ours(lines):
         raise MeterError(
             "recording-format", f"{path} is a recording of this program already; there is nothing to convert."
         )
@@ -105,8 +107,15 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
     return lines
 
 
+def _is_ours(lines: list[tuple[int, list[str]]]) -> bool:
+    return tuple(lines[0][1]) in (COLUMNS, FORMER_COLUMNS)
+
+
 def _read_ours(path: Path, lines: list[tuple[int, list[str]]]) -> list[Reading]:
-    return _in_order(path, ((number, _our_reading(path, number, cells)) for number, cells in lines[1:]))
+    names = lines[0][1]
+    return _in_order(
+        path, ((number, _our_reading(path, number, names, cells)) for number, cells in lines[1:])
+    )
 
 
 def _read_2015(path: Path, lines: list[tuple[int, list[str]]]) -> list[Reading]:
@@ -137,10 +146,10 @@ def _in_order(path: Path, readings: Iterator[tuple[int, Reading]]) -> list[Readi
     return taken
 
 
-def _our_reading(path: Path, number: int, cells: list[str]) -> Reading:
-    _require_width(path, number, cells, len(COLUMNS))
+def _our_reading(path: Path, number: int, names: list[str], cells: list[str]) -> Reading:
+    _require_width(path, number, cells, len(names))
     values: dict[str, object] = {}
-    for name, text in zip(COLUMNS, cells, strict=True):
+    for name, text in zip(names, cells, strict=True):
         parse, wanted = _PARSERS.get(name, (_number, "a number, NAN or INF"))
         try:
             values[name] = parse(text)
@@ -194,7 +203,8 @@ def _cell(value: object) -> str:
         return repr(float(value)).upper() if not math.isfinite(value) else repr(float(value))
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat()
-    return value.value if isinstance(value, IntegratorState) else str(value)
+    text = value.value if isinstance(value, IntegratorState) else str(value)
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
 
 
 def _moment(text: str) -> datetime:
@@ -221,6 +231,7 @@ def _flag(text: str) -> bool:
 _PARSERS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
     "utc": (_moment, "a time in ISO 8601 with its offset"),
     "state": (IntegratorState.parse, "a state of the integrator"),
+    "changed": (str, "text"),
     **dict.fromkeys(_FLAGS, (_flag, "0 or 1")),
 }
 

@@ -11,6 +11,7 @@ from typing import Final
 from power.energy.accuracy import accuracy, limit_w, power_range_w
 from power.energy.integral import integrator_time, integrator_trapezoid
 from power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, json_ready
+from power.energy.steps import energy_wh, integrator_steps, integrator_stopped
 from power.meter import Reading
 
 LEAST_OF_RANGE: Final = 0.005
@@ -31,11 +32,13 @@ def energy_checks(readings: Sequence[Reading], measured: Measurement) -> tuple[C
     return (
         integrator_trapezoid(readings, inside, measured),
         integrator_time(measured),
+        integrator_stopped(inside, measured),
+        integrator_steps(inside, measured),
         over_range(inside),
         peak_clipping(inside),
         negative_power(inside, measured),
         low_load(inside, measured),
-        range_changed(measured),
+        range_changed(inside, measured),
         reading_gaps(inside, measured),
         no_data(inside, measured),
         accuracy(inside, measured),
@@ -191,15 +194,42 @@ def no_data(inside: Sequence[Reading], measured: Measurement) -> Check:
     )
 
 
-def range_changed(measured: Measurement) -> Check:
-    """`range-changed`: at its end the meter was still set up as for the run."""
-    changes = measured.changes
-    sentence = (
-        f"At the end the meter was not set up as for the run: {'; '.join(changes)}."
-        if changes
-        else "At the end the meter was set up as for the run."
+def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
+    """`range-changed`: the meter was set up as for the run in every reading, and still at its end."""
+    different = [one for one in inside if _differing(one, measured)]
+    sentences, figures = [], dict[str, float | int | None]()
+    figures |= {"changes": len(measured.changes), "readings": len(different)}
+    if different:
+        first, last = different[0], different[-1]
+        span = [one for one in inside if first.monotonic_s <= one.monotonic_s <= last.monotonic_s]
+        first_s, last_s = (one.monotonic_s - measured.start_s for one in (first, last))
+        measured_wh = energy_wh(inside, span)
+        found = sorted({words for one in different for words in _differing(one, measured)})
+        sentences.append(
+            f"From {first_s:.1f} s to {last_s:.1f} s of the window the meter was not set up as for the run "
+            f"({'; '.join(found)}): {measured_wh:.3g} Wh were measured so, and not with the accuracy of its setup."
+        )
+        figures |= {"first_s": first_s, "last_s": last_s, "measured_wh": json_ready(measured_wh)}
+    if measured.changes:
+        sentences.append(
+            f"At the end the meter was not set up as for the run: {'; '.join(measured.changes)}."
+        )
+    sentence = " ".join(sentences) or "The meter was set up as for the run, in mid-run as at the end."
+    return Check("range-changed", not sentences, "error", sentence, figures)
+
+
+def _differing(reading: Reading, measured: Measurement) -> list[str]:
+    setup = measured.setup
+    ranges = (
+        (reading.voltage_range_v, setup.voltage_range_v, "V"),
+        (reading.current_range_a, setup.current_range_a, "A"),
     )
-    return Check("range-changed", not changes, "error", sentence, {"changes": len(changes)})
+    found = [
+        f"range {shown:g} {unit} instead of {wanted:g} {unit}"
+        for shown, wanted, unit in ranges
+        if wanted is not None and math.isfinite(shown) and not math.isclose(shown, wanted, rel_tol=1e-3)
+    ]
+    return [*found, reading.changed] if reading.changed else found
 
 
 def official_meter(measured: Measurement) -> Check:

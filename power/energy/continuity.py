@@ -47,15 +47,6 @@ def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
     return None
 
 
-def stopped_early_s(readings: Sequence[Reading]) -> float | None:
-    """Return how long before the end another program or person stopped the integrator; None if none did.
-
-    Only the last reading is taken after this recording's own stop.
-    """
-    stopped = [one for one in readings[:-1] if one.state in (IntegratorState.STOP, IntegratorState.ERROR)]
-    return readings[-1].monotonic_s - stopped[0].monotonic_s if stopped else None
-
-
 def began_anew(before: Reading, after: Reading) -> bool:
     """Whether the integrator was reset between two readings."""
     # A negative power lowers the energy, noise around 0 W lowers it a little. A reset begins at 0.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
@@ -19,6 +21,8 @@ WH_RESOLUTION: Final = 1e-5
 START_STOP_S: Final = 1.0
 """What the commands to start and to stop may add between the window and the integrator, if that was not measured."""
 EDGE_UPDATES: Final = 2.0
+TIME_TOLERANCE_S: Final = TIME_RESOLUTION_S + START_STOP_S
+LONG_UPDATES: Final = 3.0
 UNSEEN_UPDATES: Final = 1.5
 """In a longer pause, so many updates long, an update was missed: its power is unknown."""
 
@@ -63,11 +67,15 @@ def trapezoid_wh(
 def integrator_trapezoid(
     readings: Sequence[Reading], inside: Sequence[Reading], measured: Measurement
 ) -> Check:
-    """`integrator-trapezoid`: the meter's integral and the one of the readings agree."""
-    integrator_wh = measured.integrator_wh
+    """`integrator-trapezoid`: the meter's integral and the one of the readings agree.
+
+    In gaps that the integrator went through, the readings' integral is that of the power by which WH rose.
+    """
+    integrator_wh, filled = measured.integrator_wh, _filled(inside, measured)
+    readings, inside = ([*those, *itertools.chain.from_iterable(filled)] for those in (readings, inside))
     times, powers_w = [r.monotonic_s for r in readings], [r.power_w for r in readings]
     sum_wh = trapezoid_wh(times, powers_w, measured.start_s, measured.end_s)
-    tolerance_wh = _tolerance_wh(readings, inside, sum_wh, measured)
+    tolerance_wh = _tolerance_wh(readings, inside, sum_wh, measured, 1 + len(filled))
     difference_wh = integrator_wh - sum_wh
     ok = abs(difference_wh) <= tolerance_wh  # false for NaN: without a comparison there is no agreement
     if math.isnan(sum_wh):
@@ -77,25 +85,47 @@ def integrator_trapezoid(
             f"The integrator has {integrator_wh:.6g} Wh, the readings make {sum_wh:.6g} Wh: "
             f"{abs(difference_wh):.3g} Wh apart, {'of' if ok else 'more than'} {tolerance_wh:.3g} Wh allowed."
         )
+    if filled:
+        sentence += " In gaps the readings are those that WH before and after tells."
     figures: dict[str, float | int | None] = {
         "integrator_wh": json_ready(integrator_wh),
         "trapezoid_wh": json_ready(sum_wh),
         "difference_wh": json_ready(difference_wh),
         "tolerance_wh": json_ready(tolerance_wh),
         "start_stop_s": json_ready(measured.start_stop_s),
+        "filled": len(filled),
     }
     return Check("integrator-trapezoid", ok, "error", sentence, figures)
 
 
+def _filled(inside: Sequence[Reading], measured: Measurement) -> list[list[Reading]]:
+    """Return readings for each gap in which TIME went on as the clock did, and WH as the ranges allow.
+
+    They have the mean power by which WH rose, so no sum over the gap differs from what the meter integrated.
+    """
+    seen = [one for one in inside if math.isfinite(one.power_w + one.energy_wh + one.integrator_s)]
+    sums = [(one.monotonic_s, one.energy_wh, one.integrator_s) for one in seen]
+    final = (measured.end_s, measured.integrator_wh, measured.integrator_s)
+    found = []
+    for before, after in pairwise([(measured.start_s, 0.0, 0.0), *sums, final] if seen else []):
+        pause_s, grown_wh, ran_s = (later - earlier for earlier, later in zip(before, after, strict=True))
+        went_on = abs(ran_s - pause_s) <= TIME_TOLERANCE_S and pause_s > measured.longest_pause_s
+        if went_on and 0.0 <= (power_w := mean_power_w(grown_wh, pause_s)) <= measured.most_w:
+            count = math.ceil(pause_s / measured.setup.update_interval_s)
+            times_s = (before[0] + pause_s * (one + 0.5) / count for one in range(count))
+            found.append([replace(seen[0], monotonic_s=one, power_w=power_w) for one in times_s])
+    return found
+
+
 def _tolerance_wh(
-    readings: Sequence[Reading], inside: Sequence[Reading], sum_wh: float, measured: Measurement
+    readings: Sequence[Reading], inside: Sequence[Reading], sum_wh: float, measured: Measurement, parts: int
 ) -> float:
-    """How far the two may be apart: their accuracy, the edges of the window, start and stop, unseen updates."""
+    """How far the two may be apart: their accuracy, the edges of each part, start and stop, unseen updates."""
     if not math.isfinite(sum_wh + measured.integrator_wh):
         return math.nan
     finite_w = [reading.power_w for reading in readings if math.isfinite(reading.power_w)]
     relative_wh = (RELATIVE_TOLERANCE + WH_RESOLUTION) * max(abs(sum_wh), abs(measured.integrator_wh))
-    edges_wh = measured.setup.update_interval_s * max(map(abs, finite_w)) / 3600.0
+    edges_wh = parts * measured.setup.update_interval_s * max(map(abs, finite_w)) / 3600.0
     span_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
     edges_wh += span_s * _edge_power_w(readings, measured) / 3600.0
     return relative_wh + edges_wh + _unseen_wh(inside, max(finite_w) - min(finite_w), measured)
@@ -104,8 +134,8 @@ def _tolerance_wh(
 def _unseen_wh(inside: Sequence[Reading], spread_w: float, measured: Measurement) -> float:
     """How much of the energy was drawn unseen, at most: in updates that were missed, or carry no data.
 
-    In a gap the power may have been anything that was read in the run, and so at the edges of the window; in a shorter
-    pause it was between those of the readings at its ends, of which the later one stands for an update of its own.
+    In a long pause the power may have been anything that was read in the run, and so at the edges of the window; in a
+    shorter one it was between those of the readings at its ends, of which the later stands for an update of its own.
     """
     interval_s = measured.setup.update_interval_s
     seen = sorted((one.monotonic_s, one.power_w) for one in inside if math.isfinite(one.power_w))
@@ -113,7 +143,7 @@ def _unseen_wh(inside: Sequence[Reading], spread_w: float, measured: Measurement
     unseen_j = 0.0
     for (earlier_s, before_w), (later_s, after_w) in pairwise(ends):
         pause_s, between_w = later_s - earlier_s, abs(after_w - before_w)
-        if pause_s > measured.longest_pause_s:
+        if pause_s > LONG_UPDATES * interval_s:
             unseen_j += pause_s * spread_w
         elif pause_s > UNSEEN_UPDATES * interval_s:
             unseen_j += (pause_s - interval_s) * (spread_w if math.isnan(between_w) else between_w)
@@ -134,7 +164,7 @@ def _edge_power_w(readings: Sequence[Reading], measured: Measurement) -> float:
 
 def integrator_time(measured: Measurement) -> Check:
     """`integrator-time`: the integrator ran as long as the window lasted."""
-    tolerance_s = TIME_RESOLUTION_S + START_STOP_S
+    tolerance_s = TIME_TOLERANCE_S
     more_s = measured.integrator_s - measured.elapsed_s
     ok = abs(more_s) <= tolerance_s
     sentence = (

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from power.meter import Limits, Setup, Standing
+from power.meter import ALL_ELEMENTS, Limits, Setup, Standing
 
 Severity = Literal["error", "warning"]
 
@@ -14,6 +14,8 @@ TIME_RESOLUTION_S: Final = 1.0
 """TIME is reported in whole seconds."""
 SHORTEST_GAP_S: Final = 2.0
 """A pause between readings that is never called a gap."""
+MOST_OF_RANGE: Final = 2.0
+"""Voltage and current are over range above 1.4 times theirs, so no power above this times the product is measured."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,12 @@ class Measurement:
     def longest_pause_s(self) -> float:
         """The longest pause between two readings that is not called a gap."""
         return max(3.0 * self.setup.update_interval_s, SHORTEST_GAP_S)
+
+    @property
+    def most_w(self) -> float:
+        """The largest power that the meter can have measured unseen; infinite where its ranges do not say."""
+        range_w = self.setup.range_w
+        return math.inf if range_w is None or self.setup.element == ALL_ELEMENTS else MOST_OF_RANGE * range_w
 
 
 def json_ready(value: float | None) -> float | None:

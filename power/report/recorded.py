@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from power.energy import Check, Measurement, above_idle_wh, energy_checks, mean_power_w
-from power.energy.continuity import stopped_early_s, why_lost
+from power.energy.continuity import why_lost
 from power.energy.integral import START_STOP_S
 from power.meter import Identity, IntegratorState, Reading, Standing
 from power.report.readings import (
@@ -95,7 +95,7 @@ class Recorded:
     @functools.cached_property
     def checks(self) -> tuple[Check, ...]:
         """Every check of the energy."""
-        return (*energy_checks(self.readings, self.measured), _integrator_stopped(self.readings))
+        return energy_checks(self.readings, self.measured)
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -120,18 +120,6 @@ class Recorded:
         """
         limit = next(check.figures["uncertainty"] for check in self.checks if check.code == "accuracy")
         return None if limit is None or self.no_energy else limit + self.start_stop_share
-
-
-def _integrator_stopped(readings: Sequence[Reading]) -> Check:
-    """`integrator-stopped`: only this recording, or its timer, stopped the integrator."""
-    early_s = stopped_early_s(readings)
-    sentence = (
-        "The integrator ran until this recording, or its timer, stopped it."
-        if early_s is None
-        else f"Another program, a person or a power failure stopped the integrator {early_s:.1f} s before the end; the "
-        "energy since then is missing."
-    )
-    return Check("integrator-stopped", early_s is None, "error", sentence, {"stopped_early_s": early_s})
 
 
 def recorded_facts(recorded: Recorded, rows: int) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import threading
@@ -146,7 +147,10 @@ class Sampler:
         """
         with self._link_lock:
             self._require_idle()
-            identity = self._session.meter().identity
+            meter = self._session.meter()
+            identity = meter.identity
+            with contextlib.suppress(MeterError):
+                meter.changes(self._setup)  # so the driver knows what to watch; the end compares again
             self._started = True
             self._begin()
             return identity

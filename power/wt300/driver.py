@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from power.clocks import Clocks
@@ -27,7 +29,7 @@ from power.wt300 import answers
 from power.wt300 import settings as present
 from power.wt300.dialogue import Dialogue
 from power.wt300.models import Model, measured_elements, model_named
-from power.wt300.sample import EVENTS, SampleForm, reading
+from power.wt300.sample import EVENTS, PLAIN, SampleForm, reading
 from power.wt300.settings import (
     FORMAT,
     HOLDS,
@@ -40,6 +42,9 @@ from power.wt300.settings import (
     plain,
     talking,
 )
+from power.wt300.watch import Watch
+
+_log: Final = logging.getLogger(__name__)
 
 CONFIRM_S: Final = 3.0
 """How long the integrator may take to say that it started or stopped, if it answers."""
@@ -88,6 +93,7 @@ class Wt300:
         self._known: dict[str, bool] = {}
         self._has_peak_items = False
         self._update_interval_s = self._model.rates_s[0]
+        self._watch: Watch | None = None
 
     @property
     def identity(self) -> Identity:
@@ -103,7 +109,12 @@ class Wt300:
         talk = talking()
         self._former.keep((":COMMUNICATE:HEADER", ":COMMUNICATE:VERBOSE"), self._dialogue.ask_all)
         self._dialogue.apply_all(talk[:2])
-        self._change((*talk[2:], *self._form.settings))
+        try:
+            self._change((*talk[2:], *self._form.settings))
+        except MeterRefused as error:
+            _log.warning("The ranges are not known from reading to reading: %s", error.sentence)
+            self._form = SampleForm.of_run(element, PLAIN)
+            self._change((*talk[2:], *self._form.settings))
         with contextlib.suppress(MeterAnswerError):  # what it cannot say in `attach`, `configure` sets
             self._update_interval_s = present.interval_s(self._dialogue.ask, self._model)
         self._element = element
@@ -145,6 +156,7 @@ class Wt300:
         self._reset_integrator()
         self._dialogue.apply_all(settings)
         self._update_interval_s = setup.update_interval_s
+        self._watch = Watch(settings, setup.update_interval_s)
         errors = self._dialogue.errors()
         if errors:
             raise MeterRefused(f"The meter reports {'; '.join(errors)}.")
@@ -172,9 +184,14 @@ class Wt300:
         return self.read_update()[0]
 
     def read_update(self) -> tuple[Reading, bool]:
-        """Take one sample, and say whether the meter has updated since the last one."""
-        stamp = functools.partial(reading, self._clocks.monotonic(), self._clocks.utcnow(), self._flags)
-        return self._form.taken(self._dialogue.query(self._form.question), stamp)
+        """Take one sample, and say whether the meter has updated since the last one.
+
+        With an update of a run, the meter is asked whether some of its settings are still those of the setup.
+        """
+        taken, is_new = self._sample()
+        if is_new and self._watch is not None:
+            taken = replace(taken, changed=self._watch.differing(self._dialogue.query))
+        return taken, is_new
 
     def read_final(self) -> Reading:
         """Take the sample of record after the stop, once the meter has had an update to settle its values.
@@ -197,18 +214,20 @@ class Wt300:
         return present.status(self._dialogue.ask, self._model, self.state, self._dialogue.errors)
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
-        """Return what in the meter differs from `setup`, and from the values of a sample: one phrase each."""
-        wanted = self.watched(setup)
+        """Return what in the meter differs from `setup`, and from the values of a sample: one phrase each.
+
+        From then on updates are watched for changes of `setup`, as after `configure`.
+        """
+        settings = self._settings(setup)
+        self._watch = self._watch or Watch(settings, setup.update_interval_s)
+        form = self._form if self._element == setup.element else SampleForm.of_run(setup.element)
+        wanted = (*settings, *TELLING, *form.settings)
         found = self._dialogue.ask_all([setting.query for setting in wanted])
         pairs = zip(wanted, found, strict=True)
         return (
             *self._former.undone,
             *(_difference(setting, answer) for setting, answer in pairs if not setting.holds(answer)),
         )
-
-    def watched(self, setup: Setup) -> tuple[Setting, ...]:
-        """Return every setting that must stay as it is through a run."""
-        return (*self._settings(setup), *TELLING, *SampleForm.of_run(setup.element).settings)
 
     def choices(self) -> Choices:
         """Return what the meter can be set to at its present crest factor."""
@@ -285,6 +304,10 @@ class Wt300:
                 self._link.write(found.command)
         self._link.close()
 
+    def _sample(self) -> tuple[Reading, bool]:
+        stamp = functools.partial(reading, self._clocks.monotonic(), self._clocks.utcnow(), self._flags)
+        return self._form.taken(self._dialogue.query(self._form.question), stamp)
+
     def _choose(self, form: SampleForm) -> None:
         self._measured = measured_elements(self._model, form.element, self._identity.model)
         self._flags = answers.Flags.of(self._measured)
@@ -320,7 +343,7 @@ class Wt300:
         interval_s = self._update_interval_s
         deadline_s = self._clocks.monotonic() + SETTLING_UPDATES * interval_s + SETTLING_S
         while True:
-            sample, is_new = self.read_update()
+            sample, is_new = self._sample()
             if is_new or self._clocks.monotonic() >= deadline_s:
                 return sample
             self._clocks.pause(min(interval_s / 10, 2 * POLL_S))

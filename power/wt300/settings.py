@@ -105,9 +105,12 @@ def sample_number(count: int) -> Setting:
 
 def sample_items(functions: Sequence[str], element: str, first: int) -> tuple[Setting, ...]:
     """Return functions of one element, or of the "sum", as the items from a place on."""
+    # The integrator is one for all elements, so TIME goes without; ranges are common to them, and have no sum.
+    whole = {"TIME": "TIME"}
+    if element == ALL_ELEMENTS:
+        whole |= {"URANGE": "URANGE,1", "IRANGE": "IRANGE,1"}
     named = "SIGMA" if element == ALL_ELEMENTS else element
-    # The integrator is one for all elements: TIME goes without.
-    items = [function if function == "TIME" else f"{function},{named}" for function in functions]
+    items = (whole.get(function, f"{function},{named}") for function in functions)
     return tuple(item(place, text) for place, text in enumerate(items, start=first))
 
 

@@ -15,7 +15,7 @@ from referee.store.schema import insert
 
 _FIGURES = (
     *("voltage_v", "current_a", "apparent_va", "power_w", "power_factor"),
-    *("energy_wh", "integrator_s"),
+    *("energy_wh", "integrator_s", "voltage_range_v", "current_range_a"),
 )
 _FLAGS = ("over_range", "voltage_peak_over", "current_peak_over")
 _INSERT_SERVED = "INSERT INTO served (run, image, elapsed_s, bytes) VALUES "
@@ -95,4 +95,5 @@ def _reading(row: sqlite3.Row, start_s: float) -> Reading:
     values: dict[str, Any] = {name: math.nan if row[name] is None else float(row[name]) for name in _FIGURES}
     values |= {name: name in flags for name in _FLAGS}
     utc, state = datetime.fromisoformat(row["utc"]), IntegratorState(row["state"])
-    return Reading(monotonic_s=start_s + row["elapsed_s"], utc=utc, state=state, **values)
+    when_s, changed = start_s + row["elapsed_s"], row["changed"] or ""
+    return Reading(monotonic_s=when_s, utc=utc, state=state, changed=changed, **values)

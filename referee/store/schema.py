@@ -55,6 +55,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "run": int, "elapsed_s": float, "utc": str, "voltage_v": float, "current_a": float, "apparent_va": float,
             "power_w": float, "power_factor": float, "energy_wh": float, "integrator_s": float, "state": str,
             "flags": str,  # over_range, voltage_peak_over, current_peak_over, as far as they are set
+            "voltage_range_v": float, "current_range_a": float, "changed": str,  # NULL up to form 8
         },
         {},
     ),
@@ -133,8 +134,8 @@ def create_tables(database: sqlite_utils.Database) -> None:
     database.table("submissions").create_index(["track", "team"], if_not_exists=True)
     database.execute("DROP INDEX IF EXISTS idx_posts_run_idempotency_key")  # of every post, up to form 5
     database.execute(_POSTS_BY_KEY)
-    _add_columns(database, "runs")
-    _add_columns(database, "measurements")
+    for name in ("runs", "measurements", "readings"):
+        _add_columns(database, name)
     _add_totals(database)
     _join_parts(database)
     _add_codes(database)
@@ -151,8 +152,9 @@ def _add_columns(database: sqlite_utils.Database, name: str) -> None:
     """Up to form 4 a run's setup was that of its station (`RunTables.complete_setups`)."""
     table, (wanted, _) = database.table(name), _TABLES[name]
     present = table.columns_dict
-    for column in [one for one in wanted if one not in present]:
-        table.add_column(column, wanted[column])
+    for column, kind in wanted.items():
+        if column not in present:
+            table.add_column(column, kind)
 
 
 def _add_totals(database: sqlite_utils.Database) -> None:

@@ -199,14 +199,18 @@ PLAIN = Reading(
     over_range=False,
     voltage_peak_over=False,
     current_peak_over=False,
+    voltage_range_v=150.0,
+    current_range_a=0.1,
 )
 
 
 @pytest.fixture(scope="session")
 def reading() -> Callable[..., Reading]:
-    """Make a reading of 6 W; what differs is given by name."""
+    """Make a reading of 6 W, integrated since 0 s; what differs is given by name."""
 
     def make(monotonic_s: float, **different: object) -> Reading:
-        return replace(PLAIN, monotonic_s=monotonic_s, **different)  # type: ignore[arg-type]
+        ran_s = max(monotonic_s, 0.0)
+        sums = {"energy_wh": PLAIN.power_w * ran_s / 3600.0, "integrator_s": float(int(ran_s))}
+        return replace(PLAIN, monotonic_s=monotonic_s, **(sums | different))  # type: ignore[arg-type]
 
     return make

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from power.recording import read_recording
 
 CODES = [
-    "integrator-trapezoid", "integrator-time", "over-range", "peak-clipping", "negative-power", "low-load",
+    "integrator-trapezoid", "integrator-time", "integrator-stopped", "integrator-steps",
+    "over-range", "peak-clipping", "negative-power", "low-load",
     "range-changed", "reading-gaps", "no-data", "accuracy", "official-meter",
 ]  # fmt: skip
 ANY = st.floats(-1e6, 1e6) | st.sampled_from([math.nan, math.inf, -math.inf])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from power.energy.continuity import held, stopped_early_s, why_lost
+from power.energy.continuity import held, why_lost
 from power.meter import IntegratorState, Reading
 
 STOP, RESET = IntegratorState.STOP, IntegratorState.RESET
@@ -58,14 +58,6 @@ def test_what_the_last_reading_shows_of_a_foreign_integral(
 def test_a_reset_in_the_first_second_is_seen_by_its_state(run: Any, reading: Any) -> None:
     readings = [reading(100.1), reading(100.3, state=RESET), reading(100.5)]
     assert "started again" in str(why_lost([*readings, *run(0.9)], 100.0))
-
-
-def test_a_stop_before_the_last_reading_is_somebody_elses(run: Any, reading: Any) -> None:
-    readings = run(1.0, 2.0)
-    final = reading(105.0, state=STOP)
-    assert stopped_early_s([*readings, final]) is None
-    assert stopped_early_s([*readings, reading(103.0, state=STOP), final]) == pytest.approx(2.0)
-    assert stopped_early_s([*readings, reading(103.0, state=IntegratorState.TIMEUP), final]) is None
 
 
 def test_values_are_held_if_time_stood_still_while_the_integrator_ran_and_after_its_stop(

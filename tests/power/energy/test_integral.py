@@ -63,7 +63,9 @@ def test_a_longer_gap_never_narrows_the_tolerance(
 ) -> None:
     def tolerance_wh(gap: int) -> float:
         seconds = [t for t in range(601) if not 50 < t < 50 + gap]
-        readings = [reading(float(t), power_w=2.0 if t % 10 < 5 else 9.0) for t in seconds]
+        readings = [
+            reading(float(t), power_w=2.0 if t % 10 < 5 else 9.0, energy_wh=math.nan) for t in seconds
+        ]
         # The readings before and after are there in any case, so that all powers are known.
         return float(compared(readings, measurement(end_s=600.0, integrator_wh=9.0)).figures["tolerance_wh"])
 
@@ -235,7 +237,8 @@ def test_a_burst_that_no_reading_shows_spoils_no_honest_run(
     reading: Any, measurement: Any, shown: str, wrong: float, ok: bool
 ) -> None:
     # 9 W in the first ten seconds, and in thirty seconds more of which no power was read.
-    readings = [reading(float(t), power_w=9.0 if t <= 10 else 2.0) for t in range(1, 601)]
+    # Nor does WH of that time tell.
+    readings = [reading(float(t), power_w=9.0 if t <= 10 else 2.0, energy_wh=math.nan) for t in range(1, 601)]
     if shown == "no data":
         read = [replace(one, power_w=math.nan) if 100 < one.monotonic_s <= 130 else one for one in readings]
     else:

@@ -14,7 +14,7 @@ from power.report.recorded import Recorded, recorded_facts, recorded_lines
 from power.sampling.sampler import Idle
 
 IDENTITY = Identity("YOKOGAWA", "WT310E", "S1", "F1.03")
-FIXED = Setup(15.0, 1.0, 0.1, 0)
+FIXED = Setup(150.0, 0.1, 0.1, 0)
 
 
 @pytest.fixture
@@ -67,15 +67,14 @@ def test_a_failed_check_marks_the_energy(recorded: Any) -> None:
     assert (good.failed, recorded_facts(good, 81)["needs_review"]) == ((), False)
     assert "review" not in row(good, "energy")
     bad = recorded(8.0, integrator_s=4.0, state=IntegratorState.TIMEUP)
-    assert row(bad, "energy").endswith(", needs review: integrator-time")
+    assert row(bad, "energy").endswith(", needs review: integrator-time, integrator-steps")
     assert recorded_facts(bad, 81)["needs_review"] is True
 
 
 def test_a_stop_by_somebody_else_needs_review(recorded: Any, reading: Any) -> None:
     found = recorded(8.0)
-    found.readings.insert(
-        -1, reading(8.05, energy_wh=0.0133333, integrator_s=7.0, state=IntegratorState.STOP)
-    )
+    stopped = reading(7.95, energy_wh=0.01325, integrator_s=7.0, state=IntegratorState.STOP)
+    found.readings.insert(-2, stopped)
     assert found.failed == ("integrator-stopped",)
 
 

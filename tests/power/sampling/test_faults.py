@@ -323,3 +323,45 @@ def test_hold_before_a_run_is_released_and_put_back(sampler: Any, broken: Broken
     assert run.changes == ()
     run.close()
     assert broken.tell("knob :HOLD?").endswith("1")
+
+
+STOP, RESET, START = ("knob :INTEGRATE:" + key for key in ("STOP", "RESET", "START"))
+
+
+@pytest.mark.parametrize(
+    ("done", "undone", "code"),
+    [
+        ([STOP], [START], "integrator-stopped"),
+        ([STOP, RESET], [START], "integrator-stopped"),
+        (["knob :INPUT:VOLTAGE:RANGE 300V"], ["knob :INPUT:VOLTAGE:RANGE 150V"], "range-changed"),
+        (["knob :MEASURE:AVERAGING:STATE ON"], ["knob :MEASURE:AVERAGING:STATE OFF"], "range-changed"),
+        (["knob :HOLD ON"], ["knob :HOLD OFF"], "range-changed"),
+    ],
+)
+def test_what_is_done_at_the_panel_and_undone_in_mid_run_fails_its_check(
+    going: Any, broken: Broken, recorder: Any, until: Any, done: list[str], undone: list[str], code: str
+) -> None:
+    run = going()
+    for key in done:
+        broken.tell(key)
+    shown = {"integrator-stopped": lambda one: one.state is not IntegratorState.START}
+    until(lambda: any(map(shown.get(code, lambda one: one.changed), recorder.readings)))
+    for key in undone:
+        broken.tell(key)
+    recorder.more(3)
+    check = run.checks()[code]
+    assert (check.ok, check.severity) == (False, "error")
+    assert run.sampler.changes == ()
+    assert " s of the window" in check.sentence
+
+
+def test_a_well_formed_false_sample_fails_its_check(going: Any, broken: Broken, recorder: Any) -> None:
+    run = going()
+    while max(one.power_w for one in recorder.readings) < 360:
+        now = recorder.readings[-1]
+        sums = f"{now.energy_wh + 0.001:.5E},{now.integrator_s:.0f}"
+        broken.tell(f"wrong 1;120.00E+00,3.0000E+00,360.00E+00,360.00E+00,1,{sums},150,.5;P,1;WH,1;6;START")
+        recorder.more(2)
+    recorder.more(25)  # the last two seconds may be those after the integrator's end
+    assert "integrator-steps" in run.failed()
+    assert recorder.events == []

@@ -37,7 +37,7 @@ def test_setup_arrives_in_the_meter(box: Any) -> None:
     assert spy.query(":INPUT:MODE?;VOLTAGE:RANGE?;AUTO?") == "RMS;150.0E+00;0"
     assert spy.query(":INPUT:CURRENT:RANGE?;AUTO?;:RATE?") == "1.000E+00;0;100.0E-03"
     assert spy.query(":INTEGRATE:MODE?;TIMER?;STATE?") == "NORMAL;1,0,0;RESET"
-    assert spy.query(":NUMERIC:NUMBER?;ITEM6?") == "7;WH,1"
+    assert spy.query(":NUMERIC:NUMBER?;ITEM6?") == "9;WH,1"
     assert meter.changes(SETUP) == ()
     spy.write(":INPUT:CURRENT:AUTO ON")
     assert meter.changes(SETUP)[0] == ":INPUT:CURRENT:AUTO OFF was set, it is 1"
@@ -206,7 +206,7 @@ def test_peaks_are_the_waves_and_leave_the_sample_alone(simulate: Any, clocks: C
         assert peaks.voltage_v == pytest.approx(120 * math.sqrt(2), rel=1e-3)
         assert 0.3 * math.sqrt(2) * 0.999 <= peaks.current_a <= 0.6 * 1.001
         assert meter.read().power_w == 36.0
-        assert link.query(":NUMERIC:NUMBER?") == "7"
+        assert link.query(":NUMERIC:NUMBER?") == "9"
 
 
 def test_the_zero_level_is_compensated_unless_an_energy_is_at_stake(box: Any) -> None:
@@ -251,7 +251,7 @@ def test_a_meter_of_one_element_says_so(box: Any) -> None:
         (":INPUT:SCALING:STATE ON", ":INPUT:SCALING:STATE OFF was set, it is 1"),
         (":STATUS:FILTER1 RISE", ":STATUS:FILTER1 FALL was set, it is RISE"),
         (":NUMERIC:FORMAT FLOAT", ":NUMERIC:FORMAT ASCII was set, it is FLOAT"),
-        (":NUMERIC:NORMAL:NUMBER 9", ":NUMERIC:NORMAL:NUMBER 7 was set, it is 9"),
+        (":NUMERIC:NORMAL:NUMBER 7", ":NUMERIC:NORMAL:NUMBER 9 was set, it is 7"),
         (":NUMERIC:NORMAL:ITEM6 AH,1", ":NUMERIC:NORMAL:ITEM6 WH,1 was set, it is AH,1"),
     ],
 )

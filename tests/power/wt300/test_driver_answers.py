@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from power.errors import MeterError, MeterLost, MeterRefused, MeterTimeout
 from power.meter import Setup, Unconfirmed
 from power.wt300.models import model_named
 from power.wt300.sample import SampleForm
-from power.wt300.settings import OPTIONAL, FormerSettings, measuring_headers
+from power.wt300.settings import OPTIONAL, FormerSettings, measuring, measuring_headers
 from tests.power.opened import wt300
 
 
@@ -37,7 +38,7 @@ def test_flags_are_those_of_what_is_measured(
     meter.attach(element)
     named = "SIGMA" if element == "sum" else element
     link.answers[SampleForm.of_run(element).question] = (
-        f"1;120,.3,36,36,1,0,0;P,{named};WH,{named};{condition};START"
+        f"1;120,.3,36,36,1,0,0,150,1;P,{named};WH,{named};{condition};START"
     )
     reading = meter.read()
     assert (reading.over_range, reading.voltage_peak_over, reading.current_peak_over) == flags
@@ -74,6 +75,88 @@ class Canned:
         if isinstance(answer, MeterError):
             raise answer
         return answer
+
+
+class WithoutRanges(Canned):
+    """A meter that refuses its ranges as items."""
+
+    def write(self, message: str) -> None:
+        header, _, data = message.partition(" ")
+        super().write(f"{header} NONE" if "RANGE,1" in data else message)
+
+
+def test_a_meter_that_refuses_its_ranges_as_items_is_read_without_them(
+    clocks: Clocks, caplog: pytest.LogCaptureFixture
+) -> None:
+    meter = wt300(link := WithoutRanges(), clocks)
+    meter.attach()
+    assert "The ranges are not known from reading to reading" in caplog.text
+    assert link.answers[":NUMERIC:NORMAL:NUMBER?"] == "7"
+    sample = "1;120,.3,36,36,1,.5,50;P,1;WH,1;0;START"
+    link.answers[SampleForm.of_run("1").question] = sample
+    reading = meter.read()
+    assert (reading.energy_wh, reading.integrator_s) == (0.5, 50)
+    assert math.isnan(reading.voltage_range_v)
+    assert math.isnan(reading.current_range_a)
+
+
+SETUP = Setup(voltage_range_v=150.0, current_range_a=0.5, update_interval_s=0.1, integrator_timer_s=60)
+WT310 = next(model for model in [model_named("WT310")] if model is not None)
+UPDATE = "1;120,.3,36,36,1,.5,50,150,.5;P,1;WH,1;0;START"
+
+
+class Watched(Canned):
+    """A meter that is set up for a run and has an update each time; `asked` are the questions for its settings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers |= dict.fromkeys((f"{header}?" for header in OPTIONAL), "0")
+        self.answers[SampleForm.of_run("1").question] = UPDATE
+        self.asked: list[str] = []
+
+    def write(self, message: str) -> None:
+        super().write(message)
+        for rate_s in (0.1, 0.5, 5.0):
+            for setting in measuring(replace(SETUP, update_interval_s=rate_s), WT310):
+                if setting.command == message:
+                    self.answers[setting.query] = setting.expected
+
+    def query(self, message: str, timeout_ms: int | None = None) -> str:
+        if message in self.answers or ";" not in message:
+            self.asked.append(message)
+            return super().query(message, timeout_ms)
+        return ";".join(self.query(part) for part in message.split(";"))
+
+
+@pytest.mark.parametrize(("interval_s", "updates"), [(0.1, 20), (0.5, 4), (5.0, 1)])
+def test_every_setting_is_asked_for_within_two_seconds_or_an_update(
+    clocks: Clocks, interval_s: float, updates: int
+) -> None:
+    meter = wt300(link := Watched(), clocks)
+    setup = replace(SETUP, update_interval_s=interval_s)
+    meter.configure(setup)
+    wanted = {setting.query for setting in measuring(setup, WT310)}
+    link.asked.clear()
+    assert {meter.read().changed for _ in range(updates)} == {""}
+    assert wanted <= set(link.asked)
+
+
+def test_a_setting_that_is_changed_in_mid_run_is_named_by_the_samples_that_ask_for_it(clocks: Clocks) -> None:
+    meter = wt300(link := Watched(), clocks)
+    meter.configure(SETUP)
+    link.answers[":MEASURE:AVERAGING:STATE?"] = "1"
+    named = [one for one in (meter.read().changed for _ in range(40)) if one]
+    assert 2 <= len(named) <= 4
+    assert set(named) == {":MEASURE:AVERAGING:STATE OFF was set, it is 1"}
+
+
+def test_an_answer_that_is_garbled_once_is_no_change(clocks: Clocks) -> None:
+    meter = wt300(link := Watched(), clocks)
+    meter.configure(SETUP)
+    for setting in measuring(SETUP, WT310):
+        sound = link.answers[setting.query]
+        link.answers[setting.query] = ["nonsense", *[sound] * 40]  # type: ignore[list-item]
+    assert {meter.read().changed for _ in range(40)} == {""}
 
 
 SILENT = MeterTimeout("no answer")
@@ -213,7 +296,7 @@ def test_the_sample_of_record_waits_for_an_update_but_not_for_ever() -> None:
     meter = wt300(link, hurried)
     meter.attach()
     link.answers |= dict.fromkeys((":HOLD?", ":NUMERIC:HOLD?", ":MEASURE:MHOLD?", ":STATUS:EESR?"), "0")
-    old, new = (f"{flag};1,2,3,4,5,6,7;P,1;WH,1;0;STOP" for flag in "01")
+    old, new = (f"{flag};1,2,3,4,5,6,7,8,9;P,1;WH,1;0;STOP" for flag in "01")
     link.answers[SampleForm.of_run("1").question] = [old, old, new]
     assert meter.read_final().energy_wh == 6
     assert len(pauses) == 2

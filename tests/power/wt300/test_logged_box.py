@@ -114,7 +114,9 @@ def test_answers_without_meaning_do_not_refuse_the_day_but_fail_a_check(until: C
         ":INPUT:SYNCHRONIZE VOLTAGE was set, it answered '?#!'",
     )
     assert all(isinstance(change, Unconfirmed) for change in changes)
-    check = range_changed(Measurement(final.energy_wh, 1.0, 0.0, 1.0, SETUP, "WT310E", None, True, changes))
+    check = range_changed(
+        readings, Measurement(final.energy_wh, 1.0, 0.0, 1.0, SETUP, "WT310E", None, True, changes)
+    )
     assert (check.code, check.ok) == ("range-changed", False)
     assert "'?#!'" in check.sentence
 

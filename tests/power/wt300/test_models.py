@@ -31,7 +31,7 @@ def test_first_models_of_several_elements_are_those_of_today_with_the_first_rate
         second.sum_wiring,
     )
     assert first.rates_s == model_named("WT310").rates_s
-    assert first.range_share == model_named("WT310").range_share
+    assert first.limits.range_share == model_named("WT310").limits.range_share
 
 
 def test_models_differ_in_their_ranges() -> None:

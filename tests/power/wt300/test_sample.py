@@ -19,8 +19,8 @@ def parts(*given: Any) -> Any:
 
 
 def test_a_sample_is_values_flags_state_and_whether_it_is_new() -> None:
-    taken, is_new = RUN.taken("1;1,2,3,4,5,6,7;P,1;WH,1;65;TIM", parts)
-    assert taken == ([1, 2, 3, 4, 5, 6, 7], 65, IntegratorState.TIMEUP)  # type: ignore[comparison-overlap]
+    taken, is_new = RUN.taken("1;1,2,3,4,5,6,7,8,9;P,1;WH,1;65;TIM", parts)
+    assert taken == ([1, 2, 3, 4, 5, 6, 7, 8, 9], 65, IntegratorState.TIMEUP)  # type: ignore[comparison-overlap]
     assert is_new
 
 
@@ -30,15 +30,20 @@ def test_an_onlooker_gets_the_same_but_not_whether_it_is_new() -> None:
     assert not is_new
 
 
+def test_a_range_that_is_no_number_costs_no_sample() -> None:
+    taken, _ = RUN.taken("1;1,2,3,4,5,6,7,-----,.5;P,1;WH,1;65;START", parts)
+    assert str(taken[0]) == "[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, nan, 0.5]"  # type: ignore[index]
+
+
 @pytest.mark.parametrize(
     "answer",
     [
         "",
         "0;1;2",
         "0;1,2;P,1;WH,1;0;RESET",
-        "0;1,2,3,4,5,6,7,8;P,1;WH,1;0;RESET",
-        "x;1,2,3,4,5,6,7;P,1;WH,1;0;RESET",
-        "0;1,2,3,4,5,6,7;P,1;WH,1;0;NO",
+        "0;1,2,3,4,5,6,7,8,9,10;P,1;WH,1;0;RESET",
+        "x;1,2,3,4,5,6,7,8,9;P,1;WH,1;0;RESET",
+        "0;1,2,3,4,5,6,7,8,9;P,1;WH,1;0;NO",
     ],
 )
 def test_a_sample_that_makes_no_sense_is_a_meter_error(answer: str) -> None:
@@ -50,7 +55,7 @@ def test_a_sample_that_makes_no_sense_is_a_meter_error(answer: str) -> None:
 @pytest.mark.parametrize(("power", "energy"), [("P,2", "WH,1"), ("P,1", "WH,SIGMA"), ("I,1", "WH,1")])
 def test_values_of_something_else_are_no_sample(power: str, energy: str) -> None:
     with pytest.raises(MeterError, match="another program has changed which values it gives"):
-        RUN.taken(f"0;1,2,3,4,5,6,7;{power};{energy};0;START", parts)
+        RUN.taken(f"0;1,2,3,4,5,6,7,8,9;{power};{energy};0;START", parts)
 
 
 @given(st.text())

@@ -25,13 +25,16 @@ def failed(checks: tuple[Check, ...]) -> list[str]:
     return [check.code for check in checks if not check.ok]
 
 
-READINGS = [reading(100 + tenth / 10) for tenth in range(101)]
+READINGS = [
+    reading(100 + tenth / 10, energy_wh=36 * tenth / 36000, integrator_s=float(tenth // 10))
+    for tenth in range(101)
+]
 
 
 def test_a_sound_run_passes_every_check() -> None:
     checks = run_checks(closed(), READINGS, start_s=100.0)
     assert failed(checks) == []
-    assert len({check.code for check in checks}) == len(checks) == 12
+    assert len({check.code for check in checks}) == len(checks) == 14
 
 
 @pytest.mark.parametrize("energy_wh", [None, 0.0, -0.1, math.inf])

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +72,8 @@ def closed_run(
     teams[:, 0] = np.argsort(order[0])[detections[:, 0].astype(int) - 1] + 1
     for part in np.array_split(teams, 5):
         store.append_post(run.id, part, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START)
-    store.append_readings(run.id, 50.0, [reading(50 + tenth / 10) for tenth in range(101)])
+    taken = [replace(reading(tenth / 10), monotonic_s=50 + tenth / 10) for tenth in range(101)]
+    store.append_readings(run.id, 50.0, taken)
     values = {"state": "closed", "start_s": 50.0, "elapsed_s": 10.0, "energy_wh": 0.1, "integrator_s": 10.0}
     values["meter_changes"] = ()
     return store.change_run(run.id, (RunState.ARMED,), **(values | different))
@@ -123,6 +127,25 @@ def test_a_judgement_is_stored_with_score_checks_and_signature(contest: Contest,
     assert judged_set.digest[:12] in judged.signature
     assert f"|window:600s|meter:{run.meter_identity}" in judged.signature
     assert [event["kind"] for event in contest.store.events(run.id)] == ["judged"]
+
+
+def test_a_contest_from_before_ranges_were_read_is_judged_to_the_same_score(
+    tmp_path: Path, judged_set: TestSet
+) -> None:
+    create_contest(tmp_path / "contest", config_text(judged_set))
+    with open_contest(tmp_path / "contest") as new:
+        new.store.add_team(TEAM, "no hash", START)
+        run = closed_run(new, guesses(judged_set, 1)).id
+        first = judge(new, run, CLOCK)
+    with contextlib.closing(sqlite3.connect(tmp_path / "contest" / "contest.db")) as connection:
+        for column in ("voltage_range_v", "current_range_a", "changed"):
+            connection.execute(f"ALTER TABLE readings DROP COLUMN {column}")
+        connection.execute("PRAGMA user_version = 8")
+        connection.commit()
+    with open_contest(tmp_path / "contest") as old:
+        again = judge(old, run, CLOCK)
+    assert (again.score, again.map, again.checks) == (first.score, first.map, first.checks)
+    assert [check.code for check in again.checks if not check.ok] == []
 
 
 def test_judging_again_appends_and_changes_nothing_else(contest: Contest, judged_set: TestSet) -> None:

@@ -12,6 +12,8 @@ import pytest
 
 from power.meter import IntegratorState
 from power.visa.link import Link
+from referee.clock import Clock
+from referee.judging.judge import judge
 from referee.runs.open_run import OpenRun
 from referee.store.records import EnergyMissing, RunState
 from tests.power.conftest import Relay
@@ -49,6 +51,34 @@ def test_settings_that_changed_in_mid_run_are_kept_with_it(build: Build, instrum
     assert closed.meter_changes is not None
     assert any("CURRENT:RANGE" in change for change in closed.meter_changes)
     assert (closed.energy_wh or 0) > 0
+
+
+def test_what_is_done_at_the_meter_and_undone_in_mid_run_needs_review(
+    build: Build, instrument: Any, until: Until
+) -> None:
+    meter = instrument("--load", "constant:36W")
+    house = build(station(meter=meter.address, voltage_range_v=150, current_range_a=0.5))
+    house.control.arm(TEAM, "one")
+    live = house.control.login(TEAM)
+
+    def shown(name: str, value: object) -> None:
+        until(lambda: any(getattr(one, name) == value for one in house.store.readings(1, 0.0)))
+
+    shown("state", IntegratorState.START)
+    with contextlib.closing(Link(meter.address)) as panel:
+        panel.write(":INTEGRATE:STOP")
+        shown("state", IntegratorState.STOP)
+        panel.write(":INTEGRATE:START")
+        panel.write(":INPUT:VOLTAGE:RANGE 300V")
+        shown("voltage_range_v", 300.0)
+        panel.write(":INPUT:VOLTAGE:RANGE 150V")
+        assert panel.query("*OPC?") == "1"
+    assert house.control.close(live.run.id, "logout").meter_changes == ()
+    judged = judge(house.contest, 1, Clock())
+    assert judged.needs_review
+    failed = {check.code: check for check in judged.checks if not check.ok and check.severity == "error"}
+    assert {"integrator-stopped", "range-changed"} <= failed.keys()
+    assert "range 300 V instead of 150 V" in failed["range-changed"].sentence
 
 
 def test_the_meter_shows_the_energy_until_it_is_needed_and_then_has_its_settings_back(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import math
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -19,13 +20,14 @@ from referee.errors import RefereeError
 from referee.store import Store
 from referee.store.records import EnergyMissing, Post
 from referee.store.schema import VERSION
-from tests.referee.factories import START, rows, run_record, stored_run
+from tests.referee.factories import START, reading, rows, run_record, stored_run
 
 # Dumps of files that the programs of these forms made.
 # Form 5: run 1 with posts keyed first, none, none, second.
 # Form 7: run 1 with a small post, a large one in three parts and a small one; run 2 with a large one; parts of a large
 # post that was never finished; five closed runs, each without its energy for another reason.
-DUMPS = {form: Path(__file__).with_name(f"contest_form_{form}.sql") for form in (5, 7)}
+# Form 8: run 1 with three readings of its meter, the second of them over range.
+DUMPS = {form: Path(__file__).with_name(f"contest_form_{form}.sql") for form in (5, 7, 8)}
 
 
 def old_file(path: Path, form: int) -> Path:
@@ -84,7 +86,7 @@ def test_two_that_open_an_old_file_at_once_both_get_it(
             return len(store.detections(1))
 
     opened = [threads.submit(detections) for _ in range(4)]
-    assert {one.result() for one in opened} == {8 if form == 5 else 6}
+    assert {one.result() for one in opened} == {{5: 8, 7: 6, 8: 0}[form]}
 
 
 def test_an_upgrade_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
@@ -144,6 +146,17 @@ def test_a_missing_energy_that_had_only_a_sentence_gets_its_code(tmp_path: Path)
     later, reset, began = EnergyMissing.READ_LATER, EnergyMissing.METER_RESET, EnergyMissing.BEGAN_AGAIN
     assert [one["code"] for one in events] == [later, later, later, reset, began]
     assert [one["reason"] for one in events] == sentences
+
+
+def test_readings_of_form_8_stay_what_they_are_and_know_no_ranges(tmp_path: Path) -> None:
+    with contextlib.closing(Store(old_file(tmp_path / "old.db", 8))) as store:
+        store.append_readings(1, 0.0, [reading(2.0, voltage_range_v=150.0, changed="HOLD")])
+        first, over, _, new = store.readings(1, 1000.0)
+    assert (first.monotonic_s, first.energy_wh, first.changed) == (1000.5, 36.0 * 1000.5 / 3600, "")
+    assert (over.over_range, over.current_peak_over, over.current_a) == (True, True, math.inf)
+    assert math.isnan(first.voltage_range_v)
+    assert math.isnan(first.current_range_a)
+    assert (new.voltage_range_v, new.changed) == (150.0, "HOLD")
 
 
 def test_a_run_of_an_earlier_form_gets_its_setup_from_its_station(tmp_path: Path) -> None:

@@ -82,6 +82,8 @@ def measure() -> list[dict[str, Any]]:
         rows = _queries(address)
     with simulator("--load", LOAD) as (address, _):
         rows += _long_run(address)
+    with simulator("--load", LOAD) as (address, _), busy_host():
+        rows += [one | {"what": f"on a busy host: {one['what']}"} for one in _long_run(address)]
     with simulator("--load", LOAD, "--control", "0") as (address, control):
         rows += _loss(address, control)
     show("power", rows)
@@ -99,6 +101,19 @@ def simulator(*options: str) -> Iterator[tuple[str, str]]:
         control = process.stdout.readline().split()[-1] if "--control" in options else ""
         yield address, control
         process.terminate()
+
+
+@contextlib.contextmanager
+def busy_host() -> Iterator[None]:
+    """Keep every processor of this machine at work."""
+    burn = [sys.executable, "-c", "while True: pass"]
+    processes = [subprocess.Popen(burn) for _ in range(os.cpu_count() or 1)]  # noqa: S603  our own program
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def _queries(address: str) -> list[dict[str, Any]]:

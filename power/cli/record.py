@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from power.cli.boundary import StatedFailure
-from power.cli.options import DURATION, json_option, require_address, setup_options
+from power.cli.options import DURATION, address_argument, json_option, require_address, setup_options
 from power.cli.program import Course
 from power.clocks import real_clocks
 from power.errors import MeterError
@@ -28,7 +28,7 @@ def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
 
 
 @click.command(short_help="Record a run to a CSV file and print its energy.")
-@click.argument("address", required=False)
+@address_argument
 @click.argument("command", nargs=-1)
 @click.option(
     "-o",
@@ -47,18 +47,12 @@ def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
     "--take-over", is_flag=True, help="Use a meter that integrates or holds an energy; that energy is lost."
 )
 @setup_options
-@click.option(
-    "--convert",
-    type=click.Path(path_type=Path),
-    metavar="OLD",
-    help="Convert a recording of the 2015 driver.",
-)
 @json_option
 @click.pass_context
 def record(
     ctx: click.Context,
     *,
-    address: str | None,
+    address: str,
     command: tuple[str, ...],
     output: Path,
     force: bool,
@@ -67,7 +61,6 @@ def record(
     zero: bool,
     take_over: bool,
     setup: Setup,
-    convert: Path | None,
     as_json: bool,
 ) -> None:
     """Record the meter at ADDRESS to a CSV file and print the energy.
@@ -75,7 +68,6 @@ def record(
     \b
       meter record ADDRESS -o run.csv --duration 60
       meter record ADDRESS -o run.csv --voltage-range 150 --current-range 0.5 -- ./detect images
-      meter record --convert wt310_2015.csv -o run.csv
 
     The meter's integrator runs for as long as COMMAND does, or for --duration, or until Ctrl-C. Every reading is in the
     file as it comes. At the end the meter's former settings are restored.
@@ -87,13 +79,6 @@ def record(
     """  # noqa: D301  click wants the character itself
     from power.cli import recording_run
 
-    if convert is not None:
-        if address is not None:
-            raise click.UsageError("--convert reads a file; it takes no ADDRESS and no COMMAND.")
-        click.echo(recording_run.converted(convert, output, force=force, as_json=as_json))
-        return
-    if address is None:
-        raise click.UsageError("Missing argument 'ADDRESS'.")
     require_address(address)
     run = Course(duration, command, real_clocks().monotonic)
     order = recording_run.Order(address, setup, output, force, idle, zero, take_over)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,6 @@ from power.cli.options import DURATION, address_argument, json_option, require_a
 from power.cli.program import Course
 from power.clocks import real_clocks
 from power.errors import MeterError
-from power.meter import Setup
 
 if TYPE_CHECKING:
     from power.cli.recording_run import Outcome
@@ -41,7 +40,7 @@ def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 @click.option("--duration", type=DURATION, help="Record for so many seconds; else until Ctrl-C.")
-@click.option("--idle", type=DURATION, help="First measure the idle power for so many seconds.")
+@click.option("--idle", "idle_s", type=DURATION, help="First measure the idle power for so many seconds.")
 @click.option("--zero", is_flag=True, help="First compensate the meter's zero level.")
 @click.option(
     "--take-over", is_flag=True, help="Use a meter that integrates or holds an energy; that energy is lost."
@@ -51,17 +50,12 @@ def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
 @click.pass_context
 def record(
     ctx: click.Context,
+    /,
     *,
-    address: str,
     command: tuple[str, ...],
-    output: Path,
-    force: bool,
     duration: float | None,
-    idle: float | None,
-    zero: bool,
-    take_over: bool,
-    setup: Setup,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Record the meter at ADDRESS to a CSV file and print the energy.
 
@@ -79,9 +73,9 @@ def record(
     """  # noqa: D301  click wants the character itself
     from power.cli import recording_run
 
-    require_address(address)
+    order = recording_run.Order(**given)
+    require_address(order.address)
     run = Course(duration, command, real_clocks().monotonic)
-    order = recording_run.Order(address, setup, output, force, idle, zero, take_over)
     try:
         outcome = recording_run.recorded(order, run)
     except MeterError as error:

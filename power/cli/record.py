@@ -49,13 +49,7 @@ def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
 @json_option
 @click.pass_context
 def record(
-    ctx: click.Context,
-    /,
-    *,
-    command: tuple[str, ...],
-    duration: float | None,
-    as_json: bool,
-    **given: Any,
+    ctx: click.Context, /, *, command: tuple[str, ...], duration: float | None, as_json: bool, **given: Any
 ) -> None:
     """Record the meter at ADDRESS to a CSV file and print the energy.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +13,6 @@ from power.cli.options import DURATION, address_argument, json_option, require_a
 from power.cli.program import Course
 from power.clocks import real_clocks
 from power.errors import MeterError
-
-if TYPE_CHECKING:
-    from power.cli.recording_run import Outcome
 
 
 def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
@@ -66,6 +63,7 @@ def record(
     if it needs review because a check of severity error failed, or if the file is incomplete; 0 if all is well.
     """  # noqa: D301  click wants the character itself
     from power.cli import recording_run
+    from power.report.recorded import recorded_facts, recorded_lines
 
     order = recording_run.Order(**given)
     require_address(order.address)
@@ -74,16 +72,10 @@ def record(
         outcome = recording_run.recorded(order, run)
     except MeterError as error:
         raise StatedFailure(error.sentence, run.exit_code or 1) from error
-    _print(outcome, as_json=as_json, aside=bool(command))
-    if outcome.problem:
-        raise StatedFailure(outcome.problem, run.exit_code or 1)
-    ctx.exit(run.exit_code)
-
-
-def _print(outcome: Outcome, *, as_json: bool, aside: bool) -> None:
-    from power.report.recorded import recorded_facts, recorded_lines
-
     if as_json:
         click.echo(json.dumps(recorded_facts(outcome.recorded, outcome.rows)))
     else:
-        click.echo("\n".join(recorded_lines(outcome.recorded, outcome.rows)), err=aside)
+        click.echo("\n".join(recorded_lines(outcome.recorded, outcome.rows)), err=bool(command))
+    if outcome.problem:
+        raise StatedFailure(outcome.problem, run.exit_code or 1)
+    ctx.exit(run.exit_code)

@@ -73,20 +73,6 @@ def read_recording(path: Path) -> list[Reading]:
     return _read_ours(path, lines) if _is_ours(lines) else _read_2015(path, lines)
 
 
-def convert_2015(path: Path) -> list[Reading]:
-    """Return the readings of a recording of the 2015 driver.
-
-    What it lacks follows from what it has: S = U I, power factor = P / S. Its seconds are the time of the readings,
-    also their wall time, from `NO_DATE`. Raises as `read_recording`, and `recording-format` for one of ours.
-    """
-    lines = _lines(path)
-    if _is_ours(lines):
-        raise MeterError(
-            "recording-format", f"{path} is a recording of this program already; there is nothing to convert."
-        )
-    return _read_2015(path, lines)
-
-
 def require_file(path: Path) -> None:
     """Raise OSError for what exists and is not a regular file: a pipe may be waited for, or never end."""
     if path.exists() and not path.is_file():

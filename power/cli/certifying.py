@@ -21,7 +21,7 @@ from power.energy import Check
 from power.errors import MeterBusy, MeterError, MeterLost, PassingMeterError
 from power.meter import SIMULATED, Identity, IntegratorState, Meter, Setup
 from power.recording import header_line, row
-from power.report.readings import check_facts, figure, identity_facts
+from power.report.readings import figure, identity_facts
 from power.sampling.connection import require_no_energy
 from power.sampling.polling import RETRY_S
 
@@ -105,7 +105,7 @@ class Certification:
             "identity": self.identity
             and identity_facts(self.identity, standing(self.identity, self.address)),
             "setup": asdict(self.setup),
-            "findings": [check_facts(found) for found in self.findings],
+            "findings": [asdict(found) for found in self.findings],
             "conversation": self.transcript.conversation,
             "exchanges": self.transcript.exchanges,
             "recordings": self.recordings,

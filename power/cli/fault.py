@@ -45,10 +45,7 @@ def _asked(address: str, line: str) -> str:
             stream.write(" ".join(line.split("\n")) + "\n")
             stream.flush()
             answer = stream.readline()
-    except (
-        OSError,
-        UnicodeError,
-    ) as error:  # UnicodeError: no host can have that name; an answer in no UTF-8
+    except (OSError, UnicodeError) as error:  # no host can have that name; an answer in no UTF-8
         why = (isinstance(error, OSError) and error.strerror) or error
         raise MeterError(
             "simulator-control",

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from power.cli.boundary import StatedFailure
-from power.cli.options import DURATION, json_option, require_address, setup_options
+from power.cli.options import DURATION, address_argument, json_option, require_address, setup_options
 from power.cli.program import Course
 from power.clocks import real_clocks
 from power.errors import MeterError
-from power.meter import Setup
-
-if TYPE_CHECKING:
-    from power.cli.recording_run import Outcome
 
 
 def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
@@ -28,7 +24,7 @@ def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
 
 
 @click.command(short_help="Record a run to a CSV file and print its energy.")
-@click.argument("address", required=False)
+@address_argument
 @click.argument("command", nargs=-1)
 @click.option(
     "-o",
@@ -41,41 +37,22 @@ def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 @click.option("--duration", type=DURATION, help="Record for so many seconds; else until Ctrl-C.")
-@click.option("--idle", type=DURATION, help="First measure the idle power for so many seconds.")
+@click.option("--idle", "idle_s", type=DURATION, help="First measure the idle power for so many seconds.")
 @click.option("--zero", is_flag=True, help="First compensate the meter's zero level.")
 @click.option(
     "--take-over", is_flag=True, help="Use a meter that integrates or holds an energy; that energy is lost."
 )
 @setup_options
-@click.option(
-    "--convert",
-    type=click.Path(path_type=Path),
-    metavar="OLD",
-    help="Convert a recording of the 2015 driver.",
-)
 @json_option
 @click.pass_context
 def record(
-    ctx: click.Context,
-    *,
-    address: str | None,
-    command: tuple[str, ...],
-    output: Path,
-    force: bool,
-    duration: float | None,
-    idle: float | None,
-    zero: bool,
-    take_over: bool,
-    setup: Setup,
-    convert: Path | None,
-    as_json: bool,
+    ctx: click.Context, /, *, command: tuple[str, ...], duration: float | None, as_json: bool, **given: Any
 ) -> None:
     """Record the meter at ADDRESS to a CSV file and print the energy.
 
     \b
       meter record ADDRESS -o run.csv --duration 60
       meter record ADDRESS -o run.csv --voltage-range 150 --current-range 0.5 -- ./detect images
-      meter record --convert wt310_2015.csv -o run.csv
 
     The meter's integrator runs for as long as COMMAND does, or for --duration, or until Ctrl-C. Every reading is in the
     file as it comes. At the end the meter's former settings are restored.
@@ -86,31 +63,19 @@ def record(
     if it needs review because a check of severity error failed, or if the file is incomplete; 0 if all is well.
     """  # noqa: D301  click wants the character itself
     from power.cli import recording_run
+    from power.report.recorded import recorded_facts, recorded_lines
 
-    if convert is not None:
-        if address is not None:
-            raise click.UsageError("--convert reads a file; it takes no ADDRESS and no COMMAND.")
-        click.echo(recording_run.converted(convert, output, force=force, as_json=as_json))
-        return
-    if address is None:
-        raise click.UsageError("Missing argument 'ADDRESS'.")
-    require_address(address)
+    order = recording_run.Order(**given)
+    require_address(order.address)
     run = Course(duration, command, real_clocks().monotonic)
-    order = recording_run.Order(address, setup, output, force, idle, zero, take_over)
     try:
         outcome = recording_run.recorded(order, run)
     except MeterError as error:
         raise StatedFailure(error.sentence, run.exit_code or 1) from error
-    _print(outcome, as_json=as_json, aside=bool(command))
-    if outcome.problem:
-        raise StatedFailure(outcome.problem, run.exit_code or 1)
-    ctx.exit(run.exit_code)
-
-
-def _print(outcome: Outcome, *, as_json: bool, aside: bool) -> None:
-    from power.report.recorded import recorded_facts, recorded_lines
-
     if as_json:
         click.echo(json.dumps(recorded_facts(outcome.recorded, outcome.rows)))
     else:
-        click.echo("\n".join(recorded_lines(outcome.recorded, outcome.rows)), err=aside)
+        click.echo("\n".join(recorded_lines(outcome.recorded, outcome.rows)), err=bool(command))
+    if outcome.problem:
+        raise StatedFailure(outcome.problem, run.exit_code or 1)
+    ctx.exit(run.exit_code)

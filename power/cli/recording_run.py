@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import threading
 from collections.abc import Iterator
@@ -18,8 +17,6 @@ from power.clocks import real_clocks
 from power.energy import Measurement
 from power.errors import MeterBusy, MeterError
 from power.meter import Identity, Reading, Setup
-from power.recording import convert_2015
-from power.report.readings import figure
 from power.report.recorded import Recorded
 from power.sampling.connection import require_no_energy, set_up
 from power.sampling.sampler import Idle, LinkEvent, Sampler
@@ -54,21 +51,6 @@ def recorded(order: Order, course: Course) -> Outcome:
     with warnings_printed(), course.interruptible():
         found = run.recorded()
     return Outcome(found, logbook.written, _problem(found, logbook))
-
-
-def converted(source: Path, target: Path, *, force: bool, as_json: bool) -> str:
-    """Convert a recording of the 2015 driver; return what to say about it."""
-    readings = convert_2015(source)
-    logbook = Logbook(target, force=force)
-    with logbook.opened():
-        for reading in readings:
-            logbook.take(reading)
-    if logbook.error is not None:
-        raise logbook.error
-    last = readings[-1]
-    if as_json:
-        return json.dumps({"file": str(target), "readings": len(readings), "energy_wh": last.energy_wh})
-    return f"{len(readings)} readings, {figure(last.energy_wh, 'Wh')} in {figure(last.integrator_s, 's')}, in {target}."
 
 
 class _Run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import click
 
@@ -36,6 +37,7 @@ NAMES = [model.name for model in MODELS]
 )
 @click.option(
     "--control",
+    "control_port",
     type=click.IntRange(0, 65535),
     help="Take faults on this TCP port of 127.0.0.1, 0 for any free one; see `meter fault`.",
 )
@@ -43,19 +45,7 @@ NAMES = [model.name for model in MODELS]
 @click.option("--pty", is_flag=True, help="Answer on a pty too, for programs that know serial ports only.")
 @click.option("--parent", type=click.IntRange(1), help="End when this process ends.")
 @click.option("--commands", is_flag=True, help="Print the commands it knows, and do nothing else.")
-def simulate(
-    port: int,
-    host: str,
-    load: str,
-    model: str,
-    dialect: str,
-    serial: str,
-    control: int | None,
-    portmapper: bool,
-    pty: bool,
-    parent: int | None,
-    commands: bool,
-) -> None:
+def simulate(*, parent: int | None, commands: bool, **plan: Any) -> None:
     """Be a meter of the WT300 family behind VXI-11; prints its VISA address and serves until SIGTERM or Ctrl-C.
 
     With --pty a line `serial PATH` follows, with --control a line `control HOST:PORT`.
@@ -70,5 +60,4 @@ def simulate(
     # Imported here: a simulator must start fast.
     from power.simulator.process import Plan, serve
 
-    plan = Plan(host, port, load, serial, model, control, portmapper, dialect, pty)
-    serve(plan, parent=parent, clock=time.monotonic, announce=click.echo)
+    serve(Plan(**plan), parent=parent, clock=time.monotonic, announce=click.echo)

@@ -137,15 +137,11 @@ def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
     return Check("low-load", not (too_low or zeros), "error" if too_low else "warning", sentence, figures)
 
 
-def _pauses_s(inside: Sequence[Reading], measured: Measurement, longer_than_s: float) -> list[float]:
-    times = [measured.start_s, *sorted(reading.monotonic_s for reading in inside), measured.end_s]
-    return [later - earlier for earlier, later in pairwise(times) if later - earlier > longer_than_s]
-
-
 def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`reading-gaps`: no pause longer than three updates and two seconds, and outside of them few updates missed."""
     limit_s = measured.longest_pause_s
-    found_s = _pauses_s(inside, measured, limit_s)
+    times = [measured.start_s, *sorted(reading.monotonic_s for reading in inside), measured.end_s]
+    found_s = [later - earlier for earlier, later in pairwise(times) if later - earlier > limit_s]
     longest_s = max(found_s, default=0.0)
     expected = max(measured.elapsed_s - sum(found_s), 0.0) / measured.setup.update_interval_s
     spared = SPARED_UPDATES + SPARED_S / measured.setup.update_interval_s

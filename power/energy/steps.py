@@ -7,12 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from power.energy.integral import (
-    START_STOP_S,
-    TIME_TOLERANCE_S,
-    UNSEEN_UPDATES,
-    WH_RESOLUTION,
-)
+from power.energy.integral import START_STOP_S, TIME_TOLERANCE_S, UNSEEN_UPDATES, WH_RESOLUTION
 from power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, json_ready
 from power.meter import IntegratorState, Reading
 

@@ -144,7 +144,7 @@ def _chosen(choice: str, found: list[Channel], root: Path) -> list[Channel]:
     if not found:
         raise MeterUnreachable(
             f"This machine shows no INA current sensor in {root / 'class' / 'hwmon'}; Jetson boards have one, others "
-            "need an INA219 on their I2C bus.",
+            "need an INA219 on their I2C bus."
         )
     if not choice:
         return [_one(found, found, "hwmon:")]
@@ -164,9 +164,7 @@ def _one(candidates: list[Channel], found: list[Channel], said: str) -> Channel:
             return likely[0]
     names = ", ".join(_names(found, found))
     wrong = "is no channel" if not candidates else "may be any of several channels"
-    raise MeterAddressError(
-        f"{said} {wrong} of this machine; name one, or several joined by +, of {names}.",
-    )
+    raise MeterAddressError(f"{said} {wrong} of this machine; name one, or several joined by +, of {names}.")
 
 
 def _names(chosen: list[Channel], found: list[Channel]) -> list[str]:

@@ -278,5 +278,5 @@ def _require_possible(setup: Setup) -> None:
     if not (SHORTEST_UPDATE_S <= interval_s <= LONGEST_UPDATE_S and 0 <= timer_s <= LONGEST_TIMER_S):
         raise MeterRangeError(
             f"An update interval of {interval_s:g} s with a timer of {timer_s} s cannot be; the interval is "
-            f"{SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} s, the timer 0 to {LONGEST_TIMER_S} s.",
+            f"{SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} s, the timer 0 to {LONGEST_TIMER_S} s."
         )

@@ -97,7 +97,7 @@ def _chosen(choice: str, found: list[Zone], root: Path) -> list[Zone]:
     if not found:
         raise MeterUnreachable(
             f"This machine shows no energy counters in {root / 'class' / 'powercap'}: a virtual machine has none, "
-            "elsewhere `modprobe intel_rapl_msr` may bring them.",
+            "elsewhere `modprobe intel_rapl_msr` may bring them."
         )
     if not choice:
         packages = [zone for zone in found if not zone.owner and zone.name.startswith("package")]
@@ -121,7 +121,7 @@ def _require_apart(chosen: list[Zone]) -> None:
         # psys is the whole machine, packages included.
         if within or str(zone) in names[:index] or (zone.name == "psys" and len(chosen) > 1):
             raise MeterAddressError(
-                f"rapl:{'+'.join(names)} counts energy twice: psys holds everything, a package its core and uncore.",
+                f"rapl:{'+'.join(names)} counts energy twice: psys holds everything, a package its core and uncore."
             )
 
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from power.energy import Check
 from power.meter import Identity, Reading, Standing
 
 
@@ -44,11 +43,6 @@ def identity_facts(identity: Identity, standing: Standing) -> dict[str, object]:
 def standing_words(standing: Standing) -> str:
     """Return whether a meter counts in a contest, and why not, in words."""
     return "official" if standing.official else f"NOT OFFICIAL: {standing.reason}"
-
-
-def check_facts(check: Check) -> dict[str, object]:
-    """Return a check ready for JSON."""
-    return asdict(check)
 
 
 def accuracy_facts(power_w: float, relative: float | None) -> dict[str, object]:

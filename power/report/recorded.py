@@ -15,7 +15,6 @@ from power.meter import Identity, IntegratorState, Reading, Standing
 from power.report.readings import (
     accuracy_facts,
     accuracy_words,
-    check_facts,
     figure,
     identity_facts,
     json_ready,
@@ -145,7 +144,7 @@ def recorded_facts(recorded: Recorded, rows: int) -> dict[str, object]:
         "file": recorded.file,
         "rows": rows,
         "link_losses": sum(event.kind == "meter-lost" for event in recorded.link_events),
-        "checks": [check_facts(check) for check in recorded.checks],
+        "checks": [asdict(check) for check in recorded.checks],
     }
 
 

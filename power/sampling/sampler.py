@@ -112,7 +112,10 @@ class Sampler:
             try:
                 meter = self._session.meter()
                 if meter.state() is IntegratorState.START:
-                    raise _integrating(meter)
+                    raise MeterBusy(
+                        f"The meter {meter.identity.serial} is integrating; the idle power is measured before the "
+                        "start."
+                    )
                 interval_s = self._setup.update_interval_s
                 found = baseline(idle_readings(meter, duration_s, interval_s, self._pause_while_open))
                 self._require_setup(meter)
@@ -223,7 +226,7 @@ class Sampler:
         if state is not IntegratorState.RESET:
             raise MeterBusy(
                 f"The meter {meter.identity} was armed, but its integrator is in state {state.value}: another program "
-                "or a person has used it. Arm it again.",
+                "or a person has used it. Arm it again."
             )
         changes = [one for one in meter.changes(self._setup) if not isinstance(one, Unconfirmed)]
         if changes:
@@ -302,9 +305,3 @@ class Sampler:
     def _pause_while_open(self, seconds: float) -> None:
         self._pause(seconds)
         self._require_open()
-
-
-def _integrating(meter: Meter) -> MeterError:
-    return MeterBusy(
-        f"The meter {meter.identity.serial} is integrating; the idle power is measured before the start."
-    )

@@ -26,6 +26,8 @@ HOST: Final = "127.0.0.1"
 LONGEST_S: Final = 86400
 LONGEST_LINE: Final = 4096
 RESTARTS: Final = ("keep", "lose", "error")
+SWITCHES: Final = ("line_filter", "frequency_filter", "hold", "header", "verbose", "remote", "lockout")
+"""What `state` tells of the simulator's settings that are on or off."""
 
 
 @dataclass(frozen=True)
@@ -57,38 +59,33 @@ def _needed(text: str, what: str) -> str:
     return text
 
 
-def _drop(rig: Rig, text: str) -> str:
+def _drop(rig: Rig, text: str) -> None:
     rig.server.cut(_seconds(text or "0"))
-    return ""
 
 
-def _hang(rig: Rig, text: str) -> str:
+def _hang(rig: Rig, text: str) -> None:
     rig.instrument.faults.hang(_seconds(text))
-    return ""
 
 
-def _slow(rig: Rig, text: str) -> str:
+def _slow(rig: Rig, text: str) -> None:
     rig.instrument.faults.slow_s = _number(text, "milliseconds", LONGEST_S * 1000) / 1000
-    return ""
 
 
-def _wrong(rig: Rig, text: str) -> str:
+def _wrong(rig: Rig, text: str) -> None:
     rig.instrument.faults.wrong_answer = text
-    return ""
 
 
-def _lasting(name: str) -> Callable[[Rig, str], str]:
-    def run(rig: Rig, text: str) -> str:
+def _lasting(name: str) -> Callable[[Rig, str], None]:
+    def run(rig: Rig, text: str) -> None:
         seconds = _seconds(text)
         with rig.instrument.state.changed:
             rig.instrument.state.measuring.catch_up(exact=True)
             setattr(rig.instrument.faults, name, rig.instrument.faults.until(seconds))
-        return ""
 
     return run
 
 
-def _restart(rig: Rig, text: str) -> str:
+def _restart(rig: Rig, text: str) -> None:
     after, _, away = text.partition(" ")
     if after not in RESTARTS:
         raise MeterError("simulator-control", f"restart takes one of {', '.join(RESTARTS)}, not {text!r}.")
@@ -96,41 +93,36 @@ def _restart(rig: Rig, text: str) -> str:
     with rig.instrument.state.changed:
         rig.instrument.state.restart(after)
     rig.server.cut(seconds)
-    return ""
 
 
-def _busy(rig: Rig, text: str) -> str:
+def _busy(rig: Rig, text: str) -> None:
     rig.instrument.faults.busy_after_start_s = _seconds(text)
-    return ""
 
 
-def _load(rig: Rig, text: str) -> str:
+def _load(rig: Rig, text: str) -> None:
     load = parse_load(_needed(text, "the specification of a load"), rig.clock)
     with rig.instrument.state.changed:
         rig.instrument.state.measuring.set_load(load)
-    return ""
 
 
-def _change_range(rig: Rig, _text: str) -> str:
+def _change_range(rig: Rig, _text: str) -> None:
     with rig.instrument.state.changed:
         rig.instrument.state.measuring.change_range()
-    return ""
 
 
-def _knob(rig: Rig, text: str) -> str:
+def _knob(rig: Rig, text: str) -> str | None:
     # A command that waits here blocks every other one, `heal` too.
     if may_wait(text):
         raise MeterError("simulator-control", "No knob waits for an event; send that over a link.")
     try:
-        return rig.instrument.at_panel(_needed(text, "a program message")) or ""
+        return rig.instrument.at_panel(_needed(text, "a program message"))
     except RefusedError as refusal:
         raise MeterError("simulator-control", f"The meter refuses it: {refusal}.") from refusal
 
 
-def _heal(rig: Rig, _text: str) -> str:
+def _heal(rig: Rig, _text: str) -> None:
     rig.instrument.faults.heal()
     rig.server.mend()
-    return ""
 
 
 def _state(rig: Rig, _text: str) -> str:
@@ -156,13 +148,7 @@ def _state(rig: Rig, _text: str) -> str:
                 "crest_factor": ranges.crest_factor,
                 "update_interval_s": measuring.rate_s,
                 "integrator_timer_s": sums.timer_s,
-                "line_filter": settings.line_filter,
-                "frequency_filter": settings.frequency_filter,
-                "hold": settings.hold,
-                "header": settings.header,
-                "verbose": settings.verbose,
-                "remote": settings.remote,
-                "lockout": settings.lockout,
+                **{name: getattr(settings, name) for name in SWITCHES},
                 "items": settings.item_count,
                 **{key: spelled(value, verbose=True) for key, value in settings.words.items()},
             },
@@ -175,7 +161,7 @@ def _help(_rig: Rig, _text: str) -> str:
     return "; ".join(f"{word} {argument}".strip() for word, (argument, _) in CONTROLS.items())
 
 
-CONTROLS: Final[dict[str, tuple[str, Callable[[Rig, str], str]]]] = {
+CONTROLS: Final[dict[str, tuple[str, Callable[[Rig, str], str | None]]]] = {
     "drop-link": ("[SECONDS]", _drop),
     "hang": ("SECONDS", _hang),
     "slow": ("MS", _slow),
@@ -205,7 +191,7 @@ def obey(rig: Rig, line: str) -> str:
     if text and not argument:
         return f"error {word} takes no argument, {text!r} was given."
     try:
-        answer = run(rig, text)
+        answer = run(rig, text) or ""
     except MeterError as error:
         return f"error {' '.join(error.sentence.split())}"
     return f"ok {answer}".strip()

@@ -204,10 +204,7 @@ def _cpu(rest: str, clock: Callable[[], float]) -> Load:
 
 
 def _recording(path: Path) -> Load:
-    from power.recording import (  # not every simulator needs it, and all start fast
-        read_recording,
-        require_file,
-    )
+    from power.recording import read_recording, require_file  # not every simulator needs it: all start fast
 
     require_file(path)
     with path.open(newline="", encoding="utf-8-sig") as lines:
@@ -288,11 +285,8 @@ class CpuPower:
         if wall_s < SHORTEST_S:
             return self._power_w
         cpu_s = self._cpu_time_s()
-        usage = (
-            0.0
-            if cpu_s is None or self._cpu_s is None
-            else min(max((cpu_s - self._cpu_s) / wall_s, 0.0), 1.0)
-        )
+        used_s = 0.0 if cpu_s is None or self._cpu_s is None else cpu_s - self._cpu_s
+        usage = min(max(used_s / wall_s, 0.0), 1.0)
         self._power_w = self._idle_w + usage * (self._busy_w - self._idle_w)
         self._looked_s, self._cpu_s = now_s, cpu_s
         return self._power_w

@@ -48,12 +48,8 @@ class Settings:
     def restore_defaults(self) -> None:
         """Return to the factory's items and words."""
         self.preset(FACTORY_ITEMS)
-        self.line_filter = False
-        self.frequency_filter = False
-        self.averaging = False
-        self.scaling = False
-        self.hold = self.numeric_hold = self.maximum_hold = False
-        self.key_lock = False
+        self.line_filter = self.frequency_filter = self.averaging = self.scaling = False
+        self.hold = self.numeric_hold = self.maximum_hold = self.key_lock = False
         self.numbers: dict[str, float] = {}
         self.words = {"mode": "RMS", "synchronize": "VOLTage", "wiring": self._model.default_wiring}
         self.display: dict[int, Item] = {1: ("U", 1), 2: ("I", 1), 3: ("P", 1), 4: ("LAMBda", 1)}

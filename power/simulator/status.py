@@ -72,7 +72,7 @@ class StatusRegisters:
 
     def add_error(self, code: int) -> None:
         """Queue an error; a full queue keeps its oldest errors and ends in 350."""
-        self.events |= _event_of(code)
+        self.events |= _EVENTS.get(code // 100, Event.EXECUTION_ERROR)
         if len(self._errors) < QUEUE_LENGTH:
             self._errors.append(code)
         else:
@@ -110,10 +110,5 @@ class StatusRegisters:
         return byte | (bool(byte & self.request_enable) << 6)
 
 
-def _event_of(code: int) -> Event:
-    hundreds = code // 100
-    if hundreds == 1:
-        return Event.COMMAND_ERROR
-    if hundreds == 4:
-        return Event.QUERY_ERROR
-    return Event.DEVICE_ERROR if hundreds == 3 else Event.EXECUTION_ERROR
+_EVENTS: Final = {1: Event.COMMAND_ERROR, 3: Event.DEVICE_ERROR, 4: Event.QUERY_ERROR}
+"""By the hundreds of an error's code; all others are execution errors."""

@@ -159,9 +159,8 @@ class CoreChannel:
 
     def _unlock(self, reader: Reader) -> bytes:
         number = reader.sint()
-        if self._device.find(number) is None:
-            return uint(INVALID_LINK)
-        return uint(self._device.lock.release(number))
+        known = self._device.find(number) is not None
+        return uint(self._device.lock.release(number) if known else INVALID_LINK)
 
     def _destroy_link(self, reader: Reader) -> bytes:
         number = reader.sint()

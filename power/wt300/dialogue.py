@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from power.clocks import Clocks
-from power.errors import MeterRefused, MeterTimeout
+from power.errors import MeterAnswerError, MeterRefused, MeterTimeout
 from power.meter import VisaLink
 from power.wt300 import answers
-from power.wt300.settings import Setting
+from power.wt300.settings import OPTIONAL, Setting
 
 SLOWER: Final = 2.0
 """How many times as long as usual an answer may take before the next message, which would discard it."""
 TIMED_ANSWERS: Final = 5
 QUESTIONS_A_MESSAGE: Final = 16
+OPTIONAL_TIMEOUT_MS: Final = 500
+UNKNOWN_HEADER: Final = "113"
 
 
 class Dialogue:
@@ -26,6 +28,7 @@ class Dialogue:
         self._link = link
         self._clocks = clocks
         self._took_s: deque[float] = deque(maxlen=TIMED_ANSWERS)
+        self._known: dict[str, bool] = {}
 
     def query(self, message: str, timeout_ms: int | None = None) -> str:
         """Send a message and return its answer."""
@@ -54,6 +57,12 @@ class Dialogue:
                 joined = []
             found += joined if len(joined) == len(group) else map(self.ask, group)
         return found
+
+    def knows(self, header: str) -> bool:
+        """Whether the meter has a setting that not every meter may have, and says ON or OFF for it."""
+        if header in OPTIONAL and header not in self._known:
+            self._known[header] = self._says_on_or_off(header)
+        return self._known.get(header, True)
 
     def apply(self, setting: Setting) -> None:
         """Make a setting and read it back; MeterError `meter-refused` if the meter does not take it."""
@@ -85,3 +94,14 @@ class Dialogue:
     def errors(self) -> tuple[str, ...]:
         """Return the meter's queued errors, which this empties."""
         return answers.queued_errors(lambda: self.query(":STATUS:ERROR?"))
+
+    def _says_on_or_off(self, header: str) -> bool:
+        try:
+            answers.boolean(self.query_early(f"{header}?", OPTIONAL_TIMEOUT_MS))
+        except MeterAnswerError:
+            return False  # an answer per element, as larger meters give, could not be restored as it came
+        except MeterTimeout:
+            if any(error.startswith(UNKNOWN_HEADER) for error in self.errors()):
+                return False
+            raise
+        return True

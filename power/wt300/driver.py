@@ -33,7 +33,6 @@ from power.wt300.sample import EVENTS, PLAIN, SampleForm, reading
 from power.wt300.settings import (
     FORMAT,
     HOLDS,
-    OPTIONAL,
     TELLING,
     FormerSettings,
     Setting,
@@ -58,8 +57,6 @@ POLL_S: Final = 0.02
 SETTLING_UPDATES: Final = 2.0
 SETTLING_S: Final = 0.5
 """How long a stopped meter may take for one more update."""
-OPTIONAL_TIMEOUT_MS: Final = 500
-UNKNOWN_HEADER: Final = "113"
 ZERO_TIMEOUT_MS: Final = 60_000
 """The manuals name no time for the compensation of the zero level; it takes seconds."""
 SAMPLE: Final = SampleForm.of_run("1").question
@@ -90,7 +87,6 @@ class Wt300:
         self._flags = answers.Flags.of(())
         self._form = SampleForm.of_run("1")
         self._found_format: Setting | None = None
-        self._known: dict[str, bool] = {}
         self._has_peak_items = False
         self._update_interval_s = self._model.rates_s[0]
         self._watch: Watch | None = None
@@ -148,7 +144,7 @@ class Wt300:
         if self._element != setup.element:
             self.attach(setup.element)
         settings = self._settings(setup)
-        headers = [header for header in measuring_headers(self._model) if self._knows(header)]
+        headers = [header for header in measuring_headers(self._model) if self._dialogue.knows(header)]
         self._former.keep(headers, self._dialogue.ask_all)
         self._former.undone.clear()
         self._link.write("*CLS")
@@ -199,7 +195,8 @@ class Wt300:
         First it undoes what would spoil the sample, and `changes` reports that: another element's values, which another
         client may have chosen, and what holds the values that it shows. None of it changes the energy itself.
         """
-        wanted = [*self._holds(), *TELLING, *self._form.settings]
+        holds = (one for one in HOLDS if self._dialogue.knows(one.header))
+        wanted = [*holds, *TELLING, *self._form.settings]
         # The last question clears older events.
         *found, _ = self._dialogue.ask_all([*(setting.query for setting in wanted), EVENTS])
         spoilt = [one for one in zip(wanted, found, strict=True) if not one[0].holds(one[1])]
@@ -314,29 +311,7 @@ class Wt300:
         self._form, self._element, self._has_peak_items = form, None, False
 
     def _settings(self, setup: Setup) -> list[Setting]:
-        return [setting for setting in measuring(setup, self._model) if self._knows(setting.header)]
-
-    def _knows(self, header: str) -> bool:
-        """Whether the meter has a setting that not every meter may have."""
-        if header not in OPTIONAL:
-            return True
-        if header not in self._known:
-            self._known[header] = self._says_on_or_off(header)
-        return self._known[header]
-
-    def _says_on_or_off(self, header: str) -> bool:
-        try:
-            answers.boolean(self._dialogue.query_early(f"{header}?", OPTIONAL_TIMEOUT_MS))
-        except MeterAnswerError:
-            return False  # an answer per element, as larger meters give, could not be restored as it came
-        except MeterTimeout:
-            if any(error.startswith(UNKNOWN_HEADER) for error in self._dialogue.errors()):
-                return False
-            raise
-        return True
-
-    def _holds(self) -> list[Setting]:
-        return [setting for setting in HOLDS if self._knows(setting.header)]
+        return [setting for setting in measuring(setup, self._model) if self._dialogue.knows(setting.header)]
 
     def _settled(self) -> Reading:
         """Return the sample after one more update, but do not wait for ever: another client may clear its event."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -74,23 +73,21 @@ class Model:
 # *IDN? carries no suffix code; the beginning of the name identifies a model. The two elements of a WT332E are its first
 # and its third; P1W3 adds the apparent power of both as it is, P3W3 does not (IM WT310-02EN, computation).
 _MODELS: Final = (
-    (re.compile(r"WT310EH"), Model(_HIGH_A, E_RATES_S, accuracy=replace(_E, dc_reading_share=HIGH_DC_SHARE))),
-    (
-        re.compile(r"WT310HC"),
-        Model(_HIGH_A, RATES_S, accuracy=replace(_FIRST, dc_reading_share=HIGH_DC_SHARE)),
-    ),
-    (re.compile(r"WT310E"), Model(_FINE_A, E_RATES_S)),
-    (re.compile(r"WT332E"), Model(_MANY_A, E_RATES_S, ("1", "3"), "P1W3")),
-    (re.compile(r"WT333E"), Model(_MANY_A, E_RATES_S, ("1", "2", "3"), "P3W4")),
-    (re.compile(r"WT310"), Model(_FINE_A, RATES_S, accuracy=_FIRST)),
-    (re.compile(r"WT332"), Model(_MANY_A, RATES_S, ("1", "3"), "P1W3", _FIRST)),
-    (re.compile(r"WT333"), Model(_MANY_A, RATES_S, ("1", "2", "3"), "P3W4", _FIRST)),
+    ("WT310EH", Model(_HIGH_A, E_RATES_S, accuracy=replace(_E, dc_reading_share=HIGH_DC_SHARE))),
+    ("WT310HC", Model(_HIGH_A, RATES_S, accuracy=replace(_FIRST, dc_reading_share=HIGH_DC_SHARE))),
+    ("WT310E", Model(_FINE_A, E_RATES_S)),
+    ("WT332E", Model(_MANY_A, E_RATES_S, ("1", "3"), "P1W3")),
+    ("WT333E", Model(_MANY_A, E_RATES_S, ("1", "2", "3"), "P3W4")),
+    ("WT310", Model(_FINE_A, RATES_S, accuracy=_FIRST)),
+    ("WT332", Model(_MANY_A, RATES_S, ("1", "3"), "P1W3", _FIRST)),
+    ("WT333", Model(_MANY_A, RATES_S, ("1", "2", "3"), "P3W4", _FIRST)),
 )
 
 
 def model_named(name: str) -> Model | None:
     """Return the model that *IDN? names; None for one that is not of the family."""
-    return next((model for pattern, model in _MODELS if pattern.match(name.strip().upper())), None)
+    wanted = name.strip().upper()
+    return next((model for beginning, model in _MODELS if wanted.startswith(beginning)), None)
 
 
 def measured_elements(model: Model, element: str, name: str) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ from power.recording import (
     COLUMNS,
     NO_DATE,
     RecordingWriter,
-    convert_2015,
     header_line,
     read_recording,
     row,
@@ -131,7 +130,7 @@ def test_the_2015_driver_is_recognised(written: Callable[[str], Path]) -> None:
     assert loaded.utc == NO_DATE + timedelta(seconds=1)
     assert not loaded.over_range
     assert math.isnan(dark.power_factor)
-    assert [reading.monotonic_s for reading in convert_2015(path)] == [0.0, 1.0, 3.0]
+    assert [reading.monotonic_s for reading in read_recording(path)] == [0.0, 1.0, 3.0]
 
 
 def test_over_range_of_2015_is_infinite_and_flagged(written: Callable[[str], Path]) -> None:
@@ -141,24 +140,21 @@ def test_over_range_of_2015_is_infinite_and_flagged(written: Callable[[str], Pat
 
 
 def test_a_real_recording_of_2015_keeps_its_energy(recordings: Path) -> None:
-    readings = convert_2015(recordings / "wt310_readings_user_330.csv")
+    readings = read_recording(recordings / "wt310_readings_user_330.csv")
     times, powers = zip(*((reading.monotonic_s, reading.power_w) for reading in readings), strict=True)
     assert trapezoid_wh(times, powers, times[0], times[-1]) == pytest.approx(
         readings[-1].energy_wh, rel=0.002
     )
 
 
-def test_a_converted_recording_is_one_of_ours(recordings: Path, tmp_path: Path) -> None:
-    readings = convert_2015(recordings / "wt310_readings_lpirc.csv")
+def test_a_recording_of_2015_is_written_in_our_form_without_loss(recordings: Path, tmp_path: Path) -> None:
+    readings = read_recording(recordings / "wt310_readings_lpirc.csv")
     path = tmp_path / "ours.csv"
     with path.open("w") as stream:
         writer = RecordingWriter(stream)
         for reading in readings:
             writer.write(reading)
     assert all(map(same, readings, read_recording(path)))
-    with pytest.raises(MeterError, match="already") as caught:
-        convert_2015(path)
-    assert caught.value.code == "recording-format"
 
 
 @pytest.mark.parametrize(

@@ -265,8 +265,6 @@ def test_a_disk_that_takes_no_more_costs_the_file_but_not_the_energy(simulate: A
         (("SIM", "-o", "run.csv", "--duration", "1", "--", "true"), 2, "not both"),
         (("SIM", "--duration", "1"), 2, "-o"),
         (("-o", "run.csv"), 2, "ADDRESS"),
-        (("SIM", "-o", "run.csv", "--convert", "old.csv"), 2, "--convert"),
-        (("--convert", "none.csv", "-o", "run.csv"), 1, "none.csv"),
         (("127.0.0.1:5025", "-o", "run.csv", "--duration", "1"), 1, "TCPIP::"),
         (("SIM", "-o", "run.csv", "--duration", "1", "--current-range", "3"), 1, "current range 3 A"),
         (("SIM", "-o", "run.csv", "--duration", "1", "--element", "3"), 1, "element"),
@@ -281,18 +279,6 @@ def test_bad_input_is_said_and_nothing_is_written(
     assert told in ended.stderr
     assert code == 2 or one_line(ended.stderr)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_recording_of_2015_is_converted(meter: Any, recordings: Path, tmp_path: Path) -> None:
-    old = recordings / "wt310_readings_user_330.csv"
-    ended = meter("record", "--convert", str(old), "-o", "new.csv")
-    assert (ended.returncode, ended.stderr) == (0, "")
-    readings = read_recording(tmp_path / "new.csv")
-    assert ended.stdout.startswith(f"{len(readings)} readings, 0.000729776 Wh in 30 s")
-    assert list(map(repr, readings)) == list(
-        map(repr, read_recording(old))
-    )  # as text, since NaN equals nothing
-    assert "power_w" in (tmp_path / "new.csv").read_text().splitlines()[0]
 
 
 @pytest.mark.parametrize(("ending", "name"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")])

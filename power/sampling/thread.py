@@ -55,6 +55,7 @@ class Sampling:
         self.last: Reading | None = None
         self._standing: list[Reading] = []
         self.link_error: MeterError | None = None
+        self._has_dropped = False
         self._session = session
         self._lock = lock
         self._setup = setup
@@ -117,10 +118,12 @@ class Sampling:
             try:
                 meter = self._session.meter()
                 taken = meter.read_update()
-                if self.link_error is not None:
+                if self._has_dropped:  # a driver over a new link learns from this what to watch
                     self.note_return(taken[0], meter.changes(self._setup))
+                    self._has_dropped = False
             except MeterError as error:
                 self._session.drop()
+                self._has_dropped = True
                 if asked_s >= self._settled_s or not isinstance(error, MeterTimeout):
                     self._note_loss(error)
                 return None

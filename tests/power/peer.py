@@ -60,6 +60,8 @@ class Instrument:
 
     def read(self, timeout_s: float) -> str | None:
         with self.guard:
+            if self._answer is None:
+                self.errors.append('420,"Query UNTERMINATED"')
             if self._answer is None or self._answer[0] > self.now_s + timeout_s:
                 self.now_s += timeout_s
                 return None

@@ -34,6 +34,7 @@ class Instrument:
         self.longest_message = 1000
         self.unknown: tuple[str, ...] = ()
         self.panel_held = False
+        self.shows_energy = True
         self.errors: list[str] = []
         self.questions = 0
         self.settings = dict(SETTINGS)
@@ -126,7 +127,7 @@ class Instrument:
             "S": POWER_W,
             "P": POWER_W,
             "LAMBDA": 1.0,
-            "WH": POWER_W * self.ran_s / 3600,
+            "WH": POWER_W * self.ran_s / 3600 if self.shows_energy else math.nan,
             "TIME": int(self.ran_s),
         }
         names = [self.settings[f":NUMERIC:NORMAL:ITEM{place}"].partition(",")[0] for place in range(1, 256)]

@@ -221,6 +221,18 @@ def test_an_energy_that_something_holds_is_not_reset_either_once_the_timer_has_e
     assert run.meter.resets == resets
 
 
+def test_an_energy_that_is_not_shown_at_the_end_is_not_reset(bench: Any) -> None:
+    run = bench()
+    run.sampler.arm()
+    run.start(2.0)
+    run.meter.shows_energy = False
+    resets = run.meter.resets
+    final, _ = run.stop()
+    assert math.isnan(final.energy_wh)
+    run.sampler.close()
+    assert run.meter.resets == resets
+
+
 def test_a_meter_that_misses_its_first_question_after_the_start_is_watched_all_the_same(bench: Any) -> None:
     run = bench()
     run.sampler.arm()

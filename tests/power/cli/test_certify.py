@@ -153,6 +153,17 @@ def test_a_meter_that_integrates_is_left_alone(simulate: Any, meter: Any, asked:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_meter_that_cannot_be_set_up_so_is_not_started(
+    simulate: Any, meter: Any, asked: Any, tmp_path: Path
+) -> None:
+    address = simulate().address
+    ended = meter("certify", address, "--yes", "--seconds", "5", "--element", "sum")
+    assert ended.returncode == 1
+    assert "has element 1 only" in ended.stdout
+    assert asked(address, ":INTEGRATE:STATE?")[0].startswith("RES")
+    assert (tmp_path / "meter-certify.json").exists()
+
+
 def test_a_file_that_is_there_already_is_kept(meter: Any, tmp_path: Path) -> None:
     (tmp_path / "meter-certify.json").write_text("mine")
     ended = meter("certify", "sim:", "--yes")

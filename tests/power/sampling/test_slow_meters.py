@@ -255,6 +255,33 @@ def test_a_meter_that_misses_its_first_question_after_the_start_is_watched_all_t
     assert any("AVERAGING" in reading.changed for reading in run.readings)
 
 
+def test_a_meter_that_misses_a_question_at_the_resumption_is_watched_all_the_same(bench: Any) -> None:
+    run = bench()
+    run.sampler.arm()
+    run.meter.write(":INTEGRATE:START")
+    run.sampler.close(restore_settings=False)
+    later = bench()
+    later.meter = later.peer.instrument = run.meter
+    write, missed = run.meter.write, []
+
+    def write_or_miss(message: str) -> None:
+        if message.strip() == ":MEASURE:AVERAGING:STATE?" and not missed:
+            missed.append(message)
+        else:
+            write(message)
+
+    run.meter.write = write_or_miss
+    later.end_s = run.meter.now_s
+    later.sampler.resume()
+    later.run_on(3.0)
+    assert missed
+    run.meter.settings[":MEASURE:AVERAGING:STATE"] = "1"
+    later.run_on(4.0)
+    run.meter.settings[":MEASURE:AVERAGING:STATE"] = "0"
+    later.stop()
+    assert any("AVERAGING" in reading.changed for reading in later.readings)
+
+
 def test_a_meter_that_takes_short_messages_only_is_asked_one_by_one(bench: Any) -> None:
     run = bench()
     run.meter.longest_message = 200

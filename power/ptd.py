@@ -82,8 +82,8 @@ class Daemon:
         with self._turn:
             try:
                 return self._answer(*(word.strip() for word in line.split(",")))
-            except ValueError:
-                return f"Error: {line.strip()!r} has a word where a number must be."
+            except (ValueError, OverflowError):
+                return f"Error: {line.strip()!r} has a word, or too large a number, where a number must be."
             except MeterError as error:
                 if isinstance(error, PassingMeterError) and not self._measures:
                     self._session.drop()

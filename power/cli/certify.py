@@ -45,6 +45,8 @@ def certify(address: str, out: Path, seconds: float, load_w: float | None, yes: 
         raise MeterError(
             "recording-file", f"{out} exists already, or its folder does not; give another file."
         )
+    out.touch()  # what cannot be written must show now, not when all is done
+    out.unlink()
     tried, skipped = Certification(address, setup), []
 
     def asked(part: str, question: str) -> bool:

@@ -63,7 +63,7 @@ def held(readings: Sequence[Reading], final: Reading) -> str | None:
     """
     standing = [one.monotonic_s for one in readings if one.integrator_s == final.integrator_s and _runs(one)]
     stood_s = sum(min(after_s - before_s, COUNTED_PAUSE_S) for before_s, after_s in pairwise(standing))
-    if stood_s <= HELD_S or not _runs(readings[-1]):
+    if stood_s <= HELD_S:
         return None
     return (
         f"TIME stood at {final.integrator_s:g} s while the meter integrated: it holds what it shows, and its energy is "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from typing import Final
 
 from power.addresses import MeterAddress
@@ -107,12 +108,15 @@ class MeterSession:
         if state is IntegratorState.START:
             _log.warning("The meter %s integrates again; its settings are left alone.", self.identity)
         elif state is IntegratorState.RESET or (
-            final is not None and _energy(self.meter().read()) == _energy(final)
+            # An energy that is not known yet may still be read later.
+            final is not None
+            and math.isfinite(final.energy_wh + final.integrator_s)
+            and _energy(self.meter().read()) == _energy(final)
         ):
             meter.restore()
         else:
             _log.warning(
-                "The meter %s holds an energy that is not this run's; it and its settings are left alone.",
+                "The meter %s holds an energy that is not this run's, or unknown; it and its settings are left alone.",
                 self.identity,
             )
 
@@ -146,6 +150,5 @@ def require_no_energy(meter: Meter) -> None:
         )
 
 
-def _energy(reading: Reading) -> str:
-    # As text, since NaN does not equal itself.
-    return repr((reading.energy_wh, reading.integrator_s))
+def _energy(reading: Reading) -> tuple[float, float]:
+    return reading.energy_wh, reading.integrator_s

@@ -152,10 +152,12 @@ class Sampler:
             self._require_idle()
             meter = self._session.meter()
             identity = meter.identity
+            is_watched = False
             with contextlib.suppress(MeterError):
                 meter.changes(self._setup)  # so the driver knows what to watch; the end compares again
+                is_watched = True
             self._started = True
-            self._begin()
+            self._begin(is_watched=is_watched)
             return identity
 
     def stop(self) -> Reading:
@@ -242,7 +244,7 @@ class Sampler:
         self._started, self._begun_s, self._longest_s = False, None, math.inf
         self.changes, self.ran_s = (), None
 
-    def _begin(self) -> None:
+    def _begin(self, *, is_watched: bool = True) -> None:
         if self._sampling is not None:
             self._sampling.close()
         self._final = None
@@ -254,6 +256,7 @@ class Sampler:
             self._wait,
             self._on_reading,
             self._on_link,
+            is_watched=is_watched,
         )
 
     def _finish(self) -> Reading:

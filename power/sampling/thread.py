@@ -51,10 +51,13 @@ class Sampling:
         wait: Callable[[threading.Event, float], object],
         on_reading: Callable[[Reading], None],
         on_link: Callable[[LinkEvent], None] | None,
+        *,
+        is_watched: bool = True,
     ) -> None:
         self.last: Reading | None = None
         self._standing: list[Reading] = []
         self.link_error: MeterError | None = None
+        self._is_watched = is_watched
         self._session = session
         self._lock = lock
         self._setup = setup
@@ -117,10 +120,12 @@ class Sampling:
             try:
                 meter = self._session.meter()
                 taken = meter.read_update()
-                if self.link_error is not None:
+                if not self._is_watched:  # a driver over a new link learns from this what to watch
                     self.note_return(taken[0], meter.changes(self._setup))
+                    self._is_watched = True
             except MeterError as error:
                 self._session.drop()
+                self._is_watched = False
                 if asked_s >= self._settled_s or not isinstance(error, MeterTimeout):
                     self._note_loss(error)
                 return None

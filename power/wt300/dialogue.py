@@ -55,6 +55,7 @@ class Dialogue:
                 joined = answers.parts(self.query(";".join(group)))
             except MeterTimeout:  # it may take only short messages
                 joined = []
+                self.errors()  # such as 420, of this question only
             found += joined if len(joined) == len(group) else map(self.ask, group)
         return found
 

@@ -34,6 +34,7 @@ class Instrument:
         self.longest_message = 1000
         self.unknown: tuple[str, ...] = ()
         self.panel_held = False
+        self.shows_energy = True
         self.errors: list[str] = []
         self.questions = 0
         self.settings = dict(SETTINGS)
@@ -60,6 +61,8 @@ class Instrument:
 
     def read(self, timeout_s: float) -> str | None:
         with self.guard:
+            if self._answer is None:
+                self.errors.append('420,"Query UNTERMINATED"')
             if self._answer is None or self._answer[0] > self.now_s + timeout_s:
                 self.now_s += timeout_s
                 return None
@@ -124,7 +127,7 @@ class Instrument:
             "S": POWER_W,
             "P": POWER_W,
             "LAMBDA": 1.0,
-            "WH": POWER_W * self.ran_s / 3600,
+            "WH": POWER_W * self.ran_s / 3600 if self.shows_energy else math.nan,
             "TIME": int(self.ran_s),
         }
         names = [self.settings[f":NUMERIC:NORMAL:ITEM{place}"].partition(",")[0] for place in range(1, 256)]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from power.energy import above_idle_wh, mean_power_w, trapezoid_wh
-from power.meter import Identity, IntegratorState, Reading
+from power.meter import Identity, Reading
 from referee.errors import RefereeError
 
 LEAST_READINGS = 10
+LONGEST_PAUSE_S = 2.0
 JOULES_BY_WH = 3600.0
 
 
@@ -25,22 +27,25 @@ def inference_energy(
     """The `energy` of a result document: of the loop from `start_s` to `end_s` and of each of its inferences.
 
     Times are on the clock of the readings. With the idle baseline `idle_w` the energy above idle is included. Raises
-    RefereeError `energy-unmeasured`: fewer than ten readings in the loop, one without data, clipped or over range, or
-    no power.
+    RefereeError `energy-unmeasured`: fewer than ten readings in the loop, one without data, clipped, over range or with
+    a changed setting, two seconds without any, or no power.
     """
     inside = [one for one in readings if start_s <= one.monotonic_s <= end_s]
+    times_s = [one.monotonic_s for one in inside]
     if len(inside) < LEAST_READINGS:
         raise _unmeasured(
             f"only {len(inside)} readings fell into its {end_s - start_s:.1f} s; make the loop longer"
         )
     if any(one.over_range or one.voltage_peak_over or one.current_peak_over for one in inside):
         raise _unmeasured("a reading was over range or clipped at its peaks; use larger ranges")
-    without_data = [one for one in inside if not math.isfinite(one.power_w)]
-    # In a loop only the end of a recording stops the integrator.
-    if without_data and without_data[0].state is IntegratorState.TIMEUP:
-        raise _unmeasured("the recording ended before the loop did; use one as long as the whole bench")
-    if without_data:
+    changed = next((one.changed for one in inside if one.changed), None)
+    if changed:
+        raise _unmeasured(f"the meter was not set up as for the loop ({changed}); leave its panel alone")
+    if any(not math.isfinite(one.power_w) for one in inside):
         raise _unmeasured("a reading had no data")
+    pause_s = max(after - before for before, after in pairwise([start_s, *times_s, end_s]))
+    if pause_s > LONGEST_PAUSE_S:
+        raise _unmeasured(f"nothing was read for {pause_s:.1f} s of it; look after the meter's cable")
     loop_wh = trapezoid_wh(
         [one.monotonic_s for one in readings], [one.power_w for one in readings], start_s, end_s
     )

@@ -15,6 +15,7 @@ from power.cli.certifying import Certification
 from power.cli.transcript import Transcript
 from power.errors import MeterTimeout
 from power.meter import Identity, Setup
+from power.visa.errors import no_host
 from tests.power.cli.conftest import METER, one_line
 from tests.power.wt300.conversations.conversation import parse
 from tests.power.wt300.conversations.test_conversations import play
@@ -129,6 +130,18 @@ def test_the_file_names_no_address_and_the_serial_number_only_of_a_simulated_met
     assert address not in masked
 
 
+def test_the_file_names_neither_resource_nor_host_where_a_sentence_does() -> None:
+    tried = Certification("TCPIP::box.lab.example::INSTR@py", Setup(None, None, 0.25, 0))
+    found = tried.masked(str(no_host("TCPIP::box.lab.example::INSTR", "box.lab.example")))
+    assert "box.lab" not in found
+
+
+def test_a_file_that_cannot_be_written_is_said_before_anything_is_tried(meter: Any) -> None:
+    ended = meter("certify", "sim:", "--yes", "--seconds", "5", "--out", "/proc/certified.json")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert one_line(ended.stderr)
+
+
 def test_a_meter_that_integrates_is_left_alone(simulate: Any, meter: Any, asked: Any, tmp_path: Path) -> None:
     address = simulate().address
     asked(address, ":INTEGRATE:START;:INTEGRATE:STATE?")
@@ -138,6 +151,17 @@ def test_a_meter_that_integrates_is_left_alone(simulate: Any, meter: Any, asked:
     assert "integrates" in ended.stderr
     assert asked(address, ":INTEGRATE:STATE?")[0].startswith("STAR")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_meter_that_cannot_be_set_up_so_is_not_started(
+    simulate: Any, meter: Any, asked: Any, tmp_path: Path
+) -> None:
+    address = simulate().address
+    ended = meter("certify", address, "--yes", "--seconds", "5", "--element", "sum")
+    assert ended.returncode == 1
+    assert "has element 1 only" in ended.stdout
+    assert asked(address, ":INTEGRATE:STATE?")[0].startswith("RES")
+    assert (tmp_path / "meter-certify.json").exists()
 
 
 def test_a_file_that_is_there_already_is_kept(meter: Any, tmp_path: Path) -> None:

@@ -69,6 +69,9 @@ def test_values_are_held_if_time_stood_still_while_the_integrator_ran_and_after_
     assert "TIME stood at 2 s" in (held([*moving, *standing], final) or "")
     assert held([*moving, *standing], reading(7.0, integrator_s=7.0, state=STOP)) is None
     assert held(moving, final) is None
-    assert held([*moving, *standing, reading(6.0, integrator_s=2.0, state=STOP)], final) is None
+    ended = reading(6.0, integrator_s=2.0, state=IntegratorState.TIMEUP)
+    assert "TIME stood at 2 s" in (held([*moving, *standing, ended], final) or "")
+    stopped = [reading(at_s, integrator_s=2.0, state=STOP) for at_s in (3.5, 4.5, 5.5, 6.0)]
+    assert held([*moving, *stopped], final) is None
     assert held([*moving, reading(60.0, integrator_s=2.0)], final) is None, "one pause proves nothing"
     assert held([], final) is None

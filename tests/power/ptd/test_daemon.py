@@ -142,7 +142,11 @@ def test_clients_come_one_after_the_other(simulate: Any, serving: Any, client: A
         ("Go", "Invalid number of parameters"),
         ("SR,A,99", f"Error: This meter has no current range 99 A; it has {CURRENTS} A."),
         ("SR,A,-1", f"Error: This meter has no current range -1 A; it has {CURRENTS} A."),
-        ("SR,A,much", "Error: 'SR,A,much' has a word where a number must be."),
+        ("SR,A,much", "Error: 'SR,A,much' has a word, or too large a number, where a number must be."),
+        (
+            "Go,1" + 400 * "0" + ",0",
+            f"Error: 'Go,1{400 * '0'},0' has a word, or too large a number, where a number must be.",
+        ),
         ("Go,300,0", "Error: This meter has no update interval 0.3 s; it has 0.1, 0.25, 0.5, 1, 2, 5 s."),
         ("Stop", "Error: no measurement to stop"),
         ("Watts", "Watts,-1.000000,-1.000000,-1.000000,0,0,0"),

@@ -202,6 +202,86 @@ def test_closing_a_meter_whose_energy_is_in_doubt_leaves_it_alone(bench: Any) ->
     assert run.meter.ran_s >= ran_s
 
 
+def test_an_energy_that_something_holds_is_not_reset_either_once_the_timer_has_ended_it(bench: Any) -> None:
+    run = bench()
+    run.sampler.arm()
+    run.start(2.0)
+    run.meter.panel_held = True
+    run.run_on(6.0)
+    with run.meter.guard:
+        run.meter.write(":INTEGRATE:STOP")
+        run.meter.state = "TIMEUP"
+    run.run_on(0.5)
+    assert run.readings[-1].state is IntegratorState.TIMEUP
+    resets = run.meter.resets
+    with pytest.raises(MeterError) as caught:
+        run.sampler.stop()
+    assert caught.value.code == "meter-held"
+    run.sampler.close()
+    assert run.meter.resets == resets
+
+
+def test_an_energy_that_is_not_shown_at_the_end_is_not_reset(bench: Any) -> None:
+    run = bench()
+    run.sampler.arm()
+    run.start(2.0)
+    run.meter.shows_energy = False
+    resets = run.meter.resets
+    final, _ = run.stop()
+    assert math.isnan(final.energy_wh)
+    run.sampler.close()
+    assert run.meter.resets == resets
+
+
+def test_a_meter_that_misses_its_first_question_after_the_start_is_watched_all_the_same(bench: Any) -> None:
+    run = bench()
+    run.sampler.arm()
+    write, missed = run.meter.write, []
+
+    def write_or_miss(message: str) -> None:
+        if message.startswith(":STATUS:EESR?") and not missed:
+            missed.append(message)
+        else:
+            write(message)
+
+    run.meter.write = write_or_miss
+    run.start(4.0)
+    assert missed
+    run.meter.settings[":MEASURE:AVERAGING:STATE"] = "1"
+    run.run_on(5.0)
+    run.meter.settings[":MEASURE:AVERAGING:STATE"] = "0"
+    run.run_on(3.0)
+    run.stop()
+    assert any("AVERAGING" in reading.changed for reading in run.readings)
+
+
+def test_a_meter_that_misses_a_question_at_the_resumption_is_watched_all_the_same(bench: Any) -> None:
+    run = bench()
+    run.sampler.arm()
+    run.meter.write(":INTEGRATE:START")
+    run.sampler.close(restore_settings=False)
+    later = bench()
+    later.meter = later.peer.instrument = run.meter
+    write, missed = run.meter.write, []
+
+    def write_or_miss(message: str) -> None:
+        if message.strip() == ":MEASURE:AVERAGING:STATE?" and not missed:
+            missed.append(message)
+        else:
+            write(message)
+
+    run.meter.write = write_or_miss
+    later.end_s = run.meter.now_s
+    later.sampler.resume()
+    later.run_on(3.0)
+    assert missed
+    run.meter.settings[":MEASURE:AVERAGING:STATE"] = "1"
+    later.run_on(4.0)
+    run.meter.settings[":MEASURE:AVERAGING:STATE"] = "0"
+    later.stop()
+    assert any("AVERAGING" in reading.changed for reading in later.readings)
+
+
 def test_a_meter_that_takes_short_messages_only_is_asked_one_by_one(bench: Any) -> None:
     run = bench()
     run.meter.longest_message = 200

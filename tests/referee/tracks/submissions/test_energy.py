@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from power.meter import Identity, IntegratorState, Reading
+from power.meter import Identity, Reading
 from referee.errors import RefereeError
 from referee.tracks.submissions.energy import inference_energy
 from tests.referee.factories import reading
@@ -57,6 +57,10 @@ def test_a_loop_with_too_few_readings_tells_no_energy() -> None:
         ({"current_peak_over": True}, "over range or clipped"),
         ({"voltage_peak_over": True}, "over range or clipped"),
         ({"power_w": math.nan}, "a reading had no data"),
+        (
+            {"changed": ":HOLD OFF was set, it is 1"},
+            "not set up as for the loop (:HOLD OFF was set, it is 1)",
+        ),
     ],
 )
 def test_a_doubtful_reading_in_the_loop_tells_no_energy(changes: dict[str, object], told: str) -> None:
@@ -68,10 +72,11 @@ def test_a_doubtful_reading_in_the_loop_tells_no_energy(changes: dict[str, objec
     inference_energy(doubtful, 101.0, 103.0, 1000, METER, None)
 
 
-def test_a_recording_that_ends_in_the_loop_is_told_as_such() -> None:
-    ended = [replace(one, power_w=math.nan, state=IntegratorState.TIMEUP) for one in readings()[15:]]
-    told = complaint(*readings()[:15], *ended)
-    assert "the recording ended before the loop did; use one as long as the whole bench" in told
+def test_a_loop_of_which_two_seconds_were_not_seen_tells_no_energy() -> None:
+    taken = readings(count=101)
+    assert "nothing was read for 2.2 s" in complaint(*taken[:40], *taken[61:], end_s=109.0)
+    assert "nothing was read for 4.0 s" in complaint(*taken[:51], end_s=109.0)
+    inference_energy([*taken[:40], *taken[58:]], 101.0, 109.0, 1000, METER, None)
 
 
 def test_no_power_is_no_energy() -> None:

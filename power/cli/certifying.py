@@ -96,7 +96,10 @@ class Certification:
         if pulled:
             back = [event.sentence for event in run.link_events if event.kind == "meter-back"]
             self._find(
-                "link-back", bool(back), " ".join(back) or "The link was not lost, or did not come back."
+                "link-back",
+                bool(back),
+                " ".join(back)
+                or "No link was lost and came back: was the cable pulled, for 5 s, within the run? Try with more --seconds.",
             )
 
     def facts(self) -> dict[str, object]:
@@ -167,7 +170,9 @@ class Certification:
             return None
         said = self.transcript.exchanges[first:]
         slowest_ms = max((exchange["took_ms"] for exchange in said), default=0.0)
-        self._find(name, True, f"It took {len(said)} messages, the slowest answer {slowest_ms:.3g} ms.")
+        self._find(
+            name, True, f"{len(said)} message{'s'[: len(said) != 1]}, the slowest answer {slowest_ms:.3g} ms."
+        )
         return found
 
     def _same(self, name: str, what: str, wanted: object, found: object) -> None:

@@ -86,6 +86,7 @@ class Certification:
         if run is None:
             return
         self.recordings[name] = [header_line(), *map(row, run.readings)]
+        click.echo(f"{'':8} {name}: {figure(run.power_w, 'W')} on average.")
         for check in run.checks:
             expected = check.code in NOT_OF_THE_METER or (pulled and check.code == "reading-gaps")
             if check.code == "integrator-trapezoid" or not (check.ok or expected):
@@ -99,7 +100,7 @@ class Certification:
                 "link-back",
                 bool(back),
                 " ".join(back)
-                or "No link was lost and came back: was the cable pulled, for 5 s, within the run? Try with more --seconds.",
+                or "No link was lost and came back: was the cable pulled for some 5 s, within the run?",
             )
 
     def facts(self) -> dict[str, object]:

@@ -105,7 +105,7 @@ def _busy(rig: Rig, text: str) -> str:
 
 
 def _load(rig: Rig, text: str) -> str:
-    load = parse_load(_needed(text, "the specification of a load"), rig.clock)
+    load = parse_load(_needed(text, "the specification of a load, such as constant:36W"), rig.clock)
     with rig.instrument.state.changed:
         rig.instrument.state.measuring.set_load(load)
     return ""
@@ -122,7 +122,7 @@ def _knob(rig: Rig, text: str) -> str:
     if may_wait(text):
         raise MeterError("simulator-control", "No knob waits for an event; send that over a link.")
     try:
-        return rig.instrument.at_panel(_needed(text, "a program message")) or ""
+        return rig.instrument.at_panel(_needed(text, "a program message, such as :INTEGRATE:STOP")) or ""
     except RefusedError as refusal:
         raise MeterError("simulator-control", f"The meter refuses it: {refusal}.") from refusal
 

@@ -32,7 +32,7 @@ from lpirc_client.wire import Login, Receipt, Row, body_of, elapsed_from, login_
 
 CONNECT_S = 5.0
 ANSWER_S = 15.0
-LOGIN_S = 60.0  # the referee answers a login only when the meter integrates
+METER_S = 60.0  # the referee answers a login only when the meter integrates, a logout when it has stopped
 LOGIN_RETRY_S = 5.0
 LOGIN_PAUSE_S = 0.2
 # The first retry is immediate: a kept-alive connection may just have been stale.
@@ -107,7 +107,7 @@ class Session:
         until = time.monotonic() + LOGIN_RETRY_S
         while True:
             try:
-                response = self._attempt("POST", "/v1/session", (CONNECT_S, LOGIN_S), body, JSON_BODY)
+                response = self._attempt("POST", "/v1/session", (CONNECT_S, METER_S), body, JSON_BODY)
                 break
             except ConnectionLost:  # a second login returns the same run, so repeating it is safe
                 if time.monotonic() > until:
@@ -166,7 +166,7 @@ class Session:
 
     def logout(self) -> float | None:
         """Close the run for good and stop the meter; return its length in seconds if the referee states it."""
-        return _read(self._send("DELETE", "/v1/session"), 200, elapsed_from)
+        return _read(self._send("DELETE", "/v1/session", least_s=METER_S), 200, elapsed_from)
 
     def _send(
         self,
@@ -176,12 +176,16 @@ class Session:
         headers: dict[str, str] | None = None,
         *,
         stream: bool = False,
+        least_s: float = 1.0,
     ) -> requests.Response:
-        """Send within the run, again while the window lasts; return any answer that is final."""
+        """Send within the run, again while the window lasts; return any answer that is final.
+
+        An answer is waited for as long as the window lasts, and at least `least_s`.
+        """
         pauses, refusals = pauses_s(), 0
         while True:
             pause = next(pauses)
-            limit = (CONNECT_S, max(1.0, min(ANSWER_S, self.remaining_s + 1.0)))
+            limit = (CONNECT_S, max(least_s, min(ANSWER_S, self.remaining_s + 1.0)))
             try:
                 response = self._attempt(method, path, limit, body, headers, stream=stream)
             except TransientError:

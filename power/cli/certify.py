@@ -41,16 +41,18 @@ def certify(address: str, out: Path, seconds: float, load_w: float | None, yes: 
 
     from power.cli.certifying import Certification
 
-    if out.exists() or not out.parent.is_dir():
+    if out.exists():
+        raise MeterError("recording-file", f"{out} exists already; give another name with --out.")
+    if not out.parent.is_dir():
         raise MeterError(
-            "recording-file", f"{out} exists already, or its folder does not; give another file."
+            "recording-file", f"There is no folder '{out.parent}' to write {out.name} to; make it first."
         )
     out.touch()  # what cannot be written must show now, not when all is done
     out.unlink()
     tried, skipped = Certification(address, setup), []
 
     def asked(part: str, question: str) -> bool:
-        if not yes and click.prompt(f"{question} Enter, or s to skip", default="", show_default=False) != "s":
+        if not yes and not _skips(question):
             return True
         skipped.append(part)
         return False
@@ -81,3 +83,8 @@ def certify(address: str, out: Path, seconds: float, load_w: float | None, yes: 
         raise StatedFailure(
             f"{len(wrong)} of {len(tried.findings)} differ or have failed: {', '.join(wrong)}."
         )
+
+
+def _skips(question: str) -> bool:
+    answer: str = click.prompt(f"{question} Enter, or s to skip", default="", show_default=False)
+    return answer.strip().lower() in ("s", "skip")

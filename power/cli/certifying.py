@@ -87,6 +87,7 @@ class Certification:
         if run is None:
             return
         self.recordings[name] = [header_line(), *map(row, run.readings)]
+        click.echo(f"{'':8} {name}: {figure(run.power_w, 'W')} on average.")
         for check in run.checks:
             expected = check.code in NOT_OF_THE_METER or (pulled and check.code == "reading-gaps")
             if check.code == "integrator-trapezoid" or not (check.ok or expected):
@@ -97,7 +98,10 @@ class Certification:
         if pulled:
             back = [event.sentence for event in run.link_events if event.kind == "meter-back"]
             self._find(
-                "link-back", bool(back), " ".join(back) or "The link was not lost, or did not come back."
+                "link-back",
+                bool(back),
+                " ".join(back)
+                or "No link was lost and came back: was the cable pulled for some 5 s, within the run?",
             )
 
     def facts(self) -> dict[str, object]:
@@ -173,7 +177,9 @@ class Certification:
             return None
         said = self.transcript.exchanges[first:]
         slowest_ms = max((exchange["took_ms"] for exchange in said), default=0.0)
-        self._find(name, True, f"It took {len(said)} messages, the slowest answer {slowest_ms:.3g} ms.")
+        self._find(
+            name, True, f"{len(said)} message{'s'[: len(said) != 1]}, the slowest answer {slowest_ms:.3g} ms."
+        )
         return found
 
     def _same(self, name: str, what: str, wanted: object, found: object) -> None:

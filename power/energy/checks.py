@@ -225,7 +225,7 @@ def _differing(reading: Reading, measured: Measurement) -> list[str]:
         for shown, wanted, unit in ranges
         if wanted is not None and math.isfinite(shown) and not math.isclose(shown, wanted, rel_tol=1e-3)
     ]
-    return [*found, reading.changed] if reading.changed else found
+    return [*found, *reading.changed.split("; ")] if reading.changed else found
 
 
 def official_meter(measured: Measurement) -> Check:

@@ -100,7 +100,7 @@ def _busy(rig: Rig, text: str) -> None:
 
 
 def _load(rig: Rig, text: str) -> None:
-    load = parse_load(_needed(text, "the specification of a load"), rig.clock)
+    load = parse_load(_needed(text, "the specification of a load, such as constant:36W"), rig.clock)
     with rig.instrument.state.changed:
         rig.instrument.state.measuring.set_load(load)
 
@@ -115,7 +115,7 @@ def _knob(rig: Rig, text: str) -> str | None:
     if may_wait(text):
         raise MeterError("simulator-control", "No knob waits for an event; send that over a link.")
     try:
-        return rig.instrument.at_panel(_needed(text, "a program message"))
+        return rig.instrument.at_panel(_needed(text, "a program message, such as :INTEGRATE:STOP"))
     except RefusedError as refusal:
         raise MeterError("simulator-control", f"The meter refuses it: {refusal}.") from refusal
 

@@ -264,8 +264,8 @@ class Wt300:
         state = self.state()
         if state is not IntegratorState.RESET:
             raise MeterBusy(
-                f"The meter {self._identity.serial} still holds the energy of a run (state {state.value}); it "
-                "compensates its zero level only once the integrator is reset."
+                f"The meter {self._identity} still holds the energy of a run (state {state.value}); read it with "
+                "`meter probe`, then press RESET on its panel: only then it compensates its zero level."
             )
         answer = self._link.query("*CAL?", timeout_ms=ZERO_TIMEOUT_MS).strip()
         if answer != "0":

@@ -16,7 +16,7 @@ from referee.cli.report import print_score
 from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.judging.results import current_judgement, run_document, score_document
-from referee.store.records import Run
+from referee.store.records import Run, RunState
 
 TIMEOUT_S = 60.0
 INTERNAL = ("start_s", "boot_id")  # only the server can interpret these
@@ -109,12 +109,7 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
     else:
         _print_run(one)
     for event in events:
-        details = ", ".join(
-            f"{key} {_text(value)}"
-            for key, value in event.items()
-            if key not in ("utc", "kind") and value is not None
-        )
-        click.echo(f"{event['utc']}  {event['kind']}  {details}")
+        click.echo(f"{event['utc']}  {event['kind']}  {_details(event)}")
 
 
 def _print_run(one: Run) -> None:
@@ -129,6 +124,18 @@ def _print_run(one: Run) -> None:
     if not one.official:
         why = "simulated, or for rehearsing" if one.meter_standing is None else one.meter_standing.reason
         click.echo(f"{'meter':>18}  unofficial: {why}")
+    if one.state in (RunState.CLOSED, RunState.JUDGED):
+        click.echo(f"{'checks':>18}  not judged yet; see: referee judge {one.id}")
+
+
+def _details(event: dict[str, Any]) -> str:
+    # A sentence names the changes that stand beside it.
+    told = ("utc", "kind", *(("changes",) if "sentence" in event else ()))
+    return ", ".join(
+        str(value) if key == "sentence" else f"{key} {_text(value)}"
+        for key, value in event.items()
+        if key not in told and value is not None
+    )
 
 
 def _text(value: object) -> str:

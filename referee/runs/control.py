@@ -264,7 +264,7 @@ class RunControl:
         start_stop_s = None if final is None or sampler.ran_s is None else sampler.ran_s - ended_s
         figures = {"elapsed_s": ended_s, "energy_wh": energy_wh, "start_stop_s": start_stop_s}
         self._note(live.run.id, "closed", by=live.closed_by, **figures)
-        energy = "no energy yet" if energy_wh is None else f"{energy_wh:.6g} Wh"
+        energy = "no energy of record" if energy_wh is None else f"{energy_wh:.6g} Wh"
         closed = (live.run.id, live.run.team, live.closed_by, ended_s, energy)
         logger.info("run %d of %s was closed by %s after %.3f s: %s", *closed)
 

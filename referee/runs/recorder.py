@@ -7,7 +7,7 @@ import threading
 from array import array
 from datetime import datetime
 
-from power.meter import Reading
+from power.meter import IntegratorState, Reading
 from power.sampling.sampler import LinkEvent
 from referee.clock import Clock
 from referee.errors import RefereeError
@@ -30,6 +30,8 @@ class EvidenceLog:
         self._flushing = threading.Lock()
         self._run: tuple[int, float] | None = None
         self._readings: list[Reading] = []
+        self._doubts: frozenset[str] = frozenset()
+        self._warned: set[str] = set()
         self._link: list[LinkEvent] = []
         self._served = array("d")  # three numbers an image, since a million that cannot be stored must fit
         self._is_storing = False
@@ -43,6 +45,7 @@ class EvidenceLog:
         """Record one reading of the meter; if storing fails, that is logged, and the next reading tries again."""
         with self._lock:
             self._readings.append(reading)
+        self._warn(reading)
         self._try_to_flush()
 
     def link(self, event: LinkEvent) -> None:
@@ -81,6 +84,25 @@ class EvidenceLog:
                 with self._lock:
                     del self._served[: 3 * len(served)]
 
+    def _warn(self, reading: Reading) -> None:
+        """Warn, once each, of a changed setting, and of what else two readings in a row show and fails a check."""
+        # The reading of record alone is taken after the stop, so two in a row are in the window.
+        found = frozenset(_doubts(reading))
+        lasting, self._doubts = found & self._doubts, found
+        if reading.changed:  # the sampler has asked twice, and does not ask again with every reading
+            lasting |= {f"the meter is not set up as for the run ({reading.changed})"}
+        if self._run is None:
+            return
+        run, start_s = self._run
+        for doubt in sorted(lasting - self._warned):
+            self._warned.add(doubt)
+            logger.warning(
+                "run %d, %.1f s into its window: %s. The run goes on, and will need review.",
+                run,
+                reading.monotonic_s - start_s,
+                doubt,
+            )
+
     def _first_served(self) -> list[tuple[int, float, int]]:
         with self._lock:
             numbers = iter(self._served[: 3 * MANY_SERVED])
@@ -99,6 +121,17 @@ class EvidenceLog:
             self.flush()
         except RefereeError as error:
             logger.warning("readings wait in memory: %s", error.sentence)
+
+
+def _doubts(reading: Reading) -> list[str]:
+    found = []
+    if reading.state not in (IntegratorState.START, IntegratorState.TIMEUP):
+        found.append(f"the meter's integrator does not run ({reading.state.value})")
+    if reading.over_range:
+        found.append("the meter is over range")
+    if reading.voltage_peak_over or reading.current_peak_over:
+        found.append("peaks are clipped, the power reads too low")
+    return found
 
 
 def _link_event(start_s: float, event: LinkEvent) -> tuple[datetime, str, dict[str, object]]:

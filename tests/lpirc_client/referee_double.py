@@ -41,6 +41,7 @@ class Referee:
     has_batches: bool = True
     cut_bytes: int | None = None  # the connection breaks after this many bytes of each image or batch
     elapsed_s: float | None = None  # in the answer to a logout
+    stop_s: float = 0.0  # a logout is answered so late, as by a referee with a slow meter
     port: int = 0
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
@@ -84,6 +85,7 @@ class Referee:
             return self.problem(409, "window-closed")
         if path == "/v1/session":
             self.phase = "closed"
+            time.sleep(self.stop_s)
             return 200, {"run": "r1", "phase": "closed", "elapsed_s": self.elapsed_s}
         if path == "/v1/detections":
             return self._take(headers, body)

@@ -181,6 +181,15 @@ def test_a_login_answer_without_token_is_not_a_referees(
     assert "'token'" in failure.sentence
 
 
+def test_a_logout_at_the_windows_end_waits_until_a_slow_meter_has_stopped(
+    referee: Referee, session: Session
+) -> None:
+    referee.elapsed_s, referee.stop_s = 59.9, 1.3
+    session.window.deadline = time.monotonic() + 0.1
+    assert session.logout() == 59.9
+    assert referee.requests["DELETE /v1/session"] == 1
+
+
 @pytest.mark.parametrize("stated", [math.nan, math.inf, True, pytest.param(10**400, id="huge"), "12", [1]])
 def test_an_invalid_length_is_ignored_and_the_run_logged_out(
     referee: Referee, session: Session, stated: Any

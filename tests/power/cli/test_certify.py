@@ -172,6 +172,19 @@ def test_a_file_that_is_there_already_is_kept(meter: Any, tmp_path: Path) -> Non
     assert (tmp_path / "meter-certify.json").read_text() == "mine"
 
 
+def test_a_part_is_skipped_however_a_person_writes_it(tmp_path: Path) -> None:
+    file = tmp_path / "box.json"
+    command = [*METER, "certify", "sim:", "--out", str(file)]
+    subprocess.run(command, input="S\n s \nskip\n", text=True, capture_output=True, timeout=60, check=True)
+    assert json.loads(file.read_text())["skipped"] == ["idle", "load", "link"]
+
+
+def test_a_folder_that_is_not_there_is_told_before_the_meter_is_touched(meter: Any) -> None:
+    ended = meter("certify", "sim:", "--yes", "--out", "none/x.json")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "no folder 'none'" in ended.stderr
+
+
 def test_a_question_without_an_answer_and_a_call_that_fails_are_marked() -> None:
     transcript, link = Transcript(), logging.getLogger("power.visa.link")
     with transcript.opened():

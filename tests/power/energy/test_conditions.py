@@ -28,6 +28,18 @@ def test_a_meter_that_was_changed_in_the_run_is_an_error_that_names_what(
     assert checks([], measurement())["range-changed"].ok
 
 
+def test_settings_that_readings_name_in_another_order_are_named_once(
+    reading: Any, measurement: Any, checks: Any
+) -> None:
+    readings = flat(reading, 6.0, 6.0)
+    readings[4] = reading(4.0, changed="a was set, it is 1; b was set, it is 2")
+    readings[6] = reading(6.0, changed="b was set, it is 2; a was set, it is 1")
+    assert (
+        "(a was set, it is 1; b was set, it is 2)"
+        in checks(readings, measurement())["range-changed"].sentence
+    )
+
+
 @given(
     st.floats(0.1, 30),
     st.floats(0.1, 1.0),

@@ -69,7 +69,20 @@ def test_a_judgement_before_the_energy_was_read_is_not_shown(hall: House) -> Non
     hall.store.change_run(run.id, (RunState.JUDGED,), energy_wh=1.25)
     shown = json.loads(called("run", "show", "1", "--json", "--contest", str(hall.folder)).stdout)
     assert (shown["judged"], shown["energy_wh"]) == (None, 1.25)
-    assert "1.25" in called("run", "show", "1", "--contest", str(hall.folder)).stdout
+    words = called("run", "show", "1", "--contest", str(hall.folder)).stdout
+    assert "1.25" in words
+    assert "not judged yet; see: referee judge 1" in words
+
+
+def test_an_event_is_shown_in_its_sentence_alone(hall: House) -> None:
+    run = run_in(hall, RunState.CLOSED, energy_wh=1.25)
+    hall.store.log_event(Clock().utc(), run.id, "meter-back", elapsed_s=5.0, sentence="Now a.", changes=["a"])
+    (line,) = (
+        line
+        for line in called("run", "show", "1", "--contest", str(hall.folder)).stdout.splitlines()
+        if "meter-back" in line
+    )
+    assert line.endswith("meter-back  elapsed_s 5, Now a.")
 
 
 def test_a_judged_run_has_its_marks_in_a_column_of_their_own(hall: House) -> None:

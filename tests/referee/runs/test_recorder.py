@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from power.meter import IntegratorState
 from power.sampling.sampler import LinkEvent
 from referee.errors import StorageFailed
 from referee.runs.recorder import MANY_SERVED, EvidenceLog, note_event
@@ -60,6 +61,55 @@ def test_readings_before_the_start_is_known_wait_for_it(store: Store) -> None:
     log.reading(reading(100.5))
     assert times(store, run) == [-0.5, 0.5]
     assert store.served_images(run) == [1]
+
+
+def test_a_stop_at_the_panel_is_warned_of_once_and_that_of_the_run_is_not(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    run, log = stored_run(store).id, EvidenceLog(store)
+    log.begin(run, 100.0)
+    with caplog.at_level(logging.WARNING):
+        log.reading(reading(101.0))
+        log.reading(reading(102.0, state=IntegratorState.STOP))
+        assert not caplog.messages
+        log.reading(reading(103.0, state=IntegratorState.STOP))
+        log.reading(reading(104.0, state=IntegratorState.STOP))
+    (message,) = caplog.messages
+    assert message.startswith(
+        f"run {run}, 3.0 s into its window: the meter's integrator does not run (STOP)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("shown", "words"),
+    [
+        ({"over_range": True}, "over range"),
+        ({"current_peak_over": True}, "clipped"),
+    ],
+)
+def test_what_spoils_a_run_is_warned_of_while_it_runs(
+    store: Store, caplog: pytest.LogCaptureFixture, shown: dict[str, object], words: str
+) -> None:
+    run, log = stored_run(store).id, EvidenceLog(store)
+    log.begin(run, 0.0)
+    with caplog.at_level(logging.WARNING):
+        for second in (1.0, 2.0, 3.0):
+            log.reading(reading(second, **shown))
+        log.reading(reading(4.0))
+        log.reading(reading(5.0, **shown))
+    assert [words in message for message in caplog.messages] == [True]
+
+
+def test_a_changed_setting_is_warned_of_although_one_reading_names_it(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    run, log = stored_run(store).id, EvidenceLog(store)
+    log.begin(run, 0.0)
+    with caplog.at_level(logging.WARNING):
+        log.reading(reading(1.0))
+        log.reading(reading(2.0, changed=":HOLD OFF was set, it is 1"))
+        log.reading(reading(3.0))
+    assert [":HOLD OFF was set, it is 1" in message for message in caplog.messages] == [True]
 
 
 def test_served_images_wait_for_the_next_reading_or_the_end(store: Store) -> None:

@@ -129,15 +129,15 @@ class Certification:
     def _calls(self, meter: Meter, course: Course) -> None:
         def call(name: str, *given: str | Setup) -> Any:
             course.require_going_on()
-            return self._try(name, lambda: told(name, *given))
+            return self._try(name, lambda: called(name, *given))
 
-        def told(name: str, *given: str | Setup) -> Any:
+        def called(name: str, *given: str | Setup) -> Any:
             with self.transcript.step(name, *map(_words, given)):
                 return getattr(meter, name)(*given)
 
         def updates() -> None:
             for _ in range(math.ceil(SHORT_S / interval_s) + LEAST_UPDATES):
-                told("read_update")
+                called("read_update")
                 course.wait(interval_s)
 
         element, interval_s = self.setup.element, self.setup.update_interval_s

@@ -15,7 +15,7 @@ ROUND_S: Final = 2.0
 
 
 class Watch:
-    """Owns whose turn it is."""
+    """Owns which settings are asked for next."""
 
     def __init__(self, settings: Sequence[Setting], interval_s: float) -> None:
         self._turns = itertools.cycle(settings)

@@ -130,11 +130,11 @@ def _print_run(one: Run) -> None:
 
 def _details(event: dict[str, Any]) -> str:
     # A sentence names the changes that stand beside it.
-    told = ("utc", "kind", *(("changes",) if "sentence" in event else ()))
+    left_out = ("utc", "kind", *(("changes",) if "sentence" in event else ()))
     return ", ".join(
         str(value) if key == "sentence" else f"{key} {_text(value)}"
         for key, value in event.items()
-        if key not in told and value is not None
+        if key not in left_out and value is not None
     )
 
 

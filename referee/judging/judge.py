@@ -160,7 +160,8 @@ def _measured_by(run: Run) -> list[str]:
     del settings["integrator_timer_s"]  # follows from the window
     shown = (f"{key}:{'auto' if value is None else str(value).lower()}" for key, value in settings.items())
     # The identity is last: it is text of the meter's, and the first of two parts with one name counts.
-    return [f"window:{run.window_s:g}s", *shown, f"meter:{run.meter_identity}"]
+    extra = [f"extra:{run.extra_s:g}s"] if run.extra_s else []
+    return [f"window:{run.contest_window_s:g}s", *extra, *shown, f"meter:{run.meter_identity}"]
 
 
 def _images(contest: Contest, run: Run) -> str:

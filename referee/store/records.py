@@ -79,6 +79,11 @@ class Run:
     extra_s: float | None = None
 
     @property
+    def contest_window_s(self) -> float:
+        """Its window without what the operator granted: runs of one such window are compared."""
+        return self.window_s - (self.extra_s or 0.0)
+
+    @property
     def official(self) -> bool:
         """Whether its energy is official: of a meter that counts in a contest."""
         if self.meter_standing is None:

@@ -112,6 +112,11 @@ class RunTables(Database):
             raise SessionRefused("run-unknown", f"There is no run {number}; see: referee run list")
         return found[0]
 
+    def attempts_used(self) -> dict[str, int]:
+        """How many runs each team has had, or has armed; void ones do not count."""
+        sql = "SELECT team, count(*) FROM runs WHERE state != ? GROUP BY team"
+        return dict(map(tuple, self._rows(sql, RunState.VOID.value)))
+
     def complete_setups(self, setup: Callable[[str, int], Setup]) -> None:
         """Store the setup of runs of an earlier form, which is that of the configuration: by station and window_s."""
         for row in self._rows("SELECT id, station, window_s FROM runs WHERE setup IS NULL"):

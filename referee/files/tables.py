@@ -88,6 +88,13 @@ def table_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) ->
     return text.getvalue().encode()
 
 
+def csv_line(cells: Iterable[object]) -> bytes:
+    """One line of a CSV, without its end, in UTF-8."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(cells)
+    return text.getvalue().encode()
+
+
 def _is_number(cell: str) -> bool:
     try:
         numbers([cell])

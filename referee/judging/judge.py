@@ -87,13 +87,18 @@ def counted(contest: Contest, run: Run) -> tuple[GroundTruth, NDArray[np.float64
     holds the rows (m, 7) of images that it was not served.
     """
     order, rows = contest.store.image_order(run.id), testset_rows(contest.store, run.id)
-    served = np.zeros(len(contest.test_set.images) + 1, np.bool_)
-    served[order[np.array(contest.store.served_images(run.id), np.int64) - 1]] = True
-    is_served = of_images(rows, served)
+    is_served = of_images(rows, served_images(contest, run))
     unserved = rows[~is_served]
     if len(unserved) and not contest.config.count_unserved:
         rows = rows[is_served]
     return restricted_to(read_ground_truth(contest.test_set.folder), order), rows, unserved
+
+
+def served_images(contest: Contest, run: Run) -> NDArray[np.bool_]:
+    """Which images the run was served, by their numbers 1..N in the test set: shape (N + 1,)."""
+    served, order = np.zeros(len(contest.test_set.images) + 1, np.bool_), contest.store.image_order(run.id)
+    served[order[np.array(contest.store.served_images(run.id), np.int64) - 1]] = True
+    return served
 
 
 def evaluate_rows(contest: Contest, ground_truth: GroundTruth, rows: NDArray[np.float64]) -> Evaluation:

@@ -16,6 +16,7 @@ from referee.cli.judge import judge
 from referee.cli.leaderboard import leaderboard
 from referee.cli.model import model
 from referee.cli.rehearse import rehearse
+from referee.cli.rejudge import rejudge
 from referee.cli.run import run
 from referee.cli.run_export import export
 from referee.cli.run_list import list_runs
@@ -56,7 +57,21 @@ def main() -> None:
     """Referee low-power vision contests: mAP per watt-hour."""
 
 
-for command in (rehearse, init, serve, team, run, judge, leaderboard, score, testset, frontier, model, suite):
+for command in (
+    rehearse,
+    init,
+    serve,
+    team,
+    run,
+    judge,
+    rejudge,
+    leaderboard,
+    score,
+    testset,
+    frontier,
+    model,
+    suite,
+):
     main.add_command(command)
 main.add_command(doctor)
 for command in (list_runs, versus, export):

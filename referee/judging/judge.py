@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from power.energy import Check
 from referee.clock import Clock
-from referee.contest import Contest, require_same_test_set
+from referee.contest import Contest, require_same_images, require_same_test_set
 from referee.errors import RefereeError
 from referee.judging.checks import (
     event_checks,
@@ -33,29 +33,38 @@ OF_OBJECTS = ("image", "category", "boxes", "difficult", "crowd", "area", "coco_
 START_S = 0.0  # readings of a closed run are timed from its start
 
 
-def judge(contest: Contest, number: int, clock: Clock) -> Score:
+def judge(contest: Contest, number: int, clock: Clock, *, corrected: bool = False) -> Score:
     """Judge a closed run, or judge it again; the new score is appended and replaces the earlier one in every result.
 
-    Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`; TestSetError.
+    `corrected` also takes a test set with the run's images and another ground truth than it was armed with; the event
+    then names both. Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`;
+    TestSetError.
     """
+    require = require_same_images if corrected else require_same_test_set
     while True:
         run = contest.store.run(number)
-        judged = _judged(contest, run, clock)
+        require(contest, run)
+        judged = judgement(contest, run, clock)
         contest.store.add_score(judged)
         states = (RunState.CLOSED, RunState.JUDGED)
         # If the energy was read meanwhile, the run is judged again.
         if contest.store.change_run(run.id, states, state=RunState.JUDGED.value).energy_wh == run.energy_wh:
             break
-    contest.store.log_event(clock.utc(), run.id, "judged", map=judged.map, score=judged.score)
+    digest, armed_with = contest.test_set.digest, run.testset_digest
+    sets = {} if digest == armed_with else {"testset_digest": digest, "armed_with": armed_with}
+    contest.store.log_event(clock.utc(), run.id, "judged", map=judged.map, score=judged.score, **sets)
     return judged
 
 
-def _judged(contest: Contest, run: Run, clock: Clock) -> Score:
+def judgement(contest: Contest, run: Run, clock: Clock) -> Score:
+    """What the judge says of a closed run by the contest's metric and ground truth, which is of the run's images.
+
+    Nothing is stored. Raises RefereeError `run-state`; TestSetError.
+    """
     if run.state not in (RunState.CLOSED, RunState.JUDGED):
         raise RefereeError(
             "run-state", f"Run {run.id} is {run.state}; only a closed run can be judged.", run=run.id
         )
-    require_same_test_set(contest, run)
     ground_truth, rows, unserved = counted(contest, run)
     evaluation = with_them = published = evaluate_rows(contest, ground_truth, rows)
     if contest.config.metric != PUBLISHED:

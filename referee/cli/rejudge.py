@@ -74,7 +74,7 @@ def _print(found: Rejudged) -> None:
         cells = zip(before, vars(one.after).values(), (".5f", ".4f", "d"), strict=True)
         rows.append((str(one.run), one.team, *(_change(*cell) for cell in cells)))
     if rows:
-        print_table(columns, rows, "before -> after; no rank: another run of the team counts, or none")
+        print_table(columns, rows, "rank none: it is not the run of its team that counts")
     else:
         click.echo("No run is judged yet; see: referee judge --all", err=True)
     for team, places in found.places.items():

@@ -91,7 +91,7 @@ def sent_rows(contest: Contest, run: Run) -> SentRows:
 
 def _served(contest: Contest, run: Run) -> Iterator[dict[str, object]]:
     order = contest.store.image_order(run.id).tolist()
-    for team_image, elapsed_s, size in contest.store.served_log(run.id):
+    for team_image, elapsed_s, size in contest.store.served_records(run.id):
         number = order[team_image - 1]
         file = contest.test_set.images[number - 1].file
         yield dict(zip(SERVED_COLUMNS, (elapsed_s, team_image, number, file, size), strict=True))

@@ -15,7 +15,8 @@ from power.recording import read_recording
 from referee.contest import Contest, create_contest, open_contest
 from referee.detections.files import read_detections
 from referee.errors import RefereeError
-from referee.judging.export import AT_ONCE, COLUMNS, FORMATS, export_run
+from referee.judging import export
+from referee.judging.export import COLUMNS, FORMATS, export_run
 from referee.judging.judge import judge
 from referee.judging.judge import testset_rows as own_rows
 from referee.scoring import evaluate
@@ -83,12 +84,16 @@ def test_coco_results_load_with_pycocotools_and_score_as_judged(contest: Contest
     assert scored.map > 0
 
 
-def test_more_rows_than_are_written_at_once_are_all_there(contest: Contest, tmp_path: Path) -> None:
-    rows = np.repeat(guesses(contest, 1.0), AT_ONCE // 10, axis=0)
-    run = closed_run(contest, rows)
-    export_run(contest, run.id, tmp_path, ("csv", "coco"))
-    assert (tmp_path / "detections.csv").read_bytes().count(b"\n") == len(rows) + 1
-    assert len(json.loads((tmp_path / "detections.coco.json").read_bytes())) == len(rows)
+def test_more_rows_than_are_written_at_once_are_all_there(
+    contest: Contest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = closed_run(contest, guesses(contest, 1.0))
+    files = [export_run(contest, run.id, tmp_path / "whole", ("csv", "coco"))[:2]]
+    monkeypatch.setattr(export, "AT_ONCE", 4)
+    files.append(export_run(contest, run.id, tmp_path / "parts", ("csv", "coco"))[:2])
+    whole, parts = ([path.read_bytes().split() for path in each] for each in files)
+    assert parts == whole
+    assert len(parts[1]) > 4
 
 
 def test_readings_are_a_recording_and_events_and_served_images_are_beside(

@@ -32,7 +32,7 @@ def add(name: str, password_file: Path | None, folder: Path) -> None:
     if not name.strip() or not name.isprintable():
         raise RefereeError("team-name", "A team needs a name that is not blank and can be printed on a line.")
     with open_contest(folder) as contest:
-        contest.store.add_team(name, hash_password(_password(password_file)), Clock().utc())
+        contest.store.add_team(name, hash_password(password_of(password_file)), Clock().utc())
     click.echo(f"Registered {name}.")
 
 
@@ -72,7 +72,8 @@ def enable(name: str, folder: Path) -> None:
     click.echo(f"{name} is enabled: it can log in.")
 
 
-def _password(file: Path | None) -> str:
+def password_of(file: Path | None) -> str:
+    """The password from a file, the environment or a prompt. Raises RefereeError."""
     if file is not None:
         try:
             password = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")

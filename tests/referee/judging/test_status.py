@@ -61,7 +61,7 @@ def test_a_contest_day_of_sixteen_teams_costs_five_milliseconds_a_look(build: Ca
         start_s = time.thread_time()
         reader.read(NOW, known)
         looks.append(time.thread_time() - start_s)
-    assert sorted(looks)[10] <= 0.005 * 3, looks  # 5 ms on a machine of its own
+    assert min(looks) <= 0.005, looks  # the least: other programs share the processor
 
 
 def test_what_changes_about_a_run_that_was_read_before_is_seen(build: Callable[..., House]) -> None:

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import click
-import pytest
-
-from referee.cli.main import COMMANDS, main
+from tests import warm_programs
 from tests.contest_day import TEAM, Day, program, until
 
-WATCH = "1"
-
-
-def cpu_s(*arguments: str) -> float:
-    """Processor time of a command from scratch."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([program("referee"), *arguments], check=True, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+SLOW = {"numpy", "sqlite_utils", "requests", "flask", "jinja2", "rich", "importlib.metadata"}
 
 
 def heavy_modules(*arguments: str) -> set[str]:
@@ -33,20 +20,12 @@ def heavy_modules(*arguments: str) -> set[str]:
     look = (
         "import sys\nfrom referee.cli import main\n"
         "try:\n    main(sys.argv[1:])\n"
-        "finally:\n    print(*sorted({'numpy', 'sqlite_utils', 'requests', 'flask', 'jinja2', 'rich'} & {*sys.modules}))"
+        f"finally:\n    print(*({SLOW} & {{*sys.modules}}))"
     )
     made = subprocess.run(
         [sys.executable, "-c", look, *arguments], capture_output=True, text=True, check=False
     )
     return set(made.stdout.splitlines()[-1].split())
-
-
-@pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_every_command_is_where_the_table_says(name: str) -> None:
-    command = main.get_command(click.Context(main), name)
-    assert command is not None
-    assert command.name == name
-    importlib.import_module(f"referee.cli.{COMMANDS[name][0]}")
 
 
 def test_help_and_status_import_nothing_slow(hall: Day) -> None:
@@ -84,8 +63,6 @@ def test_status_of_a_contest_that_is_not_served_is_that_of_the_store(day: Callab
 
 
 def test_watching_shows_it_again_until_it_is_ended(hall: Day) -> None:
-    from tests import warm_programs
-
     command = ["referee", "status", "--watch", "--contest", str(hall.folder)]
     process = warm_programs.start(command)
     for _ in range(2):
@@ -94,6 +71,7 @@ def test_watching_shows_it_again_until_it_is_ended(hall: Day) -> None:
     process.terminate()
     process.wait(10)
     process.stdout.close()
+    process.stderr.close()
 
 
 def test_a_folder_that_is_no_contest_is_said_so(tmp_path: Path) -> None:

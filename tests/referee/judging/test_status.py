@@ -49,7 +49,7 @@ def test_a_contest_day_of_sixteen_teams_costs_five_milliseconds_a_look(build: Ca
     first = reader.read(NOW, known)
     assert [len(part) for part in (first.runs, first.teams, first.refusals, first.events)] == [
         60,
-        16,
+        18,
         50,
         100,
     ]

@@ -35,9 +35,9 @@ def test_help_and_status_import_nothing_slow(hall: Day) -> None:
 
 def test_status_shows_what_the_console_does_by_one_call(hall: Day, token: str) -> None:
     hall.post(hall.fetched(token))
+    until(lambda: " 36.00 W, " in hall.refers("status").stdout)
     document = json.loads(hall.refers("status", "--json").stdout)
     assert document["stations"][0]["run"]["team"] == TEAM
-    until(lambda: " 36.00 W, " in hall.refers("status").stdout)
     lines = hall.refers("status").stdout.splitlines()
     assert lines[0].startswith("Test day, ")
     assert lines[1].startswith("station-1: meter integrating, run 1 of ant is open, 9:5")
@@ -47,6 +47,7 @@ def test_status_shows_what_the_console_does_by_one_call(hall: Day, token: str) -
 
 def test_run_show_of_an_open_run_tells_what_the_status_knows(hall: Day, token: str) -> None:
     hall.post(hall.fetched(token))
+    until(lambda: "6 of 6 images" in hall.refers("run", "show", "1").stdout)
     shown = hall.refers("run", "show", "1").stdout
     assert "now  run 1 of ant is open, 9:5" in shown
     live = json.loads(hall.refers("run", "show", "1", "--json").stdout)["live"]

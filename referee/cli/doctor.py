@@ -20,7 +20,6 @@ from referee.cli.options import as_json
 from referee.clock import Clock
 from referee.config import read_config
 from referee.contest import (
-    CERTIFICATE_NAME,
     Contest,
     contest_id,
     open_contest,
@@ -28,6 +27,7 @@ from referee.contest import (
     require_unchanged,
 )
 from referee.errors import RefereeError
+from referee.served import CERTIFICATE_NAME
 from referee.store import DATABASE_NAME, Store, is_served
 from testsets import TestSetError, load_test_set
 
@@ -146,7 +146,7 @@ def _require_port(port: int) -> None:
 
 
 def _look_at_clock(contest: Contest) -> Iterator[Finding]:
-    now, newest = Clock().utc(), contest.store.newest_events(1)
+    now, newest = Clock().utc(), contest.store.events_after(0, 1)[1]
     last = datetime.fromisoformat(newest[0]["utc"]) if newest else now
     if now < last - SLACK:
         yield (

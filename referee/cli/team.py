@@ -40,7 +40,7 @@ def add(name: str, password_file: Path | None, affiliation: str | None, folder: 
     if affiliation is not None:
         require_team_name(affiliation)
     with open_contest(folder) as contest:
-        contest.store.add_team(name, hash_password(_password(password_file)), Clock().utc(), affiliation)
+        contest.store.add_team(name, hash_password(password_of(password_file)), Clock().utc(), affiliation)
     click.echo(f"Registered {name}.")
 
 
@@ -80,7 +80,7 @@ def password(name: str, password_file: Path | None, folder: Path) -> None:
 
     The old one ends at once. A run that is open goes on: its token stays valid.
     """
-    new = generate_password() if password_file is None else _password(password_file)
+    new = generate_password() if password_file is None else password_of(password_file)
     with open_contest(folder) as contest:
         contest.store.set_password(name, hash_password(new))
         contest.store.log_event(Clock().utc(), None, "team-password", team=name)
@@ -123,7 +123,8 @@ def _set_disabled(contest: Contest, name: str, *, disabled: bool) -> None:
     contest.store.log_event(Clock().utc(), None, kind, team=name)
 
 
-def _password(file: Path | None) -> str:
+def password_of(file: Path | None) -> str:
+    """The password from a file, the environment or a prompt. Raises RefereeError."""
     if file is not None:
         try:
             password = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")

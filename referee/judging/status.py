@@ -187,11 +187,14 @@ class StatusReader:
     def __init__(self, contest: Contest) -> None:
         self._contest, self._store = contest, contest.store
         self._read: dict[int, tuple[object, RunStatus]] = {}
+        self._last_event, self._events = 0, list[dict[str, Any]]()
         self._ranked: tuple[object, tuple[LeftOut, ...], int] = (None, (), 0)
 
     def read(self, now: datetime, known: Known) -> Status:
         """The status at `now`, UTC."""
         config = self._contest.config
+        self._last_event, new = self._store.events_after(self._last_event, MOST_EVENTS)
+        self._events = [*new, *self._events][:MOST_EVENTS]
         runs, teams = self._store.runs(), self._store.teams()
         affiliations = self._store.affiliations()
         used = Counter(run.team for run in runs if run.state is not RunState.VOID)
@@ -228,7 +231,7 @@ class StatusReader:
             teams=tuple(TeamStatus(team, affiliations[team], off, used[team]) for team, off in teams.items()),
             announcements=self._store.announcements(),
             refusals=self._store.refusals(MOST_REFUSALS),
-            events=self._store.newest_events(MOST_EVENTS),
+            events=self._events,
             left_out=left_out,
             board=BoardStatus(*self._store.board_state(), places),
         )

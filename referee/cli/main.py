@@ -57,22 +57,9 @@ def main() -> None:
     """Referee low-power vision contests: mAP per watt-hour."""
 
 
-for command in (
-    rehearse,
-    init,
-    serve,
-    team,
-    run,
-    judge,
-    rejudge,
-    leaderboard,
-    score,
-    testset,
-    frontier,
-    model,
-    suite,
-):
+for command in (rehearse, init, serve, team, run, judge, leaderboard, score, testset, frontier, model, suite):
     main.add_command(command)
-main.add_command(doctor)
+for command in (doctor, rejudge):
+    main.add_command(command)
 for command in (list_runs, versus, export):
     run.add_command(command)

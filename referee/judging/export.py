@@ -146,7 +146,7 @@ def _parquet(sent: SentRows) -> bytes:
     except ImportError:
         raise RefereeError(
             "no-pyarrow",
-            "Parquet needs pyarrow, which is not installed: pip install 'lpirc-referee[parquet]'; or export CSV.",
+            "Parquet needs pyarrow, which is not installed: pip install pyarrow; or export --format csv",
         ) from None
     image, ids = sent.rows[:, IMAGE].astype(np.int64), np.array(list(sent.categories), np.int64)
     category = sent.rows[:, 1].astype(np.int64)

@@ -36,6 +36,8 @@ def leaderboard(folder: Path, *, as_json: bool, as_csv: bool, as_html: bool) -> 
     for run in found.left_out:
         why = "it has no score" if run.judged_by is None else _otherwise(run.judged_by, contest)
         click.echo(f"Run {run.run} of {run.team} is left out: {why}.", err=True)
+    if any(run.judged_by is not None for run in found.left_out):
+        click.echo("What judging them again would change: referee rejudge --all --dry-run", err=True)
     for one in (place.standing for place in found.places if not place.standing.complete):
         why = f"was judged by an earlier version, or in part; see: referee judge {one.run}"
         click.echo(f"Run {one.run} of {one.team} {why}", err=True)

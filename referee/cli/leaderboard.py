@@ -74,9 +74,8 @@ def _page(places: tuple[Place, ...], metric: str, name: str) -> str:
     rows = []
     for place in places:
         one = place.standing
-        marks = ["needs review: a check failed"] * one.needs_review + ["unofficial meter"] * (
-            not one.official
-        )
+        marks = ["needs review: a check failed"] * one.needs_review
+        marks += ["unofficial meter"] * (not one.official)
         marks += [f"measured otherwise: {what}" for what in place.differs]
         orders = ", ".join(f"{chance:.1%} with {team}" for team, chance in place.level_with)
         marks += [f"its order is not sure ({orders})"] * bool(orders)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import fcntl
 import json
 import re
 import shutil
@@ -17,9 +16,10 @@ from referee.errors import RefereeError
 from referee.judging.judge import judge
 from referee.judging.rejudge import preview, rejudge
 from referee.judging.results import standings
+from referee.runs.image_order import images_had
 from referee.scoring.result import signature_parts
-from referee.store.database import LOCK_NAME
 from referee.store.records import RunState, Score
+from referee.web.processes import sole_server
 from tests.contest_day import called
 from tests.referee.factories import DrivenClock, config_text
 from tests.referee.judging.sent_runs import closed_run, guesses
@@ -116,20 +116,20 @@ def test_a_corrected_ground_truth_is_on_record_and_the_board_is_by_it(
         last = again.store.events(1)[-1]
         assert (last["kind"], last["testset_digest"], last["armed_with"]) == ("judged", corrected.digest, was)
         assert again.store.run(1).testset_digest == was
+        had = images_had(again.store, "ant", corrected.images_digest)
+        assert had[1].tolist() == list(range(8, 0, -1))  # so the team gets none of them as a fresh one
 
 
 def test_while_the_contest_is_served_a_changed_set_is_refused(contest: Contest) -> None:
     correct(contest.test_set, contest.test_set.folder)
     stored = judgements(contest)
-    with (contest.folder / LOCK_NAME).open("w") as lock, open_contest(contest.folder) as again:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with sole_server(contest.folder), open_contest(contest.folder) as again:
         assert code_of(rejudge, again, None, CLOCK) == "contest-busy"
     assert judgements(contest) == stored
 
 
 def test_a_run_that_is_not_changed_is_judged_again_while_the_contest_is_served(contest: Contest) -> None:
-    with (contest.folder / LOCK_NAME).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with sole_server(contest.folder):
         found = rejudge(contest, 1, CLOCK)
     (one,) = found.changes
     assert (len(set(one.map)), len(set(one.score)), one.rank, found.places) == (1, 1, (1, 1), {})

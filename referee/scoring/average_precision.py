@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 Average = Callable[[NDArray[np.int64], int], float]
 """From ranks of true positives and the number of objects to the AP of a category."""
 
-ELEVEN_RECALLS = np.arange(11) * 0.1
+ELEVEN_RECALLS = np.arange(11, dtype=np.float64) * 0.1
 """The doubles of MATLAB's `0:0.1:1`: .30000000000000004, .6000000000000001 and .7000000000000001 among them."""
 
-TIDECV_RECALLS = np.arange(101, dtype=np.float64) / 100
+TIDECV_RECALLS = np.arange(101) / 100
 """The doubles of tidecv, which are not all those of COCO."""
 
 

@@ -88,9 +88,9 @@ class _Rows:
         order, sorted_category = ascending_codes(category.take(findings.members), categories)
         starts = np.searchsorted(sorted_category, np.arange(categories + 1))
         detection = findings.members.take(order)
-        found = findings.found.take(detection)
+        found = np.minimum(findings.found, 0).astype(np.int8).take(detection)
         kind, mends = findings.kind.take(detection), findings.mends.take(detection)
-        return cls(detection, starts, found >= 0, found != IGNORED, kind, mends)
+        return cls(detection, starts, found == 0, found != IGNORED, kind, mends)
 
     def mended(self, kind: int) -> _Rows:
         """The rows after the errors of a kind are mended: those that mend are true, the others do not count."""

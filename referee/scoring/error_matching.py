@@ -100,24 +100,27 @@ def find(ground_truth: GroundTruth, detections: Detections, terms: Terms) -> Fin
     is_used = _marked(found[found >= 0], len(ignored))
     is_error = found < 0 if terms.as_tidecv else found == UNMATCHED
     left = is_error.take(pairs.detection) & ~ignored.take(pairs.object)
-    kind, target = _errors(pairs.take(left), is_own[left], meets[left], needed, is_used, len(found))
+    outcome, about = _errors(pairs.take(left), is_own[left], meets[left], needed, is_used, len(found))
 
-    aimed = np.flatnonzero(target >= 0)
-    aimed = aimed[~is_used[target[aimed]]]
+    aimed = np.flatnonzero(about >= 0)
+    aimed = aimed[~is_used[about[aimed]]]
     in_order = aimed[np.argsort(ranks[aimed])]
-    targets, first = np.unique(target.take(in_order), return_index=True)
+    targets, first = np.unique(about[in_order], return_index=True)
+    outcome[~is_error] = IGNORED
+    outcome[found >= 0] = TRUE
+    about[found >= 0] = found[found >= 0]
     unfound = ~(is_used | ignored)
     return Findings(
-        members,
-        category,
-        found != IGNORED,
-        np.where(is_error, kind, np.minimum(found, 0) + TRUE * (found >= 0)).astype(np.int8),
-        np.where(is_error, target, found),
-        _marked(in_order[first], len(found)),
-        object_category,
-        ~ignored,
-        unfound,
-        unfound & ~_marked(targets, len(ignored)),
+        members=members,
+        category=category,
+        counted=found != IGNORED,
+        outcome=outcome,
+        object=about,
+        mends=_marked(in_order[first], len(found)),
+        object_category=object_category,
+        objects=~ignored,
+        unfound=unfound,
+        missed=unfound & ~_marked(targets, len(ignored)),
     )
 
 

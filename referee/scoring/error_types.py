@@ -17,7 +17,7 @@ from referee.scoring.error_gains import gains_of
 from referee.scoring.error_matching import OF_DETECTIONS, TRUE, ErrorType, Terms, find
 from referee.scoring.evaluation import evaluate
 from referee.scoring.groups import Ids
-from referee.scoring.matching import IGNORED, UNMATCHED, best_that_counts
+from referee.scoring.matching import IGNORED, best_that_counts
 from referee.scoring.rules import COCO, Rule, rule_named
 from testsets.ground_truth import GroundTruth
 
@@ -46,7 +46,7 @@ class ErrorAnalysis:
 
     `gains` is by type the mAP gained if all errors of that type were mended; `counts` how many they are.
     `confidence_cost` is by category id, of those with objects: its AP if all its true detections ranked above its false
-    ones, less its AP. The mean is `gains[FALSE_POSITIVE]`: no change of confidences can gain more.
+    ones, less its AP. The mean is `gains[FALSE_POSITIVE]`.
 
     By detection (M,), in order of arrival: `outcome` int8, a place in OF_DETECTIONS, or TRUE or IGNORED; `object`, the
     index in the ground truth of the object that it found or that its error is about, else -1; `mends`, whether it would
@@ -107,7 +107,9 @@ def analyse_as_tidecv(ground_truth: GroundTruth, detections: Detections, iou: fl
 
     Of an image all detections are looked at (its `max_dets`), and a gain may be negative, which it shows as 0.
     """
-    return _analysis(ground_truth, detections, Terms(_TIDECV, _TIDECV.threshold(iou), True, True))
+    return _analysis(
+        ground_truth, detections, Terms(_TIDECV, _TIDECV.threshold(iou), of_coco=True, as_tidecv=True)
+    )
 
 
 def mended(
@@ -151,7 +153,7 @@ def _analysis(ground_truth: GroundTruth, detections: Detections, terms: Terms) -
         counts=counts,
         confidence_cost=dict(zip(ground_truth.category_ids[known].tolist(), costs, strict=True)),
         outcome=found.outcome,
-        object=np.maximum(found.object, UNMATCHED),
+        object=found.object,
         mends=found.mends,
         cost=gains.costs[0],
         unfound=found.unfound,

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from referee.errors import RefereeError
 from referee.scoring import METRICS, Detections, evaluate
 from referee.scoring.error_types import (
     OF_DETECTIONS,
@@ -236,3 +237,17 @@ def test_what_is_not_there_costs_nothing(case: str, crowd: bool, metric: str) ->
     assert all(len(getattr(analysis, field.name)) == len(rows) for field in fields(analysis)[6:10])
     worst = worst_images(truth, found, analysis)
     assert all(math.isfinite(one.cost) for one in worst)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_what_evaluate_refuses_the_analysis_refuses_alike(metric: str) -> None:
+    truth, box = oracle.ground_truth([1], [1], [(1, 1, 0, 0, 9, 9)]), (0, 0, 9, 9)
+    for row, code in (
+        ((2, 1, 0.5, *box), "unknown-image"),
+        ((1, 2, 0.5, *box), "unknown-category"),
+        ((1, 1, math.nan, *box), "not-finite"),
+        ((1, 1, 0.5, 0, 0, math.inf, 9), "not-finite"),
+    ):
+        with pytest.raises(RefereeError) as refused:
+            analyse_errors(truth, oracle.detections([row]), metric)
+        assert refused.value.code == code

@@ -20,9 +20,9 @@ from power.addresses import MeterAddress
 from power.clocks import Clocks
 from referee.auth.passwords import hash_password
 from referee.cli.contest import config_text
+from referee.cli.judged import print_score
 from referee.cli.options import as_json
 from referee.cli.processes import HELD, Child, interruption_reported, program
-from referee.cli.report import print_score
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError

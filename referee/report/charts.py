@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from referee.files.plots import inline_svg, note_in_middle, printable
 from referee.judging.course import Course, Phase
+from referee.judging.regret import StopRegret
 from referee.scoring import CocoCurve, Curve
 
 Floats = NDArray[np.float64]
@@ -108,12 +109,13 @@ def envelope(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:
     return x[kept], y[kept]
 
 
-def regret_chart(times_s: Sequence[float] | Floats, scores: Floats, best_s: float) -> str:
+def regret_chart(regret: StopRegret) -> str:
     """The score of a log-out at each moment."""
+    best_s = regret.elapsed_s[regret.best]
 
     def draw(figure: Any) -> None:
         axes = figure.add_subplot(xlabel="log-out, seconds since the start", ylabel="score, mAP/Wh")
-        axes.plot(times_s, scores, color=BLUE, marker=".", markersize=4, linewidth=1.2)
+        axes.plot(regret.elapsed_s, regret.score, color=BLUE, marker=".", markersize=4, linewidth=1.2)
         axes.axvline(best_s, color=BROWN, linestyle="--")
         axes.set_ylim(bottom=0)
         axes.set_xlim(left=0)

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup rehearse test lint bench serve lock clean
+.PHONY: help setup rehearse test lint bench serve lock vendor clean
 
 help:
 	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
@@ -14,6 +14,7 @@ help:
 	@echo "make serve      a referee on CONTEST (default: ./contest, made when missing)"
 	@echo "make setup      only build $(VENV) from requirements.lock"
 	@echo "make lock       resolve requirements.lock anew"
+	@echo "make vendor     fetch the front-end pieces anew"
 	@echo "make clean      remove $(VENV) and everything generated"
 
 setup: $(READY)
@@ -57,6 +58,10 @@ lock: setup
 	  pyproject.toml client/pyproject.toml -o requirements.lock $(ARGS)
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --no-emit-find-links -c requirements.lock bench/requirements.in -o bench/requirements.lock
+
+# The front-end pieces in referee/pages/static/vendor, from npm, with their checksums.
+vendor: setup
+	$(BIN)/python -m referee.pages.vendor
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis rehearsals

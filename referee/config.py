@@ -6,6 +6,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,17 @@ class ModelTrack:
 
 
 @dataclass(frozen=True)
+class Prize:
+    """A prize, by its name, for the best team by one of PRIZE_RULES."""
+
+    name: str
+    rule: str
+
+
+PRIZE_RULES = ("best-score", "least-energy", "highest-map")
+
+
+@dataclass(frozen=True)
 class Images:
     """Which images a run gets: `per_attempt` of the test set's, fresh ones as long as they last; 0: all of them."""
 
@@ -105,7 +117,9 @@ class ContestConfig:
     provisional score each second of an open run, for the operator; `teams_see_score` shows it to the team as well.
     `trusted_proxy` lists the networks or addresses of the proxies whose X-Forwarded-For is believed. With
     `count_unserved` detections count also for images that the run was not served. `id` is the contest's, which its
-    database and secrets have as well; blank in folders of earlier versions.
+    database and secrets have as well; blank in folders of earlier versions. A run below `least_map` is shown and not
+    ranked. A team has `attempts`; 0: as many as the operator arms. The public board shows nothing newer than
+    `freeze_at` until it is unveiled, and provisional scores only with `public_score`.
     """
 
     name: str
@@ -123,6 +137,15 @@ class ContestConfig:
     images: Images = Images()
     tracks: tuple[ModelTrack, ...] = ()
     id: str = ""
+    least_map: float | None = None
+    attempts: int = 0
+    freeze_at: datetime | None = None
+    public_score: bool = False
+    prizes: tuple[Prize, ...] = (
+        Prize("Best score", "best-score"),
+        Prize("Least energy", "least-energy"),
+        Prize("Highest accuracy", "highest-map"),
+    )
 
     def setup(self, station: str, window_s: int) -> Setup:
         """The setup of a station's meter; the default setup for a station that is no longer configured."""
@@ -155,11 +178,14 @@ def read_config(folder: Path) -> ContestConfig:
 def _contest(path: Path, table: dict[str, Any]) -> ContestConfig:
     stations = [Station(**row) for row in _rows(path, table, "stations", Station)]
     tracks = [ModelTrack(**row) for row in _rows(path, table, "tracks", ModelTrack)]
+    prizes = [Prize(**row) for row in _rows(path, table, "prizes", Prize)] if "prizes" in table else None
     images = table.pop("images", {})
     if not isinstance(images, dict):
         raise RefereeError("bad-config", f"{path}: images must be written as an [images] table.")
     images = Images(**_checked(Images, f"{path}, images", images))
-    rest = _checked(ContestConfig, str(path), table, given=("stations", "tracks", "images"))
+    rest = _checked(ContestConfig, str(path), table, given=("stations", "tracks", "images", "prizes"))
+    if prizes is not None:
+        rest["prizes"] = tuple(prizes)
     config = ContestConfig(stations=tuple(stations), tracks=tuple(tracks), images=images, **rest)
     for problem in _problems(config):
         raise RefereeError("bad-config", f"{path}: {problem}")
@@ -167,7 +193,7 @@ def _contest(path: Path, table: dict[str, Any]) -> ContestConfig:
 
 
 def _rows(
-    path: Path, table: dict[str, Any], key: str, kind: type[Station | ModelTrack]
+    path: Path, table: dict[str, Any], key: str, kind: type[Station | ModelTrack | Prize]
 ) -> list[dict[str, Any]]:
     rows = table.pop(key, [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -177,7 +203,7 @@ def _rows(
 
 
 def _checked(
-    kind: type[Station | ModelTrack | Images | ContestConfig],
+    kind: type[Station | ModelTrack | Prize | Images | ContestConfig],
     where: str,
     table: dict[str, Any],
     given: tuple[str, ...] = (),
@@ -198,6 +224,8 @@ def _typed(where: str, key: str, value: object, kind: str) -> object:
         return _networks(where, key, value)
     if kind.startswith("Mapping"):
         return _settings(where, key, value)
+    if kind.startswith("datetime"):
+        return _moment(where, key, value)
     accepted = {"str": str, "bool": bool, "int": int}.get(kind, (int, float))
     if not isinstance(value, accepted) or (isinstance(value, bool) and kind != "bool"):
         words = {"str": "a string", "bool": "true or false", "int": "a whole number"}.get(kind, "a number")
@@ -207,6 +235,15 @@ def _typed(where: str, key: str, value: object, kind: str) -> object:
     if not 0 < value <= LARGEST_FIGURE:  # false for NaN
         raise RefereeError("bad-config", f"{where}: {key} = {value!r} must be a number above 0.")
     return float(value)
+
+
+def _moment(where: str, key: str, value: object) -> datetime:
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        raise RefereeError(
+            "bad-config",
+            f"{where}: {key} = {str(value)!r} must be a time with its offset, unquoted: 2027-06-20T15:30:00+02:00.",
+        )
+    return value
 
 
 def _networks(where: str, key: str, value: object) -> tuple[str, ...]:
@@ -238,6 +275,15 @@ def _problems(config: ContestConfig) -> list[str]:
         problems.append(f"window_s = {config.window_s} must lie between 1 and {LONGEST_WINDOW_S} seconds.")
     if config.images.per_attempt < 0:
         problems.append(f"images: per_attempt = {config.images.per_attempt} must be 0 (all images) or more.")
+    if config.attempts < 0:
+        problems.append(f"attempts = {config.attempts} must be 0 (no limit) or more.")
+    if config.least_map is not None and config.least_map > 1:
+        problems.append(f"least_map = {config.least_map:g} must be an mAP, at most 1.")
+    problems += [
+        f"prize {one.name!r}: rule = {one.rule!r} must be one of {', '.join(map(repr, PRIZE_RULES))}."
+        for one in config.prizes
+        if one.rule not in PRIZE_RULES
+    ]
     if not config.stations:
         problems.append("there is no station; add a [[stations]] table with name and meter.")
     problems += ["a station's name is blank." for station in config.stations if not station.name.strip()]

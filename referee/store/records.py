@@ -49,6 +49,7 @@ class Run:
     asked. `idle_power_w` is the mean power of the idle board at arming. One start signal opens all runs of a `heat`.
     `meter_standing` says whether the meter of `meter_identity` counts in a contest; None: only the identity is known.
     `nonce` is a random value of its own, which keys its image order and its tokens; None: of an earlier form.
+    `extra_s` of its window were granted by the operator.
     """
 
     id: int
@@ -75,6 +76,7 @@ class Run:
     heat: str | None = None
     meter_standing: Standing | None = None
     nonce: str | None = None
+    extra_s: float | None = None
 
     @property
     def official(self) -> bool:

@@ -25,9 +25,10 @@ _RUN_COLUMNS = ", ".join(field.name for field in fields(Run))
 class RunTables(Database):
     """Teams, and all their runs."""
 
-    def add_team(self, name: str, password_hash: str, now: datetime) -> None:
+    def add_team(self, name: str, password_hash: str, now: datetime, affiliation: str | None = None) -> None:
         """Register a team. Raises RefereeError `team-exists`."""
         team = {"name": name, "password_hash": password_hash, "disabled": 0, "created_utc": now.isoformat()}
+        team["affiliation"] = affiliation
         try:
             with self._transaction() as connection:
                 connection.execute(insert("teams"), team)

@@ -1,6 +1,7 @@
 """The tables of `contest.db`, and the upgrade of files that an earlier version made.
 
-Append-only except for the columns of `runs` that RunControl changes, `withdrawn` of submissions, and `provisional`.
+Append-only except for the columns of `runs` that RunControl changes, teams' passwords, `withdrawn` of submissions and
+announcements, `queue`, `published` and `provisional`.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ import sqlite_utils
 
 from referee.store.records import ENERGY_MISSING, EnergyMissing
 
-VERSION = 10
+VERSION = 11
 
 # fmt: off
 _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     "contest": ({"id": str}, {"pk": "id"}),  # one row, once the contest was opened
     "teams": (
-        {"name": str, "password_hash": str, "disabled": int, "created_utc": str},
+        {"name": str, "password_hash": str, "disabled": int, "created_utc": str, "affiliation": str},
         {"pk": "name", "not_null": {"password_hash", "disabled", "created_utc"}},
     ),
     "runs": (
@@ -33,6 +34,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "idle_power_w": float, "heat": str,  # runs of one heat are opened together
             "meter_standing": str,  # power.meter.Standing; NULL: of an earlier form
             "nonce": str,  # random: run numbers recur after a restore; NULL: of an earlier form
+            "extra_s": float,  # of window_s, granted by the operator; NULL: none
         },
         {
             "pk": "id", "foreign_keys": [("team", "teams", "name")],
@@ -89,6 +91,30 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     "provisional": (
         {"run": int, "utc": str, "map": float, "energy_wh": float, "score": float, "detections": int},
         {"pk": "run"},
+    ),
+    # The contest day: who may use the console, what is announced, who runs next, what was let stand, who was refused.
+    "operators": ({"name": str, "password_hash": str, "created_utc": str}, {"pk": "name"}),
+    "announcements": ({"id": int, "utc": str, "operator": str, "text": str, "withdrawn_utc": str}, {"pk": "id"}),
+    "queue": ({"position": int, "team": str}, {"pk": "position"}),
+    "reviews": (
+        {"id": int, "run": int, "utc": str, "operator": str, "note": str, "codes": str},  # JSON list: the failed checks
+        {"pk": "id", "foreign_keys": [("run", "runs", "id")]},
+    ),
+    "refusals": (
+        {
+            "id": int, "first_utc": str, "utc": str, "count": int, "code": str, "status": int, "team": str, "run": int,
+            "address": str, "sentence": str,
+        },
+        {"pk": "id"},
+    ),
+    # What the public sees, one row: replaced each second unless `state` is frozen.
+    "published": (
+        {
+            "id": int, "utc": str, "document": str,  # JSON
+            "state": str,  # live, frozen, unveiling
+            "unveiled": int, "frozen_utc": str, "operator": str,
+        },
+        {"pk": "id"},
     ),
     # The model tracks: what was accepted for measurement, and its result, at most one row each.
     "submissions": (

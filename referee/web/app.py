@@ -10,7 +10,7 @@ from referee.auth.passwords import decoy_hash
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.runs.control import RunControl
-from referee.web import problems
+from referee.web import pages, problems
 from referee.web.answers import NOT_TO_BE_KEPT
 from referee.web.contestant import session as contest_routes
 from referee.web.gateway import Gateway
@@ -35,6 +35,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(contest_routes.blueprint)
     app.register_blueprint(operator_routes.blueprint)
     app.register_blueprint(legacy_routes.blueprint)
+    app.register_blueprint(pages.blueprint)
     app.add_url_rule("/", view_func=lambda: redirect("/help"), methods=["GET", "POST"])
     problems.register(app)
     app.after_request(_finish)

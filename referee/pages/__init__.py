@@ -1,0 +1,29 @@
+"""What all pages share: the stylesheet, the vendored pieces, the frame, and how a figure is written.
+
+Used by the board, the console and a run's report. Knows nothing of runs or HTTP. `vendor.json` says where the pieces in
+`static/vendor` come from; `make vendor` fetches them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from referee.pages.figures import FILTERS
+
+STATIC = Path(__file__).parent / "static"
+
+
+def template_environment(*packages: str) -> Environment:
+    """Templates of this room and those of other packages (their folder `templates`), with every name escaped."""
+    loader = ChoiceLoader([PackageLoader(package) for package in (*packages, "referee.pages")])
+    environment = Environment(
+        loader=loader,
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= FILTERS
+    return environment

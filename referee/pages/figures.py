@@ -1,0 +1,56 @@
+"""How figures are written on pages, one way each; a figure that does not exist is a dash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+NONE = "–"  # noqa: RUF001 - an en dash, as tables have it
+
+
+def map_text(value: float | None) -> str:
+    """An mAP."""
+    return NONE if value is None else f"{value:.5f}"
+
+
+def score_text(value: float | None) -> str:
+    """A score in mAP/Wh."""
+    return NONE if value is None else f"{value:.4f}"
+
+
+def wh_text(value: float | None) -> str:
+    """An energy in Wh, without the unit."""
+    return NONE if value is None else f"{value:.4f}"
+
+
+def watt_text(value: float | None) -> str:
+    """A power in W, without the unit."""
+    return NONE if value is None else f"{value:.2f}"
+
+
+def clock_text(seconds: float | None) -> str:
+    """A time of a window: minutes and seconds, rounded down as on a stopwatch."""
+    if seconds is None:
+        return NONE
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def percent_text(value: float | None) -> str:
+    """A chance."""
+    return NONE if value is None else f"{value:.1%}"
+
+
+def time_text(utc: str | None) -> str:
+    """A stored UTC time as hours, minutes and seconds."""
+    return NONE if utc is None else datetime.fromisoformat(utc).strftime("%H:%M:%S")
+
+
+FILTERS: dict[str, Callable[..., str]] = {
+    "map": map_text,  # replaces Jinja's own, which no page uses
+    "score": score_text,
+    "wh": wh_text,
+    "watt": watt_text,
+    "clock": clock_text,
+    "percent": percent_text,
+    "utc_time": time_text,
+}

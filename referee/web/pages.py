@@ -1,0 +1,58 @@
+"""Pages over HTTP: rendered templates, the static files, and the headers that keep foreign content out."""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+
+from flask import Blueprint, Response, abort, request
+
+from referee.pages import STATIC, template_environment
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; form-action 'self'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+}
+
+blueprint = Blueprint("pages", __name__)
+
+
+@cache
+def _environment() -> Any:
+    return template_environment("referee.web")
+
+
+def page(template: str, status: int = 200, **values: object) -> Response:
+    """A rendered page. A browser that has it already gets 304."""
+    text = _environment().get_template(template).render(**values)
+    return revalidated(Response(text, status, content_type="text/html; charset=utf-8"))
+
+
+def revalidated(response: Response) -> Response:
+    """The response with an ETag of its content: the browser asks each time, and an unchanged one costs 304."""
+    response.headers |= SECURITY_HEADERS
+    response.headers["Cache-Control"] = "no-cache"
+    response.set_etag(hashlib.sha256(response.get_data()).hexdigest()[:32])
+    if response.status_code == HTTPStatus.OK:
+        response.make_conditional(request)
+    return response
+
+
+@blueprint.get("/static/<path:name>")
+def static_file(name: str) -> Response:
+    """A stylesheet, a script or a picture of the program's own."""
+    content = _static_files().get(name)
+    if content is None:
+        abort(404)
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return revalidated(Response(content, content_type=kind))
+
+
+@cache
+def _static_files() -> dict[str, bytes]:
+    """All of them, by path: nothing else in the file system can be asked for."""
+    return {str(path.relative_to(STATIC)): path.read_bytes() for path in STATIC.rglob("*") if path.is_file()}

@@ -1,0 +1,1 @@
+"""What everyone may see: the board at `/`, the camera track's display. Reads what is published, never the store."""

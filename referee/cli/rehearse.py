@@ -29,6 +29,7 @@ from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
 from referee.judging.results import score_document
 from referee.judging.uncertainty import judge_with_interval
+from referee.report import write_report
 from referee.store import Store
 from referee.store.records import Run, RunState, Score
 from referee.tracks.submissions.harness import client_version
@@ -43,6 +44,7 @@ UPDATE_INTERVAL_S = 0.1
 CLOSE_TIMEOUT_S = 30.0
 # A fast client would end before the meter has measured anything.
 LEAST_RUN_S = 2.0
+PAGE_NAME = "report.html"
 PID = "{pid}"  # in a load: the client's process id
 CLIENT_LOAD = f"cpu:{PID},idle=2W,busy=9W"
 CLIENT_RANGES = (150.0, 0.1)  # volts and amperes for that load
@@ -159,6 +161,8 @@ def carry_out(plan: Plan) -> tuple[Run, Score]:
     stage(f"Run {run.id} closed; judging")
     with open_contest(plan.folder) as contest:
         score = judge_with_interval(contest, run.id, Clock())
+        stage("Writing the report")
+        write_report(contest, run.id, plan.folder, PAGE_NAME)
         return contest.store.run(run.id), score
 
 
@@ -238,4 +242,5 @@ def _paths(plan: Plan) -> dict[str, str]:
         "database": str(plan.folder / "contest.db"),
         "report": str(plan.folder / "report.json"),
         "test set": str(plan.testset or plan.folder / "testset"),
+        "page": str(plan.folder / PAGE_NAME),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -40,11 +40,11 @@ def drawn(
     form: str,
     draw: Callable[[Any], None],
     size: tuple[float, float] = (8, 5),
-    settings: Mapping[str, object] | None = None,
+    fonttype: str = "path",
 ) -> bytes:
     """The figure that `draw` fills, as the bytes of a "png" or an "svg"; `size` in inches.
 
-    `settings` are matplotlib's, beside its own. Raises RefereeError `no-matplotlib`.
+    The text of an SVG is drawn as outlines, or with `fonttype` "none" stays text. Raises RefereeError `no-matplotlib`.
     """
     try:
         from matplotlib import rc_context  # takes a second, and only drawings need it
@@ -52,7 +52,7 @@ def drawn(
     except ImportError:
         raise RefereeError("no-matplotlib", "Drawing needs matplotlib, which is not installed.") from None
     drawing = io.BytesIO()
-    with rc_context({"svg.hashsalt": "referee", **(settings or {})}), warnings.catch_warnings():
+    with rc_context({"svg.hashsalt": "referee", "svg.fonttype": fonttype}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         figure = Figure(figsize=size, dpi=150, layout="constrained")
         draw(figure)
@@ -65,9 +65,11 @@ def inline_svg(label: str, draw: Callable[[Any], None], size: tuple[float, float
 
     Its text is text, to be found and copied. Raises RefereeError `no-matplotlib`.
     """
-    text = drawn("svg", draw, size, {"svg.fonttype": "none", "font.size": 10}).decode()
+    text = drawn("svg", draw, size, "none").decode()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    text = re.sub(r' (xmlns(:\w+)?|width|height|version)="[^"]*"', "", text, count=5)  # HTML needs none of them
+    text = re.sub(
+        r' (xmlns(:\w+)?|width|height|version)="[^"]*"', "", text, count=5
+    )  # HTML needs none of them
     used = {*re.findall(r"#([\w.-]+)[\")]", text)}
     # Each drawing names its parts anew from 1: two in one page would share their ids.
     text = re.sub(r' id="([^"]*)"', lambda one: one[0] if one[1] in used else "", text)

@@ -4,6 +4,9 @@ Lays out what `referee.judging` has computed, and computes no figure. Start with
 """
 
 from referee.report.page import report_page, write_report
-from referee.report.pdf import print_pdf
+from referee.report.pdf import find_browser, print_pdf
 
-__all__ = ["print_pdf", "report_page", "write_report"]
+FOLDER_NAME = "reports"
+"""Of the reports, in a contest folder."""
+
+__all__ = ["FOLDER_NAME", "find_browser", "print_pdf", "report_page", "write_report"]

@@ -9,10 +9,8 @@ from pathlib import Path
 from power.errors import MeterError
 from referee.contest import open_contest
 from referee.errors import RefereeError
-from referee.report import write_report
+from referee.report import FOLDER_NAME, write_report
 from testsets import TestSetError
-
-FOLDER_NAME = "reports"
 
 if __name__ == "__main__":
     os.nice(10)

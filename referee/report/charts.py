@@ -19,6 +19,7 @@ MOST_POINTS = 1000
 MOST_POINTS_OF_ALL = 20_000  # of all curves of one chart
 MOST_MARKED = 400  # POSTs, each a line
 BLUE, BROWN, GREEN = "#0b5394", "#a04000", "#2e6b1e"
+LONGEST_NAME = 30
 STYLES = ("-", "--", ":", "-.")
 
 
@@ -34,13 +35,15 @@ def power_chart(course: Course) -> str:
         if not len(times):
             note_in_middle(power, "no readings")
         _shade(power, course)
-        count = np.arange(1, len(course.served_s) + 1)
-        events.step(*thinned(course.served_s, count, MOST_POINTS), where="post", color=BROWN, linewidth=1.2)
+        count = np.arange(len(course.served_s) + 2)
+        count[-1] = len(course.served_s)
+        served_s = np.concatenate([[0.0], course.served_s, [course.elapsed_s]])
+        events.step(*thinned(served_s, count, MOST_POINTS), where="post", color=BROWN, linewidth=1.2)
         marked, _ = thinned(course.posts_s, course.posts_s, MOST_MARKED)
         events.vlines(marked, 0, 0.25, transform=events.get_xaxis_transform(), color=GREEN, linewidth=0.8)
         events.set(xlabel="seconds since the start of the window", ylabel="images served")
         events.set_ylim(bottom=0)
-        events.text(0.01, 0.3, "each upright line: a POST", transform=events.transAxes, color=GREEN)
+        events.set_title("upright lines: POSTs", fontsize="medium", loc="right", color=GREEN)
         for axes in (power, events):
             axes.grid(alpha=0.3)
 
@@ -64,23 +67,21 @@ def curves_chart(curves: Mapping[int, Curve | CocoCurve], label: str, names: Map
 
     def draw(figure: Any) -> None:
         axes = figure.add_subplot(xlim=(0, 1), ylim=(0, 1.02), xlabel="recall", ylabel="precision")
-        lines, shown = [], []
-        for category, curve in curves.items():
-            points = thinned(*_points(curve), most)
-            if category not in names:
-                axes.plot(*points, color="0.45", linewidth=0.6, alpha=0.7)
-                continue
-            style = STYLES[len(shown) % len(STYLES)]
+        for category in sorted(curves.keys() - names.keys()):
+            axes.plot(*thinned(*_points(curves[category]), most), color="0.45", linewidth=0.6, alpha=0.7)
+        lines = []
+        for place, category in enumerate(names):
+            points = thinned(*_points(curves[category]), most)
+            style = STYLES[place % len(STYLES)]
             lines += axes.plot(*points, style, linewidth=1.5, marker="." if len(points[0]) < 2 else "")
-            shown.append(printable(names[category]))
         axes.grid(alpha=0.3)
         if not any(np.any(_points(curve)[1]) for curve in curves.values()):
             note_in_middle(axes, "no detection found an object")
         if lines:
             legend = axes.legend(lines, [" "] * len(lines), loc="upper left", bbox_to_anchor=(1.01, 1))
-            for text, name in zip(legend.get_texts(), shown, strict=True):
+            for text, name in zip(legend.get_texts(), names.values(), strict=True):
                 text.set_parse_math(False)  # names are drawn as they are, even with dollar signs
-                text.set_text(name if len(name) <= 32 else name[:31] + "…")
+                text.set_text(printable(name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]} ..."))
 
     return inline_svg(label, draw, (9, 4))
 

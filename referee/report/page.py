@@ -22,9 +22,10 @@ from referee.report.pictures import pictures
 from referee.scoring.error_types import ErrorType
 from referee.scoring.result import signature_parts
 from referee.scoring.rules import PUBLISHED
-from referee.store.records import OVER, Run, RunState, Score
+from referee.store.records import OVER, Run, RunState, Score, ScoreInterval
 from testsets import TestSetError
 
+STYLES = (STATIC / "vendor" / "pico.min.css", STATIC / "style.css", Path(__file__).with_name("report.css"))
 FEW = 4  # of the best curves, and of the worst
 ERRORS = {
     ErrorType.CLASSIFICATION: "on an object, with another category",
@@ -55,33 +56,31 @@ def report_page(contest: Contest, run: Run) -> str:
     if run.state not in OVER:
         sentence = f"Run {run.id} of {run.team} is {run.state}; there is a report once it is closed."
         raise RefereeError("run-state", sentence, run=run.id)
-    judged, notices = current_judgement(contest, run), [*_notices(run)]
-    explanation = None
-    if judged is None:
-        notices.append(f"This run is not judged as it stands, so it has no result yet: referee judge {run.id}")
-    else:
-        try:
-            explanation = explain(contest, run, judged)
-        except (RefereeError, TestSetError) as failure:
-            notices.append(failure.sentence)
-    if judged is not None and judged.needs_review:
-        notices.append("This run needs review: a check failed, see below.")
-    course = course_of(contest, run)
+    judged, course, notices = current_judgement(contest, run), course_of(contest, run), [*_notices(run)]
+    css = "\n".join(path.read_text() for path in STYLES)
     shown = {
+        "style": Markup(css),  # noqa: S704 - our own files
         "run": run,
         "contest": contest.config.name,
         "notices": notices,
         "result": [*_result(run, judged)],
         "judged": judged,
-        "document": judged and json.dumps(score_document(run, judged), indent=1),
         "course": course,
-        "power_chart": Markup(power_chart(course)) if course.elapsed_s else None,  # noqa: S704 - our drawing
+        "power_chart": course.elapsed_s and Markup(power_chart(course)),  # noqa: S704 - our drawing
         "phases_defined": PHASES,
     }
-    if judged is not None:
-        shown |= _board(contest, run)
-    if judged is not None and explanation is not None:
-        shown |= _explained(explanation, contest, run, judged.ap)
+    if judged is None:
+        notices.append(
+            f"This run is not judged as it stands, so it has no result; see: referee judge {run.id}"
+        )
+    else:
+        shown |= _board(contest, run) | {"document": json.dumps(score_document(run, judged), indent=1)}
+        try:
+            shown |= _explained(explain(contest, run, judged), contest, run, judged.ap)
+        except (RefereeError, TestSetError) as failure:
+            notices.append(failure.sentence)
+        if judged.needs_review:
+            notices.append("This run needs review: a check failed, see below.")
     return template_environment("referee.report").get_template("report.html").render(shown)
 
 
@@ -98,12 +97,10 @@ def _notices(run: Run) -> Iterator[str]:
 
 def _result(run: Run, judged: Score | None) -> Iterator[tuple[str, str, str]]:
     """Rows of a name, a value and what there is to say of it."""
-    score = _figure(judged and judged.score, "{:.4f} mAP/Wh")
     if judged is not None:
         interval, metric = judged.interval, signature_parts(judged.signature)["metric"]
-        of_score = interval and interval.score_low is not None and interval.score_high is not None
-        yield "score", score, _between(interval, "score", 4) if of_score else ""
-        yield f"mAP {metric}", f"{judged.map:.5f}", _between(interval, "map", 5) if interval else ""
+        yield "score", _figure(judged.score, "{:.4f} mAP/Wh"), _between(interval, "score", "{:.4f}")
+        yield f"mAP {metric}", f"{judged.map:.5f}", _between(interval, "map", "{:.5f}")
         if metric != PUBLISHED:
             published = _figure(judged.map_ilsvrc_det, "{:.5f}")
             yield f"mAP {PUBLISHED}", published, "to compare with published champions"
@@ -121,9 +118,11 @@ def _figure(value: float | None, form: str) -> str:
     return "none" if value is None else form.format(value)
 
 
-def _between(interval: Any, name: str, digits: int) -> str:
-    low, high = getattr(interval, f"{name}_low"), getattr(interval, f"{name}_high")
-    return f"{low:.{digits}f} to {high:.{digits}f} at {interval.level:.0%}"
+def _between(interval: ScoreInterval | None, name: str, form: str) -> str:
+    low, high = (getattr(interval, f"{name}_{end}", None) for end in ("low", "high"))
+    if interval is None or low is None or high is None:
+        return ""
+    return f"{form.format(low)} to {form.format(high)} at {interval.level:.0%}"
 
 
 def _board(contest: Contest, run: Run) -> dict[str, Any]:
@@ -131,35 +130,38 @@ def _board(contest: Contest, run: Run) -> dict[str, Any]:
     places = standings(contest).places
     at = next((at for at, place in enumerate(places) if place.standing.run == run.id), None)
     if at is None:
-        better = next((place.standing for place in places if place.standing.team == run.team), None)
-        why = f"the team's best run, {better.run}, is" if better else "it is not ranked"
+        better = next((place.standing.run for place in places if place.standing.team == run.team), None)
+        why = "it is not ranked" if better is None else f"the best one of its team is run {better}"
         return {"no_place": f"This run is not on the board: {why}."}
     own = places[at]
-    return {"place": own, "neighbours": [(one, _order(own, one)) for one in places[max(at - 1, 0) : at + 2]]}
+    return {"place": own, "neighbours": [(one, _sure(own, one)) for one in places[max(at - 1, 0) : at + 2]]}
 
 
-def _order(own: Place, other: Place) -> str:
+def _sure(own: Place, other: Place) -> str:
     if own is other:
         return "this run"
+    if None in (own.standing.score_low, other.standing.score_low):
+        return "not known"
     chance = dict(own.level_with).get(other.standing.team)
-    sure = f"{chance:.1%} sure" if chance is not None else f"at least {SURE:.0%} sure"
-    return f"{'above' if other.rank < own.rank else 'below'} this run: {sure}"
+    return f"at least {SURE:.0%}" if chance is None else f"{chance:.1%}"
 
 
-def _explained(found: Explanation, contest: Contest, run: Run, ap: Mapping[int, float | None]) -> dict[str, Any]:
+def _explained(
+    found: Explanation, contest: Contest, run: Run, ap: Mapping[int, float | None]
+) -> dict[str, Any]:
     names = {one.id: one.name for one in contest.test_set.categories}
+    best_first = sorted(found.curves, key=lambda one: (-(ap.get(one) or 0.0), names[one]))
+    caption, shown = "Precision by recall of every category.", best_first
+    if len(best_first) > 2 * FEW:
+        caption = f"Precision by recall of all categories; named are the {FEW} best and, after them, the {FEW} worst."
+        shown = best_first[:FEW] + best_first[-FEW:]
     losses = found.analysis.confidence_cost
-    best_first = sorted((category for category in found.curves), key=lambda one: (-(ap[one] or 0.0), names[one]))
-    few = best_first if len(best_first) <= 2 * FEW else best_first[:FEW] + best_first[-FEW:]
-    told = "every category" if few is best_first else f"all {len(best_first)} categories, and by name the {FEW} with the best AP and the {FEW} with the worst"
-    caption = f"Precision by recall of {told}."
-    chart = curves_chart(found.curves, caption, {one: names[one] for one in few})
     return {
         "costs": [(one, ERRORS[one.type]) for one in found.costs],
         "regret": found.regret,
         "regret_chart": found.regret and Markup(regret_chart(found.regret)),  # noqa: S704 - our drawing
-        "curves": Markup(chart),  # noqa: S704 - our drawing
+        "curves": Markup(curves_chart(found.curves, caption, {one: names[one] for one in shown})),  # noqa: S704
         "caption": caption,
-        "categories": [(names[one], ap[one], losses.get(one)) for one in best_first],
+        "categories": [(names[one], ap.get(one), losses.get(one)) for one in best_first],
         "pictures": pictures(found, contest, run),
     }

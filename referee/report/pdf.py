@@ -11,10 +11,23 @@ from pathlib import Path
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+BROWSERS = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "microsoft-edge",
+)
 TIMEOUT_S = 120.0
 OPTIONS = (
-    *("--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-extensions"),
+    *(
+        "--headless",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-extensions",
+    ),
     *("--no-pdf-header-footer", "--host-resolver-rules=MAP * ~NOTFOUND"),  # nothing is asked of the network
 )
 
@@ -35,7 +48,9 @@ def print_pdf(page: Path) -> Path:
             said = [f"it took more than {TIMEOUT_S:g} s"]
         if not made.is_file():
             why = said[-1] if said else "it said nothing"
-            sentence = f"{browser} did not print {page}: {why}. The page itself is complete: open it and print it there."
+            sentence = (
+                f"{browser} did not print {page}: {why}. The page is complete: print it from a browser."
+            )
             raise RefereeError("not-printed", sentence)
         write_atomically(target, made.read_bytes())
     return target

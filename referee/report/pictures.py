@@ -50,7 +50,14 @@ def _false(found: Explanation, detections: Any, contest: Contest) -> Iterator[di
 
 def _box(kind: str, corners: Any, label: str) -> dict[str, Any]:
     xmin, ymin, xmax, ymax = np.clip(corners, -1e5, 1e5).tolist()
-    return {"kind": kind, "x": xmin, "y": ymin, "width": xmax - xmin + 1, "height": ymax - ymin + 1, "label": label}
+    return {
+        "kind": kind,
+        "x": xmin,
+        "y": ymin,
+        "width": xmax - xmin + 1,
+        "height": ymax - ymin + 1,
+        "label": label,
+    }
 
 
 def _name(contest: Contest, category: int) -> str:

@@ -14,7 +14,7 @@ from referee.errors import RefereeError
 from referee.scoring.coco import evaluate_coco
 from referee.scoring.columns import Detections
 from referee.scoring.groups import group_objects, list_detections
-from referee.scoring.matching import IGNORED, TRUE, Objects, in_turn, pairs_of
+from referee.scoring.matching import IGNORED, Objects, in_turn, pairs_of
 from referee.scoring.overlap import Edges
 from referee.scoring.result import Counts, Evaluation, signature
 from referee.scoring.rules import COCO, Rule, rule_named
@@ -52,7 +52,7 @@ def evaluate(
     `unknown-metric`, `bad-iou`, `unknown-image`, `unknown-category`, `not-finite`.
     """
     if metric == COCO and iou is None:
-        _refuse_not_finite(detections)
+        refuse_not_finite(detections)
         return evaluate_coco(ground_truth, detections, blacklist, ground_truth_digest)
     if metric == COCO:
         raise RefereeError("bad-iou", "The metric coco has ten IoU thresholds of its own; give none.")
@@ -89,7 +89,7 @@ def ranked_categories(
 
     Raises `RefereeError` `unknown-image`, `unknown-category`, `not-finite`.
     """
-    _refuse_not_finite(detections)
+    refuse_not_finite(detections)
     groups = group_objects(ground_truth, ~ground_truth.crowd, banned)
     ignored = ground_truth.difficult[groups.objects] & rule.ignores_difficult
     boxes = ground_truth.boxes[groups.objects]
@@ -104,19 +104,20 @@ def ranked_categories(
     for first, last in listing.batches():
         members, ranks = listing.ranked(first, last, detections.confidence, rule.ties_by_image)
         pairs = pairs_of(listing, groups, first, last, edges, objects)
-        outcome = rule.outcomes(in_turn(pairs, ranks), len(members), ignored)
+        taken = rule.assign(in_turn(pairs, ranks), len(members), ignored)
         bounds = listing.starts[first : last + 1] - listing.starts[first]
         for place, (low, high) in enumerate(pairwise(bounds.tolist()), start=first):
-            yield _ranked(groups.categories.ids[place], counts[place], members[low:high], outcome[low:high])
+            yield _ranked(groups.categories.ids[place], counts[place], members[low:high], taken[low:high])
 
 
-def _ranked(id_: np.int64, objects: np.int64, members: Ints, outcome: NDArray[np.int8]) -> CategoryRanks:
-    counted = np.flatnonzero(outcome != IGNORED)
-    ranks = np.flatnonzero(outcome.take(counted) == TRUE) + 1
+def _ranked(id_: np.int64, objects: np.int64, members: Ints, taken: Ints) -> CategoryRanks:
+    counted = np.flatnonzero(taken != IGNORED)
+    ranks = np.flatnonzero(taken.take(counted) >= 0) + 1
     return CategoryRanks(int(id_), int(objects), members.take(counted), ranks)
 
 
-def _refuse_not_finite(detections: Detections) -> None:
+def refuse_not_finite(detections: Detections) -> None:
+    """Raise `RefereeError` `not-finite` unless every confidence and corner is a finite number."""
     for what, values in (("confidence", detections.confidence), ("box", detections.boxes)):
         if not np.isfinite(values).all():
             raise RefereeError("not-finite", f"A {what} among the detections is not a finite number.")

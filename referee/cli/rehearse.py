@@ -29,7 +29,6 @@ from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
 from referee.judging.results import score_document
 from referee.judging.uncertainty import judge_with_interval
-from referee.report import write_report
 from referee.store import Store
 from referee.store.records import Run, RunState, Score
 from referee.tracks.submissions.harness import client_version
@@ -134,7 +133,11 @@ def _try_meter(address: str) -> None:
 
 
 def carry_out(plan: Plan) -> tuple[Run, Score]:
-    """Prepare, run and judge. Raises RefereeError, TestSetError; KeyboardInterrupt after everything is stopped."""
+    """Prepare, run, judge, and write the report. Raises RefereeError, TestSetError; KeyboardInterrupt after everything is stopped."""
+    from referee.report import (
+        write_report,  # takes a third of a second, which other commands need not wait for
+    )
+
     stage = partial(click.echo, err=True)
     if plan.folder.exists() and (not plan.folder.is_dir() or any(plan.folder.iterdir())):
         raise RefereeError("folder-in-use", f"{plan.folder} is not empty; choose another folder with --out.")

@@ -133,10 +133,8 @@ def _try_meter(address: str) -> None:
 
 
 def carry_out(plan: Plan) -> tuple[Run, Score]:
-    """Prepare, run, judge, and write the report. Raises RefereeError, TestSetError; KeyboardInterrupt after everything is stopped."""
-    from referee.report import (
-        write_report,  # takes a third of a second, which other commands need not wait for
-    )
+    """Prepare, run, judge and report. Raises RefereeError, TestSetError; KeyboardInterrupt after everything is stopped."""
+    from referee.report import write_report  # takes a third of a second
 
     stage = partial(click.echo, err=True)
     if plan.folder.exists() and (not plan.folder.is_dir() or any(plan.folder.iterdir())):

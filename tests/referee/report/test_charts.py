@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from referee.judging.course import Course, rates
+from referee.judging.course import Course, Phase, rates
 from referee.report.charts import MOST_READINGS, curves_chart, envelope, power_chart, thinned
 from referee.scoring import Curve
 
@@ -27,9 +27,16 @@ def test_thinned_points_keep_their_ends() -> None:
 
 def test_a_day_of_everything_is_a_small_drawing_without_ids_that_clash() -> None:
     many = np.linspace(0, 600, 100_000)
-    course = Course(
-        600.0, many, many, np.ones(100_000, np.int64), many, many, (), ((0.0, "waiting"),), rates(1, 1, 1, 1)
-    )  # type: ignore[arg-type]
+    of_run = (
+        many,
+        np.ones(100_000, np.int64),
+        many,
+        many,
+        (),
+        ((0.0, Phase.WAITING),),
+        rates(1, 1, 1.0, 1.0),
+    )
+    course = Course(600.0, many, many, *of_run[1:])
     curves = {
         one: Curve(np.arange(1, 5001), np.linspace(0, 1, 5000), np.geomspace(1, 0.1, 5000), np.ones(5000))
         for one in range(300)

@@ -60,55 +60,53 @@ class Rates:
 class Course:
     """Times in seconds since the start of the window.
 
-    `served_s` (n,) is when each image was first served, ascending; `posts_s` (p,) and `post_rows` (p,) are the POSTs;
-    `reading_s` and `power_w` (r,) the readings with a power.
+    `served_s` (n,) is when each image was first served, ascending, `posts_s` (p,) when a POST came; `reading_s` and
+    `power_w` (r,) are the readings with a power. `changes` says when which phase begins.
     """
 
     elapsed_s: float
     served_s: Floats
     posts_s: Floats
-    post_rows: Ints
     reading_s: Floats
     power_w: Floats
+    changes: tuple[tuple[float, Phase], ...]
     phases: tuple[PhaseUse, ...]
-    changes_s: tuple[tuple[float, Phase], ...]  # when which phase begins
     rates: Rates
 
 
 def course_of(contest: Contest, run: Run) -> Course:
-    """The course of a run that is over; a run that was never opened has an empty one."""
-    store, elapsed_s = contest.store, run.elapsed_s or 0.0
+    """The course of a run that is over, up to the last record where its end is not known; else it may be empty."""
+    store = contest.store
     images, served_s = first_served(store.served_log(run.id))
-    posts = store.post_log(run.id)
-    posts_s = np.array([at_s for at_s, _ in posts], np.float64)
-    counts = np.array([rows for _, rows in posts], np.int64)
-    covered = _covered(images, store.detections(run.id)[:, 0].astype(np.int64), counts)
-    starts_s, phases = phase_changes(served_s, posts_s, covered)
+    posts = np.array(store.post_log(run.id), np.float64).reshape(-1, 2)
+    of_rows = store.detections(run.id)[:, 0].astype(np.int64)
+    covered = posted_after(images, of_rows, posts[:, 1].astype(np.int64))
     readings = store.readings(run.id, 0.0)
+    elapsed_s = run.elapsed_s
+    if elapsed_s is None:
+        elapsed_s = max([0.0, *served_s, *posts[:, 0], *(r.monotonic_s for r in readings)])
+    changes = phase_changes(served_s, posts[:, 0], covered)
     of_power = [r for r in readings if math.isfinite(r.power_w)]
     return Course(
         elapsed_s,
         served_s,
-        posts_s,
-        counts,
-        np.array([r.monotonic_s for r in of_power]),
-        np.array([r.power_w for r in of_power]),
-        phase_uses(starts_s, phases, elapsed_s, energy_curve(readings, elapsed_s, run.energy_wh)),
-        tuple(zip(starts_s.tolist(), phases, strict=True)),
-        rates(len(images), int(counts.sum()), elapsed_s, run.energy_wh),
+        posts[:, 0],
+        np.array([r.monotonic_s for r in of_power], np.float64),
+        np.array([r.power_w for r in of_power], np.float64),
+        changes,
+        phase_uses(changes, elapsed_s, energy_curve(readings, elapsed_s, run.energy_wh)),
+        rates(len(images), len(of_rows), elapsed_s, run.energy_wh),
     )
 
 
 def rates(images: int, detections: int, elapsed_s: float, energy_wh: float | None) -> Rates:
     """The rates of a run that was served so many different images."""
     per_image = energy_wh / images if energy_wh is not None and images else None
-    return Rates(
-        images,
-        images / elapsed_s if elapsed_s > 0 else None,
-        detections / elapsed_s if elapsed_s > 0 else None,
-        per_image,
-        None if per_image is None else per_image * MJ_PER_WH,
+    images_per_s, detections_per_s = (
+        one / elapsed_s if elapsed_s > 0 else None for one in (images, detections)
     )
+    mj_per_image = None if per_image is None else per_image * MJ_PER_WH
+    return Rates(images, images_per_s, detections_per_s, per_image, mj_per_image)
 
 
 def first_served(log: Sequence[tuple[int, float]]) -> tuple[Ints, Floats]:
@@ -119,34 +117,34 @@ def first_served(log: Sequence[tuple[int, float]]) -> tuple[Ints, Floats]:
     return np.array([*first], np.int64), np.array([*first.values()], np.float64)
 
 
-def _covered(images: Ints, of_rows: Ints, counts: Ints) -> Ints:
-    """How many of the images (n,) in order of service are posted after each POST (p,): up to its newest image."""
-    if not len(counts):
-        return np.zeros(0, np.int64)
+def posted_after(images: Ints, of_rows: Ints, counts: Ints) -> Ints:
+    """How many of the images (n,), in order of service, are posted after each POST (p,): up to its newest image.
+
+    `of_rows` (m,) has the images of all rows, `counts` (p,) how many of them each POST has.
+    """
     place = np.zeros(max(images.max(initial=0), of_rows.max(initial=0)) + 1, np.int64)
     place[images] = np.arange(1, len(images) + 1)
-    ends = np.cumsum(counts)
     newest = np.maximum.accumulate(np.append(0, place[of_rows]))
-    return newest[ends]
+    return newest[np.cumsum(counts)]
 
 
-def phase_changes(served_s: Floats, posts_s: Floats, covered: Ints) -> tuple[Floats, list[Phase]]:
-    """When (k,) which phase begins; the first begins at 0. `covered` (p,) is how many images are posted after a POST.
+def phase_changes(served_s: Floats, posts_s: Floats, posted: Ints) -> tuple[tuple[float, Phase], ...]:
+    """When which phase begins, the first at 0. `posted` (p,) is how many images are posted after each POST.
 
-    POSTs are ordered by their row in the database, so two that arrive together may be out of order by time.
+    POSTs come in the order of the database: two that arrive together may be out of order by time.
     """
     order = np.argsort(posts_s, kind="stable")
-    posts_s, covered = posts_s[order], np.maximum.accumulate(covered[order])
     events_s = np.unique(np.concatenate([served_s, posts_s]))
     served = np.searchsorted(served_s, events_s, side="right")
-    posts = np.searchsorted(posts_s, events_s, side="right")
-    done = np.append(0, covered)[posts]
-    phases = [Phase.DETECTING if is_open else Phase.POSTING for is_open in (served > done).tolist()]
-    if len(posts_s):
-        phases = [Phase.IDLE if count == len(posts_s) else phase for count, phase in zip(posts, phases)]  # noqa: B905
-    starts_s, every = np.append(0.0, events_s), [Phase.WAITING, *phases]
-    is_new = [place == 0 or every[place - 1] is not phase for place, phase in enumerate(every)]
-    return starts_s[is_new], [phase for phase, new in zip(every, is_new, strict=True) if new]
+    posts = np.searchsorted(posts_s[order], events_s, side="right")
+    is_open = served > np.append(0, np.maximum.accumulate(posted[order]))[posts]
+    is_last = (posts == len(posts_s)) & (len(posts_s) > 0)
+    changes = [(0.0, Phase.WAITING)]
+    for at_s, detecting, idle in zip(events_s.tolist(), is_open.tolist(), is_last.tolist(), strict=True):
+        phase = Phase.IDLE if idle else Phase.DETECTING if detecting else Phase.POSTING
+        if phase is not changes[-1][1]:
+            changes.append((at_s, phase))
+    return tuple(changes)
 
 
 def energy_curve(
@@ -165,17 +163,15 @@ def energy_curve(
 
 
 def phase_uses(
-    starts_s: Floats, phases: Sequence[Phase], elapsed_s: float, energy: tuple[Floats, Floats] | None
+    changes: Sequence[tuple[float, Phase]], elapsed_s: float, energy: tuple[Floats, Floats] | None
 ) -> tuple[PhaseUse, ...]:
     """Each phase with its time and its energy, which is linear between the points of `energy_curve`."""
-    edges = np.append(np.minimum(starts_s, elapsed_s), elapsed_s)
-    took_s = np.diff(edges)
-    took_wh = None if energy is None else np.diff(np.interp(edges, *energy))
-    found = []
-    for phase in Phase:
-        mine = np.array([one is phase for one in phases], np.bool_)
-        of_phase = None if took_wh is None else float(took_wh[mine].sum())
-        total = None if took_wh is None else float(took_wh.sum())
-        share = of_phase / total if of_phase is not None and total else None
-        found.append(PhaseUse(phase, float(took_s[mine].sum()), of_phase, share))
-    return tuple(found)
+    edges = np.minimum([*(at_s for at_s, _ in changes), elapsed_s], elapsed_s)
+    place = [list(Phase).index(phase) for _, phase in changes]
+    took_s = np.bincount(place, np.diff(edges), len(Phase)).tolist()
+    if energy is None:
+        return tuple(PhaseUse(phase, s, None, None) for phase, s in zip(Phase, took_s, strict=True))
+    took_wh = np.bincount(place, np.diff(np.interp(edges, *energy)), len(Phase))
+    total_wh = took_wh.sum()
+    shares = (took_wh / total_wh).tolist() if total_wh > 0 else [None] * len(Phase)
+    return tuple(PhaseUse(*use) for use in zip(Phase, took_s, took_wh.tolist(), shares, strict=True))

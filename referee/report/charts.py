@@ -52,8 +52,8 @@ def power_chart(course: Course) -> str:
 
 def _shade(axes: Any, course: Course) -> None:
     """Grey where the board waited or was idle, with the word where there is space for it."""
-    ends = [at_s for at_s, _ in course.changes_s[1:]] + [course.elapsed_s]
-    for (start_s, phase), end_s in zip(course.changes_s, ends, strict=True):
+    ends = [at_s for at_s, _ in course.changes[1:]] + [course.elapsed_s]
+    for (start_s, phase), end_s in zip(course.changes, ends, strict=True):
         if phase in (Phase.WAITING, Phase.IDLE) and end_s > start_s:
             axes.axvspan(start_s, end_s, color="0.9", zorder=0)
             if end_s - start_s > 0.08 * course.elapsed_s:

@@ -87,7 +87,7 @@ def report_page(contest: Contest, run: Run) -> str:
 def _notices(run: Run) -> Iterator[str]:
     if run.state is RunState.VOID:
         yield f"This run is void and does not count: {run.void_reason}"
-    if run.elapsed_s is None:
+    if run.opened_utc is None:
         yield "This run was never opened: nothing was served, received or measured."
     elif run.energy_wh is None:
         yield "This run has no energy, so it has no score."
@@ -111,7 +111,7 @@ def _result(run: Run, judged: Score | None) -> Iterator[tuple[str, str, str]]:
             above = _figure(energy_above_idle_wh(run, judged), "{:.6f} Wh")
             yield "energy above idle", above, f"the idle board took {run.idle_power_w:.3f} W"
     yield "energy", _figure(run.energy_wh, "{:.6f} Wh"), run.meter_identity or ""
-    yield "elapsed", _figure(run.elapsed_s, "{:.3f} s"), f"of {run.window_s:g} s, closed by {run.closed_by}"
+    yield "elapsed", _figure(run.elapsed_s, "{:.3f} s"), f"of {run.window_s:g} s, closed by {run.closed_by or 'no one'}"
 
 
 def _figure(value: float | None, form: str) -> str:

@@ -28,22 +28,21 @@ TIMES = st.lists(st.floats(0.0, 100.0), max_size=8).map(sorted)
 
 def test_each_moment_of_a_run_belongs_to_one_phase() -> None:
     served_s, posts_s = np.array([2.0, 2.0, 8.0]), np.array([5.0, 6.0, 9.0])
-    starts_s, phases = phase_changes(served_s, posts_s, np.array([1, 2, 3]))
-    assert list(zip(starts_s.tolist(), phases, strict=True)) == [
+    assert phase_changes(served_s, posts_s, np.array([1, 2, 3])) == (
         (0.0, Phase.WAITING),
         (2.0, Phase.DETECTING),
         (6.0, Phase.POSTING),  # both images are posted, the third is not served yet
         (8.0, Phase.DETECTING),
         (9.0, Phase.IDLE),
-    ]
+    )
 
 
 @given(TIMES, TIMES, st.data())
 def test_the_phases_add_up_to_the_run(served: list[float], posts: list[float], data: st.DataObject) -> None:
     covered = data.draw(st.lists(st.integers(0, len(served)), min_size=len(posts), max_size=len(posts)))
-    starts_s, phases = phase_changes(np.array(served), np.array(posts), np.array(covered, np.int64))
+    changes = phase_changes(np.array(served), np.array(posts), np.array(covered, np.int64))
     energy = np.array([0.0, 50.0, 100.0]), np.array([0.0, 1.0, 5.0])
-    uses = phase_uses(starts_s, phases, 100.0, energy)
+    uses = phase_uses(changes, 100.0, energy)
     assert [one.phase for one in uses] == [*Phase]
     assert sum(one.elapsed_s for one in uses) == pytest.approx(100.0)
     assert sum(one.energy_wh or 0.0 for one in uses) == pytest.approx(5.0)
@@ -91,5 +90,5 @@ def test_a_run_is_told_from_its_records(build: Callable[..., House]) -> None:
         ("idle", 2.0),
     ]
     assert sum(one.energy_wh or 0.0 for one in course.phases) == pytest.approx(0.06)
-    assert (course.served_s.tolist(), course.post_rows.tolist()) == ([1.0, 1.0], [2, 2])
+    assert (course.served_s.tolist(), course.posts_s.tolist()) == ([1.0, 1.0], [3.0, 4.0])
     assert course.rates.images == 2

@@ -27,16 +27,7 @@ def test_thinned_points_keep_their_ends() -> None:
 
 def test_a_day_of_everything_is_a_small_drawing_without_ids_that_clash() -> None:
     many = np.linspace(0, 600, 100_000)
-    of_run = (
-        many,
-        np.ones(100_000, np.int64),
-        many,
-        many,
-        (),
-        ((0.0, Phase.WAITING),),
-        rates(1, 1, 1.0, 1.0),
-    )
-    course = Course(600.0, many, many, *of_run[1:])
+    course = Course(600.0, *[many] * 4, ((0.0, Phase.WAITING),), (), rates(1, 1, 1.0, 1.0))
     curves = {
         one: Curve(np.arange(1, 5001), np.linspace(0, 1, 5000), np.geomspace(1, 0.1, 5000), np.ones(5000))
         for one in range(300)

@@ -1,4 +1,4 @@
-"""What each detection finds and, where it is false, what kind of error it is; all categories of its image are looked at.
+"""What each detection finds and, where it is false, what kind of error it is, whatever its category.
 
 The kinds are those of TIDE (Bolya et al. 2020), looked for in the order of its program: the first that fits counts.
 """

@@ -17,6 +17,7 @@ from referee.scoring.columns import Detections
 from referee.scoring.error_gains import gains_of
 from referee.scoring.error_matching import OF_DETECTIONS, ErrorType, Terms, find
 from referee.scoring.evaluation import evaluate
+from referee.scoring.groups import Ids
 from referee.scoring.matching import IGNORED, UNMATCHED, best_that_counts
 from referee.scoring.ordering import descending
 from referee.scoring.rules import COCO, Rule, rule_named
@@ -27,7 +28,17 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-__all__ = ["OF_DETECTIONS", "ErrorAnalysis", "ErrorType", "analyse_as_tidecv", "analyse_errors", "mended"]
+__all__ = [
+    "IGNORED",
+    "OF_DETECTIONS",
+    "ErrorAnalysis",
+    "ErrorType",
+    "ImageErrors",
+    "analyse_as_tidecv",
+    "analyse_errors",
+    "mended",
+    "worst_images",
+]
 
 SPECIAL = (ErrorType.FALSE_POSITIVE, ErrorType.FALSE_NEGATIVE)
 
@@ -45,8 +56,10 @@ class ErrorAnalysis:
 
     By detection (M,), in order of arrival: `outcome` int8, a place in OF_DETECTIONS, or TRUE or IGNORED; `object`, the
     index in the ground truth of the object that it found or that its error is about, else -1; `mends`, whether it would
-    find that object if its error were mended; `cost`, the mAP that it takes from the true ones below it. By object (G,): `unfound`, those that count and that no detection found, and
-    `missed`, those of them that no mended detection would find either.
+    find that object if its error were mended; `cost`, the mAP that it takes from the true ones below it.
+
+    By object (G,): `unfound`, those that count and that no detection found, and `missed`, those of them that no mended
+    detection would find either.
     """
 
     metric: str
@@ -105,7 +118,7 @@ def analyse_as_tidecv(ground_truth: GroundTruth, detections: Detections, iou: fl
     image = detections.image.take(order)
     kept = np.sort(order[np.arange(len(order)) - np.searchsorted(image, image) < _MOST])
     terms = Terms(_TIDECV, _TIDECV.threshold(iou), of_coco=True, as_tidecv=True)
-    found = _analysis(ground_truth, _chosen(detections, kept), terms)
+    found = _analysis(ground_truth, detections.chosen(kept), terms)
 
     def spread(values: NDArray[Any], otherwise: float) -> NDArray[Any]:
         every = np.full(len(detections), otherwise, values.dtype)
@@ -131,10 +144,10 @@ def mended(
     if type_ is ErrorType.FALSE_NEGATIVE:
         return ground_truth.of_objects(~analysis.unfound), detections
     if type_ is ErrorType.FALSE_POSITIVE:
-        return ground_truth, _chosen(detections, np.flatnonzero(analysis.outcome < 0))
+        return ground_truth, detections.chosen(np.flatnonzero(analysis.outcome < 0))
     is_type = analysis.outcome == OF_DETECTIONS.index(type_)
     kept = np.flatnonzero(~is_type | analysis.mends)
-    chosen = _chosen(detections, kept)
+    chosen = detections.chosen(kept)
     moved = np.flatnonzero(is_type[kept])
     objects = analysis.object[kept[moved]]
     chosen.category[moved] = ground_truth.category[objects]
@@ -142,11 +155,6 @@ def mended(
     if chosen.coco_boxes is not None:
         chosen.coco_boxes[moved] = ground_truth.coco_boxes[objects]
     return ground_truth, chosen
-
-
-def _chosen(detections: Detections, which: Ints) -> Detections:
-    columns = {name: column if column is None else column[which] for name, column in vars(detections).items()}
-    return Detections(**columns)
 
 
 def _analysis(ground_truth: GroundTruth, detections: Detections, terms: Terms) -> ErrorAnalysis:
@@ -176,3 +184,58 @@ def _analysis(ground_truth: GroundTruth, detections: Detections, terms: Terms) -
         unfound=found.unfound,
         missed=found.missed,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class ImageErrors:
+    """An image, the mAP that its errors `cost`, how many detections are `false` and how many objects `unfound`.
+
+    `detections` (n,) and `objects` (m,) are indices of its rows, most costly first, and of its objects.
+    """
+
+    image: int
+    cost: float
+    false: int
+    unfound: int
+    detections: Ints
+    objects: Ints
+
+
+def worst_images(
+    ground_truth: GroundTruth, detections: Detections, analysis: ErrorAnalysis, count: int = 12
+) -> tuple[ImageErrors, ...]:
+    """The images whose errors cost most, the worst first; none that costs nothing.
+
+    A false detection costs the precision that it takes from the true ones below it, an unfound object its share of the
+    recall of its category, both in mAP.
+    """
+    images = Ids(ground_truth.image_ids, "image")
+    size = len(images.ids)
+    cost = np.bincount(images.places(detections.image), analysis.cost, size)
+    cost += np.bincount(images.places(ground_truth.image), _shares_of_recall(ground_truth, analysis), size)
+    worst = np.lexsort((images.ids, -cost))[:count]
+    return tuple(
+        _image_errors(ground_truth, detections, analysis, int(images.ids[place]), float(cost[place]))
+        for place in worst
+        if cost[place] > 0
+    )
+
+
+def _shares_of_recall(ground_truth: GroundTruth, analysis: ErrorAnalysis) -> Floats:
+    """What each object (G,) that was not found costs of the mAP at least in recall; 0 for the others."""
+    counts = analysis.unfound.copy()
+    counts[analysis.object[analysis.outcome == TRUE]] = True
+    category = Ids(ground_truth.category_ids, "category").places(ground_truth.category)
+    objects = np.bincount(category[counts], minlength=len(ground_truth.category_ids))
+    scored = max(1, int((objects > 0).sum()))
+    return np.where(analysis.unfound, 1 / scored / np.maximum(objects.take(category), 1), 0.0)
+
+
+def _image_errors(
+    ground_truth: GroundTruth, detections: Detections, analysis: ErrorAnalysis, image: int, cost: float
+) -> ImageErrors:
+    rows = np.flatnonzero(detections.image == image)
+    rows = rows[np.lexsort((-detections.confidence[rows], -analysis.cost[rows]))]
+    objects = np.flatnonzero(ground_truth.image == image)
+    false, unfound = int((analysis.outcome[rows] >= 0).sum()), int(analysis.unfound[objects].sum())
+    return ImageErrors(image, cost, false, unfound, rows, objects)

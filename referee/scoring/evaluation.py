@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from referee.errors import RefereeError
+from referee.scoring.average_precision import averages, mean_known
 from referee.scoring.coco import evaluate_coco
 from referee.scoring.columns import Detections
 from referee.scoring.groups import group_objects, list_detections
-from referee.scoring.matching import IGNORED, Objects, in_turn, pairs_of
+from referee.scoring.matching import IGNORED, Objects, Pairs, in_turn, pairs_of
 from referee.scoring.overlap import Edges
 from referee.scoring.result import Counts, Evaluation, signature
 from referee.scoring.rules import COCO, Rule, rule_named
@@ -89,6 +90,59 @@ def ranked_categories(
 
     Raises `RefereeError` `unknown-image`, `unknown-category`, `not-finite`.
     """
+    for batch in _batches(ground_truth, detections, rule, threshold, banned):
+        members = batch.members
+        taken = rule.assign(batch.pairs, len(members), batch.ignored)
+        bounds = pairwise(batch.starts.tolist())
+        for id_, objects, (low, high) in zip(batch.ids, batch.objects, bounds, strict=True):
+            yield _ranked(id_, objects, members[low:high], taken[low:high])
+
+
+def maps_over_time(
+    ground_truth: GroundTruth, detections: Detections, since: Ints, moments: int, metric: str = "lpirc"
+) -> NDArray[np.float64]:
+    """Return the mAP at each moment (moments,) of the detections that are there: those whose `since` (M,) is not later.
+
+    Each is the `map` of `evaluate`, which matches them anew; candidate pairs are found once. Raises as `evaluate` does.
+    """
+    if metric == COCO:
+        here = (detections.chosen(np.flatnonzero(since <= moment)) for moment in range(moments))
+        return np.array([evaluate(ground_truth, each, COCO).map for each in here])
+    rule = rule_named(metric)
+    by_moment: list[list[NDArray[np.float64]]] = [[] for _ in range(moments)]
+    for batch in _batches(ground_truth, detections, rule, rule.iou, frozenset()):
+        its_since = since.take(batch.members)
+        for moment, aps in enumerate(by_moment):
+            is_here = its_since <= moment
+            pairs = batch.pairs.take(is_here.take(batch.pairs.detection))
+            taken = rule.assign(pairs, len(is_here), batch.ignored)
+            counted = is_here & (taken != IGNORED)
+            aps.append(averages(taken >= 0, counted, batch.starts, batch.objects, rule.average))
+    return np.array([mean_known(np.concatenate(aps)) if aps else 0.0 for aps in by_moment])
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Some categories: their ids (K,) and `objects` that count (K,), their detections (n,) ranked as `members`.
+
+    Category k holds `starts[k]` .. `starts[k + 1] - 1`. `pairs` are `in_turn`; `ignored` is by sorted object.
+    """
+
+    ids: Ints
+    objects: Ints
+    members: Ints
+    starts: Ints
+    pairs: Pairs
+    ignored: NDArray[np.bool_]
+
+
+def _batches(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    rule: Rule,
+    threshold: float,
+    banned: frozenset[tuple[int, int]],
+) -> Iterator[_Batch]:
     refuse_not_finite(detections)
     groups = group_objects(ground_truth, ~ground_truth.crowd, banned)
     ignored = ground_truth.difficult[groups.objects] & rule.ignores_difficult
@@ -103,11 +157,10 @@ def ranked_categories(
 
     for first, last in listing.batches():
         members, ranks = listing.ranked(first, last, detections.confidence, rule.ties_by_image)
-        pairs = pairs_of(listing, groups, first, last, edges, objects)
-        taken = rule.assign(in_turn(pairs, ranks), len(members), ignored)
-        bounds = listing.starts[first : last + 1] - listing.starts[first]
-        for place, (low, high) in enumerate(pairwise(bounds.tolist()), start=first):
-            yield _ranked(groups.categories.ids[place], counts[place], members[low:high], taken[low:high])
+        pairs = in_turn(pairs_of(listing, groups, first, last, edges, objects), ranks)
+        starts = listing.starts[first : last + 1] - listing.starts[first]
+        ids = groups.categories.ids[first:last]
+        yield _Batch(ids, counts[first:last], members, starts, pairs, ignored)
 
 
 def _ranked(id_: np.int64, objects: np.int64, members: Ints, taken: Ints) -> CategoryRanks:

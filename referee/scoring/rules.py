@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from referee.errors import RefereeError
-from referee.scoring.average_precision import area_under_envelope, eleven_points
+from referee.scoring.average_precision import Average, area_under_envelope, eleven_points
 from referee.scoring.matching import Pairs, best_of_all, best_of_free
 from referee.scoring.overlap import object_thresholds
 
 Floats = NDArray[np.float64]
-Average = Callable[[NDArray[np.int64], int], float]
 
 
 @dataclass(frozen=True)

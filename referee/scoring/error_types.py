@@ -211,8 +211,10 @@ def worst_images(
     """
     images = Ids(ground_truth.image_ids, "image")
     size = len(images.ids)
-    cost = np.bincount(images.places(detections.image), analysis.cost, size)
-    cost += np.bincount(images.places(ground_truth.image), _shares_of_recall(ground_truth, analysis), size)
+    of_recall = np.bincount(
+        images.places(ground_truth.image), _shares_of_recall(ground_truth, analysis), size
+    )
+    cost = of_recall + np.bincount(images.places(detections.image), analysis.cost, size)
     worst = np.lexsort((images.ids, -cost))[:count]
     return tuple(
         _image_errors(ground_truth, detections, analysis, int(images.ids[place]), float(cost[place]))

@@ -80,7 +80,8 @@ def _energies(contest: Contest, run: Run, elapsed_s: Floats) -> Floats | None:
     when_s, energy_wh = np.array([(0.0, 0.0), *known, (end_s, run.energy_wh)]).T
     if not known or (np.diff(energy_wh[:-1]) < 0).any():
         return None
-    return np.interp(elapsed_s, when_s, energy_wh)
+    until: Floats = np.interp(elapsed_s, when_s, energy_wh)
+    return until
 
 
 def _maps(contest: Contest, run: Run, posts: list[tuple[float, int]], elapsed_s: Floats) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Average = Callable[[NDArray[np.int64], int], float]
 """From ranks of true positives and the number of objects to the AP of a category."""
 
-ELEVEN_RECALLS = np.arange(11) * 0.1
+ELEVEN_RECALLS = np.arange(11, dtype=np.float64) * 0.1
 """The doubles of MATLAB's `0:0.1:1`: .30000000000000004, .6000000000000001 and .7000000000000001 among them."""
 
 TIDECV_RECALLS = np.arange(101) / 100
@@ -79,10 +79,17 @@ def true_ranks(
 
     Input as for `averages`. The last are the bounds (K + 1,) of the categories in these two.
     """
-    before = np.append(0, np.cumsum(counted))
+    before = counts_before(counted)
     places = np.flatnonzero(true)
     bounds = np.searchsorted(places, starts)
     return places, before.take(places + 1) - np.repeat(before.take(starts[:-1]), np.diff(bounds)), bounds
+
+
+def counts_before(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return how many are marked before each place (M + 1,), last of all."""
+    before = np.zeros(len(marked) + 1, np.int64)
+    np.cumsum(marked, out=before[1:])
+    return before
 
 
 def mean_known(values: NDArray[np.float64]) -> float:

@@ -5,12 +5,12 @@ A mended detection takes an object that no other one wants, so nothing else that
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from referee.scoring.average_precision import Average, averages, mean_known, true_ranks
+from referee.scoring.average_precision import averages, counts_before, mean_known, true_ranks
 from referee.scoring.error_matching import OF_DETECTIONS, ErrorType, Findings, Terms
 from referee.scoring.matching import IGNORED
 from referee.scoring.ordering import ascending_codes
@@ -36,73 +36,81 @@ class Gains:
 
 def gains_of(findings: Findings, terms: Terms, categories: int) -> Gains:
     """Judge the findings, and again with each type of errors mended."""
-    ranking = Ranking.of(findings.members, findings.category, categories)
-    true, counted = findings.found >= 0, findings.found != IGNORED
 
     def in_category(objects: Bools) -> Ints:
         return np.bincount(findings.object_category[objects], minlength=categories)
 
-    def mean(ap: Floats, counted: Bools, category: Ints) -> float:
+    def mean(ap: Floats, rows: _Rows) -> float:
         if terms.as_tidecv:
-            ap = np.where(np.bincount(category[counted], minlength=categories) > 0, np.nan_to_num(ap), ap)
+            has_rows = np.diff(counts_before(rows.counted).take(rows.starts)) > 0
+            ap = np.where(has_rows, np.nan_to_num(ap), ap)
         return mean_known(ap)
 
+    def judged(rows: _Rows, objects: Ints) -> float:
+        return mean(averages(rows.true, rows.counted, rows.starts, objects, terms.rule.average), rows)
+
+    rows = _Rows.of(findings, findings.category, categories)
+    named = findings.category.copy()
+    wrong = np.flatnonzero((findings.kind == OF_DETECTIONS.index(ErrorType.CLASSIFICATION)) & findings.mends)
+    named[wrong] = findings.object_category.take(findings.target.take(wrong))
     objects = in_category(findings.counts)
-    ap = ranking.averages(true, counted, objects, terms.rule.average)
-    ordered = ranking.averages(true, true, objects, terms.rule.average)
-    mended = {ErrorType.FALSE_POSITIVE: mean(ordered, counted, findings.category)}
+    ap = averages(rows.true, rows.counted, rows.starts, objects, terms.rule.average)
+    ordered = averages(rows.true, rows.true, rows.starts, objects, terms.rule.average)
+    mended = {
+        ErrorType.MISSED: judged(rows, objects - in_category(findings.missed)),
+        ErrorType.FALSE_POSITIVE: mean(ordered, rows),
+        ErrorType.FALSE_NEGATIVE: judged(rows, objects - in_category(findings.unfound)),
+    }
     for kind, type_ in enumerate(OF_DETECTIONS):
-        is_kind = findings.kind == kind
-        found = np.flatnonzero(is_kind & findings.mends)
-        category, its_ranking = findings.category, ranking
-        if type_ is ErrorType.CLASSIFICATION:
-            category = category.copy()
-            category[found] = findings.object_category.take(findings.target.take(found))
-            its_ranking = Ranking.of(findings.members, category, categories)
-        then_true, then_counted = true.copy(), counted & ~is_kind
-        then_true[found] = then_counted[found] = True
-        then = its_ranking.averages(then_true, then_counted, objects, terms.rule.average)
-        mended[type_] = mean(then, then_counted, category)
-    for type_, gone in ((ErrorType.MISSED, findings.missed), (ErrorType.FALSE_NEGATIVE, findings.unfound)):
-        then = ranking.averages(true, counted, objects - in_category(gone), terms.rule.average)
-        mended[type_] = mean(then, counted, findings.category)
-    cost = ranking.costs(true, counted, objects) / max(1, int((objects > 0).sum()))
-    return Gains(mean(ap, counted, findings.category), mended, ap, ordered, cost)
+        of_type = rows if type_ is not ErrorType.CLASSIFICATION else _Rows.of(findings, named, categories)
+        mended[type_] = judged(of_type.mended(kind), objects)
+    return Gains(mean(ap, rows), mended, ap, ordered, rows.costs(objects) / max(1, int((objects > 0).sum())))
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
-    """Detections by category and, in it, by confidence: `rows` (M,) are their indices.
+class _Rows:
+    """Detections (M,) by category and, in it, by confidence: `detection` is the index of each.
 
-    Category k holds `starts[k]` .. `starts[k + 1] - 1`. What is asked about detections (M,) is by index.
+    Category k holds `starts[k]` .. `starts[k + 1] - 1`. Each is `true` or not, `counted` or not, has a `kind` of error
+    or not, and `mends` if it would be true without that.
     """
 
-    rows: Ints
+    detection: Ints
     starts: Ints
+    true: Bools
+    counted: Bools
+    kind: NDArray[np.int8]
+    mends: Bools
 
     @classmethod
-    def of(cls, members: Ints, category: Ints, categories: int) -> Ranking:
-        """Rank `members` (M,), detections by confidence, in their `category` (M,)."""
-        order, sorted_category = ascending_codes(category.take(members), categories)
-        return cls(members.take(order), np.searchsorted(sorted_category, np.arange(categories + 1)))
+    def of(cls, findings: Findings, category: Ints, categories: int) -> _Rows:
+        """Sort the findings, each detection as one of its `category` (M,)."""
+        order, sorted_category = ascending_codes(category.take(findings.members), categories)
+        starts = np.searchsorted(sorted_category, np.arange(categories + 1))
+        detection = findings.members.take(order)
+        found = np.minimum(findings.found, 0).astype(np.int8).take(detection)
+        kind, mends = findings.kind.take(detection), findings.mends.take(detection)
+        return cls(detection, starts, found == 0, found != IGNORED, kind, mends)
 
-    def averages(self, true: Bools, counted: Bools, objects: Ints, average: Average) -> Floats:
-        """The AP (K,) of every category, NaN without `objects` (K,)."""
-        return averages(true.take(self.rows), counted.take(self.rows), self.starts, objects, average)
+    def mended(self, kind: int) -> _Rows:
+        """The rows after the errors of a kind are mended: those that mend are true, the others do not count."""
+        is_kind = self.kind == kind
+        found = is_kind & self.mends
+        return replace(self, true=self.true | found, counted=(self.counted & ~is_kind) | found)
 
-    def costs(self, true: Bools, counted: Bools, objects: Ints) -> Floats:
-        """The AP (M,) that each false detection takes: without it, every true one below would have a better precision.
+    def costs(self, objects: Ints) -> Floats:
+        """The AP (M,) that each false detection takes, by index: without it, all true ones below are more precise.
 
         That is t / (r - 1) instead of t / r for the true one of rank r that is the t-th; it counts as one of `objects`.
         """
-        is_true, is_counted = true.take(self.rows), counted.take(self.rows)
-        places, ranks, bounds = true_ranks(is_true, is_counted, self.starts)
+        places, ranks, bounds = true_ranks(self.true, self.counted, self.starts)
         sizes = np.diff(bounds)
         nth = np.arange(1, len(places) + 1) - np.repeat(bounds[:-1], sizes)
-        gained = nth / np.maximum(ranks * (ranks - 1), 1) / np.repeat(objects, sizes)
-        total = np.append(0.0, np.cumsum(gained))
-        of_all = np.repeat(total.take(bounds[1:]), np.diff(self.starts))
-        below = of_all - total.take(np.cumsum(is_true))
-        cost = np.zeros(len(true))
-        cost[self.rows] = np.where(is_counted & ~is_true, below, 0.0)
+        total = np.append(
+            0.0, np.cumsum(nth / np.maximum(ranks * (ranks - 1), 1) / np.repeat(objects, sizes))
+        )
+        of_category = np.repeat(total.take(bounds[1:]), np.diff(self.starts))
+        cost = np.empty(len(self.true))
+        below = of_category - total.take(counts_before(self.true)[1:])
+        cost[self.detection] = np.where(self.counted & ~self.true, below, 0.0)
         return cost

@@ -133,7 +133,7 @@ def _try_meter(address: str) -> None:
 
 
 def carry_out(plan: Plan) -> tuple[Run, Score]:
-    """Prepare, run, judge and report. Raises RefereeError, TestSetError; KeyboardInterrupt after everything is stopped."""
+    """Run it all and write the report. Raises RefereeError, TestSetError; KeyboardInterrupt after all is stopped."""
     from referee.report import write_report  # takes a third of a second
 
     stage = partial(click.echo, err=True)

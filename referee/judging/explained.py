@@ -9,15 +9,7 @@ from referee.errors import RefereeError
 from referee.judging.checks import is_scorable
 from referee.judging.judge import counted, scored_detections
 from referee.judging.regret import StopRegret, stop_regret
-from referee.scoring import (
-    COCO,
-    CocoCurve,
-    Curve,
-    Detections,
-    coco_curves,
-    precision_recall_curves,
-    score,
-)
+from referee.scoring import COCO, CocoCurve, Curve, Detections, coco_curves, precision_recall_curves, score
 from referee.scoring.error_types import ErrorAnalysis, ErrorType, ImageErrors, analyse_errors, worst_images
 from referee.scoring.result import signature_parts
 from referee.store.records import Run, Score
@@ -63,15 +55,27 @@ def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
     ground_truth, rows, _ = counted(contest, run)
     detections = scored_detections(rows, metric)
     analysis = analyse_errors(ground_truth, detections, metric)
-    curves = (
-        coco_curves(ground_truth, detections)
-        if metric == COCO
-        else precision_recall_curves(ground_truth, detections, metric)
+    return Explanation(
+        ground_truth,
+        detections,
+        analysis,
+        tuple(_cost(type_, analysis, judged.energy_wh) for type_ in ErrorType),
+        _curves(ground_truth, detections, metric),
+        worst_images(ground_truth, detections, analysis),
+        stop_regret(contest, run),
     )
-    energy_wh = judged.energy_wh
-    costs = tuple(
-        Cost(type_, analysis.counts[type_], gain, score(gain, energy_wh) if is_scorable(energy_wh) else None)
-        for type_, gain in analysis.gains.items()
+
+
+def _cost(type_: ErrorType, analysis: ErrorAnalysis, energy_wh: float | None) -> Cost:
+    gain = analysis.gains[type_]
+    return Cost(
+        type_, analysis.counts[type_], gain, score(gain, energy_wh) if is_scorable(energy_wh) else None
     )
-    worst = worst_images(ground_truth, detections, analysis)
-    return Explanation(ground_truth, detections, analysis, costs, curves, worst, stop_regret(contest, run))
+
+
+def _curves(
+    ground_truth: GroundTruth, detections: Detections, metric: str
+) -> dict[int, Curve] | dict[int, CocoCurve]:
+    if metric == COCO:
+        return coco_curves(ground_truth, detections)
+    return precision_recall_curves(ground_truth, detections, metric)

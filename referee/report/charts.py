@@ -123,7 +123,9 @@ def regret_chart(regret: StopRegret) -> str:
         is_late = 2 * best_s > regret.elapsed_s[-1]
         place = {"xytext": (-4 if is_late else 4, 0), "ha": "right" if is_late else "left"}
         where = axes.get_xaxis_transform()
-        axes.annotate("best", (best_s, 0.03), xycoords=where, textcoords="offset points", color=BROWN, **place)
+        axes.annotate(
+            "best", (best_s, 0.03), xycoords=where, textcoords="offset points", color=BROWN, **place
+        )
         axes.grid(alpha=0.3)
 
     return inline_svg("Score by the moment of the log-out", draw, (9, 3.2))

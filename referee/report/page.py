@@ -19,6 +19,7 @@ from referee.judging.results import current_judgement, energy_above_idle_wh, sco
 from referee.pages import STATIC, template_environment
 from referee.report.charts import curves_chart, power_chart, regret_chart
 from referee.report.pictures import pictures
+from referee.scoring import COCO
 from referee.scoring.error_types import ErrorType
 from referee.scoring.result import signature_parts
 from referee.scoring.rules import PUBLISHED
@@ -111,7 +112,11 @@ def _result(run: Run, judged: Score | None) -> Iterator[tuple[str, str, str]]:
             above = _figure(energy_above_idle_wh(run, judged), "{:.6f} Wh")
             yield "energy above idle", above, f"the idle board took {run.idle_power_w:.3f} W"
     yield "energy", _figure(run.energy_wh, "{:.6f} Wh"), run.meter_identity or ""
-    yield "elapsed", _figure(run.elapsed_s, "{:.3f} s"), f"of {run.window_s:g} s, closed by {run.closed_by or 'no one'}"
+    yield (
+        "elapsed",
+        _figure(run.elapsed_s, "{:.3f} s"),
+        f"of {run.window_s:g} s, closed by {run.closed_by or 'no one'}",
+    )
 
 
 def _figure(value: float | None, form: str) -> str:
@@ -150,10 +155,11 @@ def _explained(
     found: Explanation, contest: Contest, run: Run, ap: Mapping[int, float | None]
 ) -> dict[str, Any]:
     names = {one.id: one.name for one in contest.test_set.categories}
+    what = f"Precision by recall{' at IoU 0.5' if found.analysis.metric == COCO else ''}"
     best_first = sorted(found.curves, key=lambda one: (-(ap.get(one) or 0.0), names[one]))
-    caption, shown = "Precision by recall of every category.", best_first
+    caption, shown = f"{what} of every category.", best_first
     if len(best_first) > 2 * FEW:
-        caption = f"Precision by recall of all categories; named are the {FEW} best and, after them, the {FEW} worst."
+        caption = f"{what} of all categories; named are the {FEW} best and, after them, the {FEW} worst."
         shown = best_first[:FEW] + best_first[-FEW:]
     losses = found.analysis.confidence_cost
     return {

@@ -11,31 +11,24 @@ from pathlib import Path
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
 
-BROWSERS = (
+BROWSERS = [
     "chromium",
     "chromium-browser",
     "google-chrome",
     "google-chrome-stable",
     "chrome",
     "microsoft-edge",
-)
+]
 TIMEOUT_S = 120.0
-OPTIONS = (
-    *(
-        "--headless",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-extensions",
-    ),
-    *("--no-pdf-header-footer", "--host-resolver-rules=MAP * ~NOTFOUND"),  # nothing is asked of the network
-)
+OPTIONS = [
+    *["--headless", "--disable-gpu", "--no-first-run", "--disable-extensions", "--no-pdf-header-footer"],
+    *("--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND"),  # the network is not asked
+]
 
 
 def print_pdf(page: Path) -> Path:
     """Print a page beside itself. Raises RefereeError `no-browser`, `not-printed`."""
     browser = find_browser()
-    target = page.with_suffix(".pdf")
     with tempfile.TemporaryDirectory(prefix="referee-print-") as profile:
         made = Path(profile) / "page.pdf"
         # Chromium refuses its sandbox to root; the page has no script.
@@ -48,12 +41,12 @@ def print_pdf(page: Path) -> Path:
             said = [f"it took more than {TIMEOUT_S:g} s"]
         if not made.is_file():
             why = said[-1] if said else "it said nothing"
-            sentence = (
-                f"{browser} did not print {page}: {why}. The page is complete: print it from a browser."
+            raise RefereeError(
+                "not-printed", f"{browser} did not print {page}: {why}. The page itself is complete."
             )
-            raise RefereeError("not-printed", sentence)
+        target = page.with_suffix(".pdf")
         write_atomically(target, made.read_bytes())
-    return target
+        return target
 
 
 def find_browser() -> str:

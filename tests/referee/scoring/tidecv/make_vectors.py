@@ -29,7 +29,7 @@ def near(rng, box):
 
 
 def random_set(seed):
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311 - not for secrets
     categories = rng.randint(1, 5)
     images = rng.randint(1, 6)
     crowd_share = rng.choice([0, 0, 0.15])
@@ -51,7 +51,9 @@ def random_set(seed):
                 category, box = rng.randint(1, categories + 1), random_box(rng)
             detections.append([image, category, *box])
     confidences = rng.sample(range(1, 10**5), len(detections))
-    return objects, [[*row[:2], value / 10**5, *row[2:]] for row, value in zip(detections, confidences)]
+    return objects, [
+        [*row[:2], value / 10**5, *row[2:]] for row, value in zip(detections, confidences, strict=True)
+    ]
 
 
 def answer(objects, detections, iou):

@@ -16,6 +16,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -76,6 +77,13 @@ class TestSet:
     def labels_path(self) -> Path:
         """The file of this set's labels, if it is for classification."""
         return self.folder / LABELS
+
+    @cached_property
+    def images_digest(self) -> str:
+        """What detections refer to, without the ground truth: a SHA-256 of the images, in order, and category ids."""
+        images = [[image.file, image.sha256] for image in self.images]
+        content = [images, [category.id for category in self.categories]]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def image_path(self, number: int) -> Path:
         """Return the file of image 1..N. Raises TestSetError `testset-no-such-image`."""

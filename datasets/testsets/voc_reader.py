@@ -7,11 +7,15 @@ have fractions.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from testsets.errors import Problems
 from testsets.file_bytes import file_bytes
+from testsets.folder import MANIFEST
+from testsets.ground_truth import GroundTruth
 from testsets.values import LONGEST_NAME, finite_number, is_name, shown
 
 MOST_BYTES = 2 * 2**20  # some ten thousand objects
@@ -62,6 +66,46 @@ def read_voc(path: Path) -> VocAnnotation:
         except ValueError as error:
             problems.append(f"{path}: object {index}: {error}")
     return VocAnnotation((root.findtext("filename") or "").strip(), size, tuple(objects), tuple(problems))
+
+
+def voc_files(folder: Path) -> list[Path]:
+    """The annotation files of a folder of VOC's form, or below it; none where it is a test set, or no folder."""
+    if not folder.is_dir() or (folder / MANIFEST).exists():
+        return []
+    annotations = folder / "Annotations"
+    return sorted((annotations if annotations.is_dir() else folder).rglob("*.[xX][mM][lL]"))
+
+
+def read_voc_folder(files: list[Path]) -> GroundTruth:
+    """Read the annotation files of a folder, one image each; images and categories are numbered by ascending name.
+
+    Raises TestSetError `ground-truth-invalid` with every problem found, 20 at most.
+    """
+    problems, found = Problems(), []
+    for path in files:
+        try:
+            found.append((path, read_voc(path)))
+        except ValueError as error:
+            problems.add(str(error))
+    for _, annotation in found:
+        problems.add(*annotation.problems)
+    base = Path(os.path.commonpath([path.parent for path in files]))
+    images: dict[str, VocAnnotation] = {}
+    for path, one in found:
+        name = (path.parent.relative_to(base) / (one.file or path.stem)).as_posix()
+        if images.setdefault(name, one) is not one:
+            problems.add(f"{path}: another annotation is of the same image {shown(name)}")
+    problems.raise_if_any("ground-truth-invalid")
+    names = sorted({each.name for one in images.values() for each in one.objects})
+    ids = {name: id_ for id_, name in enumerate(names, start=1)}
+    rows = [
+        (number, ids[each.name], *each.corners, each.difficult)
+        for number, name in enumerate(sorted(images), start=1)
+        for each in images[name].objects
+    ]
+    return GroundTruth.of_corners(
+        dict(enumerate(sorted(images), start=1)), dict(enumerate(names, start=1)), rows
+    )
 
 
 def _root(path: Path) -> ET.Element:

@@ -123,6 +123,7 @@ class Arming:
             state=RunState.ARMED,
             armed_utc="",
             testset_digest=test_set.digest,
+            images_digest=test_set.images_digest,
             images=config.images.per_attempt or len(test_set.images),
             window_s=float(config.window_s),
             setup=meter.setup,
@@ -136,7 +137,7 @@ class Arming:
     def _stored(self, new: Run) -> Run:
         """The run with its images; an event names the earlier runs in which the team has had some of them."""
         pool, nonce = len(self._contest.test_set.images), str(new.nonce)
-        had = images_had(self._store, new.team, new.testset_digest)
+        had = images_had(self._store, new.team, new.images_digest)
         times_had = np.bincount(np.concatenate([*had.values(), [0]]).astype(int), minlength=pool + 1)[1:]
         shuffle = self._contest.config.shuffle
         order = image_order(self._contest.secret, nonce, times_had, new.images, shuffle=shuffle)

@@ -49,6 +49,7 @@ class Run:
     asked. `idle_power_w` is the mean power of the idle board at arming. One start signal opens all runs of a `heat`.
     `meter_standing` says whether the meter of `meter_identity` counts in a contest; None: only the identity is known.
     `nonce` is a random value of its own, which keys its image order and its tokens; None: of an earlier form.
+    `images_digest` identifies the images of its test set, whatever the ground truth; None: of an earlier form.
     `extra_s` of its window were granted by the operator.
     """
 
@@ -76,6 +77,7 @@ class Run:
     heat: str | None = None
     meter_standing: Standing | None = None
     nonce: str | None = None
+    images_digest: str | None = None
     extra_s: float | None = None
 
     @property

@@ -121,6 +121,14 @@ class RunTables(Database):
                     "UPDATE runs SET setup = ? WHERE id = ? AND setup IS NULL", (made, row["id"])
                 )
 
+    def complete_images_digests(self, testset_digest: str, images_digest: Callable[[], str]) -> None:
+        """Store for the runs of an earlier form on this test set which images it has."""
+        where = "WHERE images_digest IS NULL AND testset_digest = ?"
+        if self._rows(f"SELECT 1 FROM runs {where} LIMIT 1", testset_digest):  # noqa: S608 - a constant
+            values = images_digest(), testset_digest
+            with self._transaction() as connection:
+                connection.execute(f"UPDATE runs SET images_digest = ? {where}", values)  # noqa: S608 - a constant
+
     def runs(self, state: RunState | None = None, **equals: object) -> list[Run]:
         """The runs, oldest first, all or those in `state` and with the given columns."""
         wanted = equals | ({} if state is None else {"state": state.value})

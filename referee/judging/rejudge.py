@@ -1,0 +1,117 @@
+"""Judging again what is judged: by other settings or a corrected ground truth, and what that changes on the board."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from referee.clock import Clock
+from referee.contest import Contest, has_same_images, require_same_images, require_unchanged
+from referee.errors import RefereeError, TestSetChanged
+from referee.judging.judge import judgement
+from referee.judging.results import standings
+from referee.judging.uncertainty import judge_with_interval
+from referee.store.database import is_served
+from referee.store.records import Run, RunState
+from testsets import load_test_set
+
+Pair = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A run (before, after) it is judged again; `rank` is None where another run of the team counts, or none."""
+
+    run: int
+    team: str
+    map: Pair
+    score: Pair
+    rank: Pair
+
+
+@dataclass(frozen=True)
+class Rejudged:
+    """What judging again changes: of each run, and the rank of each team whose rank changes.
+
+    `skipped` are the judged runs on other images, which stay as they are.
+    """
+
+    changes: tuple[Change, ...]
+    places: Mapping[str, Pair]
+    skipped: tuple[int, ...]
+
+
+def rejudge(contest: Contest, number: int | None, clock: Clock) -> Rejudged:
+    """Judge a run, or with None all judged runs, again by contest.toml and its test set, and store it.
+
+    The ground truth may be another one than the runs were armed with, unless the contest is served. Raises RefereeError
+    as `judge` does, and `contest-busy`.
+    """
+    require_unchanged(contest.test_set)
+    runs, _ = chosen = _chosen(contest, number)
+    others = [run.id for run in runs if run.testset_digest != contest.test_set.digest]
+    if others and is_served(contest.folder):
+        raise RefereeError(
+            "contest-busy",
+            f"{contest.folder} is being served, and run {others[0]} was armed with another ground truth; stop the "
+            "server first.",
+        )
+    return _rejudged(contest, chosen, contest, clock, store=True)
+
+
+def preview(
+    contest: Contest, number: int | None, clock: Clock, metric: str | None, testset: Path | None
+) -> Rejudged:
+    """What `rejudge` would change with this metric and the test set in this folder; nothing is stored.
+
+    Raises RefereeError as `rejudge` does, and `testset-changed` for a test set with other images; TestSetError.
+    """
+    other = contest.test_set if testset is None else load_test_set(testset)
+    require_unchanged(other)
+    if other.images_digest != contest.test_set.images_digest:
+        raise TestSetChanged(
+            f"{testset} has other images or categories than {contest.test_set.folder}: only the boxes may differ."
+        )
+    config = replace(contest.config, metric=metric or contest.config.metric)
+    changed = replace(contest, config=config, test_set=other)
+    return _rejudged(contest, _chosen(contest, number), changed, clock, store=False)
+
+
+def _chosen(contest: Contest, number: int | None) -> tuple[list[Run], tuple[int, ...]]:
+    if number is not None:
+        run = contest.store.run(number)
+        require_same_images(contest, run)
+        return [run], ()
+    judged = contest.store.runs(RunState.JUDGED)
+    chosen = [run for run in judged if has_same_images(contest, run)]
+    return chosen, tuple(run.id for run in judged if run not in chosen)
+
+
+def _rejudged(
+    contest: Contest,
+    chosen: tuple[list[Run], tuple[int, ...]],
+    changed: Contest,
+    clock: Clock,
+    *,
+    store: bool,
+) -> Rejudged:
+    runs, skipped = chosen
+    stored = {run.id: contest.store.latest_score(run.id) for run in runs}
+    board = standings(contest, {run: score for run, score in stored.items() if score is not None})
+    if store:
+        made = {run.id: judge_with_interval(contest, run.id, clock, corrected=True) for run in runs}
+    else:
+        made = {run.id: judgement(changed, run, clock) for run in runs}
+    boards = board.places, standings(changed, {} if store else made).places
+    ranks = [{place.standing.run: place.rank for place in places} for places in boards]
+    changes = []
+    for run in runs:
+        was, now = stored[run.id], made[run.id]
+        before = (None, None) if was is None else (was.map, was.score)
+        rank = ranks[0].get(run.id), ranks[1].get(run.id)
+        changes.append(Change(run.id, run.team, (before[0], now.map), (before[1], now.score), rank))
+    of_team = [{place.standing.team: place.rank for place in places} for places in boards]
+    moved = {team: (of_team[0].get(team), of_team[1].get(team)) for team in of_team[1] | of_team[0]}
+    places = {team: rank for team, rank in moved.items() if rank[0] != rank[1]}
+    return Rejudged(tuple(changes), places, skipped)

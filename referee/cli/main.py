@@ -24,6 +24,7 @@ COMMANDS = {
     "queue": ("day", "Who runs next: draw by lot, list and change."),
     "rehearse": ("rehearse", "Carry out a whole contest run here."),
     "rejudge": ("rejudge", "Judge runs again: by other settings or a corrected ground truth."),
+    "report": ("report", "Write the report of a run as one HTML file."),
     "run": ("run", "Arm, close, void and show runs."),
     "score": ("score", "Score detections against a ground truth."),
     "serve": ("contest", "Serve a contest until Ctrl-C."),

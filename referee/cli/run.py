@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from referee.cli.judged import print_score, print_standing
 from referee.cli.options import as_json, contest_folder, run_number
-from referee.cli.report import print_score, print_standing
 from referee.cli.run_export import export
 from referee.cli.run_list import list_runs
 from referee.cli.run_versus import versus

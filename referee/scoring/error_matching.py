@@ -1,0 +1,184 @@
+"""What each detection finds and, where it is false, what kind of error it is, whatever its category.
+
+The kinds are those of TIDE (Bolya et al. 2020), looked for in the order of its program: the first that fits counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from referee.scoring.coco import coco_boxes_of
+from referee.scoring.columns import Detections
+from referee.scoring.evaluation import refuse_not_finite
+from referee.scoring.groups import Ids, group_objects, list_detections
+from referee.scoring.matching import IGNORED, UNMATCHED, Objects, Pairs, in_turn, pairs_of
+from referee.scoring.overlap import Edges
+from referee.scoring.rules import Rule
+from testsets.ground_truth import GroundTruth
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+BACKGROUND_OVERLAP = 0.1
+
+
+class ErrorType(StrEnum):
+    """The six types that share out the errors, then the two that mend all false detections or all unfound objects."""
+
+    CLASSIFICATION = "classification"
+    LOCALISATION = "localisation"
+    BOTH = "both"
+    DUPLICATE = "duplicate"
+    BACKGROUND = "background"
+    MISSED = "missed"
+    FALSE_POSITIVE = "false-positive"
+    FALSE_NEGATIVE = "false-negative"
+
+
+OF_DETECTIONS = tuple(ErrorType)[:5]
+"""The types that a false detection can have: its outcome is a place in this tuple."""
+
+TRUE = -1
+"""The outcome of a detection that finds an object; that of one that does not count is IGNORED."""
+
+_PLACE = {type_: np.int8(place) for place, type_ in enumerate(OF_DETECTIONS)}
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The rule and its threshold. `of_coco`: boxes have a corner and a size, and crowds are ignored, not left out.
+
+    `as_tidecv`: ignored detections can be errors, and a category with rows is in the mean, also without objects.
+    """
+
+    rule: Rule
+    iou: float
+    of_coco: bool = False
+    as_tidecv: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """By detection (M,) and by object (G,), in the order of the source; `category` and `object_category` are places.
+
+    `members` (M,) are the detections by confidence, highest first; the metric has `counted` them or not. `objects` (G,)
+    count. The others are as in ErrorAnalysis.
+    """
+
+    members: Ints
+    category: Ints
+    counted: Bools
+    outcome: NDArray[np.int8]
+    object: Ints
+    mends: Bools
+    object_category: Ints
+    objects: Bools
+    unfound: Bools
+    missed: Bools
+
+
+def find(ground_truth: GroundTruth, detections: Detections, terms: Terms) -> Findings:
+    """Match, and name the errors. Raises `RefereeError` `unknown-image`, `unknown-category`, `not-finite`."""
+    refuse_not_finite(detections)
+    categories = Ids(ground_truth.category_ids, "category")
+    category, object_category = map(categories.places, (detections.category, ground_truth.category))
+    ignored = ground_truth.crowd | (ground_truth.difficult & terms.rule.ignores_difficult)
+    needed = terms.rule.thresholds(ground_truth.boxes, terms.iou)
+    needed[ground_truth.crowd] = np.nextafter(terms.iou, np.inf)  # a crowd asks for more than the threshold
+    members, ranks, pairs = _pairs(ground_truth, detections, needed, terms)
+    is_own = category.take(pairs.detection) == object_category.take(pairs.object)
+    meets = pairs.overlap >= needed.take(pairs.object)
+
+    found = np.empty(len(members), np.int64)
+    found[members] = terms.rule.assign(in_turn(pairs.take(is_own & meets), ranks), len(members), ignored)
+    is_used = _marked(found[found >= 0], len(ignored))
+    is_error = found < 0 if terms.as_tidecv else found == UNMATCHED
+    left = is_error.take(pairs.detection) & ~ignored.take(pairs.object)
+    outcome, about = _errors(pairs.take(left), is_own[left], meets[left], needed, is_used, len(found))
+
+    aimed = np.flatnonzero(about >= 0)
+    aimed = aimed[~is_used[about[aimed]]]
+    in_order = aimed[np.argsort(ranks[aimed])]
+    targets, first = np.unique(about[in_order], return_index=True)
+    outcome[~is_error] = IGNORED
+    outcome[found >= 0] = TRUE
+    about[found >= 0] = found[found >= 0]
+    unfound = ~(is_used | ignored)
+    return Findings(
+        members=members,
+        category=category,
+        counted=found != IGNORED,
+        outcome=outcome,
+        object=about,
+        mends=_marked(in_order[first], len(found)),
+        object_category=object_category,
+        objects=~ignored,
+        unfound=unfound,
+        missed=unfound & ~_marked(targets, len(ignored)),
+    )
+
+
+def _pairs(
+    ground_truth: GroundTruth, detections: Detections, needed: Floats, terms: Terms
+) -> tuple[Ints, Ints, Pairs]:
+    """The detections (M,) by rank, the rank (M,) of each, and pairs with the objects of its image, of any category.
+
+    Objects need an overlap (G,); pairs may have less, down to BACKGROUND_OVERLAP.
+    """
+    one = np.zeros(1, np.int64)
+    alike = replace(ground_truth, category=np.zeros_like(ground_truth.category), category_ids=one)
+    groups = group_objects(alike, ~ground_truth.crowd | terms.of_coco, ())
+    listing = list_detections(replace(detections, category=np.zeros_like(detections.category)), groups)
+    members, _ = listing.ranked(0, 1, detections.confidence, terms.rule.ties_by_image)
+    ranks = np.empty(len(members), np.int64)
+    ranks[members] = np.arange(len(members))
+
+    def edges(source: GroundTruth | Detections, chosen: Ints) -> Edges:
+        if terms.of_coco:
+            return Edges.of_coco(coco_boxes_of(source, chosen))
+        return Edges.of_corners(source.boxes.take(chosen, axis=0))
+
+    objects = Objects(
+        edges(ground_truth, groups.objects),
+        np.minimum(needed, BACKGROUND_OVERLAP)[groups.objects],
+        ground_truth.crowd[groups.objects],
+    )
+    pairs = pairs_of(listing, groups, 0, 1, partial(edges, detections), objects)
+    detection = listing.order.take(pairs.detection).astype(np.int64)
+    return members, ranks, Pairs(detection, groups.objects.take(pairs.object), pairs.overlap)
+
+
+def _errors(
+    pairs: Pairs, is_own: Bools, meets: Bools, needed: Floats, is_used: Bools, detections: int
+) -> tuple[NDArray[np.int8], Ints]:
+    """The kind of error (detections,), and the object that it is about or UNMATCHED; each kind replaces those before.
+
+    `pairs` are those of false detections with objects that count; `is_own` is by category, `meets` by overlap.
+    """
+    kind = np.full(detections, _PLACE[ErrorType.BACKGROUND], np.int8)
+    target = np.full(detections, UNMATCHED, np.int64)
+    kind[pairs.detection[pairs.overlap > BACKGROUND_OVERLAP]] = _PLACE[ErrorType.BOTH]
+    kind[pairs.detection[is_own & meets & is_used.take(pairs.object)]] = _PLACE[ErrorType.DUPLICATE]
+    is_placed = _marked(pairs.detection[is_own & (pairs.overlap > needed.take(pairs.object))], detections)
+    near = is_own & (pairs.overlap >= BACKGROUND_OVERLAP) & ~is_placed.take(pairs.detection)
+    for type_, which in ((ErrorType.CLASSIFICATION, ~is_own & meets), (ErrorType.LOCALISATION, near)):
+        about = pairs.take(which)
+        kind[about.detection] = _PLACE[type_]
+        most = np.zeros(detections)
+        np.maximum.at(most, about.detection, about.overlap)
+        best = about.take(about.overlap == most.take(about.detection))
+        # Of equal overlaps the first object: those of a detection ascend, and the last write stays.
+        target[best.detection[::-1]] = best.object[::-1]
+    return kind, target
+
+
+def _marked(which: Ints, size: int) -> Bools:
+    marked = np.zeros(size, np.bool_)
+    marked[which] = True
+    return marked

@@ -8,20 +8,21 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from power.energy import Check
 from referee.judging.status import Known, LiveRun, StatusReader
 from referee.store.records import Provisional, Refusal, Review, RunState, Score
-from tests.referee.factories import START, House, rows, stored_run
+from tests.referee.factories import START, House, reading, rows, stored_run
 
-NOW = START
+NOW, SIGNATURE = START, "metric=lpirc"
 
 
 def judged(house: House, number: int, score: float | None = 1.0) -> None:
-    signature = "metric=lpirc"
+    failed = (Check("accuracy", ok=False, severity="error", sentence="It is not known.", figures={}),)
     house.store.change_run(
         number, (RunState.ARMED,), state="closed", energy_wh=1.0, closed_utc=START.isoformat()
     )
     ap = dict.fromkeys(range(200), 0.5)
-    made = Score(number, START.isoformat(), 0.25, 1.0, score, 9.0, 5, 17, ap, signature, ())
+    made = Score(number, START.isoformat(), 0.25, 1.0, score, 9.0, 5, 17, ap, SIGNATURE, failed)
     house.store.add_score(made)
     house.store.change_run(number, (RunState.CLOSED,), state="judged")
 
@@ -47,13 +48,9 @@ def test_a_contest_day_of_sixteen_teams_costs_five_milliseconds_a_look(build: Ca
         live={59: live, 60: live}, meters={"one": ("integrating", None), "two": ("lost", "It is gone.")}
     )
     first = reader.read(NOW, known)
-    assert [len(part) for part in (first.runs, first.teams, first.refusals, first.events)] == [
-        60,
-        18,
-        50,
-        100,
-    ]
-    assert [station.run and station.run.run for station in first.stations] == [60, 59]
+    parts = ("runs", "teams", "refusals", "events")
+    assert [len(first[part]) for part in parts] == [60, 18, 50, 100]
+    assert [station["run"]["run"] for station in first["stations"]] == [60, 59]
 
     looks = []
     for look in range(20):
@@ -70,19 +67,26 @@ def test_what_changes_about_a_run_that_was_read_before_is_seen(build: Callable[.
     reader = StatusReader(house.contest)
 
     def shown() -> tuple[object, ...]:
-        (one,) = reader.read(NOW, Known()).runs
-        return one.state, one.map, one.score, one.refused_rows, one.review and one.review.note
+        (one,) = reader.read(NOW, Known())["runs"]
+        return (
+            one["state"],
+            one["map"],
+            one["score"],
+            one["refused_rows"],
+            one["review"] and one["review"].note,
+        )
 
     assert shown() == ("armed", None, None, 0, None)
     judged(house, number)
     assert shown() == ("judged", 0.25, 1.0, 0, None)
     house.store.add_review(number, Review("eve", "fine", START.isoformat(), ("accuracy",)))
     assert shown() == ("judged", 0.25, 1.0, 0, "fine")
-    house.store.add_score(Score(number, "later", 0.5, 1.0, 2.0, 9.0, 5, 17, {1: 0.5}, "metric=lpirc", ()))
-    assert shown() == ("judged", 0.5, 2.0, 0, "fine")
+    other = (Check("low-load", ok=False, severity="error", sentence="It is low.", figures={}),)
+    house.store.add_score(Score(number, "later", 0.5, 1.0, 2.0, 9.0, 5, 17, {1: 0.5}, SIGNATURE, other))
+    assert shown() == ("judged", 0.5, 2.0, 0, None), "the review was of another check"
     house.store.change_run(number, (RunState.JUDGED,), state="void", void_reason="why not")
     assert shown()[0] == "void"
-    assert reader.read(NOW, Known(judging=frozenset([number]))).runs[0].judging
+    assert reader.read(NOW, Known(judging=frozenset([number])))["runs"][0]["judging"]
 
 
 def test_an_open_run_shows_what_the_server_knows_of_it(build: Callable[..., House]) -> None:
@@ -93,30 +97,31 @@ def test_an_open_run_shows_what_the_server_knows_of_it(build: Callable[..., Hous
     house.store.change_queue(lambda _: ["badgers"])
     reader = StatusReader(house.contest)
     armed = reader.read(NOW, Known(meters={"one": ("ready", None)}, waiting=frozenset([number])))
-    (station,) = armed.stations
-    assert (station.meter_state, station.run and (station.run.state, station.run.waiting)) == (
+    (station,) = armed["stations"]
+    assert (station["meter_state"], station["run"]["state"], station["run"]["waiting"]) == (
         "ready",
-        ("armed", True),
+        "armed",
+        True,
     )
-    assert [(one.team, one.attempts_used, one.attempts_left) for one in armed.queue] == [("badgers", 0, 2)]
-    assert {one.team: one.attempts_used for one in armed.teams} == {"otters": 1, "badgers": 0}
+    badgers = {"team": "badgers", "affiliation": None, "disabled": False, "attempts_used": 0}
+    assert armed["queue"] == [badgers | {"attempts_left": 2}]
+    assert {one["team"]: one["attempts_used"] for one in armed["teams"]} == {"otters": 1, "badgers": 0}
 
     house.store.change_run(number, (RunState.ARMED,), state="open", opened_utc=START.isoformat())
     house.store.set_provisional(Provisional(number, START.isoformat(), 0.5, 2.0, 0.25, 3))
     live = LiveRun(2.0, 598.0, 4, 36.0, None, ("the meter is over range",))
-    (station,) = reader.read(NOW, Known(live={number: live})).stations
-    run = station.run
-    assert run is not None
-    assert (run.map, run.score, run.energy_wh, run.provisional_age_s) == (0.5, 0.25, 2.0, 0.0)
-    assert (run.images_served, run.power_w, run.warnings) == (4, 36.0, ("the meter is over range",))
+    run = reader.read(NOW, Known(live={number: live}))["stations"][0]["run"]
+    expected = {"map": 0.5, "score": 0.25, "energy_wh": 2.0, "provisional_age_s": 0.0, "images_served": 4}
+    expected |= {"power_w": 36.0, "remaining_s": 598.0, "warnings": ["the meter is over range"]}
+    assert {key: run[key] for key in expected} == expected
 
 
 def test_runs_without_a_place_say_why(build: Callable[..., House]) -> None:
     house = build()
     for score in (None, 1.0):
         judged(house, stored_run(house.store).id, score)
-    left_out = StatusReader(house.contest).read(NOW, Known()).left_out
-    assert [one.why for one in left_out] == [
+    left_out = StatusReader(house.contest).read(NOW, Known())["left_out"]
+    assert [one["why"] for one in left_out] == [
         "it has no score",
         "it was judged by other rules or settings; judge it again",
     ]
@@ -126,8 +131,6 @@ def test_runs_without_a_place_say_why(build: Callable[..., House]) -> None:
 def test_the_course_of_the_power_has_few_points_however_long_the_run(
     build: Callable[..., House], most: int
 ) -> None:
-    from tests.referee.factories import reading
-
     house = build()
     number = stored_run(house.store).id
     readings = [reading(float(second), power_w=float(second % 2)) for second in range(601)]

@@ -91,6 +91,12 @@ def test_without_its_csrf_token_a_session_changes_nothing(hall: Day, cookie: str
     for csrf in (None, "", other):
         answer = ask(hall, cookie, "POST", "/operator/announcements", csrf, json={"text": "mischief"})
         assert "X-CSRF-Token" in problem(answer, 401, "bad-token")["detail"]
+    assert hall.server is not None
+    headers = {
+        "Cookie": f"{COOKIE}={cookie}",
+        "Authorization": "Basic eDp5",
+    }  # as a browser sends for a proxy
+    assert hall.server.ask("POST", "/operator/queue/draw", None, headers).status_code == 401
     assert ask(hall, cookie, "POST", "/operator/logout").status_code == 401
 
 

@@ -14,7 +14,7 @@ from referee.errors import RefereeError
 # By name: the module in this room, and what its help begins with.
 COMMANDS = {
     "announce": ("day", "Tell all teams and viewers something."),
-    "doctor": ("doctor", "List what is wrong with a contest folder."),
+    "doctor": ("doctor", "List what is wrong with a contest, its meters and this host."),
     "frontier": ("frontier", "The accuracy to expect at a latency."),
     "init": ("contest", "Make a contest folder."),
     "judge": ("judge", "Judge a closed run: mAP, energy, score and checks."),
@@ -30,7 +30,7 @@ COMMANDS = {
     "serve": ("contest", "Serve a contest until Ctrl-C."),
     "status": ("status", "Show what goes on: stations, queue, runs to see to, refusals."),
     "suite": ("suite", "Suites of many models: plan, run, tables."),
-    "team": ("team", "Register, list, disable and enable teams."),
+    "team": ("team", "Register, import, disable and enable teams; new passwords."),
     "testset": ("testset", "Make, import and check test sets."),
 }
 

@@ -22,7 +22,7 @@ PASSWORD_VARIABLE = "LPIRC_PASSWORD"  # noqa: S105 - a variable's name
 
 @click.group()
 def team() -> None:
-    """Register and list teams, change a password, disable and enable a team."""
+    """Register, import, list, disable and enable teams; give new passwords."""
 
 
 team.add_command(import_teams)

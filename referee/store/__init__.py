@@ -8,6 +8,7 @@ from referee.store.database import DATABASE_NAME
 from referee.store.evidence import EvidenceTables
 from referee.store.identity import IdentityTables
 from referee.store.posts import PostTables
+from referee.store.published import PublishedTable
 from referee.store.runs import RunTables
 from referee.store.scores import ScoreTables
 from referee.store.submissions import SubmissionTables
@@ -15,5 +16,5 @@ from referee.store.submissions import SubmissionTables
 __all__ = ["DATABASE_NAME", "Store"]
 
 
-class Store(IdentityTables, RunTables, PostTables, EvidenceTables, ScoreTables, SubmissionTables):
+class Store(IdentityTables, RunTables, PostTables, EvidenceTables, ScoreTables, SubmissionTables, PublishedTable):
     """The contest's database. Open it with a path, close it when done."""

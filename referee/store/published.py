@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from datetime import datetime
+from datetime import UTC, datetime
 
 from referee.store.database import Database
 from referee.store.records import BoardState, Published
@@ -24,11 +24,6 @@ _UNVEIL = (  # the first one fixes the ranking that is unveiled; after the last 
     "UPDATE published SET unveiled = unveiled + :places, operator = :operator WHERE state = 'unveiling'",
     "UPDATE published SET state = 'live', unveiled = 0, utc = :utc, document = final, final = NULL,"
     " unveiled_utc = :utc WHERE state = 'unveiling' AND unveiled >= json_array_length(final, '$.ranking')",
-)
-# Aligned steps: a mean that is shown does not change when later readings come.
-_POWER = (
-    "SELECT avg(elapsed_s) AS elapsed_s, avg(power_w) AS power_w FROM readings WHERE run = ? AND power_w IS NOT NULL"
-    " AND elapsed_s >= (SELECT max(elapsed_s) FROM readings WHERE run = ?) - ? GROUP BY CAST(elapsed_s / ? AS INTEGER)"
 )
 _MARK = (
     "SELECT (SELECT coalesce(max(id), 0) FROM scores) AS scores, (SELECT count(*) FROM intervals) AS intervals,"
@@ -56,7 +51,7 @@ class PublishedTable(Database):
 
         With `due`, the time of a planned freeze, only if it was not unveiled since.
         """
-        due_utc = None if due is None else due.isoformat()
+        due_utc = None if due is None else due.astimezone(UTC).isoformat()
         values = {"utc": now.isoformat(), "empty": empty, "operator": operator, "due": due_utc}
         with self._transaction() as connection:
             connection.execute(_FREEZE, values)
@@ -67,11 +62,6 @@ class PublishedTable(Database):
         with self._transaction() as connection:
             for statement in _UNVEIL:
                 connection.execute(statement, values)
-
-    def power_means(self, run: int, last_s: float, step_s: float) -> list[tuple[float, float]]:
-        """The mean power of a run in steps of `step_s`, over its last `last_s`: (elapsed_s, W), in order."""
-        rows = self._rows(_POWER, run, run, last_s, step_s)
-        return [(row["elapsed_s"], row["power_w"]) for row in rows]
 
     def judgement_mark(self) -> tuple[int, ...]:
         """Changes with every judgement, interval and review."""

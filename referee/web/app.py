@@ -12,6 +12,7 @@ from referee.contest import Contest
 from referee.runs.control import RunControl
 from referee.web import pages, problems
 from referee.web.answers import NOT_TO_BE_KEPT
+from referee.web.config_watch import ConfigWatch
 from referee.web.contestant import session as contest_routes
 from referee.web.gateway import Gateway
 from referee.web.image_files import ImageFiles
@@ -31,6 +32,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         control=control,
         clock=clock,
         images=ImageFiles(contest.test_set),
+        config_watch=ConfigWatch(contest.folder, contest.config),
     )
     app.register_blueprint(contest_routes.blueprint)
     app.register_blueprint(operator_routes.blueprint)

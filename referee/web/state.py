@@ -15,6 +15,7 @@ from referee.auth.guessing import PasswordChecks
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.runs.control import RunControl
+from referee.web.config_watch import ConfigWatch
 from referee.web.image_files import ImageFiles
 
 EXTENSION = "referee"
@@ -34,6 +35,7 @@ class WebState:
     control: RunControl
     clock: Clock
     images: ImageFiles
+    config_watch: ConfigWatch
     passwords: PasswordChecks = field(default_factory=PasswordChecks)
     operator_slots: threading.BoundedSemaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(OPERATORS_AT_ONCE)

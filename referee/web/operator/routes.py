@@ -38,7 +38,7 @@ def arm() -> tuple[Response, int]:
         run = state.control.arm(team, station or _only_station(state.contest), heat or None)
     except MeterError as error:
         return through_flask(meter_problem(error, "nothing is armed")), 503
-    return jsonify(asdict(run)), 201
+    return jsonify(asdict(run) | {"config_changed": state.config_watch.look()}), 201
 
 
 @blueprint.post("/heats/start")

@@ -66,4 +66,3 @@ class PublishedTable(Database):
     def judgement_mark(self) -> tuple[int, ...]:
         """Changes with every judgement, interval and review."""
         return tuple(self._rows(_MARK)[0])
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from flask import Flask, Response, redirect, request
+from flask import Flask, Response, request
 
 from referee.auth.passwords import decoy_hash
 from referee.clock import Clock
@@ -17,7 +17,9 @@ from referee.web.contestant import session as contest_routes
 from referee.web.gateway import Gateway
 from referee.web.image_files import ImageFiles
 from referee.web.legacy import routes as legacy_routes
+from referee.web.operator import board_routes
 from referee.web.operator import routes as operator_routes
+from referee.web.public import board as public_board
 from referee.web.sessions import REMAINING, remaining_ms
 from referee.web.state import EXTENSION, WebState, web_state
 
@@ -38,7 +40,8 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(operator_routes.blueprint)
     app.register_blueprint(legacy_routes.blueprint)
     app.register_blueprint(pages.blueprint)
-    app.add_url_rule("/", view_func=lambda: redirect("/help"), methods=["GET", "POST"])
+    app.register_blueprint(public_board.blueprint)
+    app.register_blueprint(board_routes.blueprint)
     problems.register(app)
     app.after_request(_finish)
     app.wsgi_app = Gateway(app.wsgi_app, state)  # type: ignore[method-assign]  # Flask's own way

@@ -28,11 +28,17 @@ def _environment() -> Any:
     return template_environment("referee.web")
 
 
+def rendered(template: str, **values: object) -> str:
+    """A template with its values filled in."""
+    text: str = _environment().get_template(template).render(**values)
+    return text
+
+
 def page(template: str, status: int = 200, **values: object) -> Response:
     """A rendered page. A browser that has it already gets 304."""
     chosen = request.cookies.get("theme")  # by the button of live.js; without it the reader's system decides
     values = {"theme": chosen if chosen in THEMES else None} | values
-    text = _environment().get_template(template).render(**values)
+    text = rendered(template, **values)
     return revalidated(Response(text, status, content_type="text/html; charset=utf-8"))
 
 

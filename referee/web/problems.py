@@ -43,6 +43,7 @@ STATUS_OF_CODE = {
     "team-busy": 409,
     "window-closed": 409,
     "run-state": 409,
+    "board-state": 409,
     "key-reused": 409,
     "length-missing": 411,
     "too-large": 413,

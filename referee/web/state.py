@@ -17,6 +17,7 @@ from referee.contest import Contest
 from referee.runs.control import RunControl
 from referee.web.config_watch import ConfigWatch
 from referee.web.image_files import ImageFiles
+from referee.web.published_board import PublishedBoard
 
 EXTENSION = "referee"
 UNAUTHENTICATED_AT_ONCE = 128
@@ -43,6 +44,11 @@ class WebState:
     other_slots: threading.BoundedSemaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(UNAUTHENTICATED_AT_ONCE)
     )
+
+    @cached_property
+    def board(self) -> PublishedBoard:
+        """What the public sees."""
+        return PublishedBoard(self.contest, self.clock)
 
     @cached_property
     def category_ids(self) -> NDArray[np.int64]:

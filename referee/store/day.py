@@ -140,10 +140,19 @@ class DayTables(Database):
         """The number of the latest judgement of every run that has one."""
         return dict(map(tuple, self._rows("SELECT run, max(id) FROM scores GROUP BY run")))
 
+    def provisional_times(self) -> dict[int, str]:
+        """When the provisional figures of every run were computed, UTC."""
+        return dict(map(tuple, self._rows("SELECT run, utc FROM provisional")))
+
     def refused_counts(self) -> dict[int, int]:
         """How many rows were refused of every run that had some."""
         sql = "SELECT run, sum(refused) FROM posts WHERE refused IS NOT NULL GROUP BY run"
         return dict(map(tuple, self._rows(sql)))
+
+    def board_state(self) -> tuple[str, str | None, int]:
+        """The public board's state, when it was frozen (UTC), and how many of its places are unveiled."""
+        rows = self._rows("SELECT state, frozen_utc, unveiled FROM published")
+        return (rows[0]["state"], rows[0]["frozen_utc"], rows[0]["unveiled"]) if rows else ("live", None, 0)
 
     def affiliations(self) -> dict[str, str | None]:
         """The affiliation of every team."""

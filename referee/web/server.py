@@ -217,13 +217,19 @@ def _beat(beats: ctypes.c_ulong) -> None:
 
 
 def _watch_files(state: WebState, ended: threading.Event) -> None:
-    """Look each second whether the folder's database is still the one in use, and its contest.toml as at the start."""
+    """Look each second whether the folder's database is still the one in use, and its contest.toml as at the start.
+
+    Store what was refused meanwhile.
+    """
     store, clock = state.contest.store, state.clock
-    while not clock.wait(ended, clock.monotonic_s() + WATCH_S):
+    has_ended = False
+    while not has_ended:
+        has_ended = clock.wait(ended, clock.monotonic_s() + WATCH_S)
         state.config_watch.look()
         try:
             store.watch(clock.utc())
             store.flush_served()  # a run whose meter is silent stores nothing else
+            state.refusals.store_new()
         except StorageFailed as error:
             logger.error("%s", error.sentence)  # noqa: TRY400 - its words suffice
 

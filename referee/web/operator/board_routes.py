@@ -8,20 +8,20 @@ from referee.errors import RefereeError
 from referee.judging.board import empty_board, public_board
 from referee.store.records import BoardState
 from referee.web.bodies import read_texts
-from referee.web.operator.routes import require_key
+from referee.web.operator.access import acting, require_operator
 from referee.web.slots import OPERATOR_PATH
 from referee.web.state import WebState, web_state
 
 ALL, MANY = "all", 10**6
 
 blueprint = Blueprint("operator_board", __name__, url_prefix=OPERATOR_PATH + "/board")
-blueprint.before_request(require_key)
+blueprint.before_request(require_operator)
 
 
 @blueprint.post("/freeze")
 def freeze() -> Response:
     """Freeze the board, on disk before it is answered; a frozen one stays as it is."""
-    state, operator = web_state(), "key"
+    state, operator = web_state(), acting()
     found = state.contest.store.published()
     if found is None or found.state is BoardState.LIVE:
         now, empty = state.clock.utc(), empty_board(state.contest).document()
@@ -39,7 +39,7 @@ def unveil() -> Response:
     (wanted,) = read_texts(places="1")
     if wanted not in ("1", ALL):
         raise RefereeError("bad-json", f'"places" is {wanted!r}; it must be "1" or "{ALL}".')
-    state, operator = web_state(), "key"
+    state, operator = web_state(), acting()
     found = state.contest.store.published()
     if found is None or found.state is BoardState.LIVE:
         raise RefereeError("board-state", "The board is live, there is nothing to unveil; freeze it first.")

@@ -33,7 +33,9 @@ def front() -> AnyResponse:
         return redirect("/help")
     row = web_state().board.row()
     hall = {"view": "projector", "theme": "dark"} if request.args.get("view") == "projector" else {"view": ""}
-    return page("public/board.html", live=_live_part(row), contest=web_state().contest.config.name, **hall)
+    return page(
+        "public/board.html", 200, live=_live_part(row), contest=web_state().contest.config.name, **hall
+    )
 
 
 @blueprint.get("/board/live")

@@ -51,6 +51,7 @@ class Run:
     asked. `idle_power_w` is the mean power of the idle board at arming. One start signal opens all runs of a `heat`.
     `meter_standing` says whether the meter of `meter_identity` counts in a contest; None: only the identity is known.
     `nonce` is a random value of its own, which keys its image order and its tokens; None: of an earlier form.
+    `images_digest` identifies the images of its test set, whatever the ground truth; None: of an earlier form.
     `extra_s` of its window were granted by the operator.
     """
 
@@ -78,7 +79,13 @@ class Run:
     heat: str | None = None
     meter_standing: Standing | None = None
     nonce: str | None = None
+    images_digest: str | None = None
     extra_s: float | None = None
+
+    @property
+    def contest_window_s(self) -> float:
+        """Its window without what the operator granted: runs of one such window are compared."""
+        return self.window_s - (self.extra_s or 0.0)
 
     @property
     def official(self) -> bool:

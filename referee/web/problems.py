@@ -38,6 +38,7 @@ STATUS_OF_CODE = {
     "not-found": 404,
     "method-not-allowed": 405,
     "not-armed": 409,
+    "attempts-used": 409,
     "not-started": 409,
     "heat-started": 409,
     "heat-alone": 409,

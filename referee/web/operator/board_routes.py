@@ -9,6 +9,7 @@ from referee.judging.board import empty_board, public_board
 from referee.store.records import BoardState
 from referee.web.bodies import read_texts
 from referee.web.operator.access import acting, require_operator
+from referee.web.operator.routes import record
 from referee.web.slots import OPERATOR_PATH
 from referee.web.state import WebState, web_state
 
@@ -26,7 +27,7 @@ def freeze() -> Response:
     if found is None or found.state is BoardState.LIVE:
         now, empty = state.clock.utc(), empty_board(state.contest).document()
         state.contest.store.freeze_board(now, empty, operator)
-        state.contest.store.log_event(now, None, "board-frozen", operator=operator)
+        record(None, "board-freeze")
     return _changed(state)
 
 
@@ -46,7 +47,7 @@ def unveil() -> Response:
     final = found.final or public_board(state.contest).document()
     now, count = state.clock.utc(), 1 if wanted == "1" else MANY
     state.contest.store.unveil_board(now, final, count, operator)
-    state.contest.store.log_event(now, None, "board-unveiled", operator=operator, places=wanted)
+    record(None, "board-unveil", places=wanted)
     return _changed(state)
 
 

@@ -17,6 +17,17 @@ _right: dict[
 ] = {}  # by stored hash, one a team: a digest of the password with a key of this process
 
 
+CONSONANTS, VOWELS = "bdfghjkmnprstvwz", "aeiou"
+SYLLABLES, IN_A_WORD = 8, 2
+
+
+def generate_password() -> str:
+    """A new password that is easy to read out and to type, such as bafo-kidu-zemi-raso: 50 random bits."""
+    syllables = [secrets.choice(CONSONANTS) + secrets.choice(VOWELS) for _ in range(SYLLABLES)]
+    words = ("".join(syllables[at : at + IN_A_WORD]) for at in range(0, SYLLABLES, IN_A_WORD))
+    return "-".join(words)
+
+
 def hash_password(password: str) -> str:
     """The Argon2id hash to keep instead of the password."""
     return _hasher.hash(_as_bytes(password))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import click
 
 from power.addresses import MeterAddress
 from referee.config import LONGEST_WINDOW_S, read_config
-from referee.contest import create_contest
+from referee.contest import create_contest, require_unchanged
 from testsets import load_test_set, synthesize
 
 DEFAULT_IMAGES = 200
@@ -45,6 +46,10 @@ live_score = true           # a provisional score each second of an open run: re
 teams_see_score = false     # true: GET /v1/session shows it to the team as well
 # trusted_proxy = ["127.0.0.1"]   # a proxy in front of the referee: docs/deploy
 # count_unserved = true     # detections count also for images that the run was not served
+# least_map = 0.05          # a judged run below it is shown, not ranked: blind rows and a log-out at once score, too
+# attempts = 3              # runs of a team, void ones not counted; more only by: referee run arm --anyway
+# freeze_at = 2027-06-20T15:30:00+02:00   # the public board shows nothing newer until it is unveiled
+# public_score = true       # the public board shows provisional scores of open runs
 # idle_baseline_s = 10      # arming measures the idle board for this long, for the energy above idle
 
 # [images]
@@ -69,6 +74,10 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 # name = "station-2"
 # meter = "TCPIP::192.168.1.21::INSTR"
 
+# [[prizes]]                # without any: these three rules, named Best score, Least energy and Highest accuracy
+# name = "Best score"
+# rule = "best-score"       # or "least-energy" (mAP one deviation above the mean), "highest-map" (energy one below)
+
 # [[tracks]]                # a model track: teams hand in TFLite models
 # name = "phones"
 # rule = "ovic-classification"   # or "ovic-detection", "lpirc2018-track1", "dac-sdc"
@@ -83,6 +92,7 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 @click.option(
     "--testset", type=click.Path(path_type=Path), help="A test-set folder; default: a synthetic one."
 )
+@click.option("--copy-testset", is_flag=True, help="Copy the test set into FOLDER, which can then be moved.")
 @click.option("--meter", default="sim:", show_default=True, help="The meter of the first station.")
 @click.option(
     "--window",
@@ -94,19 +104,43 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 )
 @click.option("--auto-arm", is_flag=True, help="Let a team's log-in arm its run, without an operator.")
 def init(
-    folder: Path, name: str | None, testset: Path | None, meter: str, window_s: int, *, auto_arm: bool
+    folder: Path,
+    name: str | None,
+    testset: Path | None,
+    meter: str,
+    window_s: int,
+    *,
+    auto_arm: bool,
+    copy_testset: bool,
 ) -> None:
-    """Make a contest folder: contest.toml, database, secret, and a test set if none is given."""
+    """Make a contest folder: contest.toml, database, secret, and a test set if none is given.
+
+    A test set in FOLDER or beside it is named relative to FOLDER, so that both can be moved together.
+    """
+    if testset is None and copy_testset:
+        raise click.UsageError("--copy-testset needs --testset.")
     if testset is not None:
-        load_test_set(testset)
+        given = load_test_set(testset)
+        if copy_testset:
+            require_unchanged(given)
     MeterAddress(meter)
-    place = "testset" if testset is None else os.path.realpath(testset)
+    place = "testset" if testset is None or copy_testset else place_of(testset, folder)
     name = name or Path(os.path.realpath(folder)).name
     create_contest(folder, config_text(name, window_s, meter, place, auto_arm=auto_arm))
     if testset is None:
         click.echo(f"Preparing {folder / 'testset'}", err=True)
         synthesize(folder / "testset", images=DEFAULT_IMAGES, categories=DEFAULT_CATEGORIES, seed=1)
+    elif copy_testset:
+        click.echo(f"Copying {testset} to {folder / 'testset'}", err=True)
+        shutil.copytree(testset, folder / "testset")
     click.echo(f"Made {folder}. Next: referee team add NAME --contest {folder}; referee serve {folder}")
+
+
+def place_of(testset: Path, folder: Path) -> str:
+    """How contest.toml names a test set: relative if it lies in the contest folder or beside it."""
+    real, contest = Path(os.path.realpath(testset)), Path(os.path.realpath(folder))
+    is_near = contest in real.parents or real.parent == contest.parent
+    return os.path.relpath(real, contest) if is_near else str(real)
 
 
 @click.command()

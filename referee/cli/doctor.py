@@ -1,21 +1,40 @@
-"""`referee doctor`: everything that is wrong with a contest folder, at once."""
+"""`referee doctor`: everything that is wrong with a contest folder, its stations and this host, at once."""
 
 from __future__ import annotations
 
 import json
+import shutil
+import ssl
+import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import click
 
+from referee.cli.doctor_meters import TRIAL_S, Finding, look_at_meter, trial_run
 from referee.cli.options import as_json
 from referee.clock import Clock
 from referee.config import read_config
-from referee.contest import contest_id, open_contest, read_secrets, require_unchanged
+from referee.contest import (
+    CERTIFICATE_NAME,
+    Contest,
+    contest_id,
+    open_contest,
+    read_secrets,
+    require_unchanged,
+)
 from referee.errors import RefereeError
-from referee.store import DATABASE_NAME, Store
+from referee.store import DATABASE_NAME, Store, is_served
 from testsets import TestSetError, load_test_set
+
+LEAST_FREE_BYTES = 2**30
+LEAST_CERTIFICATE = timedelta(days=2)
+SLACK = timedelta(seconds=2)  # a clock that is being set may step back so far
+ALL_STATIONS = "*"
 
 
 @click.command()
@@ -23,26 +42,65 @@ from testsets import TestSetError, load_test_set
 @click.option(
     "--accept", is_flag=True, help="First take the database as it is: fewer records, other secrets."
 )
+@click.option(
+    "--run",
+    "trial",
+    is_flag=False,
+    flag_value=ALL_STATIONS,
+    metavar="[STATION]",
+    help=f"Also measure the idle board for {TRIAL_S} s, at one station or at all; nothing of it is kept.",
+)
+@click.option("--port", type=click.IntRange(1, 65535), help="Also say whether `serve` can have this port.")
+@click.option("--tls-cert", type=click.Path(path_type=Path), help="Also look at the end of this certificate.")
 @as_json
-def doctor(folder: Path, *, accept: bool, as_json: bool) -> None:
-    """List what is wrong with the contest in FOLDER, served or not; exit code 1 if anything is."""
+def doctor(
+    folder: Path, trial: str | None, port: int | None, tls_cert: Path | None, *, accept: bool, as_json: bool
+) -> None:
+    """List what is wrong with the contest in FOLDER, its meters and this host; exit code 1 if anything is.
+
+    While FOLDER is served the meters are not asked. Nothing is changed without --accept.
+    """
     if accept:
         with closing(Store(folder / DATABASE_NAME)) as store:
             store.require_sound()
             store.log_event(Clock().utc(), None, "accepted", contest=contest_id(folder))
             store.accept(contest_id(folder))
-    findings: dict[str, str] = {}
-    for look in (read_config, read_secrets, _look_at_database, _look_at_test_set, _look_at_contest):
-        try:
-            look(folder)
-        except (RefereeError, TestSetError) as error:
-            findings[error.sentence] = error.code
+    served = is_served(folder)
+    if served:
+        click.echo(f"{folder} is being served: its meters are not asked.", err=True)
+    told: dict[str, str] = {}
+    for finding in _findings(folder, trial, port, tls_cert, served=served):
+        told.setdefault(finding[1], finding[0])
     if as_json:
-        click.echo(json.dumps([{"code": findings[sentence], "sentence": sentence} for sentence in findings]))
+        click.echo(json.dumps([{"code": code, "sentence": sentence} for sentence, code in told.items()]))
     else:
-        lines = (f"{code}: {sentence}" for sentence, code in findings.items())
+        lines = (f"{code}: {sentence}" for sentence, code in told.items())
         click.echo("\n".join(lines) or f"Nothing is wrong with {folder}.")
-    sys.exit(bool(findings))
+    sys.exit(bool(told))
+
+
+def _findings(
+    folder: Path, trial: str | None, port: int | None, tls_cert: Path | None, *, served: bool
+) -> Iterator[Finding]:
+    for look in (read_config, read_secrets, _look_at_database, _look_at_test_set):
+        yield from _failure(look, folder)
+    yield from _look_at_disk(folder)
+    yield from _look_at_certificate(tls_cert or folder / CERTIFICATE_NAME, is_given=tls_cert is not None)
+    if port is not None and not served:
+        yield from _failure(_require_port, port)
+    try:
+        with open_contest(folder) as contest:
+            yield from _look_at_clock(contest)
+            yield from _look_at_stations(contest, trial, served=served)
+    except (RefereeError, TestSetError) as error:
+        yield error.code, error.sentence
+
+
+def _failure(look: Callable[[Any], object], at: object) -> Iterator[Finding]:
+    try:
+        look(at)
+    except (RefereeError, TestSetError) as error:
+        yield error.code, error.sentence
 
 
 def _look_at_database(folder: Path) -> None:
@@ -54,6 +112,71 @@ def _look_at_test_set(folder: Path) -> None:
     require_unchanged(load_test_set(folder / read_config(folder).testset))
 
 
-def _look_at_contest(folder: Path) -> None:
-    with open_contest(folder):
-        pass
+def _look_at_disk(folder: Path) -> Iterator[Finding]:
+    free_bytes = shutil.disk_usage(folder if folder.exists() else Path()).free
+    if free_bytes < LEAST_FREE_BYTES:
+        yield (
+            "no-room",
+            f"The disk of {folder} has only {free_bytes / 1e6:.0f} MB left; make room before the day.",
+        )
+
+
+def _look_at_certificate(path: Path, *, is_given: bool) -> Iterator[Finding]:
+    if not (is_given or path.exists()):
+        return
+    try:
+        # The only decoder of certificates in the standard library.
+        decoded = ssl._ssl._test_decode_cert(str(path))  # type: ignore[attr-defined]  # noqa: SLF001
+    except (OSError, ValueError) as error:
+        yield "tls-refused", f"{path} is not a certificate in PEM form ({error})."
+        return
+    end = datetime.fromtimestamp(ssl.cert_time_to_seconds(decoded["notAfter"]), UTC)
+    if end - Clock().utc() < LEAST_CERTIFICATE:
+        yield (
+            "certificate-ends",
+            f"The certificate {path} ends at {end:%Y-%m-%d %H:%M} UTC; serve with a new one.",
+        )
+
+
+def _require_port(port: int) -> None:
+    # Importing the server takes a fifth of a second, which other commands need not wait for.
+    from referee.web.listener import Listen, with_free_port
+
+    with_free_port(Listen(port=port))
+
+
+def _look_at_clock(contest: Contest) -> Iterator[Finding]:
+    now, newest = Clock().utc(), contest.store.newest_events(1)
+    last = datetime.fromisoformat(newest[0]["utc"]) if newest else now
+    if now < last - SLACK:
+        yield (
+            "clock-behind",
+            f"The host's clock says {now:%Y-%m-%d %H:%M:%S} UTC, but the contest's last record is of "
+            f"{last:%Y-%m-%d %H:%M:%S}; set the clock.",
+        )
+    if _is_synchronized() is False:
+        click.echo("The host's clock is not synchronized (NTP): times on record may be off.", err=True)
+
+
+def _is_synchronized() -> bool | None:
+    """What systemd says of the clock; None where it says nothing."""
+    try:
+        command = ["timedatectl", "show", "--property=NTPSynchronized", "--value"]  # the system's own
+        told = subprocess.run(command, capture_output=True, text=True, timeout=2, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return {"yes": True, "no": False}.get(told.stdout.strip())
+
+
+def _look_at_stations(contest: Contest, trial: str | None, *, served: bool) -> Iterator[Finding]:
+    chosen = contest.config.stations if trial in (None, ALL_STATIONS) else (contest.station(trial),)
+    if served:
+        if trial is not None:
+            yield "contest-busy", f"{contest.folder} is being served; stop it before a trial run."
+        return
+    for station in contest.config.stations:
+        found = list(look_at_meter(contest, station))
+        yield from found
+        answers = all(code == "range-automatic" for code, _ in found)
+        if trial is not None and station in chosen and answers:
+            yield from trial_run(contest, station)

@@ -1,4 +1,4 @@
-"""`referee team add|list|disable|enable`."""
+"""`referee team add|list|password|disable|enable`."""
 
 from __future__ import annotations
 
@@ -9,30 +9,38 @@ from pathlib import Path
 
 import click
 
-from referee.auth.passwords import hash_password
+from referee.auth.passwords import generate_password, hash_password
 from referee.cli.options import as_json, contest_folder
+from referee.cli.team_import import import_teams, require_team_name
 from referee.clock import Clock
-from referee.contest import open_contest
+from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
+from referee.store.records import RunState
 
 PASSWORD_VARIABLE = "LPIRC_PASSWORD"  # noqa: S105 - a variable's name
 
 
 @click.group()
 def team() -> None:
-    """Register, list, disable and enable teams."""
+    """Register and list teams, change a password, disable and enable a team."""
+
+
+team.add_command(import_teams)
 
 
 @team.command()
 @click.argument("name")
 @click.option("--password-file", type=click.Path(path_type=Path), help="Its first line is the password.")
+@click.option("--affiliation", help="Shown beside the team's name.")
 @contest_folder
-def add(name: str, password_file: Path | None, folder: Path) -> None:
+def add(name: str, password_file: Path | None, affiliation: str | None, folder: Path) -> None:
     """Register team NAME; the password comes from a file, $LPIRC_PASSWORD, or a prompt."""
-    if not name.strip() or not name.isprintable():
-        raise RefereeError("team-name", "A team needs a name that is not blank and can be printed on a line.")
+    require_team_name(name)
+    affiliation = (affiliation or "").strip() or None
+    if affiliation is not None:
+        require_team_name(affiliation)
     with open_contest(folder) as contest:
-        contest.store.add_team(name, hash_password(_password(password_file)), Clock().utc())
+        contest.store.add_team(name, hash_password(_password(password_file)), Clock().utc(), affiliation)
     click.echo(f"Registered {name}.")
 
 
@@ -42,24 +50,61 @@ def add(name: str, password_file: Path | None, folder: Path) -> None:
 def list_teams(folder: Path, *, as_json: bool) -> None:
     """List the teams."""
     with open_contest(folder) as contest:
-        teams = contest.store.teams()
+        teams, affiliations = contest.store.teams(), contest.store.affiliations()
+        used = contest.store.attempts_used()
     if as_json:
-        click.echo(json.dumps([{"team": name, "disabled": disabled} for name, disabled in teams.items()]))
+        rows = [
+            {
+                "team": name,
+                "disabled": disabled,
+                "affiliation": affiliations.get(name),
+                "attempts_used": used.get(name, 0),
+            }
+            for name, disabled in teams.items()
+        ]
+        click.echo(json.dumps(rows))
         return
     if not teams:
         click.echo("No team is registered yet; see: referee team add --help", err=True)
     for name, disabled in teams.items():
-        click.echo(f"{name} (disabled)" if disabled else name)
+        where = f", {affiliations[name]}" if affiliations.get(name) else ""
+        click.echo(f"{name}{where}{' (disabled)' if disabled else ''}")
+
+
+@team.command()
+@click.argument("name")
+@click.option("--password-file", type=click.Path(path_type=Path), help="Its first line is the password.")
+@contest_folder
+def password(name: str, password_file: Path | None, folder: Path) -> None:
+    """Give team NAME a new password, generated and shown once unless it comes from a file.
+
+    The old one ends at once. A run that is open goes on: its token stays valid.
+    """
+    new = generate_password() if password_file is None else _password(password_file)
+    with open_contest(folder) as contest:
+        contest.store.set_password(name, hash_password(new))
+        contest.store.log_event(Clock().utc(), None, "team-password", team=name)
+    click.echo(
+        f"The new password of {name}: {new}" if password_file is None else f"{name} has a new password."
+    )
 
 
 @team.command()
 @click.argument("name")
 @contest_folder
 def disable(name: str, folder: Path) -> None:
-    """Disable team NAME: it can no longer log in; its runs stay."""
+    """Disable team NAME: it can no longer log in; its runs stay, and one that is open goes on."""
     with open_contest(folder) as contest:
-        contest.store.set_team_disabled(name, True)
+        _set_disabled(contest, name, disabled=True)
+        runs = [
+            run for state in (RunState.ARMED, RunState.OPEN) for run in contest.store.runs(state, team=name)
+        ]
     click.echo(f"{name} is disabled: it can no longer log in.")
+    for run in runs:
+        goes_on = run.state is RunState.OPEN
+        how = "goes on until its end" if goes_on else "stays armed and keeps its station"
+        end = f"close {run.id}" if goes_on else f'void {run.id} --reason "…"'
+        click.echo(f"Run {run.id} {how}; to end it now: referee run {end}")
 
 
 @team.command()
@@ -68,8 +113,14 @@ def disable(name: str, folder: Path) -> None:
 def enable(name: str, folder: Path) -> None:
     """Enable team NAME: it can log in again, with the password it had."""
     with open_contest(folder) as contest:
-        contest.store.set_team_disabled(name, False)
+        _set_disabled(contest, name, disabled=False)
     click.echo(f"{name} is enabled: it can log in.")
+
+
+def _set_disabled(contest: Contest, name: str, *, disabled: bool) -> None:
+    contest.store.set_team_disabled(name, disabled)
+    kind = "team-disabled" if disabled else "team-enabled"
+    contest.store.log_event(Clock().utc(), None, kind, team=name)
 
 
 def _password(file: Path | None) -> str:

@@ -27,13 +27,18 @@ class RunTables(Database):
 
     def add_team(self, name: str, password_hash: str, now: datetime, affiliation: str | None = None) -> None:
         """Register a team. Raises RefereeError `team-exists`."""
-        team = {"name": name, "password_hash": password_hash, "disabled": 0, "created_utc": now.isoformat()}
-        team["affiliation"] = affiliation
-        try:
-            with self._transaction() as connection:
-                connection.execute(insert("teams"), team)
-        except sqlite3.IntegrityError:
-            raise RefereeError("team-exists", f"The team {name!r} exists already.") from None
+        self.add_teams({name: (password_hash, affiliation)}, now)
+
+    def add_teams(self, teams: Mapping[str, tuple[str, str | None]], now: datetime) -> None:
+        """Register teams, (password hash, affiliation) by name, all or none. Raises RefereeError `team-exists`."""
+        common = {"disabled": 0, "created_utc": now.isoformat()}
+        with self._transaction() as connection:
+            for name, (password_hash, affiliation) in teams.items():
+                team = {"name": name, "password_hash": password_hash, "affiliation": affiliation}
+                try:
+                    connection.execute(insert("teams"), team | common)
+                except sqlite3.IntegrityError:
+                    raise RefereeError("team-exists", f"The team {name!r} exists already.") from None
 
     def password_hash(self, team: str) -> str | None:
         """The password hash of an enabled team, or None."""
@@ -55,6 +60,14 @@ class RunTables(Database):
             changed = connection.execute(sql, (int(disabled), name)).rowcount
         if not changed:
             self.require_team(name)
+
+    def set_password(self, team: str, password_hash: str) -> None:
+        """Replace the password of a team, disabled or not. Raises RefereeError `team-unknown`."""
+        sql = "UPDATE teams SET password_hash = ? WHERE name = ?"
+        with self._transaction() as connection:
+            changed = connection.execute(sql, (password_hash, team)).rowcount
+        if not changed:
+            self.require_team(team)
 
     def require_team(self, name: str) -> None:
         """Raise RefereeError `team-unknown` unless the team is registered and enabled."""

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from referee.cli import doctor_meters
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
-from tests.contest_day import called
-from tests.referee.factories import config_text, stored_run
+from referee.store.records import RunState
+from tests.contest_day import called, contest_day
+from tests.referee.factories import START, config_text, station, stored_run
 from testsets import TestSet
 
 SECRETS = ("secret", "operator-key")
@@ -145,3 +152,114 @@ def test_what_a_deleted_contest_left_is_no_alarm_for_the_next_one(folder: Path, 
         (folder / name).unlink()
     create_contest(folder, config_text(small_set))
     assert codes(folder) == []
+
+
+# Stations and host
+
+
+def told(folder: Path, *options: str) -> dict[str, str]:
+    answer = called("doctor", str(folder), "--json", *options)
+    return {one["code"]: one["sentence"] for one in json.loads(answer.stdout)}
+
+
+@pytest.fixture
+def metered(
+    tmp_path: Path, small_set: TestSet, instrument: Callable[..., Any]
+) -> Callable[..., tuple[Path, Any]]:
+    """A contest whose only station has a simulated meter in a process of its own, at a network address."""
+
+    def make(*options: str, **keys: object) -> tuple[Path, Any]:
+        meter = instrument("--load", "constant:36W", *options)
+        at = {"voltage_range_v": 150, "current_range_a": 0.5} | keys
+        create_contest(tmp_path / "metered", config_text(small_set, station(meter=meter.address, **at)))
+        return tmp_path / "metered", meter
+
+    return make
+
+
+def test_a_meter_that_answers_with_fixed_ranges_is_no_finding(metered: Callable[..., Any]) -> None:
+    folder, meter = metered()
+    assert codes(folder) == []
+    meter.die()
+    ((code, sentence),) = told(folder).items()
+    assert code.startswith("meter-")
+    assert sentence.startswith("Station one: ")
+
+
+def test_automatic_ranges_and_another_meter_than_that_of_the_last_run_are_told(
+    metered: Callable[..., Any],
+) -> None:
+    folder, _ = metered()
+    config = folder / "contest.toml"
+    config.write_text(config.read_text().replace("current_range_a = 0.5\n", ""))
+    with open_contest(folder) as contest:
+        stored_run(contest.store, meter_identity="YOKOGAWA WT310 C2PH13047V F1.03")
+    found = told(folder)
+    assert list(found) == ["range-automatic", "meter-changed"]
+    assert "current_range_a not fixed" in found["range-automatic"]
+    assert "run 1 was measured by YOKOGAWA WT310 C2PH13047V F1.03" in found["meter-changed"]
+
+
+def test_a_trial_run_measures_and_leaves_no_trace(
+    metered: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = metered()
+    monkeypatch.setattr(doctor_meters.trial_run, "__defaults__", (2,))
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.name in ("contest.toml", "secret")}
+    assert codes(folder, "--run", "one") == []
+    assert list(told(folder, "--run", "two")) == ["station-unknown"]
+    with open_contest(folder) as contest:
+        assert contest.store.runs() == []
+        assert contest.store.teams() == {}
+        assert contest.store.newest_events(10) == []
+    assert all(path.read_bytes() == content for path, content in before.items())
+
+
+def test_a_trial_run_tells_what_its_checks_find(
+    metered: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = metered(current_range_a=0.005)
+    monkeypatch.setattr(doctor_meters.trial_run, "__defaults__", (2,))
+    found = told(folder, "--run")
+    assert found
+    assert all(sentence.startswith("Station one, trial run: ") for sentence in found.values())
+
+
+def test_a_meter_that_may_hold_an_energy_is_left_alone(metered: Callable[..., Any]) -> None:
+    folder, _ = metered()
+    with open_contest(folder) as contest:
+        run = stored_run(contest.store)
+        contest.store.log_event(START, run.id, "meter-start")
+        contest.store.change_run(run.id, (RunState.ARMED,), state="closed", start_s=1.0, meter_identity=None)
+    assert list(told(folder, "--run")) == ["energy-held"]
+
+
+def test_while_the_contest_is_served_no_meter_is_asked(tmp_path: Path, small_set: TestSet) -> None:
+    with contest_day(tmp_path / "day", small_set.folder) as day:
+        day.serve()
+        answer = called("doctor", str(day.folder))
+        assert (answer.returncode, "its meters are not asked" in answer.stderr) == (0, True)
+        assert codes(day.folder, "--run") == ["contest-busy"]
+
+
+def test_a_busy_port_a_clock_that_is_behind_and_little_room_are_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert codes(folder, "--port", str(taken.getsockname()[1])) == ["port-busy"]
+    with open_contest(folder) as contest:
+        contest.store.log_event(datetime.now(UTC) + timedelta(hours=1), None, "accepted")
+    assert "set the clock" in told(folder)["clock-behind"]
+    monkeypatch.setattr(sys.modules["referee.cli.doctor"], "LEAST_FREE_BYTES", 2**60)
+    assert codes(folder) == ["no-room", "clock-behind"]
+
+
+def test_a_certificate_that_ends_soon_is_told(folder: Path, tmp_path: Path) -> None:
+    make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    files = ["-keyout", str(tmp_path / "key.pem"), "-out", str(folder / "server.crt")]
+    for days, expected in (("1", ["certificate-ends"]), ("30", [])):
+        subprocess.run(
+            [*make, *files, "-days", days, "-subj", "/CN=referee"], check=True, capture_output=True
+        )
+        assert codes(folder) == expected
+    assert codes(folder, "--tls-cert", str(tmp_path / "none.pem")) == ["tls-refused"]

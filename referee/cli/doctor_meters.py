@@ -1,0 +1,97 @@
+"""What `referee doctor` finds at the stations: the meter that answers, and a short run with it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from power.addresses import open_meter
+from power.clocks import real_clocks
+from power.errors import MeterError
+from power.meter import Identity
+from referee.clock import Clock
+from referee.config import Images, Station
+from referee.contest import Contest
+from referee.errors import RefereeError
+from referee.judging.judge import judge
+from referee.runs.control import RunControl
+from referee.runs.recovery import energy_may_be_held
+from referee.store import DATABASE_NAME, Store
+
+TRIAL_S = 10
+CLOSE_TIMEOUT_S = 60.0
+TEAM = "doctor"
+Finding = tuple[str, str]
+"""A code and its sentence."""
+
+
+def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
+    """Ask the station's meter who it is; nothing in it is changed, and nothing of a simulated one is asked."""
+    if station.meter.startswith("sim"):
+        return
+    missing = [key for key in ("voltage_range_v", "current_range_a") if getattr(station, key) is None]
+    if missing:
+        what = " and ".join(missing)
+        yield (
+            "range-automatic",
+            f"Station {station.name}: {what} not fixed; find them with: meter range {station.meter}",
+        )
+    try:
+        with open_meter(station.meter, real_clocks()) as meter:
+            identity = meter.identity
+    except MeterError as error:
+        yield error.code, f"Station {station.name}: {error.sentence}"
+        return
+    runs = contest.store.runs(station=station.name)
+    last = next((run for run in reversed(runs) if run.meter_identity), None)
+    if last is None or last.meter_identity is None:
+        return
+    known = Identity.parse(last.meter_identity)
+    if (known.model, known.serial) != (identity.model, identity.serial):
+        yield (
+            "meter-changed",
+            f"Station {station.name}: {identity} answers, but run {last.id} was measured by {known}.",
+        )
+
+
+def trial_run(contest: Contest, station: Station, length_s: int = TRIAL_S) -> Iterator[Finding]:
+    """Measure the idle board by a run of `length_s` seconds in a contest folder of its own, which is then deleted.
+
+    The meter must not hold an energy that is still to be read: arming resets it.
+    """
+    if energy_may_be_held(contest, station):
+        yield (
+            "energy-held",
+            f"Station {station.name}: its meter may still hold the energy of its last run, so it is left alone; "
+            "serve the contest, which reads it.",
+        )
+        return
+    clock = Clock()
+    config = replace(
+        contest.config, window_s=length_s, stations=(station,), images=Images(), attempts=0, auto_arm=False
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix="referee-doctor-") as folder,
+        closing(Store(Path(folder) / DATABASE_NAME, create=True)) as store,
+    ):
+        apart = replace(contest, folder=Path(folder), config=config, store=store)
+        store.add_team(TEAM, "", clock.utc())
+        control = RunControl(apart, clock)
+        try:
+            run = control.arm(TEAM, station.name)
+            live = control.login(TEAM)
+            clock.wait(live.done, live.window.deadline_s + CLOSE_TIMEOUT_S)
+            checks = judge(apart, run.id, clock).checks
+        except (MeterError, RefereeError) as error:
+            yield error.code, f"Station {station.name}, trial run: {error.sentence}"
+            return
+        finally:
+            control.shutdown()
+            with suppress(RefereeError):
+                store.flush_served()
+    for check in checks:
+        if not check.ok and check.severity == "error":
+            yield check.code, f"Station {station.name}, trial run: {check.sentence}"

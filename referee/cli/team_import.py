@@ -1,0 +1,137 @@
+"""`referee team import`: the teams of a CSV file, with passwords made for them and a sheet to cut into strips."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from referee.auth.passwords import generate_password, hash_password
+from referee.cli.options import contest_folder
+from referee.clock import Clock
+from referee.contest import open_contest
+from referee.errors import RefereeError
+from referee.files.atomic_write import write_atomically
+from referee.pages import STATIC, template_environment
+
+PRIVATE = 0o600
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--sheet", type=click.Path(path_type=Path), help="Write a printable page, one strip a team; HTML."
+)
+@click.option("--url", help="The address that teams use, for the sheet: http://192.168.1.10:8080")
+@contest_folder
+def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) -> None:
+    """Register the teams of FILE, a CSV with the columns team and affiliation, each with a new password.
+
+    The passwords are shown once, here or on the sheet. A team of the contest that is in FILE stays as it is.
+    """
+    if (sheet is None) != (url is None):
+        raise click.UsageError("--sheet and --url belong together.")
+    if sheet is not None and sheet.exists():
+        raise RefereeError(
+            "sheet-exists", f"{sheet} exists and may hold passwords of others; name a new file."
+        )
+    with open_contest(folder) as contest:
+        present = contest.store.teams()
+        listed = read_teams(file, present)
+        new = {team: affiliation for team, affiliation in listed.items() if team not in present}
+        passwords = {team: generate_password() for team in new}
+        hashed = {team: (hash_password(passwords[team]), new[team]) for team in new}
+        if sheet is not None and url is not None and new:
+            sheet.touch(PRIVATE)
+            write_atomically(sheet, _sheet(contest.config.name, url.rstrip("/"), passwords, new).encode())
+        try:
+            contest.store.add_teams(hashed, Clock().utc())
+        except BaseException:
+            if sheet is not None:
+                sheet.unlink(missing_ok=True)
+            raise
+    for team, password in passwords.items() if sheet is None else ():
+        click.echo(f"{team}\t{password}")
+    kept = len(listed) - len(new)
+    told = f"; {kept} were registered before and keep their passwords" if kept else ""
+    where = f"; the passwords are only in {sheet}" if sheet is not None and new else ""
+    click.echo(f"Registered {len(new)} teams{told}{where}.", err=sheet is None)
+
+
+def read_teams(file: Path, present: Mapping[str, object]) -> dict[str, str | None]:
+    """The teams of a CSV file with their affiliations; a first line that names the columns is left out.
+
+    Raises RefereeError `bad-team-list` with every bad line; `present` are the teams of the contest.
+    """
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        dialect = "," if "," in text or ";" not in text else ";"
+        reader = csv.reader(io.StringIO(text), delimiter=dialect, strict=True)
+        rows = [(reader.line_num, row) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise RefereeError("bad-team-list", f"{file} cannot be read as CSV in UTF-8: {error}.") from error
+    listed: dict[str, str | None] = {}
+    lines: dict[str, int] = {}
+    known = {team.casefold(): team for team in present}
+    problems = []
+    for line, row in rows:
+        cells = [cell.strip() for cell in row]
+        if not any(cells) or (line == 1 and cells[0].casefold() == "team"):
+            continue
+        team, affiliation = cells[0], "".join(cells[1:2])
+        if problem := _problem(cells, lines, known):
+            problems.append(f"line {line}: {problem}")
+        lines.setdefault(team.casefold(), line)
+        listed[team] = affiliation or None
+    if not listed and not problems:
+        problems = ["it has no team; write one a line: team,affiliation"]
+    if problems:
+        sentence = f"{file}: {'; '.join(problems)}. Nothing is imported."
+        raise RefereeError("bad-team-list", sentence, problems=problems)
+    return listed
+
+
+def require_team_name(name: str) -> None:
+    """Raise RefereeError `team-name` for a name that cannot be shown on a line."""
+    if not name.strip() or not name.isprintable():
+        raise RefereeError("team-name", "A team needs a name that is not blank and can be printed on a line.")
+
+
+def _problem(cells: list[str], lines: Mapping[str, int], known: Mapping[str, str]) -> str | None:
+    team, same = cells[0], cells[0].casefold()
+    if not team:
+        return "the team's name is blank"
+    if not all(cell.isprintable() for cell in cells):
+        return f"{team!r} has characters that cannot be printed on a line"
+    if len(cells) > 2 and any(cells[2:]):
+        return f"it has {len(cells)} columns instead of team and affiliation; quote a comma"
+    if same in lines:
+        return f"{team!r} is in line {lines[same]} already"
+    if known.get(same, team) != team:
+        return f"{team!r} differs from the team {known[same]!r} only in capitals"
+    return None
+
+
+def _sheet(contest: str, url: str, passwords: Mapping[str, str], new: Mapping[str, str | None]) -> str:
+    strips = [
+        {
+            "team": team,
+            "affiliation": new[team],
+            "password": password,
+            "log_in": _curl(url, team, password),
+        }
+        for team, password in passwords.items()
+    ]
+    style = (STATIC / "style.css").read_text(encoding="utf-8")
+    page = template_environment().get_template("team_sheet.html")
+    return page.render(contest=contest, url=url, strips=strips, style=style)
+
+
+def _curl(url: str, team: str, password: str) -> str:
+    body = shlex.quote(json.dumps({"team": team, "password": password}, ensure_ascii=False))
+    return f"curl {shlex.quote(url + '/v1/session')} -H 'Content-Type: application/json' -d {body}"

@@ -17,6 +17,7 @@ from referee.web.gateway import Gateway
 from referee.web.image_files import ImageFiles
 from referee.web.legacy import routes as legacy_routes
 from referee.web.operator import routes as operator_routes
+from referee.web.public import display as display_routes
 from referee.web.sessions import REMAINING, remaining_ms
 from referee.web.state import EXTENSION, WebState, web_state
 
@@ -36,6 +37,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(operator_routes.blueprint)
     app.register_blueprint(legacy_routes.blueprint)
     app.register_blueprint(pages.blueprint)
+    app.register_blueprint(display_routes.blueprint)
     app.add_url_rule("/", view_func=lambda: redirect("/help"), methods=["GET", "POST"])
     problems.register(app)
     app.after_request(_finish)

@@ -55,6 +55,7 @@ STATUS_OF_CODE = {
     "shutting-down": 503,
     "storage-failed": 503,
     "testset-changed": 503,
+    "display-failed": 503,
     "no-room": 507,
 }
 RETRY_AFTER_S = 5

@@ -15,6 +15,7 @@ from referee.auth.guessing import PasswordChecks
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.runs.control import RunControl
+from referee.runs.screens import Screens
 from referee.web.image_files import ImageFiles
 
 EXTENSION = "referee"
@@ -41,6 +42,11 @@ class WebState:
     other_slots: threading.BoundedSemaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(UNAUTHENTICATED_AT_ONCE)
     )
+
+    @cached_property
+    def screens(self) -> Screens:
+        """The screens of the stations, for the camera track."""
+        return Screens(self.clock)
 
     @cached_property
     def category_ids(self) -> NDArray[np.int64]:

@@ -18,6 +18,8 @@ SECURITY_HEADERS = {
     "Referrer-Policy": "same-origin",
 }
 
+THEMES = ("light", "dark")
+
 blueprint = Blueprint("pages", __name__)
 
 
@@ -28,6 +30,8 @@ def _environment() -> Any:
 
 def page(template: str, status: int = 200, **values: object) -> Response:
     """A rendered page. A browser that has it already gets 304."""
+    chosen = request.cookies.get("theme")  # by the button of live.js; without it the reader's system decides
+    values = {"theme": chosen if chosen in THEMES else None} | values
     text = _environment().get_template(template).render(**values)
     return revalidated(Response(text, status, content_type="text/html; charset=utf-8"))
 

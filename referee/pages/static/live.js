@@ -1,14 +1,25 @@
-// Keeps every element with data-live=URL as new as the server's fragment: one conditional request a second.
-// The browser sends If-None-Match by itself; an unchanged fragment costs a 304. Says so when the server is lost.
+// Keeps every element with data-live=URL as new as the server's fragment: one conditional request each data-every ms.
+// The browser sends If-None-Match by itself; an unchanged fragment costs a 304. What a person has opened, focused or
+// typed stays, and so does what scripts drew in [data-keep]. Says so when the server is lost, and how old all of it is.
+// Each new content is announced by the event "live"; the event "look" asks for it at once.
 "use strict";
 
-const PERIOD_MS = 1000;
 const LOST_AFTER_MS = 3000;
+const MORPH = {
+  morphStyle: "innerHTML",
+  ignoreActiveValue: true,
+  callbacks: {
+    beforeNodeMorphed: old => !(old.dataset && "keep" in old.dataset) && (old.value ?? "") === (old.defaultValue ?? old.value ?? ""),
+    beforeAttributeUpdated: name => name !== "open",
+  },
+};
 
 function follow(element) {
-  let shown = null;
-  let heard = Date.now();
+  let shown = null, heard = Date.now(), asking = false, timer;
   async function look() {
+    if (asking) return;
+    clearTimeout(timer);
+    asking = true;
     try {
       const answer = await fetch(element.dataset.live, {cache: "no-cache", signal: AbortSignal.timeout(5000)});
       if (answer.status === 401) { location.reload(); return; }
@@ -16,16 +27,56 @@ function follow(element) {
         const text = await answer.text();
         heard = Date.now();
         if (text !== shown) {
+          Idiomorph.morph(element, text, MORPH);
           shown = text;
-          Idiomorph.morph(element, text, {morphStyle: "innerHTML", ignoreActiveValue: true});
+          setClocks();
           element.dispatchEvent(new CustomEvent("live", {bubbles: true}));
         }
       }
-    } catch { /* it is tried again */ }
-    document.documentElement.classList.toggle("is-lost", Date.now() - heard > LOST_AFTER_MS);
-    setTimeout(look, PERIOD_MS);
+    } catch { /* it is tried again */ } finally { asking = false; }
+    tellAge(Date.now() - heard);
+    timer = setTimeout(look, Number(element.dataset.every ?? 1000));
   }
+  element.addEventListener("look", look);
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
+  setInterval(() => tellAge(Date.now() - heard), 1000);
   look();
 }
 
+function tellAge(ms) {
+  const lost = ms > LOST_AFTER_MS;
+  document.documentElement.classList.toggle("is-lost", lost);
+  document.getElementById("lost").hidden = !lost;
+  document.getElementById("age").textContent = `What you see is ${Math.round(ms / 1000)} s old.`;
+}
+
+// Clocks: data-left = seconds left when the fragment was made, data-key = what they are left of. They count between two
+// answers; an answer that was on its way longer never sets one back.
+const ends = new Map();
+function setClocks() {
+  const now = performance.now() / 1000;
+  for (const {dataset} of document.querySelectorAll("[data-left]")) {
+    const end = now + Number(dataset.left), known = ends.get(dataset.key);
+    ends.set(dataset.key, known === undefined || Math.abs(end - known) > 2 ? end : Math.min(end, known));
+  }
+  tick();
+}
+function tick() {
+  for (const clock of document.querySelectorAll("[data-left]")) {
+    const left = Math.floor(Math.max(0, ends.get(clock.dataset.key) - performance.now() / 1000));
+    const text = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+    if (clock.textContent !== text) clock.textContent = text;
+  }
+}
+
+// The button #theme changes between light and dark; the server reads the cookie, so that no page flashes.
+document.getElementById("theme")?.addEventListener("click", () => {
+  const {dataset} = document.documentElement;
+  const dark = dataset.theme ? dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  dataset.theme = dark ? "light" : "dark";
+  document.cookie = `theme=${dataset.theme}; Path=/; Max-Age=31536000; SameSite=Lax`;
+});
+
+setClocks();
+setInterval(tick, 100);
 for (const element of document.querySelectorAll("[data-live]")) follow(element);

@@ -40,9 +40,9 @@ async function show(wanted) {
     picture?.remove();
     canvas.after(picture = next);
     shown = wanted;
-    draw();
   }
   document.body.classList.toggle("is-showing", shown !== null);
+  if (shown) draw();
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));  // it is painted
 }
 

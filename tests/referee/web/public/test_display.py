@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 SIZES = [(1920, 1080), (1280, 800)]
 ODD = [(96, 64), (64, 96), (301, 7), (7, 301), (640, 480), (333, 333)]  # width, height
-ROTATED = 5  # this one has a note in its EXIF that viewers turn it by
 
 
 def corners(number: int) -> NDArray[np.int64]:
@@ -39,11 +38,8 @@ def odd_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number, (width, height) in enumerate(ODD, 1):
         quarters = corners(number).astype(np.uint8)
         path = folder / "images" / f"{number}.jpg"
-        exif = Picture.Exif()
-        if number == ROTATED:
-            exif[0x0112] = 6
         picture = Picture.fromarray(quarters).resize((width, height), Picture.Resampling.NEAREST)
-        picture.save(path, quality=95, subsampling=0, exif=exif)
+        picture.save(path, quality=95, subsampling=0)
         images.append(Image(number, f"{number}.jpg", width, height, sha256_of(path), str(number)))
     write_records(folder, "odd", images, [Category(1, "box")], [ObjectRecord(1, 1, (0, 0, 5, 5), 25)])
     return folder

@@ -5,14 +5,18 @@ The images are secret, so the page needs the operator's log-in.
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, jsonify, request
+from urllib.parse import quote
 
-from referee.errors import RefereeError, SessionRefused
+from flask import Blueprint, Response, jsonify, redirect, request
+
+from referee.errors import RefereeError
 from referee.runs.open_run import OpenRun
 from referee.runs.screens import Picture
 from referee.web.contestant import images
+from referee.web.operator.access import acting
 from referee.web.pages import page
-from referee.web.sessions import is_operator
+from referee.web.sessions import operator_of
+from referee.web.slots import OPERATOR_PATH
 from referee.web.state import web_state
 
 blueprint = Blueprint("display", __name__, url_prefix="/display")
@@ -20,15 +24,18 @@ blueprint = Blueprint("display", __name__, url_prefix="/display")
 
 @blueprint.before_request
 def require_operator() -> None:
-    """Let only the operator in."""
-    if not is_operator(web_state(), request.environ):
-        raise SessionRefused("bad-token", "This needs the operator's log-in.")
+    """Let only operators in; the page itself leads them to the log-in."""
+    if request.endpoint != "display.screen":
+        acting()
 
 
 @blueprint.get("/<station>")
 def screen(station: str) -> Response:
     """The page, for full screen."""
-    return page("display.html", station=web_state().contest.station(station).name)
+    state = web_state()
+    if operator_of(state, request.environ) is None:
+        return redirect(f"{OPERATOR_PATH}/login?next={quote(request.path)}", 303)  # type: ignore[return-value]
+    return page("display.html", station=state.contest.station(station).name)
 
 
 @blueprint.get("/<station>/next")

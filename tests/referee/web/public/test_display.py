@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -54,6 +54,18 @@ def camera_day(tmp_path_factory: pytest.TempPathFactory, odd_set: Path) -> Itera
 
 def key_of(day: Day) -> dict[str, str]:
     return {"Authorization": f"Bearer {(day.folder / 'operator-key').read_text().strip()}"}
+
+
+def session_of(day: Day) -> dict[str, Any]:
+    """A browser profile in which the operator is logged in."""
+    assert day.server is not None
+    form = {"password": (day.folder / "operator-key").read_text().strip(), "next": "/display/station-1"}
+    answer = day.server.ask("POST", "/operator/login", data=form, allow_redirects=False)
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/display/station-1")
+    ((name, value),) = answer.cookies.items()
+    cookie = {"name": name, "value": value, "domain": day.server.host, "path": "/", "expires": -1}
+    cookie |= {"httpOnly": True, "secure": False, "sameSite": "Strict"}
+    return {"cookies": [cookie], "origins": []}
 
 
 def display(day: Day) -> str:
@@ -149,8 +161,11 @@ def test_the_screen_survives_a_reload_and_a_restart_and_waits_when_the_run_ends(
     with contest_day(tmp_path / "contest", odd_set) as day:
         server = day.serve()
         token = day.login()["token"]
-        key, gone = key_of(day), ["ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE"]
-        with visit(browser, display(day), size=SIZES[1], extra_http_headers=key, refused=gone) as page:
+        session, gone = (
+            session_of(day),
+            ["ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE"],
+        )
+        with visit(browser, display(day), size=SIZES[1], storage_state=session, refused=gone) as page:
             assert "waits" in page.inner_text("h1")
             assert screenshot(page)[:300].max() == 0
             old = {"token": token, "image_name": "3"}
@@ -193,8 +208,9 @@ def test_only_the_operator_sees_the_screen_and_only_images_of_its_open_run(camer
     server = camera_day.server
     assert server is not None
     paths = ["/display/station-1", "/display/station-1/next", "/display/station-1/runs/1/images/1"]
-    for path in paths:
-        assert server.ask("GET", path, allow_redirects=False).status_code in (302, 303, 401)
+    told = [server.ask("GET", path, allow_redirects=False) for path in paths]
+    assert [answer.status_code for answer in told] == [303, 401, 401]
+    assert told[0].headers["Location"] == "/operator/login?next=/display/station-1"
     key = key_of(camera_day)
     assert [server.ask("GET", path, headers=key).status_code for path in paths] == [200, 200, 200]
     problem(server.ask("GET", "/display/none", headers=key), 404, "station-unknown")

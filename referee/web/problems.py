@@ -47,6 +47,7 @@ STATUS_OF_CODE = {
     "team-busy": 409,
     "team-queued": 409,
     "window-closed": 409,
+    "display-failed": 409,
     "run-state": 409,
     "key-reused": 409,
     "length-missing": 411,
@@ -60,7 +61,6 @@ STATUS_OF_CODE = {
     "shutting-down": 503,
     "storage-failed": 503,
     "testset-changed": 503,
-    "display-failed": 503,
     "no-room": 507,
 }
 RETRY_AFTER_S = 5

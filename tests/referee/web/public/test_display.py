@@ -194,7 +194,7 @@ def test_an_image_that_the_screen_does_not_show_in_time_is_refused_and_not_serve
         token = day.login()["token"]
         key = key_of(day)
         assert server.ask("GET", "/display/station-1/next", headers=key).json() == {}
-        problem(server.ask("PUT", "/v1/display/2", token), 503, "display-failed")
+        problem(server.ask("PUT", "/v1/display/2", token), 409, "display-failed")
         assert server.ask("GET", "/display/station-1/next", headers=key).json() == {}
         old = server.ask("POST", "/image_camera", data={"token": token, "image_name": "2"})
         assert (old.status_code, old.text) == (500, "Display failed to start\n")

@@ -20,7 +20,7 @@ function field({name, label, options, value, kind = "text", optional = false}) {
 document.addEventListener("click", event => {
   const button = event.target.closest("button[data-path]");
   if (!button) return;
-  asked = {...button.dataset, id: button.id};
+  asked = {title: button.ariaLabel, fields: "[]", send: "{}", ...button.dataset, id: button.id};
   part("ask-title").textContent = asked.title;
   part("ask-says").textContent = asked.says;
   part("ask-fields").replaceChildren(...JSON.parse(asked.fields).map(field));
@@ -65,6 +65,10 @@ function say(sentence) {
   clearTimeout(forget);
   forget = setTimeout(() => { part("said").textContent = ""; }, 12000);
 }
+
+// The server's time of day, from when it made the page.
+const made_ms = Date.parse(part("utc").dataset.utc) - performance.now();
+setInterval(() => { part("utc").textContent = new Date(made_ms + performance.now()).toISOString().slice(11, 19); }, 250);
 
 part("ask-cancel").addEventListener("click", () => ask.close());
 ask.addEventListener("cancel", event => { if (underWay) event.preventDefault(); });

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -156,55 +157,82 @@ class ContestConfig:
 def read_config(folder: Path) -> ContestConfig:
     """Read the configuration of the contest in `folder`.
 
-    Raises RefereeError `contest-missing` or `bad-config`; the latter names the file, the key and the value.
+    Raises RefereeError `contest-missing` or `bad-config`; the latter names the file, the line, the key and the value.
     """
     path = folder / CONFIG_NAME
     try:
-        table = toml_table(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        table = toml_table(text)
     except FileNotFoundError:
         raise RefereeError(
             "contest-missing",
             f"{folder} is not a contest folder: it has no {CONFIG_NAME}. Make one with: referee init {folder}",
         ) from None
-    except (
-        OSError,
-        ValueError,
-        RecursionError,
-    ) as error:  # ValueError: not TOML, not UTF-8, or a huge number
+    # ValueError: not TOML, not UTF-8, or a huge number
+    except (OSError, ValueError, RecursionError) as error:
         raise RefereeError("bad-config", f"{path} cannot be read: {error}.") from error
-    return _contest(path, table)
+    return _contest(_Table(path, text), table)
 
 
-def _contest(path: Path, table: dict[str, Any]) -> ContestConfig:
-    stations = [Station(**row) for row in _rows(path, table, "stations", Station)]
-    tracks = [ModelTrack(**row) for row in _rows(path, table, "tracks", ModelTrack)]
-    prizes = [Prize(**row) for row in _rows(path, table, "prizes", Prize)] if "prizes" in table else None
+@dataclass(frozen=True)
+class _Table:
+    """A table of the file, the `number`th of its name, whose keys are found in the text: tomllib gives no lines."""
+
+    path: Path
+    text: str
+    name: str = ""
+    number: int = 0
+
+    def refused(self, key: str, words: str) -> RefereeError:
+        """The refusal of a key or its value."""
+        one = f"{self.name.removesuffix('s')} {self.number}" if self.number else self.name
+        where = [str(self.path), *self._line(key), *([one] if one else [])]
+        return RefereeError("bad-config", f"{', '.join(where)}: {words}")
+
+    def _line(self, key: str) -> list[str]:
+        """The line of the key, or else of its table; none for one that is written inline."""
+        table, seen, at = "", Counter[str](), 0
+        for number, line in enumerate(self.text.splitlines(), start=1):
+            if header := re.match(r"\s*\[+\s*([\w.-]+)\s*\]", line):
+                table = header[1]
+                seen[table] += 1
+            if table != self.name or (seen[table] != self.number and self.number):
+                continue
+            if re.match(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""", line):
+                return [f"line {number}"]
+            at = at or number * bool(header)
+        return [f"line {at}"] if at else []
+
+
+def _contest(top: _Table, table: dict[str, Any]) -> ContestConfig:
+    stations = [Station(**row) for row in _rows(top, table, "stations", Station)]
+    tracks = [ModelTrack(**row) for row in _rows(top, table, "tracks", ModelTrack)]
+    prizes = [Prize(**row) for row in _rows(top, table, "prizes", Prize)] if "prizes" in table else None
     images = table.pop("images", {})
     if not isinstance(images, dict):
-        raise RefereeError("bad-config", f"{path}: images must be written as an [images] table.")
-    images = Images(**_checked(Images, f"{path}, images", images))
-    rest = _checked(ContestConfig, str(path), table, given=("stations", "tracks", "images", "prizes"))
+        raise top.refused("images", "images must be written as an [images] table.")
+    images = Images(**_checked(Images, replace(top, name="images"), images))
+    rest = _checked(ContestConfig, top, table, given=("stations", "tracks", "images", "prizes"))
     if prizes is not None:
         rest["prizes"] = tuple(prizes)
     config = ContestConfig(stations=tuple(stations), tracks=tuple(tracks), images=images, **rest)
     for problem in _problems(config):
-        raise RefereeError("bad-config", f"{path}: {problem}")
+        raise RefereeError("bad-config", f"{top.path}: {problem}")
     return config
 
 
 def _rows(
-    path: Path, table: dict[str, Any], key: str, kind: type[Station | ModelTrack | Prize]
+    top: _Table, table: dict[str, Any], key: str, kind: type[Station | ModelTrack | Prize]
 ) -> list[dict[str, Any]]:
     rows = table.pop(key, [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise RefereeError("bad-config", f"{path}: {key} must be written as [[{key}]] tables.")
-    one = key.removesuffix("s")
-    return [_checked(kind, f"{path}, {one} {i}", row) for i, row in enumerate(rows, start=1)]
+        raise top.refused(key, f"{key} must be written as [[{key}]] tables.")
+    return [_checked(kind, replace(top, name=key, number=i), row) for i, row in enumerate(rows, start=1)]
 
 
 def _checked(
     kind: type[Station | ModelTrack | Prize | Images | ContestConfig],
-    where: str,
+    where: _Table,
     table: dict[str, Any],
     given: tuple[str, ...] = (),
 ) -> dict[str, Any]:
@@ -212,61 +240,50 @@ def _checked(
     for key in table:
         if key not in known:
             names = ", ".join(sorted((*known, *given)))
-            raise RefereeError("bad-config", f"{where}: unknown key {key!r}; the keys are {names}.")
+            raise where.refused(key, f"unknown key {key!r}; the keys are {names}.")
     for name, one in known.items():
         if name not in table and one.default is MISSING and one.default_factory is MISSING:
-            raise RefereeError("bad-config", f"{where}: the key {name!r} is missing.")
+            raise where.refused(name, f"the key {name!r} is missing.")
     return {key: _typed(where, key, value, str(known[key].type)) for key, value in table.items()}
 
 
-def _typed(where: str, key: str, value: object, kind: str) -> object:
+def _typed(where: _Table, key: str, value: object, kind: str) -> object:
     if kind.startswith("tuple"):
         return _networks(where, key, value)
-    if kind.startswith("Mapping"):
-        return _settings(where, key, value)
+    if kind.startswith("Mapping"):  # the rule itself checks names and values
+        if isinstance(value, dict):
+            return value
+        raise where.refused(key, f"{key} = {value!r} must be written as [tracks.{key}].")
     if kind.startswith("datetime"):
         return _moment(where, key, value)
     accepted = {"str": str, "bool": bool, "int": int}.get(kind, (int, float))
     if not isinstance(value, accepted) or (isinstance(value, bool) and kind != "bool"):
         words = {"str": "a string", "bool": "true or false", "int": "a whole number"}.get(kind, "a number")
-        raise RefereeError("bad-config", f"{where}: {key} = {value!r} must be {words}.")
+        raise where.refused(key, f"{key} = {value!r} must be {words}.")
     if not (kind.startswith("float") and isinstance(value, int | float)):
         return value
     if not 0 < value <= LARGEST_FIGURE:  # false for NaN
-        raise RefereeError("bad-config", f"{where}: {key} = {value!r} must be a number above 0.")
+        raise where.refused(key, f"{key} = {value!r} must be a number above 0.")
     return float(value)
 
 
-def _moment(where: str, key: str, value: object) -> datetime:
+def _moment(where: _Table, key: str, value: object) -> datetime:
     if not isinstance(value, datetime) or value.tzinfo is None:
-        raise RefereeError(
-            "bad-config",
-            f"{where}: {key} = {str(value)!r} must be a time with its offset, unquoted: 2027-06-20T15:30:00+02:00.",
-        )
+        form = "a time with its offset, unquoted: 2027-06-20T15:30:00+02:00."
+        raise where.refused(key, f"{key} = {str(value)!r} must be {form}")
     return value
 
 
-def _networks(where: str, key: str, value: object) -> tuple[str, ...]:
+def _networks(where: _Table, key: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise RefereeError(
-            "bad-config", f'{where}: {key} = {value!r} must be a list of networks: ["192.168.1.0/24"].'
-        )
+        raise where.refused(key, f'{key} = {value!r} must be a list of networks: ["192.168.1.0/24"].')
     for one in value:
         try:
             network(one)
         except ValueError as error:
-            raise RefereeError(
-                "bad-config",
-                f"{where}: {key} has {one!r}, which is neither a network nor an address ({error}).",
-            ) from error
+            words = f"{key} has {one!r}, which is neither a network nor an address ({error})."
+            raise where.refused(key, words) from error
     return tuple(value)
-
-
-def _settings(where: str, key: str, value: object) -> dict[str, Any]:
-    """The table as it is: the rule itself checks names and values."""
-    if not isinstance(value, dict):
-        raise RefereeError("bad-config", f"{where}: {key} = {value!r} must be written as [tracks.{key}].")
-    return value
 
 
 def _problems(config: ContestConfig) -> list[str]:
@@ -297,10 +314,9 @@ def _problems(config: ContestConfig) -> list[str]:
         problems += _station_problems(station)
     for track in config.tracks:
         problems += _track_problems(track)
-    tracks = Counter(track.name for track in config.tracks)
-    problems += [f"the track name {name!r} is given twice." for name, uses in tracks.items() if uses > 1]
-    names = Counter(station.name for station in config.stations)
-    problems += [f"the station name {name!r} is given twice." for name, uses in names.items() if uses > 1]
+    for kind, rows in (("track", config.tracks), ("station", config.stations)):
+        names = Counter(one.name for one in rows)
+        problems += [f"the {kind} name {name!r} is given twice." for name, uses in names.items() if uses > 1]
     # The same meter, whichever VISA library reaches it.
     meters = Counter(
         station.meter.partition("@")[0].upper()
@@ -371,17 +387,13 @@ def network(text: str) -> IPv4Network | IPv6Network:
     try:
         read = ip_network(text)
     except ValueError as error:
-        raise ValueError(_explained(text, error)) from None
+        try:
+            meant = ip_network(text, strict=False)
+        except ValueError:
+            raise error from None
+        raise ValueError(f"its network is {meant}") from None
     if isinstance(read, IPv6Network) and read.prefixlen >= MAPPED_BITS:
         within = read.network_address.ipv4_mapped
         if within is not None:
             return IPv4Network((within, read.prefixlen - MAPPED_BITS))
     return read
-
-
-def _explained(text: str, error: ValueError) -> str:
-    try:
-        meant = ip_network(text, strict=False)
-    except ValueError:
-        return str(error)
-    return f"its network is {meant}"

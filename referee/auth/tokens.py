@@ -33,6 +33,19 @@ class Session:
     nonce: str | None = None
 
 
+@dataclass(frozen=True)
+class OperatorSession:
+    """What an operator's cookie says. `stamp` is made of what the log-in was by: it ends with that password.
+
+    `by_key`: it was the operator key, whoever typed it.
+    """
+
+    name: str
+    stamp: str
+    expires_s: float
+    by_key: bool = False
+
+
 def issue(secret: bytes, session: Session) -> str:
     """The token for `session`."""
     return str(_serializer(secret).dumps(asdict(session)))
@@ -50,6 +63,30 @@ def read(secret: bytes, token: str) -> Session:
         raise SessionRefused("bad-token", "The token is not one of this contest; log in again.") from error
 
 
+def issue_operator(secret: bytes, session: OperatorSession) -> str:
+    """The cookie for `session`."""
+    return str(_serializer(secret, "operator").dumps(asdict(session)))
+
+
+@lru_cache(64)
+def read_operator(secret: bytes, token: str) -> OperatorSession | None:
+    """The session of an operator's cookie; None for one that was not issued with this secret."""
+    try:
+        return OperatorSession(**_load(_serializer(secret, "operator"), token.encode()))
+    except (BadSignature, TypeError, ValueError):
+        return None
+
+
+def stamp(secret: bytes, password_hash: str) -> str:
+    """What a session carries of the password hash, or key, that it is by."""
+    return hmac.digest(secret, password_hash.encode(), "sha256")[:12].hex()
+
+
+def csrf_token(secret: bytes, cookie: str) -> str:
+    """What a page of a session must send beside its cookie, which a foreign page makes the browser send, too."""
+    return hmac.digest(secret, b"csrf " + cookie.encode(), "sha256")[:16].hex()
+
+
 def _load(serializer: URLSafeSerializer, token: bytes) -> dict[str, Any]:
     # Sign again instead of verifying: base64 decoding skips foreign characters and the spare bits of the last one, so
     # several spellings of one signature would pass.
@@ -60,5 +97,5 @@ def _load(serializer: URLSafeSerializer, token: bytes) -> dict[str, Any]:
     return loaded
 
 
-def _serializer(secret: bytes) -> URLSafeSerializer:
-    return URLSafeSerializer(secret, salt="session", signer_kwargs={"key_derivation": "hmac"})
+def _serializer(secret: bytes, salt: str = "session") -> URLSafeSerializer:
+    return URLSafeSerializer(secret, salt=salt, signer_kwargs={"key_derivation": "hmac"})

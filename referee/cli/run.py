@@ -47,6 +47,8 @@ def arm(team: str, station: str | None, heat: str | None, folder: Path) -> None:
     armed = _ask(
         folder, "/runs", {"team": team} | {key: value for key, value in given.items() if value is not None}
     )
+    if armed["config_changed"]:
+        click.echo(f"Warning: {armed['config_changed']}", err=True)
     within = f" in heat {heat}" if heat else ""
     click.echo(
         f"Run {armed['id']} is armed for {team} at {armed['station']}{within}, meter {armed['meter_identity']}"

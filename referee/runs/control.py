@@ -15,7 +15,7 @@ from referee.contest import Contest, require_place, require_same_test_set
 from referee.errors import RefereeError, ShuttingDown, WindowClosed
 from referee.runs.arming import Arming
 from referee.runs.heats import StartBoard, not_started, require_joinable, runs_to_start, start_meters
-from referee.runs.meters import RunMeter, StationMeters
+from referee.runs.meters import MeterState, RunMeter, StationMeters, state_of
 from referee.runs.open_run import REQUESTS_AT_ONCE, OpenRun, kept_marks, key_reused, window_closed
 from referee.runs.recorder import note_event
 from referee.runs.recovery import read_left_over, take_up_runs
@@ -248,6 +248,37 @@ class RunControl:
         self._note(run, "void", reason=reason)
         logger.info("run %d of %s is void: %s", run, found.team, reason)
         return voided
+
+    def unvoid(self, run: int) -> Run:
+        """Take a void run back into the contest, closed or judged as it was.
+
+        Raises RefereeError `run-unknown`, `run-state` when it is not void, or was voided before it was closed.
+        """
+        found = self._store.run(run)
+        with self._lock_of(f"team {found.team}"):
+            found = self._store.run(run)
+            if found.state is RunState.VOID and found.closed_utc is None:
+                sentence = (
+                    f"Run {run} was voided before it was closed, so nothing can be judged; arm a new run."
+                )
+                raise RefereeError("run-state", sentence, run=run)
+            judged = self._store.latest_score(run)
+            is_judged = judged is not None and judged.energy_wh == found.energy_wh
+            state = RunState.JUDGED if is_judged else RunState.CLOSED
+            back = self._store.change_run(run, (RunState.VOID,), state=state.value, void_reason=None)
+        logger.info("run %d of %s counts again: it is %s", run, found.team, state)
+        return back
+
+    def meter_state(self, station: str) -> tuple[MeterState, str | None]:
+        """What is known of a station's meter, and the sentence of what is wrong with it; the meter is not asked."""
+        for live in list(self._live.values()):
+            if live.run.station == station:
+                return state_of(live.meter)
+        return (MeterState.READY if self._meters.is_ready(station) else MeterState.IDLE), None
+
+    def live_runs(self) -> dict[int, OpenRun]:
+        """The open runs by number."""
+        return dict(self._live)
 
     def _close_at_end(self, live: OpenRun) -> None:
         self._clock.wait(live.ending, live.window.deadline_s)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 
 from power.addresses import standing
@@ -51,6 +52,21 @@ class RunMeter:
         return standing(identity, station.meter, loopback_meter=station.loopback_meter)
 
 
+class MeterState(StrEnum):
+    """What is known of a station's meter without asking it."""
+
+    IDLE = "idle"
+    READY = "ready"
+    INTEGRATING = "integrating"
+    LOST = "lost"
+
+
+def state_of(meter: RunMeter) -> tuple[MeterState, str | None]:
+    """The state of the meter of an open run, and what its sampler last said of its link."""
+    error = meter.sampler.link_error
+    return (MeterState.INTEGRATING, None) if error is None else (MeterState.LOST, error.sentence)
+
+
 class StationMeters:
     """Makes the meters of runs; keeps those of armed and of closed ones.
 
@@ -92,6 +108,10 @@ class StationMeters:
     def keep(self, run: Run, meter: RunMeter) -> None:
         """Keep the meter of an armed run until it is started or forgotten."""
         self._armed[run.id] = meter
+
+    def is_ready(self, station: str) -> bool:
+        """Whether a meter of the station is set up for an armed run."""
+        return any(meter.station.name == station for meter in list(self._armed.values()))
 
     def forget(self, run: int) -> None:
         """Close the meter of a run that will not be opened."""

@@ -31,6 +31,11 @@ class EvidenceLog:
         self._warned: set[str] = set()
         self._link: list[LinkEvent] = []
 
+    @property
+    def warnings(self) -> list[str]:
+        """What was warned of since the window opened."""
+        return sorted(self._warned)
+
     def begin(self, run: int, start_s: float) -> None:
         """Set the run and the monotonic start of its window."""
         with self._lock:

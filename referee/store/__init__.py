@@ -5,6 +5,7 @@ lock, since the web server answers from several threads.
 """
 
 from referee.store.database import DATABASE_NAME
+from referee.store.day import DayTables
 from referee.store.evidence import EvidenceTables
 from referee.store.identity import IdentityTables
 from referee.store.posts import PostTables
@@ -15,5 +16,5 @@ from referee.store.submissions import SubmissionTables
 __all__ = ["DATABASE_NAME", "Store"]
 
 
-class Store(IdentityTables, RunTables, PostTables, EvidenceTables, ScoreTables, SubmissionTables):
+class Store(IdentityTables, RunTables, PostTables, EvidenceTables, ScoreTables, SubmissionTables, DayTables):
     """The contest's database. Open it with a path, close it when done."""

@@ -158,6 +158,41 @@ class Score:
 
 
 @dataclass(frozen=True)
+class Review:
+    """An operator let a run stand whose checks `codes` had failed, and why."""
+
+    operator: str
+    note: str
+    utc: str
+    codes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Announcement:
+    """What an operator told everyone."""
+
+    id: int
+    utc: str
+    operator: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """`count` refused requests that are alike, from `first_utc` to `utc`; team and run as far as they are known."""
+
+    first_utc: str
+    utc: str
+    count: int
+    code: str
+    status: int
+    team: str | None
+    run: int | None
+    address: str
+    sentence: str
+
+
+@dataclass(frozen=True)
 class ModelMeasurement:
     """The result of a submission: `valid`, or the sentence why not.
 

@@ -69,7 +69,8 @@ class RunTables(Database):
     def arm_run(self, run: Run, now: datetime, order: Callable[[int], NDArray[np.int64]]) -> Run:
         """Store a new armed run under a new number (`run.id` is ignored) and return it with its number.
 
-        `order` gives the image order, shape (images,), for that number: there is no run without its order.
+        `order` gives the image order, shape (images,), for that number: there is no run without its order. The team
+        leaves the queue.
         """
         armed = replace(run, state=RunState.ARMED, armed_utc=now.isoformat())
         values = _columns(asdict(armed) | {"id": None})
@@ -77,6 +78,7 @@ class RunTables(Database):
             number = int(connection.execute(insert("runs"), values).lastrowid or 0)
             numbers = order(number).astype("<i8").tobytes()
             connection.execute(insert("image_orders"), {"run": number, "numbers": numbers})
+            connection.execute("DELETE FROM queue WHERE team = ?", (run.team,))
         return replace(armed, id=number)
 
     def image_order(self, run: int) -> NDArray[np.int64]:

@@ -12,11 +12,16 @@ from referee.contest import Contest
 from referee.runs.control import RunControl
 from referee.web import pages, problems
 from referee.web.answers import NOT_TO_BE_KEPT
+from referee.web.config_watch import ConfigWatch
 from referee.web.contestant import session as contest_routes
 from referee.web.gateway import Gateway
 from referee.web.image_files import ImageFiles
+from referee.web.judge_process import Judging
 from referee.web.legacy import routes as legacy_routes
+from referee.web.live_status import LiveStatus
+from referee.web.operator import access, day_routes
 from referee.web.operator import routes as operator_routes
+from referee.web.refusals import Refusals
 from referee.web.sessions import REMAINING, remaining_ms
 from referee.web.state import EXTENSION, WebState, web_state
 
@@ -26,14 +31,21 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app = Flask("referee", static_folder=None)
     app.url_map.merge_slashes = False  # else it redirects to where the header Host says
     app.json.sort_keys = False  # type: ignore[attr-defined]
+    config_watch = ConfigWatch(contest.folder, contest.config)
+    judging = Judging(contest.folder, contest.store, clock)
     state = app.extensions[EXTENSION] = WebState(
         contest=contest,
         control=control,
         clock=clock,
         images=ImageFiles(contest.test_set),
+        config_watch=config_watch,
+        refusals=Refusals(contest.store, clock),
+        judging=judging,
+        status=LiveStatus(contest, control, clock, judging, config_watch),
     )
     app.register_blueprint(contest_routes.blueprint)
-    app.register_blueprint(operator_routes.blueprint)
+    for operators in (access, operator_routes, day_routes):
+        app.register_blueprint(operators.blueprint)
     app.register_blueprint(legacy_routes.blueprint)
     app.register_blueprint(pages.blueprint)
     app.add_url_rule("/", view_func=lambda: redirect("/help"), methods=["GET", "POST"])

@@ -14,7 +14,7 @@ from referee.auth.client_addresses import client_address
 from referee.errors import RefereeError
 from referee.web.answers import STATUS_LINES, Answer, Environ, StartResponse, Stream
 from referee.web.contestant import detections, images
-from referee.web.problems import answer_to
+from referee.web.problems import answer_to, note_refusal
 from referee.web.sessions import REMAINING, remaining_ms
 from referee.web.slots import hold_slot, release_slot, slots_of
 from referee.web.state import WebState
@@ -46,6 +46,7 @@ class Gateway:
             answer = handler(self._state, environ)
         except Exception as error:  # noqa: BLE001 - the boundary: it becomes one problem document
             answer = answer_to(error)
+            note_refusal(self._state, environ, error, answer.status)
         left_ms = remaining_ms(self._state, environ)
         headers = answer.headers if left_ms is None else [*answer.headers, (REMAINING, left_ms)]
         start_response(STATUS_LINES.get(answer.status) or f"{answer.status} ", headers)

@@ -11,6 +11,7 @@ from referee.auth.client_addresses import admits
 from referee.auth.tokens import Session
 from referee.contest import require_place
 from referee.store.records import Run
+from referee.web.sessions import TEAM
 from referee.web.state import WebState, web_state
 
 
@@ -20,6 +21,7 @@ def require_password(team: str, password: str) -> None:
     Also what `PasswordChecks.require` raises when there are too many guesses.
     """
     state, address = web_state(), request.remote_addr or ""
+    request.environ[TEAM] = team
     stations = state.contest.config.stations
     if not any(
         admits(one.clients, address) for one in stations

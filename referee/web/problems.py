@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import logging
 
-from flask import Flask, Response
+from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from power.errors import MeterError
-from referee.errors import RefereeError, ShuttingDown, StorageFailed
-from referee.web.answers import NOT_TO_BE_KEPT, Answer, through_flask
+from referee.errors import NotStarted, RefereeError, ShuttingDown, StorageFailed
+from referee.web.answers import NOT_TO_BE_KEPT, Answer, Environ, through_flask
+from referee.web.sessions import OPEN_RUN, OPERATOR, SESSION, TEAM
+from referee.web.state import WebState, web_state
 
 logger = logging.getLogger(__name__)
 
@@ -27,10 +29,12 @@ STATUS_OF_CODE = {
     "not-your-run": 403,
     "wrong-address": 403,
     "heat-unknown": 404,
+    "announcement-unknown": 404,
     "image-unknown": 404,
     "run-unknown": 404,
     "station-unknown": 404,
     "team-unknown": 404,
+    "team-not-queued": 404,
     "not-found": 404,
     "method-not-allowed": 405,
     "not-armed": 409,
@@ -41,6 +45,7 @@ STATUS_OF_CODE = {
     "team-absent": 409,
     "station-busy": 409,
     "team-busy": 409,
+    "team-queued": 409,
     "window-closed": 409,
     "run-state": 409,
     "key-reused": 409,
@@ -97,6 +102,22 @@ def answer_to(error: Exception) -> Answer:
     return problem(500, CODE_OF_STATUS[500], SENTENCE_OF_STATUS[500])
 
 
+def note_refusal(state: WebState, environ: Environ, error: BaseException, status: int) -> None:
+    """Count a refused request, unless it is an operator's, of a team that waits for its heat, or for a wrong path."""
+    if isinstance(error, NotStarted | HTTPException) or environ.get(OPERATOR):
+        return
+    live, session = environ.get(OPEN_RUN), environ.get(SESSION)
+    team, run = (environ.get(TEAM), None) if session is None else (session.team, session.run)
+    if live is not None:
+        team, run = live.run.team, live.run.id
+    code, sentence = CODE_OF_STATUS.get(status, "bad-request"), str(error).strip()
+    if isinstance(error, RefereeError | MeterError):
+        code, sentence = error.code, error.sentence
+    elif status == 500:
+        sentence = SENTENCE_OF_STATUS[500]
+    state.refusals.note(status, code, sentence, team, run, environ.get("REMOTE_ADDR", ""))
+
+
 def meter_problem(error: MeterError, outcome: str) -> Answer:
     """Says that a meter does not answer, and what therefore has not happened."""
     sentence = f"The meter is not ready, so {outcome}: {error.sentence}"
@@ -115,7 +136,9 @@ def register(app: Flask) -> None:
 
 
 def _through_flask(error: Exception) -> Response:
-    return through_flask(answer_to(error))
+    answer = answer_to(error)
+    note_refusal(web_state(), request.environ, error, answer.status)
+    return through_flask(answer)
 
 
 def _referee_error(error: RefereeError) -> Answer:

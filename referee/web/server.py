@@ -46,7 +46,7 @@ from referee.web.listener import (
 from referee.web.live_process import live_scores
 from referee.web.processes import STOP_TIMEOUT_S, end_with, sole_server
 from referee.web.server_log import LOGGING
-from referee.web.state import OPERATORS_AT_ONCE, UNAUTHENTICATED_AT_ONCE, state_of
+from referee.web.state import OPERATORS_AT_ONCE, UNAUTHENTICATED_AT_ONCE, WebState, state_of
 
 # Threads start when they are needed. Single images need no slot: beside all requests that hold one they find a thread,
 # also when the slots of several teams are held by requests of former runs.
@@ -194,18 +194,16 @@ def _load_worker(
     control = RunControl(contest, clock)
     control.recover()
     resources.callback(control.shutdown)
+    app = create_app(contest, control, clock)
+    state = state_of(app)
     ended = threading.Event()
-    watcher = threading.Thread(
-        target=_watch_files, args=(contest, clock, ended), name="watch-files", daemon=True
-    )
+    watcher = threading.Thread(target=_watch_files, args=(state, ended), name="watch-files", daemon=True)
     watcher.start()
     resources.callback(watcher.join)
     resources.callback(ended.set)
     if contest.config.live_score:
         resources.enter_context(live_scores(folder))
     multiprocessing.util.Finalize(None, resources.close, exitpriority=100)
-    app = create_app(contest, control, clock)
-    state = state_of(app)
     announce = partial(_announce, listen, contest, on_ready)
     threading.Thread(target=announce, name="announce", daemon=True).start()
     threading.Thread(target=state.images.preload, name="preload", daemon=True).start()
@@ -219,12 +217,20 @@ def _beat(beats: ctypes.c_ulong) -> None:
         clock.wait(never, clock.monotonic_s() + WATCH_S / 2)
 
 
-def _watch_files(contest: Contest, clock: Clock, ended: threading.Event) -> None:
-    """Look each second whether the database in the folder is still the one in use, also while no one posts."""
-    while not clock.wait(ended, clock.monotonic_s() + WATCH_S):
+def _watch_files(state: WebState, ended: threading.Event) -> None:
+    """Look each second whether the folder's database is still the one in use, and its contest.toml as at the start.
+
+    Store what was refused meanwhile.
+    """
+    store, clock = state.contest.store, state.clock
+    has_ended = False
+    while not has_ended:
+        has_ended = clock.wait(ended, clock.monotonic_s() + WATCH_S)
+        state.config_watch.look()
         try:
-            contest.store.watch(clock.utc())
-            contest.store.flush_served()  # a run whose meter is silent stores nothing else
+            store.watch(clock.utc())
+            store.flush_served()  # a run whose meter is silent stores nothing else
+            state.refusals.store_new()
         except StorageFailed as error:
             logger.error("%s", error.sentence)  # noqa: TRY400 - its words suffice
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hmac
 
+from werkzeug.http import parse_cookie
+
 from referee.auth import tokens
 from referee.auth.tokens import Session
 from referee.contest import require_place
@@ -17,6 +19,11 @@ from referee.web.state import WebState
 REMAINING = "X-Window-Remaining-Ms"
 OPEN_RUN = "referee.open-run"
 """Where the environ of a request keeps its open run."""
+SESSION = "referee.session"
+"""Where it keeps the session of its token."""
+TEAM = "referee.team"
+"""Where it keeps the name of who tries to log in."""
+OPERATOR, OPERATOR_COOKIE, KEY = "referee.operator", "referee-operator", "key"
 NO_MORE = "The token is of a run that is no more; log in again."
 
 
@@ -31,17 +38,37 @@ def session_of(state: WebState, environ: Environ, token: str | None = None) -> S
         if scheme.lower() != "bearer" or not token:
             sentence = "The request bears no token; send Authorization: Bearer <token>."
             raise SessionRefused("token-missing", sentence)
-    session = tokens.read(state.contest.secret, token)
+    session = environ[SESSION] = tokens.read(state.contest.secret, token)
     if state.clock.utc().timestamp() >= session.expires_s:
         raise SessionRefused("token-expired", "The token has expired; log in again.")
     return session
 
 
-def is_operator(state: WebState, environ: Environ) -> bool:
-    """Whether the request bears the operator's key."""
+def operator_of(state: WebState, environ: Environ) -> str | None:
+    """Who operates: KEY for the bearer of the operator's key, the name of a console's session; None for others."""
+    if OPERATOR not in environ:
+        environ[OPERATOR] = _operator(state, environ)
+    name: str | None = environ[OPERATOR]
+    return name
+
+
+def _operator(state: WebState, environ: Environ) -> str | None:
     scheme, _, key = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
-    expected = state.contest.operator_key
-    return scheme.lower() == "bearer" and hmac.compare_digest(key.strip().encode(), expected.encode())
+    if scheme.lower() == "bearer":
+        is_right = hmac.compare_digest(key.strip().encode(), state.contest.operator_key.encode())
+        return KEY if is_right else None
+    cookie = operator_cookie(environ)
+    session = cookie and tokens.read_operator(state.contest.secret, cookie)
+    if not session or state.clock.utc().timestamp() >= session.expires_s:
+        return None
+    by = state.contest.operator_key if session.by_key else state.contest.store.operators().get(session.name)
+    stamp = by and tokens.stamp(state.contest.secret, by)
+    return session.name if stamp and hmac.compare_digest(stamp, session.stamp) else None
+
+
+def operator_cookie(environ: Environ) -> str:
+    """The cookie of a console's session; blank without one."""
+    return parse_cookie(environ.get("HTTP_COOKIE", "")).get(OPERATOR_COOKIE, "")
 
 
 def open_run_of(state: WebState, environ: Environ, session: Session | None = None) -> OpenRun:

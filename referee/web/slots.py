@@ -10,7 +10,7 @@ import threading
 from referee.errors import RefereeError
 from referee.runs.open_run import OpenRun
 from referee.web.answers import Environ
-from referee.web.sessions import is_operator, open_run_of
+from referee.web.sessions import open_run_of, operator_of
 from referee.web.state import WebState
 
 OPERATOR_PATH = "/operator"
@@ -19,9 +19,9 @@ _SLOTS = "referee.slots"
 
 def slots_of(state: WebState, environ: Environ) -> threading.BoundedSemaphore:
     """The slots that the request counts on: those of the open run whose token it bears, of the operator, of others."""
+    if environ["PATH_INFO"].startswith(OPERATOR_PATH) and operator_of(state, environ) is not None:
+        return state.operator_slots
     if "HTTP_AUTHORIZATION" in environ:
-        if environ["PATH_INFO"].startswith(OPERATOR_PATH) and is_operator(state, environ):
-            return state.operator_slots
         try:
             return open_run_of(state, environ).slots
         except RefereeError:

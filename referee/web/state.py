@@ -15,7 +15,11 @@ from referee.auth.guessing import PasswordChecks
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.runs.control import RunControl
+from referee.web.config_watch import ConfigWatch
 from referee.web.image_files import ImageFiles
+from referee.web.judge_process import Judging
+from referee.web.live_status import LiveStatus
+from referee.web.refusals import Refusals
 
 EXTENSION = "referee"
 UNAUTHENTICATED_AT_ONCE = 128
@@ -34,7 +38,12 @@ class WebState:
     control: RunControl
     clock: Clock
     images: ImageFiles
+    config_watch: ConfigWatch
+    refusals: Refusals
+    judging: Judging
+    status: LiveStatus
     passwords: PasswordChecks = field(default_factory=PasswordChecks)
+    operator_passwords: PasswordChecks = field(default_factory=PasswordChecks)
     operator_slots: threading.BoundedSemaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(OPERATORS_AT_ONCE)
     )

@@ -128,7 +128,7 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("windows_s = 5\n" + GOOD, "unknown key 'windows_s'; the keys are auto_arm, count_unserved, id, idle_"),
+        ("windows_s = 5\n" + GOOD, "line 1: unknown key 'windows_s'; the keys are attempts, auto_arm, count"),
         (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are clients, crest_factor, current_range_a"),
         (STATION, "the key 'name' is missing"),
         ('name = "Hall"\n', "there is no station"),
@@ -237,6 +237,23 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
         st.characters(codec="ascii", exclude_characters="'", min_codepoint=32, max_codepoint=126)
     ),
 }
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("# a comment\n\nwindow_s = '5'\n" + GOOD, ", line 3: window_s = '5'"),
+        (GOOD + STATION + "\n  'range' = 5\n", ", line 9, station 2: unknown key 'range'"),
+        (GOOD + "# name of the\n[images]\nper_attempt = 2.5\n", ", line 7, images: per_attempt = 2.5"),
+        (GOOD + "[[prizes]]\nname = 'Fun'\n", ", line 5, prize 1: the key 'rule' is missing"),
+        ("shuffle = 1\n" + GOOD, ", line 1: shuffle = 1 must"),
+        ("tracks = [{ name = 5 }]\n" + GOOD, ", track 1: the key 'testset' is missing"),
+        ("freeze_at = '15:30'\n" + GOOD, ", line 1: freeze_at = '15:30' must be a time with its offset"),
+        ("name = Hall\n", "at line 1"),
+    ],
+)
+def test_a_mistake_is_reported_with_its_line(tmp_path: Path, text: str, where: str) -> None:
+    assert where in complaint(tmp_path, text)
 
 
 @given(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import datetime
 from functools import cache
-from importlib.metadata import version
 from importlib.resources import files
 
 from flask import Blueprint, Response, jsonify, request
 
 from referee.auth.tokens import Session
 from referee.errors import WindowClosed
+from referee.judging.status import program_version
 from referee.runs.window import phase_at, remaining_s
 from referee.store.records import RunState
 from referee.web.answers import through_flask
@@ -28,13 +28,7 @@ blueprint = Blueprint("contest", __name__, url_prefix="/v1")
 def health() -> Response:
     """Whether the referee answers, and what contest this is; no login."""
     config = web_state().contest.config
-    return jsonify(status="ok", contest=config.name, version=_version(), window_s=config.window_s)
-
-
-@cache
-def _version() -> str:
-    """Read once: looking it up takes longer than all the rest of an answer."""
-    return version("lpirc-referee")
+    return jsonify(status="ok", contest=config.name, version=program_version(), window_s=config.window_s)
 
 
 @blueprint.post("/session")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from io import BytesIO
 from urllib.parse import unquote_plus, urlencode
 
-from flask import Response, g, request
+from flask import Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.formparser import MultiPartParser
 
 from referee.errors import RefereeError
 from referee.web.answers import Answer, through_flask
 from referee.web.bodies import LARGEST_DOCUMENT_BYTES, read_body
-
-logger = logging.getLogger(__name__)
 
 MOST_FIELDS = 10_000  # of a multipart form: about 1,400 rows, a third of a second of a processor
 FEW_FIELDS = 100  # of a multipart form that is not authenticated
@@ -132,23 +129,6 @@ def has_body() -> bool:
 def text(body: str, status: int = 200) -> Response:
     """An answer without markup."""
     return Response(body, status, mimetype="text/plain")
-
-
-class RefusalLog:
-    """Logs refusals, of each route and status one a second: no flood of them fills the disk."""
-
-    def __init__(self) -> None:
-        self._second, self._logged = 0, set[tuple[str, str]]()
-
-    def note(self, now_s: float, outcome: str) -> None:
-        """Log one line about this request; `outcome` begins with what is alike, up to a colon."""
-        if int(now_s) != self._second:
-            self._second, self._logged = int(now_s), set()
-        alike = (request.path, outcome.partition(":")[0])
-        if alike not in self._logged:
-            self._logged.add(alike)
-            who = g.get("who", "no session")
-            logger.warning("%s of %s (%s): %s", request.path, request.remote_addr, who, outcome)
 
 
 def attachment(answer: Answer, name: str) -> Response:

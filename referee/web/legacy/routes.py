@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from http import HTTPStatus
 
-from flask import Blueprint, Response, g, request
+from flask import Blueprint, Response, request
 from flask.blueprints import BlueprintSetupState
 
 from power.errors import MeterError
 from referee.auth.tokens import Session
-from referee.detections import shown
 from referee.detections.form_body import take_form
 from referee.detections.rows import Taken
 from referee.errors import (
@@ -49,7 +49,6 @@ from referee.web.legacy.answers import (
     VALID_TOKEN,
     Form,
     Refusal,
-    RefusalLog,
     attachment,
     form_of,
     has_body,
@@ -59,7 +58,7 @@ from referee.web.legacy.answers import (
     token_of,
 )
 from referee.web.login import issue_token, require_password
-from referee.web.problems import STATUS_OF_CODE, facts_of
+from referee.web.problems import STATUS_OF_CODE, facts_of, note_refusal
 from referee.web.sessions import open_run_of, require_own, session_of
 from referee.web.slots import move_slot
 from referee.web.state import web_state
@@ -70,7 +69,6 @@ BOTH = ["GET", "POST"]
 WITH_EFFECT = frozenset({"legacy.log_in", "legacy.log_out"})
 
 blueprint = Blueprint("legacy", __name__)
-refusals = RefusalLog()
 
 
 @blueprint.errorhandler(Refusal)
@@ -93,7 +91,7 @@ def failed(error: RefereeError) -> Response:
 
 
 def _logged(answer: Response, reason: BaseException) -> Response:
-    refusals.note(web_state().clock.monotonic_s(), f"{answer.status_code}: {str(reason).strip()}")
+    note_refusal(web_state(), request.environ, reason, answer.status_code)
     return answer
 
 
@@ -122,7 +120,6 @@ def log_in() -> Response:
     team, password = form.field("username"), form.field("password")
     if team is None or password is None:
         raise Refusal(401, MISSING_LOGIN)
-    g.who = f"team {shown(team)}"
     try:
         require_password(team, password)
         try:
@@ -271,9 +268,7 @@ def _refuse_head(setup: BlueprintSetupState) -> None:
 
 
 def _session(token: str | None) -> Session:
-    session = session_of(web_state(), request.environ, token or "")
-    g.who = f"run {session.run} of {session.team}"
-    return session
+    return session_of(web_state(), request.environ, token or "")
 
 
 def _live_run(session: Session) -> OpenRun:
@@ -311,7 +306,8 @@ def _taken(body: bytes, images: int) -> Taken:
     state = web_state()
     rows, refused = take_form(form_of(body).body, images, state.category_ids)
     for line, reason, _ in refused.first[:1]:
-        refusals.note(state.clock.monotonic_s(), f"rows refused: {refused.total}, line {line}: {reason}")
+        error = RefereeError("rows-refused", f"{refused.total} rows refused, line {line}: {reason}")
+        note_refusal(state, request.environ, error, HTTPStatus.OK)
     return rows, refused
 
 

@@ -1,4 +1,4 @@
-"""The operator's side: arm, close and void runs of the contest being served. Its key lies in the contest folder."""
+"""The operator's routes: arm, start, close, void, review and judge runs; the status. Each act is on record by name."""
 
 from __future__ import annotations
 
@@ -8,25 +8,46 @@ from flask import Blueprint, Response, jsonify, request
 
 from power.errors import MeterError
 from referee.contest import Contest
-from referee.errors import RefereeError, SessionRefused
+from referee.errors import RefereeError
+from referee.judging.results import run_document
+from referee.judging.reviews import let_stand
 from referee.store.records import RunState
 from referee.web.answers import through_flask
 from referee.web.bodies import read_texts
+from referee.web.operator.access import acting, require_operator
 from referee.web.problems import meter_problem
-from referee.web.sessions import is_operator
 from referee.web.slots import OPERATOR_PATH
 from referee.web.state import web_state
 
 NOT_GIVEN = ""  # a text that is given is not blank
 
 blueprint = Blueprint("operator", __name__, url_prefix=OPERATOR_PATH)
+blueprint.before_request(require_operator)
 
 
-@blueprint.before_request
-def require_key() -> None:
-    """Let only the bearer of the operator's key in."""
-    if not is_operator(web_state(), request.environ):
-        raise SessionRefused("bad-token", "This needs the operator's key; it lies in the contest folder.")
+def record(run: int | None, action: str, **detail: object) -> None:
+    """Log who did what, before it is answered. Raises StorageFailed."""
+    state = web_state()
+    state.contest.store.log_event(
+        state.clock.utc(), run, "operator", operator=acting(), action=action, **detail
+    )
+    state.status.renew()
+
+
+@blueprint.get("/status")
+def status() -> Response:
+    """Everything an operator sees, at most a second old; 304 where only the time has changed."""
+    look = web_state().status.look()
+    response = Response(look.body, content_type="application/json")
+    response.set_etag(look.etag)
+    response.headers["Cache-Control"] = "no-cache"
+    return response.make_conditional(request)  # type: ignore[return-value]  # the same response
+
+
+@blueprint.get("/stations/<name>/power")
+def power(name: str) -> Response:
+    """The course of the power of the station's open run."""
+    return Response(web_state().status.power(name), content_type="application/json")
 
 
 @blueprint.post("/runs")
@@ -38,7 +59,8 @@ def arm() -> tuple[Response, int]:
         run = state.control.arm(team, station or _only_station(state.contest), heat or None)
     except MeterError as error:
         return through_flask(meter_problem(error, "nothing is armed")), 503
-    return jsonify(asdict(run)), 201
+    record(run.id, "arm")
+    return jsonify(asdict(run) | {"config_changed": state.config_watch.look()}), 201
 
 
 @blueprint.post("/heats/start")
@@ -46,6 +68,7 @@ def start() -> Response:
     """Give the start signal of a heat: its runs open together. `absent` = "start": also without a team that waits."""
     heat, absent = read_texts("heat", absent="refuse")
     opened = web_state().control.start(heat, absent_too=absent == "start")
+    record(None, "start", heat=heat, absent=absent, runs=[run.id for run in opened])
     return jsonify([asdict(run) for run in opened])
 
 
@@ -55,14 +78,61 @@ def close(number: int) -> Response:
     run = web_state().contest.store.run(number)
     if run.state is RunState.ARMED:
         raise RefereeError("run-state", f"Run {number} is armed, not open; void it instead.", run=number)
-    return jsonify(asdict(web_state().control.close(number, "operator")))
+    closed = web_state().control.close(number, "operator")
+    record(number, "close")
+    return jsonify(asdict(closed))
 
 
 @blueprint.post("/runs/<int:number>/void")
 def void(number: int) -> Response:
     """Take a run out of the contest, with the reason."""
     (reason,) = read_texts("reason")
-    return jsonify(asdict(web_state().control.void(number, reason)))
+    voided = web_state().control.void(number, reason)
+    record(number, "void", reason=reason)
+    return jsonify(asdict(voided))
+
+
+@blueprint.post("/runs/<int:number>/unvoid")
+def unvoid(number: int) -> Response:
+    """Take a void run back into the contest."""
+    reason, back = web_state().contest.store.run(number).void_reason, web_state().control.unvoid(number)
+    record(number, "unvoid", was_void=reason)
+    return jsonify(run_document(back))
+
+
+@blueprint.post("/runs/<int:number>/review")
+def review(number: int) -> Response:
+    """Let a run in review stand, with a note."""
+    (note,) = read_texts("note")
+    state = web_state()
+    kept = let_stand(state.contest, number, acting(), note, state.clock.utc())
+    record(number, "review", note=note, codes=list(kept.codes))
+    return jsonify(asdict(kept) | {"run": number})
+
+
+@blueprint.post("/runs/<int:number>/judge")
+def judge(number: int) -> Response:
+    """Judge a closed run, or judge it again, in a process of its own; the status says when it is done."""
+    run = web_state().contest.store.run(number)
+    if run.state not in (RunState.CLOSED, RunState.JUDGED):
+        raise RefereeError(
+            "run-state", f"Run {number} is {run.state}; only a closed run can be judged.", run=number
+        )
+    return _judge([number])
+
+
+@blueprint.post("/judge")
+def judge_all() -> Response:
+    """Judge every run that is closed and not judged yet."""
+    return _judge([run.id for run in web_state().contest.store.runs(RunState.CLOSED)])
+
+
+def _judge(numbers: list[int]) -> Response:
+    for number in numbers:
+        record(number, "judge")
+    web_state().judging.ask(numbers)
+    web_state().status.renew()
+    return jsonify(judging=numbers)
 
 
 def _only_station(contest: Contest) -> str:

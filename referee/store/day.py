@@ -1,0 +1,164 @@
+"""The contest day: operators, announcements, the queue, reviews, refusals; and bulk reads for the live status."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from referee.errors import RefereeError
+from referee.store.database import Database
+from referee.store.records import Announcement, Refusal, Review
+from referee.store.schema import insert
+
+MOST_REFUSALS = 5000
+"""Of a contest; the oldest ones go."""
+
+_ANNOUNCED = "SELECT id, utc, operator, text FROM announcements WHERE withdrawn_utc IS NULL ORDER BY id DESC"
+_REVIEWS = "SELECT run, utc, operator, note, codes FROM reviews WHERE coalesce(?, run) = run ORDER BY id"
+_POWER = (
+    "SELECT avg(elapsed_s) AS elapsed_s, avg(power_w) AS power_w FROM readings WHERE run = ? AND power_w IS NOT NULL"
+    " GROUP BY CAST(elapsed_s * ? AS INTEGER) ORDER BY 1"
+)
+
+
+class DayTables(Database):
+    """What an operator does beside the runs, on disk before it is answered; and bulk reads for the live status."""
+
+    def add_operator(self, name: str, password_hash: str, now: datetime) -> None:
+        """Register an operator. Raises RefereeError `operator-exists`."""
+        values = {"name": name, "password_hash": password_hash, "created_utc": now.isoformat()}
+        try:
+            with self._transaction() as connection:
+                connection.execute(insert("operators"), values)
+        except sqlite3.IntegrityError:
+            raise RefereeError(
+                "operator-exists",
+                f"The operator {name!r} exists already; remove it first for another password.",
+            ) from None
+
+    def remove_operator(self, name: str) -> None:
+        """Remove an operator, whose sessions end. Raises RefereeError `operator-unknown`."""
+        with self._transaction() as connection:
+            changed = connection.execute("DELETE FROM operators WHERE name = ?", (name,)).rowcount
+        if not changed:
+            raise RefereeError(
+                "operator-unknown", f"There is no operator {name!r}; see: referee operator list"
+            )
+
+    def operators(self) -> dict[str, str]:
+        """The password hash of every operator, by name."""
+        rows = self._rows("SELECT name, password_hash FROM operators ORDER BY name")
+        return {row["name"]: row["password_hash"] for row in rows}
+
+    def announce(self, operator: str, text: str, now: datetime) -> int:
+        """Publish an announcement; returns its number."""
+        values = {
+            "id": None,
+            "utc": now.isoformat(),
+            "operator": operator,
+            "text": text,
+            "withdrawn_utc": None,
+        }
+        with self._transaction() as connection:
+            return int(connection.execute(insert("announcements"), values).lastrowid or 0)
+
+    def withdraw_announcement(self, number: int, now: datetime) -> None:
+        """Withdraw an announcement; it stays on record. Raises RefereeError `announcement-unknown`."""
+        sql = "UPDATE announcements SET withdrawn_utc = ? WHERE id = ? AND withdrawn_utc IS NULL"
+        with self._transaction() as connection:
+            changed = connection.execute(sql, (now.isoformat(), number)).rowcount
+        if not changed:
+            raise RefereeError(
+                "announcement-unknown", f"There is no announcement {number}, or it is withdrawn already."
+            )
+
+    def announcements(self) -> tuple[Announcement, ...]:
+        """Those that stand, the newest first."""
+        return tuple(Announcement(**row) for row in self._rows(_ANNOUNCED))
+
+    def queue(self) -> list[str]:
+        """The teams that run next, in order."""
+        return [row["team"] for row in self._rows("SELECT team FROM queue ORDER BY position")]
+
+    def change_queue(self, change: Callable[[list[str]], list[str]]) -> list[str]:
+        """Replace the queue by what `change` makes of it; of several at once, each sees what the others did."""
+        with self._transaction() as connection:
+            before = [team for (team,) in connection.execute("SELECT team FROM queue ORDER BY position")]
+            after = change(before)
+            connection.execute("DELETE FROM queue")
+            connection.executemany(
+                "INSERT INTO queue (position, team) VALUES (?, ?)", enumerate(after, start=1)
+            )
+        return after
+
+    def add_review(self, run: int, review: Review) -> None:
+        """Keep that an operator let a run in review stand."""
+        values = vars(review) | {"id": None, "run": run, "codes": json.dumps(review.codes)}
+        with self._transaction() as connection:
+            connection.execute(insert("reviews"), values)
+
+    def reviews(self, run: int) -> list[Review]:
+        """How a run was let stand, oldest first."""
+        return [review for _, review in self._reviews(run)]
+
+    def latest_reviews(self) -> dict[int, Review]:
+        """The newest review of every run that has one."""
+        return dict(self._reviews(None))
+
+    def _reviews(self, run: int | None) -> list[tuple[int, Review]]:
+        rows = self._rows(_REVIEWS, run)
+        return [
+            (r["run"], Review(r["operator"], r["note"], r["utc"], tuple(json.loads(r["codes"]))))
+            for r in rows
+        ]
+
+    def keep_refusals(self, refusals: Iterable[tuple[int | None, Refusal]]) -> list[int]:
+        """Store refusals, each in place of an earlier row if one is named; returns their rows."""
+        kept = []
+        with self._transaction() as connection:
+            for number, refusal in refusals:
+                values = vars(refusal) | {"id": number}
+                row = connection.execute(insert("refusals", "INSERT OR REPLACE"), values).lastrowid
+                kept.append(int(row or 0))
+            connection.execute("DELETE FROM refusals WHERE id <= ?", (max(kept, default=0) - MOST_REFUSALS,))
+        return kept
+
+    def refusals(self, most: int) -> tuple[Refusal, ...]:
+        """The newest refusals, by their last time."""
+        rows = self._rows("SELECT * FROM refusals ORDER BY utc DESC, id DESC LIMIT ?", most)
+        return tuple(Refusal(**{key: row[key] for key in row.keys() if key != "id"}) for row in rows)  # noqa: SIM118
+
+    def newest_events(self, most: int) -> list[dict[str, Any]]:
+        """The newest events of the contest: utc, run, kind, detail."""
+        rows = self._rows("SELECT utc, run, kind, detail FROM events ORDER BY id DESC LIMIT ?", most)
+        return [dict(row) | {"detail": json.loads(row["detail"])} for row in rows]
+
+    def newest_scores(self) -> dict[int, int]:
+        """The number of the latest judgement of every run that has one."""
+        return dict(map(tuple, self._rows("SELECT run, max(id) FROM scores GROUP BY run")))
+
+    def provisional_times(self) -> dict[int, str]:
+        """When the provisional figures of every run were computed, UTC."""
+        return dict(map(tuple, self._rows("SELECT run, utc FROM provisional")))
+
+    def refused_counts(self) -> dict[int, int]:
+        """How many rows were refused of every run that had some."""
+        sql = "SELECT run, sum(refused) FROM posts WHERE refused IS NOT NULL GROUP BY run"
+        return dict(map(tuple, self._rows(sql)))
+
+    def board_state(self) -> tuple[str, str | None, int]:
+        """The public board's state, when it was frozen (UTC), and how many of its places are unveiled."""
+        rows = self._rows("SELECT state, frozen_utc, unveiled FROM published")
+        return (rows[0]["state"], rows[0]["frozen_utc"], rows[0]["unveiled"]) if rows else ("live", None, 0)
+
+    def affiliations(self) -> dict[str, str | None]:
+        """The affiliation of every team."""
+        return {row["name"]: row["affiliation"] for row in self._rows("SELECT name, affiliation FROM teams")}
+
+    def power_course(self, run: int, window_s: float, most: int) -> tuple[Sequence[float], Sequence[float]]:
+        """(elapsed_s, power_w) of a run: means over equal parts of its window, at most `most` of them."""
+        rows = self._rows(_POWER, run, most / window_s)[:most]
+        return [row["elapsed_s"] for row in rows], [row["power_w"] for row in rows]

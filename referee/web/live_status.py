@@ -1,0 +1,120 @@
+"""The operator's status while the contest is served: what the store tells and what the server knows."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+from dataclasses import dataclass, replace
+
+import orjson
+
+from referee.clock import Clock
+from referee.contest import Contest
+from referee.judging.status import Known, LiveRun, Status, StatusReader
+from referee.runs.control import RunControl
+from referee.runs.open_run import OpenRun
+from referee.runs.window import elapsed_s, remaining_s
+from referee.store.records import RunState
+from referee.web.config_watch import ConfigWatch
+from referee.web.judge_process import Judging
+
+KEPT_S = 0.5
+MOST_POINTS = 600
+
+
+@dataclass(frozen=True)
+class Look:
+    """A status at one moment, and its JSON; the ETag is that of the status without the moment."""
+
+    status: Status
+    body: bytes
+    etag: str
+
+
+class LiveStatus:
+    """Computes the status at most every KEPT_S, however many ask."""
+
+    def __init__(
+        self, contest: Contest, control: RunControl, clock: Clock, judging: Judging, config: ConfigWatch
+    ) -> None:
+        self._contest, self._control, self._clock = contest, control, clock
+        self._judging, self._config = judging, config
+        self._reader = StatusReader(contest)
+        self._lock = threading.Lock()
+        self._look: tuple[float, Look] | None = None
+        self._power: dict[str, tuple[float, bytes]] = {}
+
+    def look(self) -> Look:
+        """The status now, or as it was less than KEPT_S ago."""
+        with self._lock:
+            now_s = self._clock.monotonic_s()
+            if self._look is None or now_s - self._look[0] >= KEPT_S:
+                self._look = now_s, self._made(now_s)
+            return self._look[1]
+
+    def renew(self) -> None:
+        """Let the next look see what has just happened."""
+        with self._lock:
+            self._look = None
+
+    def _made(self, now_s: float) -> Look:
+        status = self._reader.read(self._clock.utc(), self._known(now_s))
+        timeless = orjson.dumps(replace(status, utc=""))
+        return Look(status, orjson.dumps(status), hashlib.sha256(timeless).hexdigest()[:32])
+
+    def _known(self, now_s: float) -> Known:
+        control, stations = self._control, self._contest.config.stations
+        waiting = [run for run in self._contest.store.runs(RunState.ARMED) if run.heat is not None]
+        absent = {run.id for run in control.board.absent(waiting, now_s)}
+        return Known(
+            live={number: _live(live, now_s) for number, live in control.live_runs().items()},
+            meters={one.name: _meter(control, one.name) for one in stations},
+            waiting=frozenset(run.id for run in waiting if run.id not in absent),
+            judging=self._judging.runs,
+            config_changed=self._config.changed,
+        )
+
+    def power(self, station: str) -> bytes:
+        """The power of a station's open run as JSON: at most MOST_POINTS means over its window, in W, and when.
+
+        Raises RefereeError `station-unknown`.
+        """
+        self._contest.station(station)
+        with self._lock:
+            now_s = self._clock.monotonic_s()
+            kept = self._power.get(station)
+            if kept is None or now_s - kept[0] >= KEPT_S:
+                kept = self._power[station] = now_s, self._course(station)
+            return kept[1]
+
+    def _course(self, station: str) -> bytes:
+        run = next(
+            (one.run for one in self._control.live_runs().values() if one.run.station == station), None
+        )
+        times, power = (
+            self._contest.store.power_course(run.id, run.window_s, MOST_POINTS) if run else ([], [])
+        )
+        return orjson.dumps({"run": run and run.id, "elapsed_s": times, "power_w": power})
+
+
+def _meter(control: RunControl, station: str) -> tuple[str, str | None]:
+    state, sentence = control.meter_state(station)
+    return state.value, sentence
+
+
+def _live(live: OpenRun, now_s: float) -> LiveRun:
+    reading, window = live.meter.sampler.last, live.window
+    figures = (None, None) if reading is None else (reading.power_w, reading.energy_wh)
+    power_w, energy_wh = (None if one is None or not math.isfinite(one) else one for one in figures)
+    warnings = live.meter.log.warnings
+    error = live.meter.sampler.link_error
+    lost = () if error is None else (error.sentence,)
+    return LiveRun(
+        elapsed_s(window, now_s),
+        remaining_s(window, now_s),
+        live.served_images,
+        power_w,
+        energy_wh,
+        (*warnings, *lost),
+    )

@@ -1,0 +1,52 @@
+"""contest.toml changed while it is served: noticed, told once, and said at every arming until the next start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from referee.config import read_config
+from referee.web.config_watch import ConfigWatch
+from tests.contest_day import Day, until
+
+TEXT = 'name = "Hall"\n[[stations]]\nname = "left"\nmeter = "sim:"\n'
+
+
+def test_what_changed_is_told_by_its_keys_and_taken_back(tmp_path: Path) -> None:
+    path = tmp_path / "contest.toml"
+    path.write_text(TEXT)
+    watch = ConfigWatch(tmp_path, read_config(tmp_path))
+    assert watch.look() is None
+    path.write_text("window_s = 300\n" + TEXT + "current_range_a = 0.5\n")
+    assert str(watch.look()).startswith(
+        "contest.toml was changed: stations.left.current_range_a: none -> 0.5; window_s: 600 -> 300. "
+    )
+    assert watch.changed == watch.look()
+    path.write_text(TEXT + "# a comment changes nothing\n")
+    assert watch.look() is None
+
+
+def test_a_file_that_is_invalid_or_gone_is_told_by_its_own_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "contest.toml"
+    path.write_text(TEXT)
+    watch = ConfigWatch(tmp_path, read_config(tmp_path))
+    path.write_text("windows = 5\n" + TEXT)
+    assert "no longer valid" in str(watch.look())
+    assert "unknown key 'windows'" in str(watch.changed)
+    path.unlink()
+    assert "is not a contest folder" in str(watch.look())
+
+
+def test_the_server_tells_it_once_and_every_arming_warns(day: Callable[..., Day]) -> None:
+    made = day(auto_arm=False, teams=("ant", "bee"))
+    assert made.server is not None
+    path = made.folder / "contest.toml"
+    path.write_text(path.read_text().replace("teams_see_score = false", "teams_see_score = true"))
+    until(lambda: "teams_see_score: false -> true" in made.server.log.read_text())  # type: ignore[union-attr]
+    armed = made.refers("run", "arm", "ant")
+    assert armed.returncode == 0
+    assert "Warning: contest.toml was changed: teams_see_score: false -> true." in armed.stderr
+    assert made.server.log.read_text().count("teams_see_score") == 1
+    made.refers("run", "void", "1", "--reason", "rearm")
+    path.write_text(path.read_text().replace("teams_see_score = true", "teams_see_score = false"))
+    assert "Warning" not in made.refers("run", "arm", "ant").stderr

@@ -38,7 +38,7 @@ form.addEventListener("submit", async event => {
   for (const [name, value] of new FormData(form)) if (value !== "") sent[name] = form.elements[name].type === "number" ? Number(value) : value;
   const [ok, sentence] = await post(asked.path, sent);
   setUnderWay(false);
-  if (ok) { ask.close(); say(sentence ?? asked.done); } else { failure.textContent = sentence; failure.hidden = false; }
+  if (ok) { ask.close(); say(sentence); } else { failure.textContent = sentence; failure.hidden = false; }
   part("live").dispatchEvent(new Event("look"));
 });
 
@@ -48,7 +48,8 @@ async function post(path, body) {
     const answer = await fetch(path, {method: "POST", headers, body: JSON.stringify(body)});
     const document_ = await answer.json().catch(() => ({}));
     if (answer.status === 401) location.reload();
-    return [answer.ok, document_.sentence ?? document_.detail ?? (answer.ok ? undefined : `The server answered ${answer.status}.`)];
+    if (answer.ok) return [true, [document_.sentence ?? asked.done, document_.config_changed].filter(Boolean).join(" ")];
+    return [false, document_.detail ?? `The server answered ${answer.status}.`];
   } catch {
     return [false, "No answer came, so it may have happened or not: look before you repeat it."];
   }

@@ -16,6 +16,7 @@ from referee.cli.judge import judge
 from referee.cli.leaderboard import leaderboard
 from referee.cli.model import model
 from referee.cli.rehearse import rehearse
+from referee.cli.report import report
 from referee.cli.run import run
 from referee.cli.run_list import list_runs
 from referee.cli.run_versus import versus
@@ -58,5 +59,6 @@ def main() -> None:
 for command in (rehearse, init, serve, team, run, judge, leaderboard, score, testset, frontier, model, suite):
     main.add_command(command)
 main.add_command(doctor)
+main.add_command(report)
 for command in (list_runs, versus):
     run.add_command(command)

@@ -19,7 +19,7 @@ from referee.web.image_files import ImageFiles
 from referee.web.judge_process import Judging
 from referee.web.legacy import routes as legacy_routes
 from referee.web.live_status import LiveStatus
-from referee.web.operator import access, day_routes
+from referee.web.operator import access, console, day_routes
 from referee.web.operator import routes as operator_routes
 from referee.web.public import display as display_routes
 from referee.web.refusals import Refusals
@@ -45,7 +45,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         status=LiveStatus(contest, control, clock, judging, config_watch),
     )
     app.register_blueprint(contest_routes.blueprint)
-    for operators in (access, operator_routes, day_routes):
+    for operators in (access, operator_routes, day_routes, console):
         app.register_blueprint(operators.blueprint)
     app.register_blueprint(legacy_routes.blueprint)
     app.register_blueprint(pages.blueprint)

@@ -56,6 +56,14 @@ class NotArmed(RefereeError):
         super().__init__("not-armed", sentence, **facts)
 
 
+class AttemptsUsed(NotArmed):
+    """The team has had as many runs as the contest gives each team, so none is armed."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__(sentence, **facts)
+        self.code = "attempts-used"
+
+
 class StationBusy(RefereeError):
     """The station has another run."""
 

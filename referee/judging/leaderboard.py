@@ -12,7 +12,7 @@ from referee.scoring.result import signature_parts
 
 T = TypeVar("T")
 SURE = 0.95  # the chance that an order is real, from which on nothing is said of it
-NOT_COMPARED = ("v", "meter")  # the program's version, and which meter it was
+NOT_COMPARED = ("v", "meter", "extra")  # the program's version, which meter it was, a mark of its own
 RULES = "rules"  # without this part, a signature is of an earlier form and does not tell enough
 
 

@@ -6,6 +6,7 @@ The command line, the pages, the exports and the bundles all show these values; 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from referee.judging.leaderboard import RULES, Place, Standing, head_to_head, ra
 from referee.judging.uncertainty import resampled
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS
 from referee.scoring.interval import Resampled
-from referee.scoring.result import RULES_VERSION, score, signature_parts
+from referee.scoring.result import DIGEST_LENGTH, RULES_VERSION, score, signature_parts
 from referee.store.records import Run, RunState, Score
 
 
@@ -129,20 +130,24 @@ class Standings:
     left_out: tuple[LeftOut, ...]
 
 
-def standings(contest: Contest) -> Standings:
-    """Rank the teams by their best run that has a score by the contest's present rules. Void runs are ignored."""
+def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> Standings:
+    """Rank the teams by their best run that has a score by the contest's present rules. Void runs are ignored.
+
+    `instead`, by run, takes the place of what is stored, whatever rules it is by: the board as it would be.
+    """
+    instead = instead or {}
     found: list[Standing] = []
     maps: dict[int, Resampled | None] = {}
     left_out: list[LeftOut] = []
     for run in contest.store.runs(RunState.JUDGED):
-        judged = contest.store.latest_score(run.id)
+        judged = instead.get(run.id) or contest.store.latest_score(run.id)
         if judged is None or judged.score is None or judged.energy_wh is None:
             left_out.append(LeftOut(run.id, run.team, None))
-        elif not _is_comparable(contest, run, judged):
+        elif run.id not in instead and not _is_comparable(contest, run, judged):
             left_out.append(LeftOut(run.id, run.team, judged.signature))
         else:
             found.append(_standing(run, judged, judged.score, judged.energy_wh))
-            maps[run.id] = resampled(contest, run, judged)
+            maps[run.id] = None if run.id in instead else resampled(contest, run, judged)
     return Standings(rank(found, maps), tuple(left_out))
 
 
@@ -175,7 +180,10 @@ def _is_comparable(contest: Contest, run: Run, judged: Score) -> bool:
     """Whether a score was made by the contest's metric and today's scoring rules, on its test set, in its window."""
     parts, config = signature_parts(judged.signature), contest.config
     same_rules = parts["metric"] == config.metric and parts.get(RULES) in (None, str(RULES_VERSION))
-    return same_rules and run.testset_digest == contest.test_set.digest and run.window_s == config.window_s
+    # Not the set that the run was armed with: its ground truth may have been corrected since.
+    judged_on = parts.get("gt", run.testset_digest[:DIGEST_LENGTH])
+    same_set = judged_on == contest.test_set.digest[:DIGEST_LENGTH]
+    return same_rules and same_set and run.window_s == config.window_s
 
 
 @dataclass(frozen=True)

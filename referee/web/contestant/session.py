@@ -74,9 +74,10 @@ def _closed_session(number: int) -> dict[str, object]:
     state = web_state()
     store = state.contest.store
     run = store.run(number)
+    is_judged = run.state is RunState.JUDGED
     return {
         "run": run.id,
-        "phase": run.state,
+        "phase": RunState.CLOSED if is_judged and web_state().board.is_frozen() else run.state,
         "remaining_s": 0.0,
         "images_served": len(store.served_images(run.id)),
         "detections_accepted": store.count_detections(run.id),
@@ -88,7 +89,7 @@ def _provisional(run: int) -> dict[str, object]:
     if not contest.config.teams_see_score:
         return {}
     provisional = contest.store.provisional(run)
-    if provisional is None:
+    if provisional is None or web_state().board.is_frozen():
         return {"provisional": None}
     age = web_state().clock.utc() - datetime.fromisoformat(provisional.utc)
     return {"provisional": asdict(provisional) | {"age_s": age.total_seconds()}}

@@ -3,12 +3,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from power.energy import Check
 from referee.scoring.result import RULES_VERSION
 from referee.store.records import RunState, Score, ScoreInterval
 from tests.contest_day import called
@@ -140,3 +144,90 @@ def test_runs_by_other_rules_are_left_out_and_named(judged: House) -> None:
     assert json.loads(told.stdout) == []
     named = [line.partition(" is ")[0] for line in told.stderr.splitlines()]
     assert named == ["Run 1 of ant", "Run 2 of bee", "Run 3 of cat"]
+
+
+HOSTILE = ("=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "<script>alert(1)</script>")
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
+    """Judged teams whose names a spreadsheet or a browser would run; the first ones on every other choice of images."""
+    with house(tmp_path / "contest", small_set) as made:
+        for place, team in enumerate(HOSTILE):
+            run = stored_run(made.store, team=team, testset_digest=small_set.digest).id
+            made.store.change_run(run, (RunState.ARMED,), state="judged", energy_wh=1.0)
+            value = 0.5 - place / 10
+            found = judgement(run, value, f"lpirc|rules:{RULES_VERSION}|mode:{'rms' if place else 'dc'}")
+            failed = Check("peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={})
+            made.store.add_score(replace(found, checks=(failed,) * (place == 1)))
+            maps = np.where(np.arange(1000) % 2, 0.5, value)
+            made.store.add_interval(found, ScoreInterval(0.95, 1000, 0, *(value,) * 4, 0.0), maps)
+        yield made
+
+
+@pytest.mark.parametrize("lists", ["leaderboard", "run list"])
+def test_no_spreadsheet_takes_a_teams_name_for_a_formula(hostile: House, lists: str) -> None:
+    told = called(*lists.split(), "--csv", "--contest", str(hostile.folder))
+    rows = list(csv.DictReader(io.StringIO(told.stdout)))
+    assert [row["team"] for row in rows] == [*(f"'{name}" for name in HOSTILE[:4]), HOSTILE[4]]
+    assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
+    assert [float(row["score"]) for row in rows] == pytest.approx([0.5, 0.4, 0.3, 0.2, 0.1])
+
+
+class Page(HTMLParser):
+    """The cells of a page's table, the remarks below, and what it would load."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.loads: list[str] = []
+        self.rows: list[list[str]] = []
+        self.remarks: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.loads += [str(value) for name, value in attrs if name in ("src", "href")]
+        if tag == "li":
+            self.remarks.append("")
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.tags[-1:] in (["td"], ["th"]):
+            self.rows[-1][-1] += data.strip()
+        elif self.tags[-1:] == ["li"]:
+            self.remarks[-1] += data.strip()
+
+
+def test_the_page_stands_alone_and_says_its_marks_in_words(hostile: House) -> None:
+    text = called("leaderboard", "--html", "--contest", str(hostile.folder)).stdout
+    page = Page(text)
+    assert page.loads == []
+    assert "script" not in page.tags
+    assert not re.findall(r"url\((?!\"data:)|@import", text)
+    head, *rows = page.rows
+    assert head == [
+        *("rank", "team", "score", "95 % interval", "mAP lpirc", "mAP ilsvrc-det", "energy Wh", "run"),
+        "remark",
+    ]
+    assert [row[:3] for row in rows] == [
+        [str(rank), name, f"{0.6 - rank / 10:.4f}"] for rank, name in enumerate(HOSTILE, start=1)
+    ]
+    assert [row[-1] for row in rows] == ["1", "2", "3", "4", "5"]
+    words = "+1: needs review: a check failed; measured otherwise: mode rms instead of dc; its order is not sure (75"
+    assert page.remarks[1].startswith(words)
+    assert page.remarks[4].startswith(f"{HOSTILE[4]}: measured otherwise")
+
+
+def test_the_page_of_the_runs_stands_alone_too(hostile: House) -> None:
+    judged = called("run", "list", "--html", "--contest", str(hostile.folder)).stdout
+    page = Page(judged)
+    assert (page.loads, "script" in page.tags) == ([], False)
+    assert [row[1] for row in page.rows[1:]] == list(HOSTILE)
+    assert [row[-1] for row in page.rows] == ["remark", "", "1", "", "", ""]
+    assert page.remarks == ["run 2 of +1: needs review: a check failed."]
+    two = called("run", "list", "--html", "--csv", "--contest", str(hostile.folder))
+    assert two.returncode == 2

@@ -381,3 +381,17 @@ def test_a_run_of_a_part_of_the_images_is_judged_on_them_only(contest: Contest, 
     )
     contest.store.change_run(other.id, (RunState.ARMED,), state="closed", energy_wh=0.1)
     assert judge(contest, other.id, CLOCK).signature != judged.signature
+
+
+def test_rows_that_look_like_a_mistake_are_a_warning_with_figures_by_kind(contest: Contest) -> None:
+    sent = guesses(contest.test_set, 1)
+    plain = judge(contest, closed_run(contest, sent).id, CLOCK)
+    found = {check.code: check for check in plain.checks}["implausible-boxes"]
+    assert (found.ok, found.figures) == (True, {"in_unit_square": 0, "above_1": 0, "outside": 0})
+    sent[0, 3:] = [0.1, 0.1, 0.4, 0.4]
+    sent[1, 2], sent[2, 3:] = 99.0, [200, 5, 210, 9]
+    odd = judge(contest, closed_run(contest, sent).id, CLOCK)
+    found = {check.code: check for check in odd.checks}["implausible-boxes"]
+    assert (found.ok, found.severity) == (False, "warning")
+    assert found.figures == {"in_unit_square": 1, "above_1": 1, "outside": 1}
+    assert found.sentence.count(f"1 of {len(sent)} ") == 3

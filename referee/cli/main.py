@@ -10,6 +10,7 @@ import click
 
 from power.errors import MeterError
 from referee.cli.contest import init, serve
+from referee.cli.demo import demo
 from referee.cli.doctor import doctor
 from referee.cli.frontier import frontier
 from referee.cli.judge import judge
@@ -76,5 +77,6 @@ for command in (
     main.add_command(command)
 main.add_command(doctor)
 main.add_command(report)
+main.add_command(demo)
 for command in (list_runs, versus, export):
     run.add_command(command)

@@ -12,13 +12,13 @@ import click
 import requests
 from requests.adapters import HTTPAdapter
 
-from referee.cli.judged import print_score
+from referee.cli.judged import print_score, print_standing
 from referee.cli.options import as_json, contest_folder, run_number
 from referee.config import LONGEST_WINDOW_S
 from referee.contest import CERTIFICATE_NAME, open_contest
 from referee.errors import RefereeError
 from referee.judging.checks import rows_refused
-from referee.judging.results import current_judgement, run_document, score_document
+from referee.judging.results import current_judgement, figures_of, run_document, score_document
 from referee.store.records import Run, RunState
 
 TIMEOUT_S = 60.0
@@ -110,16 +110,18 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
     """Show one run with its score, checks and events."""
     with open_contest(folder) as contest:
         one = contest.store.run(number)
-        score = current_judgement(contest, one)
+        score, figures = current_judgement(contest, one), figures_of(contest, one)
         events = contest.store.events(number)
         count, refused = contest.store.count_refused(number), contest.store.refused_rows(number)
     if as_json:
         judged = None if score is None else score_document(one, score)
         more = {"judged": judged, "events": events, "refused": count, "refused_rows": refused}
-        click.echo(json.dumps(run_document(one) | more))
+        ranked = {"reviewed": figures.reviewed, "not_ranked": figures.not_ranked}
+        click.echo(json.dumps(run_document(one) | more | ranked))
         return
     if score is not None:
         print_score(one, score)
+        print_standing(figures)
     else:
         _print_run(one)
         for check in rows_refused(count, refused):

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from referee.cli.options import as_csv, as_html, as_json, contest_folder, require_one_form
-from referee.cli.terminal import Column, print_table
+from referee.cli.terminal import RARE_MARKS, Column, marks_caption, print_table
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.files.tables import harmless, table_bytes
@@ -35,8 +35,9 @@ CSV_COLUMNS = (
         "elapsed_s",
     ),
     *("energy_wh", "map", "score", "judged", "needs_review", "official", "refused", "void_reason"),
+    *("extra_s", "reviewed", "not_ranked"),
 )
-CAPTION = "~ so far   ! needs review   u unofficial meter"
+MARKS = {"~": "so far", "!": "needs review", "u": "unofficial meter"} | RARE_MARKS
 
 
 @click.command("list")
@@ -73,6 +74,9 @@ def _page(listed: Sequence[tuple[Run, Figures]], name: str) -> str:
     for one, figures in listed:
         marks = ["so far: not judged"] * (not figures.judged and figures.energy_wh is not None)
         marks += ["needs review: a check failed"] * bool(figures.needs_review)
+        marks += [f"reviewed: {figures.reviewed}"] * bool(figures.reviewed)
+        marks += [f"not ranked: {figures.not_ranked}"] * bool(figures.not_ranked)
+        marks += [f"{one.extra_s or 0:g} s of extra time"] * bool(one.extra_s)
         marks += ["unofficial meter"] * (figures.energy_wh is not None and not one.official)
         remark = f"run {one.id} of {one.team}: {'; '.join(marks)}" if marks else ""
         rows.append((_cells(one, figures, heats=heats), remark))
@@ -83,7 +87,7 @@ def _page(listed: Sequence[tuple[Run, Figures]], name: str) -> str:
 def _print(listed: Sequence[tuple[Run, Figures]]) -> None:
     heats = any(one.heat for one, _ in listed)
     rows = [[*_cells(one, figures, heats=heats), _marks(one, figures)] for one, figures in listed]
-    print_table(_columns(heats=heats), rows, CAPTION)
+    print_table(_columns(heats=heats), rows, marks_caption(MARKS, rows))
 
 
 def _columns(*, heats: bool) -> list[Column]:
@@ -100,7 +104,8 @@ def _cells(run: Run, figures: Figures, *, heats: bool) -> list[str]:
 
 
 def _marks(run: Run, figures: Figures) -> str:
-    marks = _age(figures) + ("!" if figures.needs_review else "")
+    marks = _age(figures) + ("!" if figures.needs_review else "r" if figures.reviewed else "")
+    marks += "b" * bool(figures.not_ranked) + "x" * bool(run.extra_s)
     marks += "u" if figures.energy_wh is not None and not run.official else ""
     return f"{marks} {figures.refused} rows refused".strip() if figures.refused else marks
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import requests
 
 from referee.contest import open_contest
-from referee.judging.results import leaderboard
+from referee.judging.results import standings
 from referee.store.records import RunState
 from tests import warm_programs
 from tests.contest_day import PATIENCE_S, descendants_of, is_running, processes_naming, until
@@ -33,7 +33,7 @@ def test_a_demo_shows_a_day_of_16_teams_and_a_run_that_goes_on_until_it_is_inter
         assert "demo" in contest.config.name.lower()
         assert len(store.teams()) == 16
         assert [len(store.runs(state)) for state in (RunState.VOID, RunState.JUDGED)] == [1, 15]
-        places = leaderboard(contest)
+        places = standings(contest).places
         assert places[0].standing.team == "Juniper"
         assert round(places[0].standing.score, 3) == 6.258
         assert [one.standing.team for one in places if one.standing.needs_review] == ["Heron"]

@@ -107,7 +107,10 @@ def test_a_run_by_other_rules_is_left_out_and_told_which(judged: House) -> None:
     judged.store.add_score(judgement(2, 0.29, f"voc-11|rules:{RULES_VERSION + 1}|mode:dc"))
     told = called("leaderboard", "--contest", str(judged.folder)).stderr
     why = f"metric voc-11, now lpirc; rules {RULES_VERSION + 1}, now {RULES_VERSION}"
-    assert told == f"Run 2 of bee is left out: it was judged otherwise ({why}).\n"
+    assert (
+        told
+        == f"Run 2 of bee is left out: it was judged otherwise ({why}). Judge it again: referee rejudge --all\n"
+    )
 
 
 def test_a_judgement_of_an_earlier_form_is_told_with_what_to_do(judged: House) -> None:
@@ -231,3 +234,43 @@ def test_the_page_of_the_runs_stands_alone_too(hostile: House) -> None:
     assert page.remarks == ["run 2 of +1: needs review: a check failed."]
     two = called("run", "list", "--html", "--csv", "--contest", str(hostile.folder))
     assert two.returncode == 2
+
+
+def test_a_run_below_least_map_is_shown_without_rank_in_every_form(judged: House) -> None:
+    config = judged.folder / "contest.toml"
+    config.write_text("least_map = 0.2\n" + config.read_text())
+    where, why = ("--contest", str(judged.folder)), "its mAP 0.10000 is below least_map 0.2"
+    rows = json.loads(called("leaderboard", *where, "--json").stdout)
+    assert [(row["rank"], row["team"], row["not_ranked"]) for row in rows] == [
+        (1, "ant", None),
+        (2, "bee", None),
+        (None, "cat", why),
+    ]
+    (last,) = list(csv.DictReader(io.StringIO(called("leaderboard", *where, "--csv").stdout)))[2:]
+    assert (last["rank"], last["team"], last["not_ranked"]) == ("", "cat", why)
+    table = called("leaderboard", *where).stdout
+    assert [line.split()[:2] for line in table.splitlines() if line.endswith(" b")] == [["-", "cat"]]
+    assert "b below" in table
+    assert f"Run 3 of cat is not ranked: {why}." in table
+    assert f"cat: not ranked, {why}" in called("leaderboard", *where, "--html").stdout
+    assert f"Not ranked: {why}." in called("run", "show", "3", *where).stdout
+    assert json.loads(called("run", "show", "3", *where, "--json").stdout)["not_ranked"] == why
+    listed = json.loads(called("run", "list", *where, "--json").stdout)
+    assert [one["not_ranked"] for one in listed] == [None, None, why, None]
+
+
+def test_the_prizes_are_named_with_their_winners(judged: House) -> None:
+    where = ("--contest", str(judged.folder))
+    rows = json.loads(called("leaderboard", *where, "--json").stdout)
+    assert {row["team"]: row["prizes"] for row in rows} == {
+        "ant": ["Best score", "Highest accuracy"],
+        "bee": [],
+        "cat": [],
+    }
+    told = called("leaderboard", *where).stdout
+    assert "Best score: ant.\nLeast energy (needs an accuracy of 0.32201 or more): no team.\n" in told
+    config = judged.folder / "contest.toml"
+    config.write_text(config.read_text() + "[[prizes]]\nname = 'Cup'\nrule = 'best-score'\n")
+    assert "Cup: ant." in called("leaderboard", *where, "--html").stdout
+    config.write_text("prizes = []\n" + config.read_text().partition("[[prizes]]")[0])
+    assert "ant.\n" not in called("leaderboard", *where).stdout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,3 +32,8 @@ class GroundTruth:
     crowd: NDArray[np.bool_]
     area: NDArray[np.float64]
     coco_boxes: NDArray[np.float64]
+
+    def of_objects(self, kept: NDArray[np.bool_]) -> GroundTruth:
+        """The same images and categories with only the marked objects (M,)."""
+        columns = ("image", "category", "boxes", "difficult", "crowd", "area", "coco_boxes")
+        return replace(self, **{name: getattr(self, name)[kept] for name in columns})

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from referee.cli.judged import print_score, print_standing
 from referee.cli.options import as_json, contest_folder, run_number
-from referee.cli.report import print_score, print_standing
 from referee.clock import Clock
 from referee.contest import open_contest, require_unchanged
 from referee.judging.results import figures_of, score_document

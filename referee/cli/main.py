@@ -10,6 +10,7 @@ import click
 
 from power.errors import MeterError
 from referee.cli.contest import init, serve
+from referee.cli.demo import demo
 from referee.cli.doctor import doctor
 from referee.cli.frontier import frontier
 from referee.cli.judge import judge
@@ -17,6 +18,7 @@ from referee.cli.leaderboard import leaderboard
 from referee.cli.model import model
 from referee.cli.rehearse import rehearse
 from referee.cli.rejudge import rejudge
+from referee.cli.report import report
 from referee.cli.run import run
 from referee.cli.run_export import export
 from referee.cli.run_list import list_runs
@@ -74,5 +76,7 @@ for command in (
 ):
     main.add_command(command)
 main.add_command(doctor)
+main.add_command(report)
+main.add_command(demo)
 for command in (list_runs, versus, export):
     run.add_command(command)

@@ -20,9 +20,9 @@ from power.addresses import MeterAddress
 from power.clocks import Clocks
 from referee.auth.passwords import hash_password
 from referee.cli.contest import config_text
+from referee.cli.judged import print_score
 from referee.cli.options import as_json
 from referee.cli.processes import HELD, Child, interruption_reported, program
-from referee.cli.report import print_score
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
@@ -43,6 +43,7 @@ UPDATE_INTERVAL_S = 0.1
 CLOSE_TIMEOUT_S = 30.0
 # A fast client would end before the meter has measured anything.
 LEAST_RUN_S = 2.0
+PAGE_NAME = "report.html"
 PID = "{pid}"  # in a load: the client's process id
 CLIENT_LOAD = f"cpu:{PID},idle=2W,busy=9W"
 CLIENT_RANGES = (150.0, 0.1)  # volts and amperes for that load
@@ -132,7 +133,9 @@ def _try_meter(address: str) -> None:
 
 
 def carry_out(plan: Plan) -> tuple[Run, Score]:
-    """Prepare, run and judge. Raises RefereeError, TestSetError; KeyboardInterrupt after everything is stopped."""
+    """Run it all and write the report. Raises RefereeError, TestSetError; KeyboardInterrupt after all is stopped."""
+    from referee.report import write_report  # takes a third of a second
+
     stage = partial(click.echo, err=True)
     if plan.folder.exists() and (not plan.folder.is_dir() or any(plan.folder.iterdir())):
         raise RefereeError("folder-in-use", f"{plan.folder} is not empty; choose another folder with --out.")
@@ -159,6 +162,8 @@ def carry_out(plan: Plan) -> tuple[Run, Score]:
     stage(f"Run {run.id} closed; judging")
     with open_contest(plan.folder) as contest:
         score = judge_with_interval(contest, run.id, Clock())
+        stage("Writing the report")
+        write_report(contest, run.id, plan.folder, PAGE_NAME)
         return contest.store.run(run.id), score
 
 
@@ -238,4 +243,5 @@ def _paths(plan: Plan) -> dict[str, str]:
         "database": str(plan.folder / "contest.db"),
         "report": str(plan.folder / "report.json"),
         "test set": str(plan.testset or plan.folder / "testset"),
+        "page": str(plan.folder / PAGE_NAME),
     }

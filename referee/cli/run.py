@@ -12,8 +12,8 @@ import click
 import requests
 from requests.adapters import HTTPAdapter
 
+from referee.cli.judged import print_score, print_standing
 from referee.cli.options import as_json, contest_folder, run_number
-from referee.cli.report import print_score, print_standing
 from referee.config import LONGEST_WINDOW_S
 from referee.contest import CERTIFICATE_NAME, open_contest
 from referee.errors import RefereeError

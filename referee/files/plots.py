@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
 from referee.errors import RefereeError
 from referee.files.atomic_write import require_writable, write_atomically
@@ -34,20 +36,44 @@ def write_drawing(path: Path, content: bytes, what: str) -> None:
         raise RefereeError(f"{what}-not-written", sentence, file=str(path)) from error
 
 
-def drawn(form: str, draw: Callable[[Any], None]) -> bytes:
-    """The figure that `draw` fills, as the bytes of a "png" or an "svg". Raises RefereeError `no-matplotlib`."""
+def drawn(
+    form: str,
+    draw: Callable[[Any], None],
+    size: tuple[float, float] = (8, 5),
+    fonttype: str = "path",
+) -> bytes:
+    """The figure that `draw` fills, as the bytes of a "png" or an "svg"; `size` in inches.
+
+    The text of an SVG is drawn as outlines, or with `fonttype` "none" stays text. Raises RefereeError `no-matplotlib`.
+    """
     try:
         from matplotlib import rc_context  # takes a second, and only drawings need it
         from matplotlib.figure import Figure
     except ImportError:
         raise RefereeError("no-matplotlib", "Drawing needs matplotlib, which is not installed.") from None
-    figure = Figure(figsize=(8, 5), dpi=150, layout="constrained")
     drawing = io.BytesIO()
-    with rc_context({"svg.hashsalt": "referee"}), warnings.catch_warnings():
+    with rc_context({"svg.hashsalt": "referee", "svg.fonttype": fonttype}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
+        figure = Figure(figsize=size, dpi=150, layout="constrained")
         draw(figure)
         figure.savefig(drawing, format=form, metadata={"Date": None} if form == "svg" else None)
     return drawing.getvalue()
+
+
+def inline_svg(label: str, draw: Callable[[Any], None], size: tuple[float, float] = (8, 4)) -> str:
+    """The figure as an SVG element for a page that may hold several; `label` says what it shows.
+
+    Its text is text, to be found and copied. Raises RefereeError `no-matplotlib`.
+    """
+    text = drawn("svg", draw, size, "none").decode()
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(
+        r' (xmlns(:\w+)?|width|height|version)="[^"]*"', "", text, count=5
+    )  # HTML needs none of them
+    used = {*re.findall(r"#([\w.-]+)[\")]", text)}
+    # Each drawing names its parts anew from 1: two in one page would share their ids.
+    text = re.sub(r' id="([^"]*)"', lambda one: one[0] if one[1] in used else "", text)
+    return text.replace("<svg", f'<svg role="img" aria-label={quoteattr(label)}', 1)
 
 
 def note_in_middle(axes: Any, note: str, **style: Any) -> None:

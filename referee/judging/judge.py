@@ -31,7 +31,6 @@ from referee.store.records import ENERGY_MISSING, RUN_CLOSED, Run, RunState, Sco
 from testsets import GroundTruth, read_ground_truth
 
 IMAGE = 0
-OF_OBJECTS = ("image", "category", "boxes", "difficult", "crowd", "area", "coco_boxes")
 START_S = 0.0  # readings of a closed run are timed from its start
 
 
@@ -142,12 +141,11 @@ def testset_rows(store: Store, run: int) -> NDArray[np.float64]:
 
 def restricted_to(ground_truth: GroundTruth, images: NDArray[np.int64]) -> GroundTruth:
     """The part of a ground truth that is about these images."""
-    kept, of_kept = np.isin(ground_truth.image_ids, images), np.isin(ground_truth.image, images)
+    kept = np.isin(ground_truth.image_ids, images)
     return replace(
-        ground_truth,
+        ground_truth.of_objects(np.isin(ground_truth.image, images)),
         image_ids=ground_truth.image_ids[kept],
         image_names=tuple(compress(ground_truth.image_names, kept)),
-        **{name: getattr(ground_truth, name)[of_kept] for name in OF_OBJECTS},
     )
 
 

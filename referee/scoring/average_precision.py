@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-ELEVEN_RECALLS = np.arange(11) * 0.1
+Average = Callable[[NDArray[np.int64], int], float]
+"""From ranks of true positives and the number of objects to the AP of a category."""
+
+ELEVEN_RECALLS = np.arange(11, dtype=np.float64) * 0.1
 """The doubles of MATLAB's `0:0.1:1`: .30000000000000004, .6000000000000001 and .7000000000000001 among them."""
+
+TIDECV_RECALLS = np.arange(101) / 100
+"""The doubles of tidecv, which are not all those of COCO."""
 
 
 def best_precisions(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -35,7 +42,57 @@ def eleven_points(ranks: NDArray[np.int64], objects: int) -> float:
 
     A recall is compared with the doubles of MATLAB's `0:0.1:1`: exactly .3 does not reach .30000000000000004.
     """
-    recall = np.arange(1, len(ranks) + 1) / objects
-    at = np.searchsorted(recall, ELEVEN_RECALLS)
+    return _mean_at(ELEVEN_RECALLS, ranks, objects)
+
+
+def tidecv_points(ranks: NDArray[np.int64], objects: int) -> float:
+    """Return the mean over 101 recalls of the best precision there or above: the AP of tidecv 1.0.1."""
+    return _mean_at(TIDECV_RECALLS, ranks, objects)
+
+
+def _mean_at(recalls: NDArray[np.float64], ranks: NDArray[np.int64], objects: int) -> float:
+    at = np.searchsorted(np.arange(1, len(ranks) + 1) / objects, recalls)
     reached = at[at < len(ranks)]
-    return math.fsum(best_precisions(ranks)[reached].tolist()) / len(ELEVEN_RECALLS)
+    return math.fsum(best_precisions(ranks)[reached].tolist()) / len(recalls)
+
+
+def averages(
+    true: NDArray[np.bool_],
+    counted: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    objects: NDArray[np.int64],
+    average: Average,
+) -> NDArray[np.float64]:
+    """Return the AP (K,) of every category, NaN without `objects` (K,).
+
+    Of detections (M,) by category and rank, category k holds `starts[k]` .. `starts[k + 1] - 1`; `true` ones count.
+    """
+    _, ranks, bounds = true_ranks(true, counted, starts)
+    parts = zip(bounds[:-1].tolist(), bounds[1:].tolist(), objects.tolist(), strict=True)
+    return np.array([average(ranks[low:high], count) if count else math.nan for low, high, count in parts])
+
+
+def true_ranks(
+    true: NDArray[np.bool_], counted: NDArray[np.bool_], starts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the places (T,) of the true positives and their ranks (T,) from 1 among those of theirs that count.
+
+    Input as for `averages`. The last are the bounds (K + 1,) of the categories in these two.
+    """
+    before = counts_before(counted)
+    places = np.flatnonzero(true)
+    bounds = np.searchsorted(places, starts)
+    return places, before.take(places + 1) - np.repeat(before.take(starts[:-1]), np.diff(bounds)), bounds
+
+
+def counts_before(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return how many are marked before each place (M + 1,), last of all."""
+    before = np.zeros(len(marked) + 1, np.int64)
+    np.cumsum(marked, out=before[1:])
+    return before
+
+
+def mean_known(values: NDArray[np.float64]) -> float:
+    """Return the exact mean of the values (K,) that are not NaN, 0 without any."""
+    known = values[~np.isnan(values)].tolist()
+    return math.fsum(known) / len(known) if known else 0.0

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from referee.errors import RefereeError
+from referee.scoring.average_precision import averages, mean_known
 from referee.scoring.coco import evaluate_coco
 from referee.scoring.columns import Detections
 from referee.scoring.groups import group_objects, list_detections
-from referee.scoring.matching import IGNORED, TRUE, Objects, in_turn, pairs_of
+from referee.scoring.matching import IGNORED, Objects, Pairs, in_turn, pairs_of
 from referee.scoring.overlap import Edges
 from referee.scoring.result import Counts, Evaluation, signature
 from referee.scoring.rules import COCO, Rule, rule_named
@@ -52,7 +53,7 @@ def evaluate(
     `unknown-metric`, `bad-iou`, `unknown-image`, `unknown-category`, `not-finite`.
     """
     if metric == COCO and iou is None:
-        _refuse_not_finite(detections)
+        refuse_not_finite(detections)
         return evaluate_coco(ground_truth, detections, blacklist, ground_truth_digest)
     if metric == COCO:
         raise RefereeError("bad-iou", "The metric coco has ten IoU thresholds of its own; give none.")
@@ -89,7 +90,60 @@ def ranked_categories(
 
     Raises `RefereeError` `unknown-image`, `unknown-category`, `not-finite`.
     """
-    _refuse_not_finite(detections)
+    for batch in _batches(ground_truth, detections, rule, threshold, banned):
+        members = batch.members
+        taken = rule.assign(batch.pairs, len(members), batch.ignored)
+        bounds = pairwise(batch.starts.tolist())
+        for id_, objects, (low, high) in zip(batch.ids, batch.objects, bounds, strict=True):
+            yield _ranked(id_, objects, members[low:high], taken[low:high])
+
+
+def maps_over_time(
+    ground_truth: GroundTruth, detections: Detections, since: Ints, moments: int, metric: str = "lpirc"
+) -> NDArray[np.float64]:
+    """Return the mAP at each moment (moments,) of the detections that are there: those whose `since` (M,) is not later.
+
+    Each is the `map` of `evaluate`, which matches them anew; candidate pairs are found once. Raises as `evaluate` does.
+    """
+    if metric == COCO:
+        here = (detections.chosen(np.flatnonzero(since <= moment)) for moment in range(moments))
+        return np.array([evaluate(ground_truth, each, COCO).map for each in here])
+    rule = rule_named(metric)
+    by_moment: list[list[NDArray[np.float64]]] = [[] for _ in range(moments)]
+    for batch in _batches(ground_truth, detections, rule, rule.iou, frozenset()):
+        its_since = since.take(batch.members)
+        for moment, aps in enumerate(by_moment):
+            is_here = its_since <= moment
+            pairs = batch.pairs.take(is_here.take(batch.pairs.detection))
+            taken = rule.assign(pairs, len(is_here), batch.ignored)
+            counted = is_here & (taken != IGNORED)
+            aps.append(averages(taken >= 0, counted, batch.starts, batch.objects, rule.average))
+    return np.array([mean_known(np.concatenate(aps)) if aps else 0.0 for aps in by_moment])
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Some categories: their ids (K,) and `objects` that count (K,), their detections (n,) ranked as `members`.
+
+    Category k holds `starts[k]` .. `starts[k + 1] - 1`. `pairs` are `in_turn`; `ignored` is by sorted object.
+    """
+
+    ids: Ints
+    objects: Ints
+    members: Ints
+    starts: Ints
+    pairs: Pairs
+    ignored: NDArray[np.bool_]
+
+
+def _batches(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    rule: Rule,
+    threshold: float,
+    banned: frozenset[tuple[int, int]],
+) -> Iterator[_Batch]:
+    refuse_not_finite(detections)
     groups = group_objects(ground_truth, ~ground_truth.crowd, banned)
     ignored = ground_truth.difficult[groups.objects] & rule.ignores_difficult
     boxes = ground_truth.boxes[groups.objects]
@@ -103,20 +157,20 @@ def ranked_categories(
 
     for first, last in listing.batches():
         members, ranks = listing.ranked(first, last, detections.confidence, rule.ties_by_image)
-        pairs = pairs_of(listing, groups, first, last, edges, objects)
-        outcome = rule.outcomes(in_turn(pairs, ranks), len(members), ignored)
-        bounds = listing.starts[first : last + 1] - listing.starts[first]
-        for place, (low, high) in enumerate(pairwise(bounds.tolist()), start=first):
-            yield _ranked(groups.categories.ids[place], counts[place], members[low:high], outcome[low:high])
+        pairs = in_turn(pairs_of(listing, groups, first, last, edges, objects), ranks)
+        starts = listing.starts[first : last + 1] - listing.starts[first]
+        ids = groups.categories.ids[first:last]
+        yield _Batch(ids, counts[first:last], members, starts, pairs, ignored)
 
 
-def _ranked(id_: np.int64, objects: np.int64, members: Ints, outcome: NDArray[np.int8]) -> CategoryRanks:
-    counted = np.flatnonzero(outcome != IGNORED)
-    ranks = np.flatnonzero(outcome.take(counted) == TRUE) + 1
+def _ranked(id_: np.int64, objects: np.int64, members: Ints, taken: Ints) -> CategoryRanks:
+    counted = np.flatnonzero(taken != IGNORED)
+    ranks = np.flatnonzero(taken.take(counted) >= 0) + 1
     return CategoryRanks(int(id_), int(objects), members.take(counted), ranks)
 
 
-def _refuse_not_finite(detections: Detections) -> None:
+def refuse_not_finite(detections: Detections) -> None:
+    """Raise `RefereeError` `not-finite` unless every confidence and corner is a finite number."""
     for what, values in (("confidence", detections.confidence), ("box", detections.boxes)):
         if not np.isfinite(values).all():
             raise RefereeError("not-finite", f"A {what} among the detections is not a finite number.")

@@ -15,10 +15,8 @@ from referee.scoring.overlap import Edges, shared_over_union
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-UNMATCHED = -1
-
-FALSE, TRUE, IGNORED = 0, 1, 2
-"""The outcomes of a detection."""
+UNMATCHED, IGNORED = -1, -2
+"""What a detection has instead of an object: it is false, or it does not count."""
 
 _PAIRS_AT_ONCE = 1 << 16
 
@@ -139,28 +137,39 @@ def in_turn(pairs: Pairs, ranks: Ints, last_first: bool = False) -> Pairs:
     return Pairs(rank, pairs.object.take(turn), pairs.overlap.take(turn))
 
 
-def best_of_free(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Return the outcome of each detection (detections,) by the rule of ILSVRC; none is IGNORED.
+def best_of_free(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> Ints:
+    """Return the object that each detection (detections,) finds by the rule of ILSVRC, or UNMATCHED.
 
     `pairs` are `in_turn`; of `ignored` (G,) only the length counts.
     """
-    found = assign_greedily(pairs, detections, np.zeros(len(ignored), np.bool_)) != UNMATCHED
-    return np.where(found, np.int8(TRUE), np.int8(FALSE))
+    return assign_greedily(pairs, detections, np.zeros(len(ignored), np.bool_))
 
 
-def best_of_all(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Return the outcome of each detection (detections,) by the rule of VOC; `pairs` are `in_turn`.
+def best_of_all(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> Ints:
+    """Return the object that each detection (detections,) finds by the rule of VOC, or UNMATCHED or IGNORED.
 
-    A detection wants the object that it overlaps best, taken or not. If that is `ignored` (G,), so is the
-    detection; else the first that wants an object finds it, and all others are false.
+    `pairs` are `in_turn`. A detection wants the object that it overlaps best, taken or not. If that is `ignored` (G,),
+    so is the detection; else the first that wants an object finds it, and all others are false.
     """
-    outcome = np.full(detections, FALSE, np.int8)
+    taken = np.full(detections, UNMATCHED, np.int64)
     wanted = pairs.take(_is_best(pairs))
-    outcome[wanted.detection[ignored[wanted.object]]] = IGNORED
+    taken[wanted.detection[ignored[wanted.object]]] = IGNORED
     wanted = wanted.take(~ignored[wanted.object])
-    _, first = np.unique(wanted.object, return_index=True)
-    outcome[wanted.detection[first]] = TRUE
-    return outcome
+    found, first = np.unique(wanted.object, return_index=True)
+    taken[wanted.detection[first]] = found
+    return taken
+
+
+def best_that_counts(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> Ints:
+    """Return the object that each detection (detections,) finds by the rule of tidecv, or UNMATCHED or IGNORED.
+
+    As by the rule of ILSVRC, of the objects that count; what is left over and meets an `ignored` one (G,) is IGNORED.
+    """
+    of_ignored = ignored.take(pairs.object)
+    taken = best_of_free(pairs.take(~of_ignored), detections, ignored)
+    meets = pairs.detection[of_ignored]
+    taken[meets[taken.take(meets) == UNMATCHED]] = IGNORED
+    return taken
 
 
 def assign_greedily(pairs: Pairs, detections: int, shared: NDArray[np.bool_]) -> Ints:

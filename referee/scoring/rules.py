@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from referee.errors import RefereeError
-from referee.scoring.average_precision import area_under_envelope, eleven_points
+from referee.scoring.average_precision import Average, area_under_envelope, eleven_points
 from referee.scoring.matching import Pairs, best_of_all, best_of_free
 from referee.scoring.overlap import object_thresholds
 
@@ -42,7 +42,7 @@ class Rule:
     """A metric with one IoU threshold: what differs between those that share overlaps, order and counting.
 
     `iou` is the usual threshold; `thresholds` gives the overlap (G,) that each object requires, from boxes (G, 4)
-    and the IoU; `outcomes` the outcome of each detection, from pairs, the number of detections and the ignored
+    and the IoU; `assign` the object that each detection finds, from pairs, the number of detections and the ignored
     objects; `average` the AP from ranks of true positives and the number of objects.
 
     `ignores_difficult`: difficult objects do not count, and neither do detections of them.
@@ -53,8 +53,8 @@ class Rule:
     name: str
     iou: float = 0.5
     thresholds: Callable[[Floats, float], Floats] = _same_for_all
-    outcomes: Callable[[Pairs, int, NDArray[np.bool_]], NDArray[np.int8]] = best_of_free
-    average: Callable[[NDArray[np.int64], int], float] = area_under_envelope
+    assign: Callable[[Pairs, int, NDArray[np.bool_]], NDArray[np.int64]] = best_of_free
+    average: Average = area_under_envelope
     ignores_difficult: bool = False
     ties_by_image: bool = True
     tolerance: Tolerance = STRICT
@@ -72,7 +72,7 @@ class Rule:
 _OFFICIAL = Tolerance(inverted_boxes=True, new_categories=True)
 _VOC = Rule(
     "voc-area",
-    outcomes=best_of_all,
+    assign=best_of_all,
     ignores_difficult=True,
     ties_by_image=False,
     tolerance=Tolerance(inverted_boxes=True, new_categories=True, new_images=True),

@@ -90,6 +90,11 @@ class EvidenceTables(Database):
         rows = self._rows("SELECT DISTINCT image FROM served WHERE run = ? ORDER BY image", run)
         return [row["image"] for row in rows]
 
+    def served_log(self, run: int) -> list[tuple[int, float]]:
+        """Everything that was served in a run, in order: (image as the team knows it, elapsed_s)."""
+        sql = "SELECT image, elapsed_s FROM served WHERE run = ? ORDER BY rowid"
+        return [(row["image"], row["elapsed_s"]) for row in self._rows(sql, run)]
+
     def served_records(self, run: int) -> list[tuple[int, float, int]]:
         """Every image that was served, in order: (number as the team knows it, elapsed_s, bytes)."""
         rows = self._rows("SELECT image, elapsed_s, bytes FROM served WHERE run = ? ORDER BY rowid", run)

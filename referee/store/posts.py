@@ -85,6 +85,11 @@ class PostTables(Database):
         """All detections of a run in order of arrival, shape (n, 7), image numbers as the team knows them."""
         return self.detections_after(run, 0)[0]
 
+    def post_log(self, run: int) -> list[tuple[float, int]]:
+        """The posts of a run in order of arrival: (elapsed_s, rows)."""
+        rows = self._rows("SELECT elapsed_s, row_count FROM posts WHERE run = ? ORDER BY id", run)
+        return [(row["elapsed_s"], row["row_count"]) for row in rows]
+
     def post_times(self, run: int) -> list[tuple[int, float, int]]:
         """The posts of a run in order of arrival: (id, elapsed_s, rows)."""
         rows = self._rows("SELECT id, elapsed_s, row_count FROM posts WHERE run = ? ORDER BY id", run)

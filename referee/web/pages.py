@@ -29,7 +29,7 @@ def _environment() -> Any:
 
 
 def rendered(template: str, **values: object) -> str:
-    """A template with its values filled in."""
+    """A template as text."""
     text: str = _environment().get_template(template).render(**values)
     return text
 
@@ -38,7 +38,11 @@ def page(template: str, status: int = 200, **values: object) -> Response:
     """A rendered page. A browser that has it already gets 304."""
     chosen = request.cookies.get("theme")  # by the button of live.js; without it the reader's system decides
     values = {"theme": chosen if chosen in THEMES else None} | values
-    text = rendered(template, **values)
+    return html(rendered(template, **values), status)
+
+
+def html(text: str, status: int = 200) -> Response:
+    """A page or a part of one."""
     return revalidated(Response(text, status, content_type="text/html; charset=utf-8"))
 
 

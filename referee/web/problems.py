@@ -48,6 +48,7 @@ STATUS_OF_CODE = {
     "team-busy": 409,
     "team-queued": 409,
     "window-closed": 409,
+    "display-failed": 409,
     "run-state": 409,
     "board-state": 409,
     "key-reused": 409,

@@ -18,6 +18,7 @@ from referee.contest import Contest
 from referee.detections.plausibility import sizes_by_number
 from referee.runs.control import RunControl
 from referee.runs.open_run import OpenRun
+from referee.runs.screens import Screens
 from referee.web.config_watch import ConfigWatch
 from referee.web.image_files import ImageFiles
 from referee.web.judge_process import Judging
@@ -72,6 +73,11 @@ class WebState:
     def board(self) -> PublishedBoard:
         """What the public sees."""
         return PublishedBoard(self.contest, self.clock)
+
+    @cached_property
+    def screens(self) -> Screens:
+        """The screens of the stations, for the camera track."""
+        return Screens(self.clock)
 
     @cached_property
     def category_ids(self) -> NDArray[np.int64]:

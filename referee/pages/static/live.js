@@ -1,6 +1,6 @@
 // Keeps every element with data-live=URL as new as the server's fragment: one conditional request each data-every ms.
 // The browser sends If-None-Match by itself; an unchanged fragment costs a 304. What a person has opened, focused or
-// typed stays, and so does what scripts drew in [data-keep]. Says so when the server is lost, and how old all of it is.
+// typed stays, and so does what scripts drew in [data-keep]; what is new in [data-arrives] is lit for a moment. Says so when the server is lost, and how old all of it is.
 // Each new content is announced by the event "live"; the event "look" asks for it at once.
 "use strict";
 
@@ -11,6 +11,9 @@ const MORPH = {
   callbacks: {
     beforeNodeMorphed: old => !(old.dataset && "keep" in old.dataset) && (old.value ?? "") === (old.defaultValue ?? old.value ?? ""),
     beforeAttributeUpdated: name => name !== "open",
+    afterNodeAdded: node => {
+      if (node.matches?.("[data-arrives]")) node.animate([{backgroundColor: "color-mix(in srgb, currentcolor 25%, transparent)"}, {}], 3000);
+    },
   },
 };
 
@@ -27,7 +30,9 @@ function follow(element) {
         const text = await answer.text();
         heard = Date.now();
         if (text !== shown) {
+          const focused = document.activeElement?.id;
           Idiomorph.morph(element, text, MORPH);
+          if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus();
           shown = text;
           setClocks();
           element.dispatchEvent(new CustomEvent("live", {bubbles: true}));

@@ -19,8 +19,8 @@ function drawPower(element, elapsed_s, power_w) {
   const axis = (unit, more) => ({stroke: text, font, grid, ticks: {show: false}, values: (_, all) => all.map(v => v + unit), ...more});
   const plot = new uPlot({
     ...size, cursor: {show: false}, legend: {show: false}, padding: [6, 8, 0, 0],
-    scales: {x: {time: false}, y: {range: (_, low, high) => [0, (high || 1) * 1.15]}},
-    axes: [axis(" s", {size: 22, space: 70, gap: 3}), axis(" W", {size: 48, space: 28, gap: 3})],
+    scales: {x: {time: false, range: (_, low, high) => [0, high || 1]}, y: {range: (_, low, high) => [0, (high || 1) * 1.15]}},
+    axes: [axis(" s", {size: 24, space: 70, gap: 6}), axis(" W", {size: 48, space: 28, gap: 3})],
     series: [{}, {stroke: line, width: 1.5, fill: `color-mix(in srgb, ${line} 12%, transparent)`, points: {show: false}}],
   }, data, element);
   charts.set(element, {plot, line});

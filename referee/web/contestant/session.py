@@ -18,7 +18,7 @@ from referee.web.answers import through_flask
 from referee.web.bodies import read_texts
 from referee.web.contestant import detections, images
 from referee.web.login import issue_token, require_password
-from referee.web.sessions import OPEN_RUN, require_own, session_of, stored_run_of
+from referee.web.sessions import OPEN_RUN, open_run_of, require_own, session_of, stored_run_of
 from referee.web.state import web_state
 
 blueprint = Blueprint("contest", __name__, url_prefix="/v1")
@@ -120,6 +120,16 @@ def image(number: str) -> Response:
 def batch() -> Response:
     """Several images as one zip, in the same way."""
     return through_flask(images.batch(web_state(), request.environ))
+
+
+@blueprint.put("/display/<number>")
+def show_image(number: str) -> Response:
+    """Show an image on the screen of the run's station (camera track); answered once the screen shows it."""
+    state = web_state()
+    live = open_run_of(state, request.environ)
+    image_number = images.image_number(number, live)
+    images.show(state, live, image_number)
+    return jsonify(run=live.run.id, image=image_number)
 
 
 @blueprint.get("/openapi.json")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from referee.cli.report import print_score
+from referee.cli.judged import print_score
 from referee.judging.checks import rows_refused
 from referee.store.records import Score
 from tests.referee.factories import run_record

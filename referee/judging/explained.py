@@ -1,0 +1,81 @@
+"""Why a judged run got its score: curves and errors by category, what each kind of error cost, the worst images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from referee.contest import Contest, require_same_test_set
+from referee.errors import RefereeError
+from referee.judging.checks import is_scorable
+from referee.judging.judge import counted, scored_detections
+from referee.judging.regret import StopRegret, stop_regret
+from referee.scoring import COCO, CocoCurve, Curve, Detections, coco_curves, precision_recall_curves, score
+from referee.scoring.error_types import ErrorAnalysis, ErrorType, ImageErrors, analyse_errors, worst_images
+from referee.scoring.result import signature_parts
+from referee.store.records import Run, Score
+from testsets import GroundTruth
+
+
+@dataclass(frozen=True)
+class Cost:
+    """How many errors of a type there are, and the mAP and the score that they cost; None without an energy."""
+
+    type: ErrorType
+    count: int
+    map: float
+    score: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What a judgement is made of. Images have the test set's own numbers; curves and losses are by category id."""
+
+    ground_truth: GroundTruth
+    detections: Detections
+    analysis: ErrorAnalysis
+    costs: tuple[Cost, ...]
+    curves: dict[int, Curve] | dict[int, CocoCurve]
+    worst: tuple[ImageErrors, ...]
+    regret: StopRegret | None
+
+
+def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
+    """Explain a judgement by the contest's metric.
+
+    Raises RefereeError `judged-otherwise` (by another metric), `testset-changed`; TestSetError.
+    """
+    require_same_test_set(contest, run)
+    metric, was = contest.config.metric, signature_parts(judged.signature)["metric"]
+    if was != metric:
+        raise RefereeError(
+            "judged-otherwise",
+            f"Run {run.id} was judged by {was}, and the metric is {metric} now, so its errors are not shown; "
+            f"see: referee judge {run.id}",
+        )
+    ground_truth, rows, _ = counted(contest, run)
+    detections = scored_detections(rows, metric)
+    analysis = analyse_errors(ground_truth, detections, metric)
+    return Explanation(
+        ground_truth,
+        detections,
+        analysis,
+        tuple(_cost(type_, analysis, judged.energy_wh) for type_ in ErrorType),
+        _curves(ground_truth, detections, metric),
+        worst_images(ground_truth, detections, analysis),
+        stop_regret(contest, run, ground_truth),
+    )
+
+
+def _cost(type_: ErrorType, analysis: ErrorAnalysis, energy_wh: float | None) -> Cost:
+    gain = analysis.gains[type_]
+    return Cost(
+        type_, analysis.counts[type_], gain, score(gain, energy_wh) if is_scorable(energy_wh) else None
+    )
+
+
+def _curves(
+    ground_truth: GroundTruth, detections: Detections, metric: str
+) -> dict[int, Curve] | dict[int, CocoCurve]:
+    if metric == COCO:
+        return coco_curves(ground_truth, detections)
+    return precision_recall_curves(ground_truth, detections, metric)

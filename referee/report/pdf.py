@@ -1,0 +1,61 @@
+"""A report printed as PDF by an installed browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from referee.errors import RefereeError
+from referee.files.atomic_write import write_atomically
+
+BROWSERS = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "microsoft-edge",
+]
+TIMEOUT_S = 120.0
+OPTIONS = [
+    *["--headless", "--disable-gpu", "--no-first-run", "--disable-extensions", "--no-pdf-header-footer"],
+    *("--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND"),  # the network is not asked
+]
+
+
+def print_pdf(page: Path) -> Path:
+    """Print a page beside itself. Raises RefereeError `no-browser`, `not-printed`."""
+    browser = find_browser()
+    with tempfile.TemporaryDirectory(prefix="referee-print-") as profile:
+        made = Path(profile) / "page.pdf"
+        # Chromium refuses its sandbox to root; the page has no script.
+        options = [*OPTIONS, f"--user-data-dir={profile}/profile", *["--no-sandbox"] * (os.geteuid() == 0)]
+        command = [browser, *options, f"--print-to-pdf={made}", page.resolve().as_uri()]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)  # noqa: S603
+            said = done.stderr.strip().splitlines()
+        except subprocess.TimeoutExpired:
+            said = [f"it took more than {TIMEOUT_S:g} s"]
+        if not made.is_file():
+            why = said[-1] if said else "it said nothing"
+            raise RefereeError(
+                "not-printed", f"{browser} did not print {page}: {why}. The page itself is complete."
+            )
+        target = page.with_suffix(".pdf")
+        write_atomically(target, made.read_bytes())
+        return target
+
+
+def find_browser() -> str:
+    """The path of an installed browser. Raises RefereeError `no-browser`."""
+    for name in BROWSERS:
+        if found := shutil.which(name):
+            return found
+    raise RefereeError(
+        "no-browser",
+        "--pdf prints with Chromium or Chrome, and none is installed here; install chromium, or open the page in "
+        "any browser and print it.",
+    )

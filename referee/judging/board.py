@@ -20,7 +20,14 @@ from typing import Any
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.judging.results import Figures, Standings, figures_of, place_document, standings
+from referee.judging.results import (
+    Figures,
+    Standings,
+    figures_of,
+    place_document,
+    standings,
+    unranked_document,
+)
 from referee.scoring.rules import PUBLISHED
 from referee.store.records import BoardState, Published, Run, RunState, is_due
 
@@ -60,7 +67,10 @@ class Attempts:
 
 @dataclass(frozen=True)
 class Board:
-    """The public document. `ranking` has `place_document` of each place with the affiliation and number of images."""
+    """The public document.
+
+    `ranking` and `unranked` have the documents of `judging.results`, each with the affiliation and number of images.
+    """
 
     contest: str
     metric: str
@@ -69,6 +79,7 @@ class Board:
     attempts_each: int
     champions_metric: str
     ranking: tuple[dict[str, Any], ...] = ()
+    unranked: tuple[dict[str, Any], ...] = ()
     left_out: tuple[dict[str, Any], ...] = ()
     prizes: tuple[dict[str, Any], ...] = ()
     now: tuple[Running, ...] = ()
@@ -101,18 +112,18 @@ def public_board(contest: Contest, found: Standings | None = None) -> Board:
     runs = {run.id: run for run in store.runs()}
     found, affiliations = found or standings(contest), store.affiliations()
     used = Counter(run.team for run in runs.values() if run.state is not RunState.VOID)
+
+    def told(place: dict[str, Any]) -> dict[str, Any]:
+        more = {"affiliation": affiliations[place["team"]], "images": runs[place["run"]].images}
+        return place | more | {"reviewed": place["reviewed"] is not None}  # its note is for the operators
+
     teams = [team for team, is_disabled in store.teams().items() if not is_disabled]
     return replace(
         empty_board(contest),
-        ranking=tuple(
-            place_document(place)
-            | {
-                "affiliation": affiliations[place.standing.team],
-                "images": runs[place.standing.run].images,
-            }
-            for place in found.places
-        ),
-        left_out=tuple(asdict(one) for one in found.left_out),
+        ranking=tuple(told(place_document(place)) for place in found.places),
+        unranked=tuple(told(unranked_document(one, why)) for one, why in found.unranked),
+        left_out=tuple({"run": one.run, "team": one.team} for one in found.left_out),
+        prizes=tuple(asdict(one) for one in found.awards),
         now=tuple(_running(contest, run, affiliations) for run in runs.values() if _is_on(run)),
         next=tuple(store.queue()),
         announcements=tuple({"utc": one.utc, "text": one.text} for one in store.announcements()),
@@ -165,7 +176,8 @@ def shown(row: Published) -> dict[str, Any]:
     hidden: dict[str, Any] = {"now": [], "next": [], "frozen_utc": row.frozen_utc}
     if row.final is not None:
         final = json.loads(row.final)["ranking"]
-        hidden |= {"ranking": _unveiled(document["ranking"], final, row.unveiled), "prizes": []}
+        hidden |= {key: [] for key in ("prizes", "unranked", "left_out")}
+        hidden |= {"ranking": _unveiled(document["ranking"], final, row.unveiled)}
     return document | board | hidden
 
 

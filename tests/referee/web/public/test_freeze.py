@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from werkzeug.routing import Rule
 
@@ -158,7 +158,10 @@ ACTIONS = (
 )
 
 
-@settings(max_examples=4, deadline=None, phases=(Phase.generate,))  # shrinking would take minutes
+@settings(
+    max_examples=3, deadline=None, phases=(Phase.explicit, Phase.generate)
+)  # shrinking would take minutes
+@example(steps=[(action, pick) for pick, action in enumerate(ACTIONS)])
 @given(steps=st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 9)), min_size=4, max_size=12))
 def test_contests_that_differ_only_after_the_freeze_answer_alike(
     sides: tuple[Side, Side], steps: list[tuple[str, int]]

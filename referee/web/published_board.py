@@ -27,9 +27,10 @@ class PublishedBoard:
         return row
 
     def _nothing(self) -> Published:
-        closed = is_due(None, self._clock.utc(), self._contest.config.freeze_at)
-        state = BoardState.FROZEN if closed else BoardState.LIVE
-        return Published("", empty_board(self._contest).document(), state, 0)
+        empty, freeze_at = empty_board(self._contest).document(), self._contest.config.freeze_at
+        if freeze_at is not None and is_due(None, self._clock.utc(), freeze_at):
+            return Published("", empty, BoardState.FROZEN, 0, frozen_utc=freeze_at.isoformat())
+        return Published("", empty, BoardState.LIVE, 0)
 
     def forget(self) -> None:
         """Look again at the next request: an operator has frozen or unveiled it."""

@@ -142,9 +142,9 @@ def test_before_anything_is_published_the_board_is_empty_and_after_its_freeze_it
     for key, state in (({}, "live"), ({"freeze_at": START - timedelta(days=1)}, "frozen")):
         made = build(name=state, **key)
         closed_run(made.contest, TEAM)
-        document = (
-            create_app(made.contest, made.control, made.clock).test_client().get("/board.json").get_json()
-        )
+        client = create_app(made.contest, made.control, made.clock).test_client()
+        document, live = client.get("/board.json").get_json(), client.get("/board/live").text
+        assert "None" not in live
         assert (document["state"], document["ranking"], document["contest"]) == (state, [], "Test")
 
 

@@ -27,7 +27,7 @@ document.addEventListener("click", event => {
   part("ask-do").textContent = asked.title;
   failure.hidden = true;
   ask.showModal();
-  (part("ask-fields").querySelector("input, select") ?? part("ask-do")).focus();
+  (part("ask-fields").querySelector("input:required") ?? part("ask-do")).focus();
 });
 
 form.addEventListener("submit", async event => {
@@ -72,5 +72,6 @@ const made_ms = Date.parse(part("utc").dataset.utc) - performance.now();
 setInterval(() => { part("utc").textContent = new Date(made_ms + performance.now()).toISOString().slice(11, 19); }, 250);
 
 part("ask-cancel").addEventListener("click", () => ask.close());
+ask.addEventListener("keydown", event => { if (event.repeat && event.key === "Enter") event.preventDefault(); });
 ask.addEventListener("cancel", event => { if (underWay) event.preventDefault(); });
 ask.addEventListener("close", () => (document.getElementById(asked.id) ?? part("main")).focus());

@@ -23,29 +23,33 @@ function follow(element) {
     if (asking) return;
     clearTimeout(timer);
     asking = true;
-    try {
-      const answer = await fetch(element.dataset.live, {cache: "no-cache", signal: AbortSignal.timeout(5000)});
-      if (answer.status === 401) { location.reload(); return; }
-      if (answer.ok) {
-        const text = await answer.text();
-        heard = Date.now();
-        if (text !== shown) {
-          const focused = document.activeElement?.id;
-          Idiomorph.morph(element, text, MORPH);
-          if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus();
-          shown = text;
-          setClocks();
-          element.dispatchEvent(new CustomEvent("live", {bubbles: true}));
-        }
-      }
-    } catch { /* it is tried again */ } finally { asking = false; }
-    tellAge(Date.now() - heard);
+    const text = await newest(element.dataset.live);
+    asking = false;
     timer = setTimeout(look, Number(element.dataset.every ?? 1000));
+    if (text !== null) heard = Date.now();
+    tellAge(Date.now() - heard);
+    if (text !== null && text !== shown) show(element, shown = text);
   }
   element.addEventListener("look", look);
   document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
   setInterval(() => tellAge(Date.now() - heard), 1000);
   look();
+}
+
+async function newest(url) {
+  try {
+    const answer = await fetch(url, {cache: "no-cache", signal: AbortSignal.timeout(5000)});
+    if (answer.status === 401) location.reload();
+    return answer.ok ? await answer.text() : null;
+  } catch { return null; }
+}
+
+function show(element, text) {
+  const focused = document.activeElement?.id;
+  Idiomorph.morph(element, text, MORPH);
+  if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus();
+  setClocks();
+  element.dispatchEvent(new CustomEvent("live", {bubbles: true}));
 }
 
 function tellAge(ms) {

@@ -4,7 +4,7 @@
 // Each new content is announced by the event "live"; the event "look" asks for it at once.
 "use strict";
 
-const LOST_AFTER_MS = 3000;
+const LOST_AFTER_MS = 3000, GIVE_UP_MS = 5000;
 const MORPH = {
   morphStyle: "innerHTML",
   ignoreActiveValue: true,
@@ -18,13 +18,14 @@ const MORPH = {
 };
 
 function follow(element) {
-  let shown = null, heard = Date.now(), asking = false, timer;
+  let shown = null, heard = Date.now(), asked = 0, timer;
   async function look() {
-    if (asking) return;
+    if (Date.now() - asked < GIVE_UP_MS) return;
     clearTimeout(timer);
-    asking = true;
+    const mine = asked = Date.now();
     const text = await newest(element.dataset.live);
-    asking = false;
+    if (mine !== asked) return;
+    asked = 0;
     timer = setTimeout(look, Number(element.dataset.every ?? 1000));
     if (text !== null) heard = Date.now();
     tellAge(Date.now() - heard);
@@ -32,13 +33,13 @@ function follow(element) {
   }
   element.addEventListener("look", look);
   document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
-  setInterval(() => tellAge(Date.now() - heard), 1000);
+  setInterval(() => { tellAge(Date.now() - heard); if (Date.now() - heard > GIVE_UP_MS) look(); }, 1000);
   look();
 }
 
 async function newest(url) {
   try {
-    const answer = await fetch(url, {cache: "no-cache", signal: AbortSignal.timeout(5000)});
+    const answer = await fetch(url, {cache: "no-cache", signal: AbortSignal.timeout(GIVE_UP_MS)});
     if (answer.status === 401) location.reload();
     return answer.ok ? await answer.text() : null;
   } catch { return null; }

@@ -71,6 +71,7 @@ def open_contest(folder: Path) -> Iterator[Contest]:
         _require_one_contest(folder, config, store)
         store.require_complete()
         store.complete_setups(config.setup)
+        store.complete_images_digests(test_set.digest, lambda: test_set.images_digest)
         yield Contest(folder, config, secret, operator_key.hex(), store, test_set)
         with suppress(RefereeError):
             store.note_count()
@@ -116,8 +117,24 @@ def require_same_test_set(contest: Contest, run: Run) -> None:
     if run.testset_digest != contest.test_set.digest:
         raise TestSetChanged(
             f"Run {run.id} was on test set {run.testset_digest[:12]}, but {contest.test_set.folder} holds "
-            f"{contest.test_set.digest[:12]}; put the run's test set back.",
+            f"{contest.test_set.digest[:12]}; put the run's test set back. If only its ground truth was corrected: "
+            "referee rejudge --help",
         )
+
+
+def require_same_images(contest: Contest, run: Run) -> None:
+    """Raise RefereeError `testset-changed` unless the run was on these images, whatever the ground truth was then."""
+    if not has_same_images(contest, run):
+        raise TestSetChanged(
+            f"Run {run.id} was on other images than those in {contest.test_set.folder}, or was armed by an earlier "
+            "version, which did not store which they are; put the run's test set back.",
+        )
+
+
+def has_same_images(contest: Contest, run: Run) -> bool:
+    """Whether the run was on these images: the same names and SHA-256, in this order, and the same categories."""
+    same_set = run.testset_digest == contest.test_set.digest
+    return same_set or run.images_digest == contest.test_set.images_digest
 
 
 def require_place(station: Station, address: str | None) -> None:

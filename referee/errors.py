@@ -56,6 +56,14 @@ class NotArmed(RefereeError):
         super().__init__("not-armed", sentence, **facts)
 
 
+class AttemptsUsed(NotArmed):
+    """The team has had as many runs as the contest gives each team, so none is armed."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__(sentence, **facts)
+        self.code = "attempts-used"
+
+
 class StationBusy(RefereeError):
     """The station has another run."""
 
@@ -81,6 +89,13 @@ class TestSetChanged(RefereeError):
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__("testset-changed", sentence, **facts)
+
+
+class DisplayFailed(RefereeError):
+    """The screen of a station does not show the image that a team asked for."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__("display-failed", sentence, **facts)
 
 
 class StorageFailed(RefereeError):

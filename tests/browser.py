@@ -39,19 +39,21 @@ def visit(
     url: str,
     *,
     size: tuple[int, int] = (1440, 900),
-    refused: Iterable[int] = (),
+    refused: Iterable[int | str] = (),
     **context: Any,
 ) -> Iterator[Page]:
     """A page of a browser profile of its own, at `url`.
 
     At the end nothing may have gone wrong in it: no console error, no error in a script, no breach of the content
-    security policy, no request to another host. Answers of the statuses `refused` are what the test provokes.
+    security policy, no request to another host. What the test provokes may come: answers of the
+    statuses `refused`, or messages with such a text, as "ERR_CONNECTION_REFUSED".
     """
     width, height = size
     profile = browser.new_context(viewport={"width": width, "height": height}, **context)
     try:
         page = profile.new_page()
-        wrong = complaints(page, urlsplit(url).netloc, {f"status of {status} " for status in refused})
+        expected = [f"status of {one} " if isinstance(one, int) else one for one in refused]
+        wrong = complaints(page, urlsplit(url).netloc, expected)
         page.goto(url)
         yield page
         if not page.is_closed():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lpirc_client.errors import AnswerError, ClientError, WindowClosed
+from lpirc_client.errors import AnswerError, ClientError, WindowClosed, printable
 from lpirc_client.feed import Feed
 from lpirc_client.progress import Progress, Reporter
 from lpirc_client.session import Session
+from lpirc_client.terminal import say
 from lpirc_client.wire import Login, Row
 
 FINISHED, WINDOW_CLOSED, FAILED = "finished", "window-closed", "failed"
@@ -87,6 +88,7 @@ class ImageRun:
         self._answered = 0
         self._posted = 0
         self._detections = 0
+        self._is_warned = False
 
     @property
     def next_image(self) -> int:
@@ -162,9 +164,17 @@ class ImageRun:
         if self._posted == self._answered:
             return
         if self._pending:
-            self._detections += self._session.post(self._pending).accepted
+            receipt = self._session.post(self._pending)
+            self._detections += receipt.accepted
             self._pending.clear()
+            self._warn(receipt.warnings)
         self._posted = self._answered
         self._reporter.update(
             Progress(self._posted, len(self._numbers), self._detections, self._session.remaining_s)
         )
+
+    def _warn(self, warnings: Sequence[str]) -> None:
+        """Show the first warnings of a run: those of later POSTs repeat them."""
+        if warnings and not self._is_warned:
+            self._is_warned = True
+            say(printable(f"The referee warns of these rows, which count as they are: {' '.join(warnings)}"))

@@ -34,11 +34,15 @@ class Login:
 
 @dataclass(frozen=True)
 class Receipt:
-    """The answer to a POST: `accepted` rows of it, `received_total` in the run, SHA-256 of the body."""
+    """The answer to a POST: `accepted` rows of it, `received_total` in the run, SHA-256 of the body.
+
+    `warnings` say what looks like a mistake in rows that count all the same.
+    """
 
     accepted: int
     received_total: int
     sha256: str
+    warnings: tuple[str, ...] = ()
 
 
 def login_from(document: Mapping[str, Any]) -> Login:
@@ -55,7 +59,10 @@ def login_from(document: Mapping[str, Any]) -> Login:
 
 def receipt_from(document: Mapping[str, Any]) -> Receipt:
     """Read the answer to a POST. Raises KeyError, TypeError or ValueError for anything else."""
-    return Receipt(int(document["accepted"]), int(document["received_total"]), str(document["sha256"]))
+    warnings = tuple(map(str, document.get("warnings", ())))
+    return Receipt(
+        int(document["accepted"]), int(document["received_total"]), str(document["sha256"]), warnings
+    )
 
 
 def elapsed_from(document: Mapping[str, Any]) -> float | None:

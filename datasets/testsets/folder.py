@@ -77,6 +77,13 @@ class TestSet:
         """The file of this set's labels, if it is for classification."""
         return self.folder / LABELS
 
+    @property
+    def images_digest(self) -> str:
+        """What detections refer to, without the ground truth: a SHA-256 of the images, in order, and category ids."""
+        images = [[image.file, image.sha256] for image in self.images]
+        content = [images, [category.id for category in self.categories]]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
     def image_path(self, number: int) -> Path:
         """Return the file of image 1..N. Raises TestSetError `testset-no-such-image`."""
         if not 1 <= number <= len(self.images):

@@ -11,10 +11,11 @@ from testsets import coco_reader, csv_reader
 from testsets.errors import Problems, TestSetError
 from testsets.folder import load_test_set, sha256_of
 from testsets.ground_truth import GroundTruth
+from testsets.voc_reader import read_voc_folder, voc_files
 
 
 def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
-    """Read the ground truth of a test-set folder, a COCO JSON file or a CSV file.
+    """Read the ground truth of a test-set folder, a folder of VOC annotations, a COCO JSON file or a CSV file.
 
     CSV has the header `image,class,xmin,ymin,xmax,ymax[,difficult]` and numbers below it. A file counts as JSON if its
     name ends in .json or its content starts with a brace or bracket.
@@ -36,6 +37,8 @@ def declares_ids(path: Path) -> bool:
 
 
 def _read(path: Path) -> GroundTruth:
+    if annotations := voc_files(path):
+        return read_voc_folder(annotations)
     if path.is_dir():
         test_set = load_test_set(path)
         path = test_set.ground_truth_path

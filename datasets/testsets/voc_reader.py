@@ -7,11 +7,18 @@ have fractions.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import numpy as np
+
+from testsets.boxes import coco_from_corners
+from testsets.errors import Problems
 from testsets.file_bytes import file_bytes
+from testsets.folder import MANIFEST
+from testsets.ground_truth import GroundTruth
 from testsets.values import LONGEST_NAME, finite_number, is_name, shown
 
 MOST_BYTES = 2 * 2**20  # some ten thousand objects
@@ -62,6 +69,59 @@ def read_voc(path: Path) -> VocAnnotation:
         except ValueError as error:
             problems.append(f"{path}: object {index}: {error}")
     return VocAnnotation((root.findtext("filename") or "").strip(), size, tuple(objects), tuple(problems))
+
+
+def voc_files(folder: Path) -> list[Path]:
+    """The annotation files of a folder of VOC's form, or below it; none where it is a test set, or no folder."""
+    if not folder.is_dir() or (folder / MANIFEST).exists():
+        return []
+    annotations = folder / "Annotations"
+    return sorted((annotations if annotations.is_dir() else folder).rglob("*.[xX][mM][lL]"))
+
+
+def read_voc_folder(files: list[Path]) -> GroundTruth:
+    """Read the annotation files of a folder, one image each; images and categories are numbered by ascending name.
+
+    Raises TestSetError `ground-truth-invalid` with every problem found, 20 at most.
+    """
+    problems, found = Problems(), []
+    for path in files:
+        try:
+            found.append((path, read_voc(path)))
+        except ValueError as error:
+            problems.add(str(error))
+    for _, annotation in found:
+        problems.add(*annotation.problems)
+    base = Path(os.path.commonpath([path.parent for path in files]))
+    images: dict[str, VocAnnotation] = {}
+    for path, one in found:
+        name = (path.parent.relative_to(base) / (one.file or path.stem)).as_posix()
+        if images.setdefault(name, one) is not one:
+            problems.add(f"{path}: another annotation is of the same image {shown(name)}")
+    problems.raise_if_any("ground-truth-invalid")
+    categories = sorted({item.name for one in images.values() for item in one.objects})
+    ids = {name: id_ for id_, name in enumerate(categories, start=1)}
+    rows = [
+        (number, ids[item.name], item.difficult, *item.corners)
+        for number, name in enumerate(sorted(images), start=1)
+        for item in images[name].objects
+    ]
+    table = np.array(rows, np.float64).reshape(-1, 7)
+    boxes = table[:, 3:].copy()
+    coco_boxes = coco_from_corners(boxes)
+    return GroundTruth(
+        image_ids=np.arange(1, len(images) + 1),
+        image_names=tuple(sorted(images)),
+        category_ids=np.arange(1, len(categories) + 1),
+        category_names=tuple(categories),
+        image=table[:, 0].astype(np.int64),
+        category=table[:, 1].astype(np.int64),
+        boxes=boxes,
+        difficult=table[:, 2].astype(np.bool_),
+        crowd=np.zeros(len(table), np.bool_),
+        area=coco_boxes[:, 2] * coco_boxes[:, 3],
+        coco_boxes=coco_boxes,
+    )
 
 
 def _root(path: Path) -> ET.Element:

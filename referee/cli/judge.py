@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from referee.cli.judged import print_score
+from referee.cli.judged import print_score, print_standing
 from referee.cli.options import as_json, contest_folder, run_number
 from referee.clock import Clock
 from referee.contest import open_contest, require_unchanged
-from referee.judging.results import score_document
+from referee.judging.results import figures_of, score_document
 from referee.judging.uncertainty import judge_with_interval
 from referee.store.records import RunState
 
@@ -31,11 +31,16 @@ def judge(number: int | None, folder: Path, *, all_runs: bool, as_json: bool) ->
         numbers = [number] if number is not None else [run.id for run in closed]
         scores = [judge_with_interval(contest, one, Clock()) for one in numbers]
         runs = [contest.store.run(one) for one in numbers]
+        figures = [figures_of(contest, run) for run in runs]
     if as_json:
-        documents = [score_document(run, score) for run, score in zip(runs, scores, strict=True)]
+        documents = [
+            score_document(run, score) | {"not_ranked": one.not_ranked}
+            for run, score, one in zip(runs, scores, figures, strict=True)
+        ]
         click.echo(json.dumps(documents if all_runs else documents[0]))
         return
-    for run, score in zip(runs, scores, strict=True):
+    for run, score, one in zip(runs, scores, figures, strict=True):
         print_score(run, score)
+        print_standing(one)
     if not runs:
         click.echo("No closed run is waiting to be judged.", err=True)

@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from referee.cli.terminal import console
-from referee.judging.results import energy_above_idle_wh
+from referee.judging.results import Figures, energy_above_idle_wh
 from referee.scoring.result import format_score, signature_parts
 from referee.scoring.rules import PUBLISHED
 from referee.store.records import Run, Score
@@ -44,6 +44,14 @@ def print_score(run: Run, score: Score) -> None:
     if score.needs_review:
         out.print(Text.assemble(("This run needs review:", "bold red"), " a check failed."))
     out.print(f"signature {score.signature}")
+
+
+def print_standing(figures: Figures) -> None:
+    """Print what a judged run's checks do not say: that an operator let it stand, that it has no rank."""
+    if figures.reviewed is not None:
+        console().print(f"Reviewed, it stands: {figures.reviewed}")
+    if figures.not_ranked is not None:
+        console().print(f"Not ranked: {figures.not_ranked}.")
 
 
 def _score_text(score: Score) -> str:

@@ -10,14 +10,17 @@ import click
 
 from power.errors import MeterError
 from referee.cli.contest import init, serve
+from referee.cli.demo import demo
 from referee.cli.doctor import doctor
 from referee.cli.frontier import frontier
 from referee.cli.judge import judge
 from referee.cli.leaderboard import leaderboard
 from referee.cli.model import model
 from referee.cli.rehearse import rehearse
+from referee.cli.rejudge import rejudge
 from referee.cli.report import report
 from referee.cli.run import run
+from referee.cli.run_export import export
 from referee.cli.run_list import list_runs
 from referee.cli.run_versus import versus
 from referee.cli.score import score
@@ -56,9 +59,24 @@ def main() -> None:
     """Referee low-power vision contests: mAP per watt-hour."""
 
 
-for command in (rehearse, init, serve, team, run, judge, leaderboard, score, testset, frontier, model, suite):
+for command in (
+    rehearse,
+    init,
+    serve,
+    team,
+    run,
+    judge,
+    rejudge,
+    leaderboard,
+    score,
+    testset,
+    frontier,
+    model,
+    suite,
+):
     main.add_command(command)
 main.add_command(doctor)
 main.add_command(report)
-for command in (list_runs, versus):
+main.add_command(demo)
+for command in (list_runs, versus, export):
     run.add_command(command)

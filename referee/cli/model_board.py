@@ -11,7 +11,7 @@ import click
 from referee.cli.options import as_json, contest_folder
 from referee.cli.terminal import Column, console, print_table
 from referee.contest import open_contest
-from referee.files.tables import table_bytes
+from referee.files.tables import harmless, table_bytes
 from referee.tracks import Track
 from referee.tracks.frontier_plot import Plot, PlotPoint, check_plot_path
 from referee.tracks.submissions.board import Board, Candidate, board, candidates
@@ -65,7 +65,7 @@ def board_command(
         invalid = [_of(one) | {"sentence": sentence} for one, sentence in made.invalid]
         click.echo(json.dumps(document | {"invalid": invalid}))
     elif as_csv:
-        click.echo(table_bytes((*COLUMNS, *rule.columns), _places(made, rule)), nl=False)
+        click.echo(table_bytes((*COLUMNS, *rule.columns), map(harmless, _places(made, rule))), nl=False)
     else:
         _print(made, rule, f"{title} test set")
 

@@ -12,12 +12,13 @@ import click
 import requests
 from requests.adapters import HTTPAdapter
 
-from referee.cli.judged import print_score
+from referee.cli.judged import print_score, print_standing
 from referee.cli.options import as_json, contest_folder, run_number
+from referee.config import LONGEST_WINDOW_S
 from referee.contest import CERTIFICATE_NAME, open_contest
 from referee.errors import RefereeError
 from referee.judging.checks import rows_refused
-from referee.judging.results import current_judgement, run_document, score_document
+from referee.judging.results import current_judgement, figures_of, run_document, score_document
 from referee.store.records import Run, RunState
 
 TIMEOUT_S = 60.0
@@ -33,8 +34,14 @@ def run() -> None:
 @click.argument("team")
 @click.option("--station", help="Needed only where there is more than one.")
 @click.option("--heat", help="Open it together with the other runs of this heat: referee run start HEAT")
+@click.option(
+    "--extra-time", "extra_s", type=click.IntRange(1, LONGEST_WINDOW_S), help="Seconds beyond the window."
+)
+@click.option("--anyway", is_flag=True, help="Also when the team has used its attempts; this is on record.")
 @contest_folder
-def arm(team: str, station: str | None, heat: str | None, folder: Path) -> None:
+def arm(
+    team: str, station: str | None, heat: str | None, extra_s: int | None, folder: Path, *, anyway: bool
+) -> None:
     """Prepare a run for TEAM: set up its meter. The team's first log-in then opens the window."""
     for option, given_text in (("--station", station), ("--heat", heat)):
         if given_text is not None and not given_text.strip():
@@ -43,13 +50,14 @@ def arm(team: str, station: str | None, heat: str | None, folder: Path) -> None:
         idle_s = contest.config.idle_baseline_s
     if idle_s is not None:
         click.echo(f"Measuring the idle board for {idle_s:g} s.", err=True)
-    given = {"station": station, "heat": heat}
+    given = {"station": station, "heat": heat, "extra_s": None if extra_s is None else str(extra_s)}
+    given["beyond_attempts"] = "yes" if anyway else None
     armed = _ask(
         folder, "/runs", {"team": team} | {key: value for key, value in given.items() if value is not None}
     )
     if armed["config_changed"]:
         click.echo(f"Warning: {armed['config_changed']}", err=True)
-    within = f" in heat {heat}" if heat else ""
+    within = f" in heat {heat}" * bool(heat) + f" for {armed['window_s']:g} s" * bool(extra_s)
     click.echo(
         f"Run {armed['id']} is armed for {team} at {armed['station']}{within}, meter {armed['meter_identity']}"
         + ("." if armed["idle_power_w"] is None else f", idle at {armed['idle_power_w']:.3f} W.")
@@ -102,16 +110,18 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
     """Show one run with its score, checks and events."""
     with open_contest(folder) as contest:
         one = contest.store.run(number)
-        score = current_judgement(contest, one)
+        score, figures = current_judgement(contest, one), figures_of(contest, one)
         events = contest.store.events(number)
         count, refused = contest.store.count_refused(number), contest.store.refused_rows(number)
     if as_json:
         judged = None if score is None else score_document(one, score)
         more = {"judged": judged, "events": events, "refused": count, "refused_rows": refused}
-        click.echo(json.dumps(run_document(one) | more))
+        ranked = {"reviewed": figures.reviewed, "not_ranked": figures.not_ranked}
+        click.echo(json.dumps(run_document(one) | more | ranked))
         return
     if score is not None:
         print_score(one, score)
+        print_standing(figures)
     else:
         _print_run(one)
         for check in rows_refused(count, refused):

@@ -21,13 +21,15 @@ def versus(first: int, second: int, folder: Path) -> None:
         met = meeting(contest, first, second)
     for side in met.sides:
         run, score = side.run, side.judged.score
-        marks = ("  !" if side.judged.needs_review else "") + ("" if run.official else "  u")
+        marks = ("  !" if side.needs_review else "  reviewed" if side.review else "") + (
+            "" if run.official else "  u"
+        )
         shown = "no score" if score is None else f"{score:.4g}"
         click.echo(f"{side.points}  run {run.id} of {run.team}: {shown}{marks}")
     if not met.one_heat:
         click.echo(f"Runs {first} and {second} are not of one heat: they did not start together.", err=True)
     for side in met.sides:
-        if side.judged.needs_review:
+        if side.needs_review:
             number = side.run.id
             click.echo(
                 f"! Run {number} needs review before the points count; see: referee run show {number}",

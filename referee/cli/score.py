@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,10 @@ import click
 from rich.table import Table
 
 from referee.cli.options import as_json
+from referee.cli.score_compare import Order, find_orders, print_comparison
 from referee.cli.terminal import console
-from referee.detections.files import read_blacklist, read_submission
-from referee.files.curves import Curves, check_curve_path, write_curves
+from referee.detections.files import Submission, read_blacklist, read_submission
+from referee.files.curves import Curves, check_curve_path, write_curves, write_overlay
 from referee.scoring import (
     COCO,
     METRICS,
@@ -31,7 +34,9 @@ from referee.scoring import score as contest_score
 from referee.scoring.rules import PUBLISHED
 from testsets import GroundTruth, load_test_set, read_ground_truth
 from testsets.file_bytes import require_regular
+from testsets.folder import sha256_of
 from testsets.reading import declares_ids
+from testsets.voc_reader import voc_files
 
 ENGINES = ("own", "pycocotools")
 file_path = click.Path(path_type=Path)
@@ -39,20 +44,35 @@ file_path = click.Path(path_type=Path)
 
 @dataclass(frozen=True)
 class Result:
-    """An evaluation with the energy and the score, where an energy was given, and the mAP by PUBLISHED."""
+    """An evaluation with the energy and the score, where an energy was given, and the mAP by PUBLISHED.
+
+    It is of `detections` from `file`, against the `truth` with what only they name, without what is `banned`.
+    """
 
     evaluation: Evaluation
     map_ilsvrc_det: float
     energy_wh: float | None
     score: float | None
+    file: Path
+    truth: GroundTruth
+    detections: Detections
+    banned: frozenset[tuple[int, int]]
 
 
 @click.command()
 @click.argument("ground_truth", type=file_path)
-@click.argument("detections", type=file_path)
+@click.argument("detections", type=file_path, nargs=-1, required=True)
 @click.option("--images", type=file_path, help="CSV `image`: all images, including those without objects.")
 @click.option("--blacklist", type=file_path, help="CSV `image,class`: pairs that do not count.")
-@click.option("--metric", type=click.Choice(METRICS), default="lpirc", show_default=True)
+@click.option(
+    "--metric",
+    "metrics",
+    type=click.Choice(METRICS),
+    multiple=True,
+    default=["lpirc"],
+    show_default=True,
+    help="May be given several times.",
+)
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
@@ -61,52 +81,74 @@ class Result:
     help="The program that computes the metric coco.",
 )
 @click.option("--iou", type=float, help="The IoU threshold; default: the metric's own, 0.5.")
-@click.option("--energy-wh", type=float, help="The energy of the run in Wh: the score is mAP / Wh.")
+@click.option(
+    "--energy-wh",
+    "energies_wh",
+    type=float,
+    multiple=True,
+    help="The energy of the run in Wh, once for each file: the score is mAP / Wh.",
+)
 @click.option("--curves", type=file_path, help="Write precision-recall curves to a .csv, .png or .svg.")
 @as_json
 def score(
     ground_truth: Path,
-    detections: Path,
+    detections: tuple[Path, ...],
     images: Path | None,
     blacklist: Path | None,
-    metric: str,
+    metrics: tuple[str, ...],
     engine: str,
     iou: float | None,
-    energy_wh: float | None,
+    energies_wh: tuple[float, ...],
     curves: Path | None,
     *,
     as_json: bool,
 ) -> None:
-    """Score the file DETECTIONS against GROUND_TRUTH: a test-set folder, a COCO JSON or a CSV."""
-    _check_options(metric, engine, iou, curves)
+    """Score the files DETECTIONS against GROUND_TRUTH: a test-set folder, VOC annotations, a COCO JSON or a CSV.
+
+    Several files or metrics are compared side by side, with the chance that the order of two files is real.
+    """
+    metrics = tuple(dict.fromkeys(metrics))
+    _check_options(metrics, engine, iou, curves)
+    _check_energies(energies_wh, detections)
     for file in filter(None, (ground_truth, images)):
         require_regular(file)  # it is read twice: for the digest and for the boxes
-    tolerance = _tolerance(metric, ground_truth, images)
-    submission = read_submission(detections, read_ground_truth(ground_truth, images), tolerance)
-    truth = submission.ground_truth
-    for sentence in submission.warnings:
-        _warn(sentence)
-    banned = read_blacklist(blacklist, truth, tolerance, _warn) if blacklist else frozenset()
-    digest = _digest(ground_truth, images)
-    if engine == "pycocotools":
-        evaluation = _pycocotools(truth, submission.detections, banned, digest)
-    else:
-        evaluation = evaluate(truth, submission.detections, metric, iou, banned, digest)
+    truth, digest = read_ground_truth(ground_truth, images), _digest(ground_truth, images)
+
+    @cache
+    def read(file: Path, tolerance: Tolerance) -> tuple[Submission, frozenset[tuple[int, int]]]:
+        submission = read_submission(file, truth, tolerance)
+        for sentence in submission.warnings:
+            _warn(sentence)
+        of_pairs = submission.ground_truth, tolerance, _warn
+        return submission, read_blacklist(blacklist, *of_pairs) if blacklist else frozenset()
+
+    def result(file: Path, metric: str, energy_wh: float | None) -> Result:
+        submission, banned = read(file, _tolerance(metric, ground_truth, images))
+        evaluation = _evaluated(submission, banned, metric, engine, iou, digest)
+        per_wh = None if energy_wh is None else contest_score(evaluation.map, energy_wh)
+        of = submission.ground_truth, submission.detections
+        published = evaluate(*of, PUBLISHED, blacklist=banned).map
+        return Result(evaluation, published, energy_wh, per_wh, file, *of, banned)
+
+    given = zip_longest(detections, energies_wh)
+    results = [result(file, metric, energy_wh) for file, energy_wh in given for metric in metrics]
     if curves is not None:
-        names = dict(zip(truth.category_ids.tolist(), truth.category_names, strict=True))
-        if metric == COCO:
-            points: Curves = coco_curves(truth, submission.detections, banned)
-            write_curves(curves, points, names, "coco, IoU .50, and .75 (faint)")
-        else:
-            points = precision_recall_curves(truth, submission.detections, metric, iou, banned)
-            write_curves(curves, points, names, f"{metric}, IoU {_iou(evaluation)}")
-    per_wh = None if energy_wh is None else contest_score(evaluation.map, energy_wh)
-    published = evaluate(truth, submission.detections, PUBLISHED, blacklist=banned)
-    result = Result(evaluation, published.map, energy_wh, per_wh)
-    if as_json:
-        click.echo(json.dumps(as_document(result), allow_nan=False))
+        _write_curves(curves, results, iou)
+    _show(results, find_orders(results, iou), as_json=as_json)
+
+
+def _show(results: list[Result], orders: list[Order], *, as_json: bool) -> None:
+    documents = [as_document(one) for one in results]
+    if len(results) == 1:
+        document, show = documents[0], partial(_print_table, results[0])
     else:
-        _print_table(result, truth)
+        files = [{"file": str(one.file)} | told for one, told in zip(results, documents, strict=True)]
+        document = {"files": files, "orders": list(map(asdict, orders))}
+        show = partial(print_comparison, results, orders)
+    if as_json:
+        click.echo(json.dumps(document, allow_nan=False))
+    else:
+        show()
 
 
 def as_document(result: Result) -> dict[str, Any]:
@@ -142,23 +184,55 @@ def _counts(evaluation: Evaluation, category: int) -> dict[str, float | None]:
     return document
 
 
-def _check_options(metric: str, engine: str, iou: float | None, curves: Path | None) -> None:
-    if engine == "pycocotools" and metric != COCO:
-        raise click.UsageError(f"--engine pycocotools computes the metric coco, not {metric}.")
-    if iou is not None and metric == COCO:
+def _check_options(metrics: tuple[str, ...], engine: str, iou: float | None, curves: Path | None) -> None:
+    if engine == "pycocotools" and metrics != (COCO,):
+        raise click.UsageError(f"--engine pycocotools computes the metric coco, not {', '.join(metrics)}.")
+    if iou is not None and COCO in metrics:
         raise click.UsageError("The metric coco has ten IoU thresholds of its own; leave --iou out.")
     if curves is not None:
         check_curve_path(curves)
 
 
-def _pycocotools(
-    truth: GroundTruth, detections: Detections, banned: frozenset[tuple[int, int]], digest: str
+def _check_energies(energies_wh: tuple[float, ...], files: tuple[Path, ...]) -> None:
+    if energies_wh and len(energies_wh) != len(files):
+        told = f"{len(energies_wh)} --energy-wh for {len(files)} files"
+        raise click.UsageError(f"{told}; give it once for each file, or leave it out.")
+
+
+def _evaluated(
+    submission: Submission,
+    banned: frozenset[tuple[int, int]],
+    metric: str,
+    engine: str,
+    iou: float | None,
+    digest: str,
 ) -> Evaluation:
+    truth, detections = submission.ground_truth, submission.detections
+    if engine == ENGINES[0]:
+        return evaluate(truth, detections, metric, iou, banned, digest)
     from referee.scoring.coco_reference import (
         evaluate_with_pycocotools,  # only who asks for it waits for its import
     )
 
     return evaluate_with_pycocotools(truth, detections, banned, digest)
+
+
+def _write_curves(path: Path, results: list[Result], iou: float | None) -> None:
+    curves: dict[str, Curves] = {}
+    names: dict[int, str] = {}
+    for one in results:
+        of, metric = (one.truth, one.detections), one.evaluation.metric
+        names |= dict(zip(one.truth.category_ids.tolist(), one.truth.category_names, strict=True))
+        curves[f"{one.file} {metric}"] = (
+            coco_curves(*of, one.banned)
+            if metric == COCO
+            else precision_recall_curves(*of, metric, iou, one.banned)
+        )
+    if len(results) > 1:
+        write_overlay(path, curves, names)
+        return
+    shown = ".50, and .75 (faint)" if metric == COCO else _iou(one.evaluation)
+    write_curves(path, curves.popitem()[1], names, f"{metric}, IoU {shown}")
 
 
 def _tolerance(metric: str, ground_truth: Path, images: Path | None) -> Tolerance:
@@ -177,8 +251,10 @@ def _warn(sentence: str) -> None:
 
 
 def _digest(ground_truth: Path, images: Path | None) -> str:
-    """Return a test set's own digest, or that of a file's bytes; a list of images completes either."""
-    if ground_truth.is_dir():
+    """Return a test set's own digest, or that of the files' bytes; a list of images completes either."""
+    if annotations := voc_files(ground_truth):
+        digest = hashlib.sha256("".join(map(sha256_of, annotations)).encode()).hexdigest()
+    elif ground_truth.is_dir():
         digest = load_test_set(ground_truth).digest
     else:
         digest = hashlib.sha256(ground_truth.read_bytes()).hexdigest()
@@ -191,8 +267,8 @@ def _iou(evaluation: Evaluation) -> str:
     return ".50:.95, counts at .50" if evaluation.iou is None else f"{evaluation.iou:g}"
 
 
-def _print_table(result: Result, truth: GroundTruth) -> None:
-    evaluation = result.evaluation
+def _print_table(result: Result) -> None:
+    evaluation, truth = result.evaluation, result.truth
     table = Table(title=f"{evaluation.metric}, IoU {_iou(evaluation)}", title_justify="left")
     table.add_column("id", justify="right")
     table.add_column("category")

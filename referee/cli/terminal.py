@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +13,9 @@ from rich.table import Table
 UNBOUNDED = 10_000
 console = partial(Console, soft_wrap=True, highlight=False, markup=False, emoji=False)
 """A console on stdout that prints text as it is."""
+
+RARE_MARKS = {"r": "reviewed: it stands", "x": "extra time", "b": "below least_map"}
+"""Marks of a run that are explained only where one is shown."""
 
 
 @dataclass(frozen=True)
@@ -41,3 +44,11 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], captio
     plain = partial(Console, highlight=False, markup=False, emoji=False)
     needed = Measurement.get(plain(), plain().options.update(max_width=UNBOUNDED), table).maximum
     plain(width=max(plain().width, needed)).print(table)
+
+
+def marks_caption(marks: Mapping[str, str], rows: Sequence[Sequence[str]]) -> str:
+    """What the marks in the last column of the rows mean."""
+    shown = "".join(word for row in rows for word in row[-1].split() if set(word) <= set(marks))
+    return "   ".join(
+        f"{mark} {words}" for mark, words in marks.items() if mark not in RARE_MARKS or mark in shown
+    )

@@ -6,14 +6,15 @@ import errno
 import os
 import secrets
 import shutil
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file of which readers, even after a crash, see all or nothing. Links and the mode of the file stay.
 
-    Raises OSError with the file's name.
+    `content` may come in parts: no more than one of them is then in memory. Raises OSError with the file's name.
     """
     path = real_path(path)
     partial = _sibling(path)
@@ -21,7 +22,7 @@ def write_atomically(path: Path, content: bytes) -> None:
         with partial.open("xb") as file:
             with suppress(FileNotFoundError):
                 shutil.copymode(path, partial)
-            file.write(content)
+            file.writelines([content] if isinstance(content, bytes) else content)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)

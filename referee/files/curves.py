@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from referee.files.plots import drawn, note_in_middle, printable, require_drawable, write_drawing
 from referee.scoring import CocoCurve, Curve
+from referee.scoring.coco_ranking import RECALLS
 
 Curves = Mapping[int, Curve | CocoCurve]
 
@@ -32,24 +34,58 @@ def write_curves(path: Path, curves: Curves, names: Mapping[int, str], title: st
 
     Raises `RefereeError` `bad-curves-file`, `curves-not-written`, `no-matplotlib`.
     """
+    _write(path, {"": curves}, names, lambda figure: _draw(figure, curves, names, title))
+
+
+def write_overlay(path: Path, overlaid: Mapping[str, Curves], names: Mapping[int, str]) -> None:
+    """Write the curves of several files, by what they are of: all points, or the drawn mean of each over categories.
+
+    That mean is of the precision envelopes at 101 recalls; for `coco` at IoU .50. Raises as `write_curves` does.
+    """
+    _write(path, overlaid, names, lambda figure: _draw_means(figure, overlaid))
+
+
+def _write(
+    path: Path, overlaid: Mapping[str, Curves], names: Mapping[int, str], draw: Callable[[Any], None]
+) -> None:
     check_curve_path(path)
     form = path.suffix.lower().removeprefix(".")
-    if form == "csv":
-        content = _table(curves, names).encode()
-    else:
-        content = drawn(form, lambda figure: _draw(figure, curves, names, title))
-    write_drawing(path, content, "curves")
+    write_drawing(path, _table(overlaid, names) if form == "csv" else drawn(form, draw), "curves")
 
 
-def _table(curves: Curves, names: Mapping[int, str]) -> str:
-    text = io.StringIO()
+def _draw_means(figure: Any, overlaid: Mapping[str, Curves]) -> None:
+    title = "mean over the categories"
+    axes = figure.add_subplot(xlim=(0, 1), ylim=(0, 1.02), xlabel="recall", ylabel="precision", title=title)
+    lines = []
+    for place, curves in enumerate(overlaid.values()):
+        mean = np.mean([_envelope(curve) for curve in curves.values()] or [np.zeros(101)], axis=0)
+        lines += axes.plot(RECALLS, mean, _STYLES[place % len(_STYLES)], linewidth=1.5)
+    axes.grid(alpha=0.3)
+    _add_legend(axes, lines, list(overlaid), loc="upper right")
+
+
+def _envelope(curve: Curve | CocoCurve) -> Any:
+    """The best precision at each of the RECALLS or above."""
+    if isinstance(curve, CocoCurve):
+        return curve.precision_50
+    best = np.append(np.maximum.accumulate(curve.precision[::-1])[::-1], 0.0)
+    return best[np.searchsorted(curve.recall, RECALLS)]
+
+
+def _table(overlaid: Mapping[str, Curves], names: Mapping[int, str]) -> bytes:
+    kinds = {type(curve) for curves in overlaid.values() for curve in curves.values()} or {Curve}
+    columns = dict.fromkeys(
+        column.name for kind in (Curve, CocoCurve) if kind in kinds for column in fields(kind)
+    )
+    text, several = io.StringIO(), len(overlaid) > 1
     writer = csv.writer(text)
-    columns = fields(next(iter(curves.values()), Curve))
-    writer.writerow(("category", "name", *(column.name for column in columns)))
-    for category, curve in curves.items():
-        for row in zip(*(column.tolist() for column in vars(curve).values()), strict=True):
-            writer.writerow((category, names[category], *row))
-    return text.getvalue()
+    writer.writerow((*["of"] * several, "category", "name", *columns))
+    for what, curves in overlaid.items():
+        for category, curve in curves.items():
+            points = {name: column.tolist() for name, column in vars(curve).items()}
+            for row in zip(*(points.get(name, repeat("")) for name in columns), strict=False):
+                writer.writerow((*[what] * several, category, names[category], *row))
+    return text.getvalue().encode()
 
 
 def _lines(curve: Curve | CocoCurve) -> list[tuple[Any, Any]]:
@@ -72,10 +108,13 @@ def _draw(figure: Any, curves: Curves, names: Mapping[int, str], title: str) -> 
     if not any(np.any(precision) for curve in curves.values() for _, precision in _lines(curve)):
         note_in_middle(axes, "no detection found an object")
     if 0 < len(curves) <= _MOST_IN_LEGEND:
-        legend = axes.legend(
-            lines, [" "] * len(lines), fontsize="small", loc="upper left", bbox_to_anchor=(1.01, 1)
-        )
-        for text, category in zip(legend.get_texts(), curves, strict=True):
-            # Draw names as they are, even with dollar signs or the underscore that hides a label from a legend.
-            text.set_parse_math(False)
-            text.set_text(printable(names[category]))
+        texts = [names[category] for category in curves]
+        _add_legend(axes, lines, texts, loc="upper left", bbox_to_anchor=(1.01, 1))
+
+
+def _add_legend(axes: Any, lines: Any, texts: Sequence[str], **place: Any) -> None:
+    """A legend that has names as they are, even with dollar signs or the underscore that hides one from a legend."""
+    legend = axes.legend(lines, [" "] * len(lines), fontsize="small", **place)
+    for shown, text in zip(legend.get_texts(), texts, strict=True):
+        shown.set_parse_math(False)
+        shown.set_text(printable(text))

@@ -12,6 +12,8 @@ from referee.detections import shown
 from referee.detections.files.text import numbers, text_of
 from referee.errors import RefereeError
 
+_OF_FORMULAS = tuple("=+-@\t\r\n")
+
 
 @dataclass(frozen=True)
 class TableRow:
@@ -85,6 +87,21 @@ def table_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) ->
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def harmless(row: Mapping[str, object]) -> dict[str, object]:
+    """The row for a spreadsheet: a quote stands before each text that would begin a formula there."""
+    return {
+        name: f"'{cell}" if isinstance(cell, str) and cell.startswith(_OF_FORMULAS) else cell
+        for name, cell in row.items()
+    }
+
+
+def csv_line(cells: Iterable[object]) -> bytes:
+    """One line of a CSV, without its end, in UTF-8."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(cells)
     return text.getvalue().encode()
 
 

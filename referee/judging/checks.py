@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from power.addresses import limits_of
 from power.energy import Check, Measurement, energy_checks
 from power.meter import Identity, Reading
+from referee.detections.plausibility import Implausible
 from referee.store.records import IMAGES_SEEN, REBOOTED, Run
 
 NOT_ASKED = "its settings were not read back"
@@ -75,6 +76,17 @@ def images_not_fetched(unserved: NDArray[np.float64], map_with_them: float, *, c
         sentence = f"Rows for images that the run was not served: {rows}, for {images} of them; they {what}."
     figures: dict[str, float | int | None] = {"rows": rows, "images": images, "map_with_them": map_with_them}
     return Check("images-not-fetched", count or not rows, "warning", sentence, figures)
+
+
+def implausible_boxes(found: Implausible) -> Check:
+    """`implausible-boxes`, from the rows that count. A warning: they are scored as they are."""
+    sentence = " ".join(found.sentences) or "No box and no confidence looks like a mistake."
+    figures: dict[str, float | int | None] = {
+        "in_unit_square": found.in_unit_square,
+        "above_1": found.above_1,
+        "outside": found.outside,
+    }
+    return Check("implausible-boxes", not found.sentences, "warning", sentence, figures)
 
 
 def event_checks(noted: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:

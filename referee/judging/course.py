@@ -10,8 +10,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from power.meter import Reading
 from referee.contest import Contest
+from referee.judging.regret import energies_at
 from referee.store.records import Run
 
 Floats = NDArray[np.float64]
@@ -86,6 +86,7 @@ def course_of(contest: Contest, run: Run) -> Course:
     if elapsed_s is None:
         elapsed_s = max([0.0, *served_s, *posts[:, 0], *(r.monotonic_s for r in readings)])
     changes = phase_changes(served_s, posts[:, 0], covered)
+    edges_s = np.minimum([*(at_s for at_s, _ in changes), elapsed_s], elapsed_s)
     of_power = [r for r in readings if math.isfinite(r.power_w)]
     return Course(
         elapsed_s,
@@ -94,7 +95,7 @@ def course_of(contest: Contest, run: Run) -> Course:
         np.array([r.monotonic_s for r in of_power], np.float64),
         np.array([r.power_w for r in of_power], np.float64),
         changes,
-        phase_uses(changes, elapsed_s, energy_curve(readings, elapsed_s, run.energy_wh)),
+        phase_uses(changes, edges_s, energies_at(contest, run, edges_s)),
         rates(len(images), len(of_rows), elapsed_s, run.energy_wh),
     )
 
@@ -147,31 +148,15 @@ def phase_changes(served_s: Floats, posts_s: Floats, posted: Ints) -> tuple[tupl
     return tuple(changes)
 
 
-def energy_curve(
-    readings: Sequence[Reading], elapsed_s: float, energy_wh: float | None
-) -> tuple[Floats, Floats] | None:
-    """Times (k,) and the energy (k,) since the start at each: the readings', then that of record at the end.
-
-    None where the meter gave no energy, or one that does not grow towards that of record.
-    """
-    inside = [r for r in readings if 0 <= r.monotonic_s < elapsed_s and math.isfinite(r.energy_wh)]
-    if not inside or energy_wh is None:
-        return None
-    times = np.array([0.0, *(r.monotonic_s for r in inside), elapsed_s])
-    energies = np.array([0.0, *(r.energy_wh for r in inside), energy_wh])
-    return (times, energies) if (np.diff(energies) >= 0).all() else None
-
-
 def phase_uses(
-    changes: Sequence[tuple[float, Phase]], elapsed_s: float, energy: tuple[Floats, Floats] | None
+    changes: Sequence[tuple[float, Phase]], edges_s: Floats, energies_wh: Floats | None
 ) -> tuple[PhaseUse, ...]:
-    """Each phase with its time and its energy, which is linear between the points of `energy_curve`."""
-    edges = np.minimum([*(at_s for at_s, _ in changes), elapsed_s], elapsed_s)
+    """Each phase with its time and its energy. `edges_s` (k + 1,) are the times of the changes, then the end."""
     place = [list(Phase).index(phase) for _, phase in changes]
-    took_s = np.bincount(place, np.diff(edges), len(Phase)).tolist()
-    if energy is None:
+    took_s = np.bincount(place, np.diff(edges_s), len(Phase)).tolist()
+    if energies_wh is None:
         return tuple(PhaseUse(phase, s, None, None) for phase, s in zip(Phase, took_s, strict=True))
-    took_wh = np.bincount(place, np.diff(np.interp(edges, *energy)), len(Phase))
+    took_wh = np.bincount(place, np.diff(energies_wh), len(Phase))
     total_wh = took_wh.sum()
     shares = (took_wh / total_wh).tolist() if total_wh > 0 else [None] * len(Phase)
     return tuple(PhaseUse(*use) for use in zip(Phase, took_s, took_wh.tolist(), shares, strict=True))

@@ -62,7 +62,7 @@ def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
         tuple(_cost(type_, analysis, judged.energy_wh) for type_ in ErrorType),
         _curves(ground_truth, detections, metric),
         worst_images(ground_truth, detections, analysis),
-        stop_regret(contest, run),
+        stop_regret(contest, run, ground_truth),
     )
 
 

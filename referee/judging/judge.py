@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from power.energy import Check
 from referee.clock import Clock
-from referee.contest import Contest, require_same_test_set
+from referee.contest import Contest, require_same_images, require_same_test_set
+from referee.detections.plausibility import implausible, sizes_by_number
 from referee.errors import RefereeError
 from referee.judging.checks import (
     event_checks,
     images_not_fetched,
+    implausible_boxes,
     is_of_the_window,
     is_scorable,
     rows_refused,
@@ -32,29 +34,38 @@ IMAGE = 0
 START_S = 0.0  # readings of a closed run are timed from its start
 
 
-def judge(contest: Contest, number: int, clock: Clock) -> Score:
+def judge(contest: Contest, number: int, clock: Clock, *, corrected: bool = False) -> Score:
     """Judge a closed run, or judge it again; the new score is appended and replaces the earlier one in every result.
 
-    Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`; TestSetError.
+    `corrected` also takes a test set with the run's images and another ground truth than it was armed with; the event
+    then names both. Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`;
+    TestSetError.
     """
+    require = require_same_images if corrected else require_same_test_set
     while True:
         run = contest.store.run(number)
-        judged = _judged(contest, run, clock)
+        require(contest, run)
+        judged = judgement(contest, run, clock)
         contest.store.add_score(judged)
         states = (RunState.CLOSED, RunState.JUDGED)
         # If the energy was read meanwhile, the run is judged again.
         if contest.store.change_run(run.id, states, state=RunState.JUDGED.value).energy_wh == run.energy_wh:
             break
-    contest.store.log_event(clock.utc(), run.id, "judged", map=judged.map, score=judged.score)
+    digest, armed_with = contest.test_set.digest, run.testset_digest
+    sets = {} if digest == armed_with else {"testset_digest": digest, "armed_with": armed_with}
+    contest.store.log_event(clock.utc(), run.id, "judged", map=judged.map, score=judged.score, **sets)
     return judged
 
 
-def _judged(contest: Contest, run: Run, clock: Clock) -> Score:
+def judgement(contest: Contest, run: Run, clock: Clock) -> Score:
+    """What the judge says of a closed run by the contest's metric and ground truth, which is of the run's images.
+
+    Nothing is stored. Raises RefereeError `run-state`; TestSetError.
+    """
     if run.state not in (RunState.CLOSED, RunState.JUDGED):
         raise RefereeError(
             "run-state", f"Run {run.id} is {run.state}; only a closed run can be judged.", run=run.id
         )
-    require_same_test_set(contest, run)
     ground_truth, rows, unserved = counted(contest, run)
     evaluation = with_them = published = evaluate_rows(contest, ground_truth, rows)
     if contest.config.metric != PUBLISHED:
@@ -62,7 +73,8 @@ def _judged(contest: Contest, run: Run, clock: Clock) -> Score:
     if len(unserved) and not contest.config.count_unserved:
         with_them = evaluate_rows(contest, ground_truth, np.concatenate([rows, unserved]))
     fetched = images_not_fetched(unserved[:, IMAGE], with_them.map, count=contest.config.count_unserved)
-    checks = (*_checks(contest, run), fetched)
+    plausibility = implausible_boxes(implausible(rows, sizes_by_number(contest.test_set)))
+    checks = (*_checks(contest, run), fetched, plausibility)
     return Score(
         run=run.id,
         judged_utc=clock.utc().isoformat(),
@@ -86,13 +98,18 @@ def counted(contest: Contest, run: Run) -> tuple[GroundTruth, NDArray[np.float64
     holds the rows (m, 7) of images that it was not served.
     """
     order, rows = contest.store.image_order(run.id), testset_rows(contest.store, run.id)
-    served = np.zeros(len(contest.test_set.images) + 1, np.bool_)
-    served[order[np.array(contest.store.served_images(run.id), np.int64) - 1]] = True
-    is_served = of_images(rows, served)
+    is_served = of_images(rows, served_images(contest, run))
     unserved = rows[~is_served]
     if len(unserved) and not contest.config.count_unserved:
         rows = rows[is_served]
     return restricted_to(read_ground_truth(contest.test_set.folder), order), rows, unserved
+
+
+def served_images(contest: Contest, run: Run) -> NDArray[np.bool_]:
+    """Which images the run was served, by their numbers 1..N in the test set: shape (N + 1,)."""
+    served, order = np.zeros(len(contest.test_set.images) + 1, np.bool_), contest.store.image_order(run.id)
+    served[order[np.array(contest.store.served_images(run.id), np.int64) - 1]] = True
+    return served
 
 
 def evaluate_rows(contest: Contest, ground_truth: GroundTruth, rows: NDArray[np.float64]) -> Evaluation:
@@ -158,7 +175,8 @@ def _measured_by(run: Run) -> list[str]:
     del settings["integrator_timer_s"]  # follows from the window
     shown = (f"{key}:{'auto' if value is None else str(value).lower()}" for key, value in settings.items())
     # The identity is last: it is text of the meter's, and the first of two parts with one name counts.
-    return [f"window:{run.window_s:g}s", *shown, f"meter:{run.meter_identity}"]
+    extra = [f"extra:{run.extra_s:g}s"] if run.extra_s else []
+    return [f"window:{run.contest_window_s:g}s", *extra, *shown, f"meter:{run.meter_identity}"]
 
 
 def _images(contest: Contest, run: Run) -> str:

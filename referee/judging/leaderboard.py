@@ -12,7 +12,7 @@ from referee.scoring.result import signature_parts
 
 T = TypeVar("T")
 SURE = 0.95  # the chance that an order is real, from which on nothing is said of it
-NOT_COMPARED = ("v", "meter")  # the program's version, and which meter it was
+NOT_COMPARED = ("v", "meter", "extra")  # the program's version, which meter it was, a mark of its own
 RULES = "rules"  # without this part, a signature is of an earlier form and does not tell enough
 
 
@@ -22,7 +22,8 @@ class Standing:
 
     `map` is by the contest's metric, `map_ilsvrc_det` compares with the published champions. `complete` is false where
     judging again would tell more: it broke off, or was done by an earlier form of the program. `official` is false
-    where the meter was simulated or one for rehearsing at home.
+    where the meter was simulated or one for rehearsing at home. `extra_s` were added to its window. `reviewed` is the
+    note with which an operator let it stand though a check had failed: then it no longer needs review.
     """
 
     team: str
@@ -37,6 +38,8 @@ class Standing:
     signature: str
     complete: bool = True
     official: bool = True
+    extra_s: float | None = None
+    reviewed: str | None = None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from referee.judging.judge import IMAGE, START_S, restricted_to, testset_rows
 from referee.scoring import Detections
 from referee.scoring.evaluation import maps_over_time
 from referee.store.records import Run
-from testsets import read_ground_truth
+from testsets import GroundTruth, read_ground_truth
 
 Floats = NDArray[np.float64]
 
@@ -37,20 +37,21 @@ class StopRegret:
     ratio: float
 
 
-def stop_regret(contest: Contest, run: Run) -> StopRegret | None:
+def stop_regret(contest: Contest, run: Run, ground_truth: GroundTruth | None = None) -> StopRegret | None:
     """The stop regret of a closed run; None without an energy above 0, posts, or readings that tell the energy.
 
-    Raises RefereeError `testset-changed`, TestSetError.
+    `ground_truth` is that of the run's images, if it has been read already. Raises RefereeError `testset-changed`,
+    TestSetError.
     """
     posts = contest.store.post_log(run.id)
     if not posts or run.elapsed_s is None or not is_scorable(run.energy_wh):
         return None
     require_same_test_set(contest, run)
     elapsed_s = _moments([when for when, _ in posts], run.elapsed_s)
-    energy_wh = _energies(contest, run, elapsed_s)
+    energy_wh = energies_at(contest, run, elapsed_s)
     if energy_wh is None:
         return None
-    maps = _maps(contest, run, posts, elapsed_s)
+    maps = _maps(contest, run, posts, elapsed_s, ground_truth)
     is_known = energy_wh > 0
     elapsed_s, maps, energy_wh = elapsed_s[is_known], maps[is_known], energy_wh[is_known]
     scores = maps / energy_wh
@@ -69,11 +70,13 @@ def _moments(posted_s: list[float], end_s: float) -> Floats:
     return np.append(after_post, end_s)
 
 
-def _energies(contest: Contest, run: Run, elapsed_s: Floats) -> Floats | None:
+def energies_at(contest: Contest, run: Run, elapsed_s: Floats) -> Floats | None:
     """The energy (n,) at each moment, linear between readings; that of record at the last.
 
-    None without readings, and where they fall: the meter began again.
+    None without an energy or readings, and where they fall: the meter began again.
     """
+    if run.energy_wh is None:
+        return None
     end_s = elapsed_s[-1]
     readings = [(each.monotonic_s, each.energy_wh) for each in contest.store.readings(run.id, START_S)]
     known = [(when, energy) for when, energy in readings if when < end_s and math.isfinite(energy)]
@@ -84,7 +87,13 @@ def _energies(contest: Contest, run: Run, elapsed_s: Floats) -> Floats | None:
     return until
 
 
-def _maps(contest: Contest, run: Run, posts: list[tuple[float, int]], elapsed_s: Floats) -> Floats:
+def _maps(
+    contest: Contest,
+    run: Run,
+    posts: list[tuple[float, int]],
+    elapsed_s: Floats,
+    ground_truth: GroundTruth | None,
+) -> Floats:
     """The mAP (n,) at each moment, of the rows that had come by then, of images that had been served by then."""
     order, rows = contest.store.image_order(run.id), testset_rows(contest.store, run.id)
     since_s = np.repeat([when for when, _ in posts], [count for _, count in posts])
@@ -97,6 +106,6 @@ def _maps(contest: Contest, run: Run, posts: list[tuple[float, int]], elapsed_s:
     # Image by image, as the judge has them where a metric lists equal confidences in order of arrival.
     by_image = np.argsort(rows[:, IMAGE], kind="stable")
     by_image = by_image[since_s[by_image] < np.inf]
-    truth = restricted_to(read_ground_truth(contest.test_set.folder), order)
+    truth = ground_truth or restricted_to(read_ground_truth(contest.test_set.folder), order)
     found = Detections.from_rows(rows[by_image])
     return maps_over_time(truth, found, moment[by_image], len(elapsed_s), contest.config.metric)

@@ -6,6 +6,7 @@ The command line, the pages, the exports and the bundles all show these values; 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,11 +15,12 @@ from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.checks import is_of_the_window, is_scorable
 from referee.judging.leaderboard import RULES, Place, Standing, head_to_head, rank
+from referee.judging.prizes import Award, awards
 from referee.judging.uncertainty import resampled
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS
 from referee.scoring.interval import Resampled
-from referee.scoring.result import RULES_VERSION, score, signature_parts
-from referee.store.records import Run, RunState, Score
+from referee.scoring.result import DIGEST_LENGTH, RULES_VERSION, score, signature_parts
+from referee.store.records import Review, Run, RunState, Score
 
 
 def current_judgement(contest: Contest, run: Run) -> Score | None:
@@ -31,7 +33,8 @@ def current_judgement(contest: Contest, run: Run) -> Score | None:
 class Figures:
     """What is known of a run: `energy_wh` of record unless it is open, the rest provisional unless it is `judged`.
 
-    `provisional_utc` is when the figures of an open run were computed.
+    `provisional_utc` is when the figures of an open run were computed. `reviewed` is the note with which an operator
+    let the run stand, `not_ranked` says why a judged run has no rank.
     """
 
     energy_wh: float | None
@@ -41,6 +44,8 @@ class Figures:
     judged: bool
     refused: int = 0  # rows
     provisional_utc: str | None = None
+    reviewed: str | None = None
+    not_ranked: str | None = None
 
 
 def figures_of(contest: Contest, run: Run) -> Figures:
@@ -50,8 +55,16 @@ def figures_of(contest: Contest, run: Run) -> Figures:
     """
     judged, refused = current_judgement(contest, run), contest.store.count_refused(run.id)
     if judged is not None:
+        review = standing_review(judged, contest.store.latest_reviews().get(run.id))
         return Figures(
-            run.energy_wh, judged.map, judged.score, judged.needs_review, judged=True, refused=refused
+            run.energy_wh,
+            judged.map,
+            judged.score,
+            judged.needs_review and review is None,
+            judged=True,
+            refused=refused,
+            reviewed=None if review is None else review.note,
+            not_ranked=below_least_map(contest, judged.map),
         )
     provisional = contest.store.provisional(run.id)
     reached = None if provisional is None else provisional.map
@@ -60,6 +73,18 @@ def figures_of(contest: Contest, run: Run) -> Figures:
         energy_wh, utc = provisional.energy_wh, provisional.utc
     scored = score(reached, energy_wh) if reached is not None and is_scorable(energy_wh) else None
     return Figures(energy_wh, reached, scored, None, judged=False, refused=refused, provisional_utc=utc)
+
+
+def standing_review(judged: Score, review: Review | None) -> Review | None:
+    """The review, if it covers every check that this judgement failed: judged again, a run may need another one."""
+    failed = {check.code for check in judged.checks if not check.ok and check.severity == "error"}
+    return review if review is not None and failed and failed <= set(review.codes) else None
+
+
+def below_least_map(contest: Contest, reached: float) -> str | None:
+    """Why a run with this mAP is not ranked; None if the contest's `least_map` does not forbid it."""
+    least = contest.config.least_map
+    return f"its mAP {reached:.5f} is below least_map {least:g}" if least and reached < least else None
 
 
 def energy_above_idle_wh(run: Run, judged: Score) -> float | None:
@@ -123,37 +148,57 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Standings:
-    """The leaderboard, best first, and the judged runs that are not on it."""
+    """The leaderboard, best first, the judged runs that are not on it, and the prizes.
+
+    `unranked` are the runs below the contest's `least_map`, best score first, each with the reason: they are shown.
+    """
 
     places: tuple[Place, ...]
     left_out: tuple[LeftOut, ...]
+    unranked: tuple[tuple[Standing, str], ...] = ()
+    awards: tuple[Award, ...] = ()
 
 
-def standings(contest: Contest) -> Standings:
-    """Rank the teams by their best run that has a score by the contest's present rules. Void runs are ignored."""
+def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> Standings:
+    """Rank the teams by their best run that has a score by the contest's present rules. Void runs are ignored.
+
+    `instead`, by run, takes the place of what is stored, whatever rules it is by: the board as it would be.
+    """
+    instead = instead or {}
     found: list[Standing] = []
     maps: dict[int, Resampled | None] = {}
     left_out: list[LeftOut] = []
+    reviews = contest.store.latest_reviews()
     for run in contest.store.runs(RunState.JUDGED):
-        judged = contest.store.latest_score(run.id)
+        judged = instead.get(run.id) or contest.store.latest_score(run.id)
         if judged is None or judged.score is None or judged.energy_wh is None:
             left_out.append(LeftOut(run.id, run.team, None))
-        elif not _is_comparable(contest, run, judged):
+        elif run.id not in instead and not _is_comparable(contest, run, judged):
             left_out.append(LeftOut(run.id, run.team, judged.signature))
         else:
-            found.append(_standing(run, judged, judged.score, judged.energy_wh))
-            maps[run.id] = resampled(contest, run, judged)
-    return Standings(rank(found, maps), tuple(left_out))
+            review = standing_review(judged, reviews.get(run.id))
+            found.append(_standing(run, judged, judged.score, judged.energy_wh, review))
+            maps[run.id] = None if run.id in instead else resampled(contest, run, judged)
+    low = {one.run: why for one in found if (why := below_least_map(contest, one.map))}
+    places = rank([one for one in found if one.run not in low], maps)
+    unranked = sorted((one for one in found if one.run in low), key=lambda one: (-one.score, one.run))
+    won = awards(contest.config.prizes, [place.standing for place in places])
+    return Standings(places, tuple(left_out), tuple((one, low[one.run]) for one in unranked), won)
 
 
 def place_document(place: Place) -> dict[str, Any]:
     """The JSON document of a place on the leaderboard."""
     level_with = [{"team": team, "chance": chance} for team, chance in place.level_with]
-    told = {"level_with": level_with, "differs": list(place.differs)}
+    told = {"level_with": level_with, "differs": list(place.differs), "not_ranked": None}
     return {"rank": place.rank} | asdict(place.standing) | told
 
 
-def _standing(run: Run, judged: Score, per_wh: float, energy_wh: float) -> Standing:
+def unranked_document(standing: Standing, why: str) -> dict[str, Any]:
+    """The JSON document of a run that is shown without a rank: that of a place, its `not_ranked` the reason."""
+    return {"rank": None} | asdict(standing) | {"level_with": [], "differs": [], "not_ranked": why}
+
+
+def _standing(run: Run, judged: Score, per_wh: float, energy_wh: float, review: Review | None) -> Standing:
     interval, parts = judged.interval, signature_parts(judged.signature)
     return Standing(
         team=run.team,
@@ -164,10 +209,12 @@ def _standing(run: Run, judged: Score, per_wh: float, energy_wh: float) -> Stand
         map=judged.map,
         map_ilsvrc_det=judged.map_ilsvrc_det,
         energy_wh=energy_wh,
-        needs_review=judged.needs_review,
+        needs_review=judged.needs_review and review is None,
         signature=judged.signature,
         complete=RULES in parts and (interval is not None or parts["metric"] not in BOOTSTRAP_METRICS),
         official=run.official,
+        extra_s=run.extra_s,
+        reviewed=None if review is None else review.note,
     )
 
 
@@ -175,16 +222,25 @@ def _is_comparable(contest: Contest, run: Run, judged: Score) -> bool:
     """Whether a score was made by the contest's metric and today's scoring rules, on its test set, in its window."""
     parts, config = signature_parts(judged.signature), contest.config
     same_rules = parts["metric"] == config.metric and parts.get(RULES) in (None, str(RULES_VERSION))
-    return same_rules and run.testset_digest == contest.test_set.digest and run.window_s == config.window_s
+    # Not the set that the run was armed with: its ground truth may have been corrected since.
+    judged_on = parts.get("gt", run.testset_digest[:DIGEST_LENGTH])
+    same_set = judged_on == contest.test_set.digest[:DIGEST_LENGTH]
+    return same_rules and same_set and run.contest_window_s == config.window_s
 
 
 @dataclass(frozen=True)
 class Side:
-    """One run of a meeting, its judgement, and the points it won."""
+    """One run of a meeting, its judgement, the points it won, and the review with which it stands."""
 
     run: Run
     judged: Score
     points: int
+    review: Review | None = None
+
+    @property
+    def needs_review(self) -> bool:
+        """Whether a check failed that no operator has let stand."""
+        return self.judged.needs_review and self.review is None
 
 
 @dataclass(frozen=True)
@@ -209,8 +265,12 @@ def meeting(contest: Contest, first: int, second: int) -> Meeting:
         )
     judged = _decided(contest, one), _decided(contest, other)
     points = head_to_head(judged[0].score, judged[1].score)
-    sides = Side(one, judged[0], points[0]), Side(other, judged[1], points[1])
-    return Meeting(sides, one_heat=one.heat is not None and one.heat == other.heat)
+    reviews = contest.store.latest_reviews()
+    sides = [
+        Side(run, score, won, standing_review(score, reviews.get(run.id)))
+        for run, score, won in zip((one, other), judged, points, strict=True)
+    ]
+    return Meeting((sides[0], sides[1]), one_heat=one.heat is not None and one.heat == other.heat)
 
 
 def _decided(contest: Contest, run: Run) -> Score:

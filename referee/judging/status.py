@@ -281,6 +281,7 @@ class StatusReader:
             found = standings(self._contest)
             why = {True: "it has no score", False: "it was judged by other rules or settings; judge it again"}
             left_out = tuple(LeftOut(one.run, one.team, why[one.judged_by is None]) for one in found.left_out)
+            left_out += tuple(LeftOut(one.run, one.team, low) for one, low in found.unranked)
             self._ranked = made, left_out, len(found.places)
         return self._ranked[1:]
 

@@ -19,12 +19,12 @@ RESAMPLES = 1000
 SEED = 0
 
 
-def judge_with_interval(contest: Contest, number: int, clock: Clock) -> Score:
+def judge_with_interval(contest: Contest, number: int, clock: Clock, *, corrected: bool = False) -> Score:
     """Judge a run, then add the interval of its score, if its metric has a bootstrap. Raises as `judge` does.
 
     The score is stored first: the interval takes a thousand times as long, and no prize depends on it.
     """
-    judged, metric = judge(contest, number, clock), contest.config.metric
+    judged, metric = judge(contest, number, clock, corrected=corrected), contest.config.metric
     if metric not in BOOTSTRAP_METRICS:
         return judged
     ground_truth, rows, _ = counted(contest, contest.store.run(number))

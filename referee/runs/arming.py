@@ -13,9 +13,9 @@ import numpy as np
 from power.errors import MeterError
 from referee.auth.client_addresses import admits
 from referee.clock import Clock
-from referee.config import Station
+from referee.config import LONGEST_WINDOW_S, Station
 from referee.contest import Contest, require_place
-from referee.errors import NotArmed, RefereeError, StationBusy
+from referee.errors import AttemptsUsed, NotArmed, RefereeError, StationBusy
 from referee.runs.image_order import image_order, images_had
 from referee.runs.meters import RunMeter, StationMeters
 from referee.runs.recorder import note_event
@@ -40,35 +40,60 @@ class Arming:
         self._lock_of = lock_of
         self._note = partial(note_event, contest.store, clock)
 
-    def arm(self, team: str, station: Station, heat: str | None = None) -> Run:
-        """A new armed run at a free station. The caller holds the team's lock.
+    def arm(
+        self,
+        team: str,
+        station: Station,
+        heat: str | None = None,
+        *,
+        extra_s: int | None = None,
+        beyond_attempts: bool = False,
+    ) -> Run:
+        """A new armed run at a free station, its window longer by `extra_s`. The caller holds the team's lock.
 
-        Raises RefereeError `station-busy`, `team-busy`, `bad-config` for more images than there are; MeterError.
+        Raises RefereeError `station-busy`, `team-busy`, `attempts-used` unless `beyond_attempts`, `bad-request` for a
+        bad `extra_s`, `bad-config` for more images than there are; MeterError.
         """
+        window_s = self._contest.config.window_s + (extra_s or 0)
+        if extra_s is not None and not (extra_s > 0 and window_s <= LONGEST_WINDOW_S):
+            sentence = (
+                f"extra_s = {extra_s} must be above 0, and the window at most {LONGEST_WINDOW_S} s long."
+            )
+            raise RefereeError("bad-request", sentence)
         pool, images = len(self._contest.test_set.images), self._contest.config.images.per_attempt
         if images > pool:
             sentence = f"per_attempt = {images}, but the test set has {pool} images; choose fewer."
             raise RefereeError("bad-config", sentence)
         with self._lock_of(f"station {station.name}"):
             self._require_free(team, station)
+            attempt = self._require_attempt(team, anyway=beyond_attempts)
             take_over = read_left_over(self._contest, self._clock, self._meters, station)
             unread = energy_may_be_held(self._contest, station)
             take_over = take_over and not unread
-            meter = self._meters.set_up(station, take_over=take_over, spare_energy=unread)
+            meter = self._meters.set_up(station, window_s, take_over=take_over, spare_energy=unread)
             try:
-                run = self._stored(self._new_run(team, station, meter, heat))
+                run = self._stored(self._new_run(team, station, meter, heat, extra_s))
             except BaseException:
                 meter.sampler.close()
                 raise
             self._meters.keep(run, meter)
-        self._note(run.id, "armed", meter=meter.identity, station=station.name, standing=run.meter_standing)
+        granted = {"extra_s": extra_s, "beyond_attempts": attempt}
+        self._note(
+            run.id,
+            "armed",
+            meter=meter.identity,
+            station=station.name,
+            standing=run.meter_standing,
+            **{name: value for name, value in granted.items() if value is not None},
+        )
         logger.info("run %d of %s is armed at %s", run.id, team, station.name)
         return run
 
     def armed_run(self, team: str, address: str | None) -> Run:
         """The team's armed run; if there is none and the contest arms by itself, a new one.
 
-        The caller holds the team's lock. Raises RefereeError `not-armed`, `station-busy`, `wrong-address`; MeterError.
+        The caller holds the team's lock. Raises RefereeError `not-armed`, `attempts-used`, `station-busy`,
+        `wrong-address`; MeterError.
         """
         for run in self._store.runs(RunState.ARMED, team=team):
             return run
@@ -109,11 +134,27 @@ class Arming:
             what = f"{team} has run {run.id} ({run.state}) at {run.station}"
             raise RefereeError("team-busy", f"{what}; end it first: {_ending(run)}")
 
+    def _require_attempt(self, team: str, *, anyway: bool) -> int | None:
+        """The number of an attempt beyond the contest's limit. Raises AttemptsUsed unless it is armed `anyway`."""
+        most, used = self._contest.config.attempts, self._store.attempts_used().get(team, 0)
+        if not most or used < most:
+            return None
+        if not anyway:
+            sentence = f"{team} has used {used} of {most} attempts"
+            raise AttemptsUsed(
+                f"{sentence}; the operator can void one, or arm it anyway: referee run arm --anyway",
+                team=team,
+                attempts=most,
+            )
+        return used + 1
+
     def _running(self, **where: str) -> Run | None:
         states = (RunState.ARMED, RunState.OPEN)
         return next((run for state in states for run in self._store.runs(state, **where)), None)
 
-    def _new_run(self, team: str, station: Station, meter: RunMeter, heat: str | None) -> Run:
+    def _new_run(
+        self, team: str, station: Station, meter: RunMeter, heat: str | None, extra_s: int | None
+    ) -> Run:
         test_set, config = self._contest.test_set, self._contest.config
         idle_s = config.idle_baseline_s
         return Run(
@@ -123,20 +164,22 @@ class Arming:
             state=RunState.ARMED,
             armed_utc="",
             testset_digest=test_set.digest,
+            images_digest=test_set.images_digest,
             images=config.images.per_attempt or len(test_set.images),
-            window_s=float(config.window_s),
+            window_s=float(meter.setup.integrator_timer_s),
             setup=meter.setup,
             meter_identity=meter.identity,
             idle_power_w=None if idle_s is None else meter.sampler.measure_idle(idle_s).power_w,
             heat=heat,
             meter_standing=meter.standing,
             nonce=secrets.token_hex(NONCE_BYTES),
+            extra_s=extra_s,
         )
 
     def _stored(self, new: Run) -> Run:
         """The run with its images; an event names the earlier runs in which the team has had some of them."""
         pool, nonce = len(self._contest.test_set.images), str(new.nonce)
-        had = images_had(self._store, new.team, new.testset_digest)
+        had = images_had(self._store, new.team, new.images_digest)
         times_had = np.bincount(np.concatenate([*had.values(), [0]]).astype(int), minlength=pool + 1)[1:]
         shuffle = self._contest.config.shuffle
         order = image_order(self._contest.secret, nonce, times_had, new.images, shuffle=shuffle)

@@ -57,10 +57,19 @@ class RunControl:
 
     # Arming and opening
 
-    def arm(self, team: str, station_name: str, heat: str | None = None) -> Run:
+    def arm(
+        self,
+        team: str,
+        station_name: str,
+        heat: str | None = None,
+        *,
+        extra_s: int | None = None,
+        beyond_attempts: bool = False,
+    ) -> Run:
         """Prepare a run: its meter set up, its image order fixed. With a `heat`, it is opened by the heat's `start`.
 
-        Raises RefereeError `team-unknown`, `station-unknown`, `station-busy`, `team-busy`, `heat-started`,
+        Its window is longer by `extra_s`; `beyond_attempts` gives a run to a team that has used its attempts. Raises
+        RefereeError `attempts-used`, `team-unknown`, `station-unknown`, `station-busy`, `team-busy`, `heat-started`,
         `bad-request` for a bad name of a heat; MeterError.
         """
         station = self._contest.station(station_name)
@@ -70,7 +79,7 @@ class RunControl:
                 held.enter_context(self._lock_of(f"heat {heat}"))
                 require_joinable(self._store, heat)
             held.enter_context(self._lock_of(f"team {team}"))
-            return self._arming.arm(team, station, heat)
+            return self._arming.arm(team, station, heat, extra_s=extra_s, beyond_attempts=beyond_attempts)
 
     def login(self, team: str, address: str | None = None) -> OpenRun:
         """The team's open run, or its armed one, opened now, for a request from `address`.

@@ -27,7 +27,7 @@ def image_order(secret: bytes, nonce: str, times_had: Numbers, images: int, *, s
     return chance.permutation(drawn) if shuffle else np.sort(drawn)
 
 
-def images_had(store: Store, team: str, digest: str) -> dict[int, Numbers]:
-    """The test-set numbers of the images that each run of a team on this test set was served, by run."""
-    runs = [run.id for run in store.runs(team=team, testset_digest=digest)]
+def images_had(store: Store, team: str, digest: str | None) -> dict[int, Numbers]:
+    """The test-set numbers of the images that each run of a team on these images was served, by run."""
+    runs = [run.id for run in store.runs(team=team, images_digest=digest)]
     return {run: store.image_order(run)[np.array(store.served_images(run), np.int64) - 1] for run in runs}

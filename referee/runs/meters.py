@@ -92,12 +92,12 @@ class StationMeters:
 
     # Armed
 
-    def set_up(self, station: Station, *, take_over: bool, spare_energy: bool) -> RunMeter:
+    def set_up(self, station: Station, window_s: int, *, take_over: bool, spare_energy: bool) -> RunMeter:
         """A free station's meter, reset and ready for a new run; with `take_over` it is stopped if it integrates.
 
         With `spare_energy` it must not hold any energy. Raises MeterError.
         """
-        meter = self._new(station, station.setup(self._contest.config.window_s))
+        meter = self._new(station, station.setup(window_s))
         try:
             meter.sampler.arm(take_over=take_over, spare_energy=spare_energy)
         except BaseException:

@@ -40,6 +40,7 @@ def bootstrap_samples(
     resamples: int = 1000,
     seed: int = 0,
     blacklist: Iterable[tuple[int, int]] = (),
+    iou: float | None = None,
 ) -> Floats:
     """Return the mAP (R,) of each resample, not yet `centred`; the same for the same seed.
 
@@ -50,7 +51,7 @@ def bootstrap_samples(
         raise RefereeError(
             "metric-without-bootstrap", f"There is no bootstrap for {metric!r}; there is one for {known}."
         )
-    categories = _categories(ground_truth, detections, rule_named(metric), frozenset(blacklist))
+    categories = _categories(ground_truth, detections, rule_named(metric), frozenset(blacklist), iou)
     return _maps(categories, multiplicities(len(ground_truth.image_ids), resamples, seed))
 
 
@@ -92,12 +93,13 @@ def _categories(
     detections: Detections,
     rule: Rule,
     banned: frozenset[tuple[int, int]],
+    iou: float | None,
 ) -> Iterator[_Category]:
     groups = group_objects(ground_truth, ~ground_truth.crowd, banned)
     object_images = groups.images.places(ground_truth.image[groups.objects])
     object_categories = ground_truth.category[groups.objects]
     images = groups.images.places(detections.image)
-    for each in ranked_categories(ground_truth, detections, rule, rule.iou, banned):
+    for each in ranked_categories(ground_truth, detections, rule, rule.threshold(iou), banned):
         is_true = np.zeros(len(each.members), np.bool_)
         is_true[each.ranks - 1] = True
         yield _Category(images[each.members], is_true, object_images[object_categories == each.id])

@@ -81,7 +81,9 @@ def rank(
         category, place = np.searchsorted(bounds, true, side="right") - 1, within.take(true)
         found.append([np.bincount(category[place < most], minlength=len(objects)) for most in MOST])
         ranks = counted.take(true + 1) - counted.take(bounds).take(category)
-        precision.append(_precisions(ranks, found[-1][-1], np.reshape(needed, (-1, len(RECALLS)))))
+        precision.append(
+            _precisions(ranks, found[-1][-1], np.reshape(needed, (-1, len(RECALLS))).astype(np.int64))
+        )
         listed.append(np.diff(counted.take(bounds)))
     by_recall = np.array(precision)
     by_recall[:, objects == 0] = np.nan

@@ -211,10 +211,11 @@ def worst_images(
     """
     images = Ids(ground_truth.image_ids, "image")
     size = len(images.ids)
-    of_recall = np.bincount(
+    of_false = np.bincount(images.places(detections.image), analysis.cost, size)
+    of_unfound = np.bincount(
         images.places(ground_truth.image), _shares_of_recall(ground_truth, analysis), size
     )
-    cost = of_recall + np.bincount(images.places(detections.image), analysis.cost, size)
+    cost = of_false + of_unfound
     worst = np.lexsort((images.ids, -cost))[:count]
     return tuple(
         _image_errors(ground_truth, detections, analysis, int(images.ids[place]), float(cost[place]))

@@ -4,17 +4,27 @@ WAL with `synchronous=FULL`: what a method has returned from is on disk. One con
 lock, since the web server answers from several threads.
 """
 
-from referee.store.database import DATABASE_NAME
+from referee.store.database import DATABASE_NAME, is_served
 from referee.store.day import DayTables
 from referee.store.evidence import EvidenceTables
 from referee.store.identity import IdentityTables
 from referee.store.posts import PostTables
+from referee.store.published import PublishedTable
 from referee.store.runs import RunTables
 from referee.store.scores import ScoreTables
 from referee.store.submissions import SubmissionTables
 
-__all__ = ["DATABASE_NAME", "Store"]
+__all__ = ["DATABASE_NAME", "Store", "is_served"]
 
 
-class Store(IdentityTables, RunTables, PostTables, EvidenceTables, ScoreTables, SubmissionTables, DayTables):
+class Store(
+    IdentityTables,
+    RunTables,
+    PostTables,
+    EvidenceTables,
+    ScoreTables,
+    SubmissionTables,
+    DayTables,
+    PublishedTable,
+):
     """The contest's database. Open it with a path, close it when done."""

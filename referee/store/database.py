@@ -60,8 +60,11 @@ class Database:
                 "database-version",
                 f"{path} was made by a newer version of this program (form {version}, this one knows {VERSION}).",
             )
-        if 0 < version < VERSION:
-            _require_not_served(path.parent)
+        if 0 < version < VERSION and is_served(path.parent):  # by a program that needs the older tables
+            raise RefereeError(
+                "contest-busy",
+                f"{path.parent} is being served by an older version of this program; stop that server first.",
+            )
         _write_ahead(self._connection)  # a copy made by VACUUM INTO is not in that mode
         if version < VERSION or not found >= COLUMNS:  # also of a form 10 that was not ready yet
             # One transaction: of two processes that open a new database, the second waits for the first.
@@ -128,16 +131,14 @@ class Database:
             _fail("read", error)
 
 
-def _require_not_served(folder: Path) -> None:
-    """Raise RefereeError `contest-busy` while a server of an older program is at work, which needs the older tables."""
+def is_served(folder: Path) -> bool:
+    """Whether a server of this contest folder is at work."""
     with suppress(FileNotFoundError), (folder / LOCK_NAME).open() as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RefereeError(
-                "contest-busy",
-                f"{folder} is being served by an older version of this program; stop that server first.",
-            ) from None
+            return True
+    return False
 
 
 def _require_content(path: Path) -> None:

@@ -114,6 +114,11 @@ class RunTables(Database):
             raise SessionRefused("run-unknown", f"There is no run {number}; see: referee run list")
         return found[0]
 
+    def attempts_used(self) -> dict[str, int]:
+        """How many runs each team has had, or has armed; void ones do not count."""
+        sql = "SELECT team, count(*) FROM runs WHERE state != ? GROUP BY team"
+        return dict(map(tuple, self._rows(sql, RunState.VOID.value)))
+
     def complete_setups(self, setup: Callable[[str, int], Setup]) -> None:
         """Store the setup of runs of an earlier form, which is that of the configuration: by station and window_s."""
         for row in self._rows("SELECT id, station, window_s FROM runs WHERE setup IS NULL"):
@@ -122,6 +127,14 @@ class RunTables(Database):
                 connection.execute(
                     "UPDATE runs SET setup = ? WHERE id = ? AND setup IS NULL", (made, row["id"])
                 )
+
+    def complete_images_digests(self, testset_digest: str, images_digest: Callable[[], str]) -> None:
+        """Store for the runs of an earlier form on this test set which images it has."""
+        where = "WHERE images_digest IS NULL AND testset_digest = ?"
+        if self._rows(f"SELECT 1 FROM runs {where} LIMIT 1", testset_digest):  # noqa: S608 - a constant
+            values = images_digest(), testset_digest
+            with self._transaction() as connection:
+                connection.execute(f"UPDATE runs SET images_digest = ? {where}", values)  # noqa: S608 - a constant
 
     def runs(self, state: RunState | None = None, **equals: object) -> list[Run]:
         """The runs, oldest first, all or those in `state` and with the given columns."""

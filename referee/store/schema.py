@@ -33,6 +33,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "void_reason": str, "meter_changes": str,  # JSON list: what differed from `setup` at the end
             "idle_power_w": float, "heat": str,  # runs of one heat are opened together
             "meter_standing": str,  # power.meter.Standing; NULL: of an earlier form
+            "images_digest": str,  # of the images without the ground truth; NULL: of an earlier form
             "nonce": str,  # random: run numbers recur after a restore; NULL: of an earlier form
             "extra_s": float,  # of window_s, granted by the operator; NULL: none
         },
@@ -113,6 +114,8 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "id": int, "utc": str, "document": str,  # JSON
             "state": str,  # live, frozen, unveiling
             "unveiled": int, "frozen_utc": str, "operator": str,
+            "final": str,  # JSON: the document that is being unveiled
+            "unveiled_utc": str,  # the end of the last unveiling
         },
         {"pk": "id"},
     ),

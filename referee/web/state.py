@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from flask import Flask, current_app
@@ -14,11 +15,15 @@ from numpy.typing import NDArray
 from referee.auth.guessing import PasswordChecks
 from referee.clock import Clock
 from referee.contest import Contest
+from referee.detections.plausibility import sizes_by_number
 from referee.runs.control import RunControl
+from referee.runs.open_run import OpenRun
+from referee.runs.screens import Screens
 from referee.web.config_watch import ConfigWatch
 from referee.web.image_files import ImageFiles
 from referee.web.judge_process import Judging
 from referee.web.live_status import LiveStatus
+from referee.web.published_board import PublishedBoard
 from referee.web.refusals import Refusals
 
 EXTENSION = "referee"
@@ -50,6 +55,29 @@ class WebState:
     other_slots: threading.BoundedSemaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(UNAUTHENTICATED_AT_ONCE)
     )
+    _sizes: WeakKeyDictionary[OpenRun, NDArray[np.float64]] = field(default_factory=WeakKeyDictionary)
+
+    @cached_property
+    def image_sizes(self) -> NDArray[np.float64]:
+        """Widths and heights (N + 1, 2) of the images, in pixels, by the test set's numbers."""
+        return sizes_by_number(self.contest.test_set)
+
+    def sizes_for(self, live: OpenRun) -> NDArray[np.float64]:
+        """The same (M + 1, 2) by the numbers that the run's team knows."""
+        known = self._sizes.get(live)
+        if known is None:
+            known = self._sizes[live] = self.image_sizes[np.concatenate([[0], live.order])]
+        return known
+
+    @cached_property
+    def board(self) -> PublishedBoard:
+        """What the public sees."""
+        return PublishedBoard(self.contest, self.clock)
+
+    @cached_property
+    def screens(self) -> Screens:
+        """The screens of the stations, for the camera track."""
+        return Screens(self.clock)
 
     @cached_property
     def category_ids(self) -> NDArray[np.int64]:

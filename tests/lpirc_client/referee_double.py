@@ -38,6 +38,7 @@ class Referee:
     connections: set[Any] = field(default_factory=set)
     faults: dict[str, list[Fault]] = field(default_factory=dict)
     lies_about_hash: bool = False
+    warnings: list[str] = field(default_factory=list)
     has_batches: bool = True
     cut_bytes: int | None = None  # the connection breaks after this many bytes of each image or batch
     elapsed_s: float | None = None  # in the answer to a logout
@@ -144,6 +145,8 @@ class Referee:
         self.posts.append(body)
         digest = "0" * 64 if self.lies_about_hash else hashlib.sha256(body).hexdigest()
         self.keys[key] = {"accepted": len(rows), "received_total": len(self.rows), "sha256": digest}
+        if self.warnings:
+            self.keys[key]["warnings"] = self.warnings
         return 202, self.keys[key]
 
 

@@ -134,3 +134,13 @@ def test_a_short_run_lasts_as_long_as_it_must(referee: Referee) -> None:
 def test_waiting_ends_with_the_window(referee: Referee) -> None:
     referee.window_s = 0.3
     assert go(referee, Plan(least_s=60)).elapsed_s < 30
+
+
+def test_the_first_warnings_of_a_run_are_shown_once(
+    referee: Referee, capsys: pytest.CaptureFixture[str]
+) -> None:
+    referee.warnings = ["1 of 2 boxes lie\noutside.", "Another."]
+    go(referee, Plan(batch=1))
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "1 of 2 boxes lie outside. Another." in told

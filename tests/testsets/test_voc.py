@@ -156,3 +156,37 @@ def test_folders_must_exist_and_hold_annotations(voc_source: VocSource) -> None:
     assert caught.value.code == "import-missing"
     with pytest.raises(TestSetError, match="no XML files"):
         import_voc(voc_source.images, voc_source.images, voc_source.out)
+
+
+def test_a_folder_of_annotations_is_a_ground_truth_as_its_import_would_be(voc_source: VocSource) -> None:
+    of_import = read_ground_truth(imported(voc_source).folder)
+    for direct in (
+        read_ground_truth(voc_source.annotations),
+        read_ground_truth(voc_source.annotations.parent),
+    ):
+        assert direct.category_names == of_import.category_names
+        stems = [Path(name).stem for name in direct.image_names]
+        assert stems == [Path(name).stem for name in of_import.image_names]
+        for column in (
+            "image_ids",
+            "category_ids",
+            "image",
+            "category",
+            "boxes",
+            "difficult",
+            "crowd",
+            "area",
+        ):
+            assert getattr(direct, column).tolist() == getattr(of_import, column).tolist(), column
+
+
+def test_every_problem_of_a_folder_of_annotations_is_told(voc_source: VocSource) -> None:
+    (voc_source.annotations / "broken.xml").write_text("<annotation>")
+    first = sorted(voc_source.annotations.glob("*.xml"))[0]
+    (voc_source.annotations / "zz-twin.xml").write_text(first.read_text())
+    with pytest.raises(TestSetError) as refused:
+        read_ground_truth(voc_source.annotations)
+    assert refused.value.code == "ground-truth-invalid"
+    told = "\n".join(refused.value.problems)
+    assert "broken.xml: not a plain XML file" in told
+    assert "zz-twin.xml: another annotation is of the same image" in told

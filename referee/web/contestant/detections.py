@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
+import numpy as np
+from numpy.typing import NDArray
 
 from referee.auth.tokens import Session
 from referee.detections import parse_detections
+from referee.detections.plausibility import PLAUSIBLE, implausible
 from referee.errors import RefereeError, WindowClosed
 from referee.store.records import Post
 from referee.web.answers import Answer, Environ, document
@@ -39,14 +41,21 @@ def post(state: WebState, environ: Environ) -> Answer:
         )
     content_type = environ.get("CONTENT_TYPE") or USUAL_TYPE
     body: bytes | None = None
+    found = PLAUSIBLE
     try:
         live = open_run_of(state, environ, session)
         if not live.slots.acquire(blocking=False):
             raise too_many_requests()
         try:
             body = read_body(environ, LARGEST_BODY_BYTES)
-            parse = partial(parse_detections, content_type=content_type, images=live.run.images)
-            receipt = live.accept(body, key, partial(parse, category_ids=state.category_ids))
+
+            def parse(body: bytes) -> NDArray[np.float64]:
+                nonlocal found
+                rows = parse_detections(body, content_type, live.run.images, state.category_ids)
+                found = implausible(rows, state.sizes_for(live))
+                return rows
+
+            receipt = live.accept(body, key, parse)
         finally:
             live.slots.release()
     except WindowClosed:
@@ -54,12 +63,13 @@ def post(state: WebState, environ: Environ) -> Answer:
         if earlier is None:
             raise
         receipt = earlier
-    content = {
+    content: dict[str, object] = {
         "accepted": receipt.row_count,
         "received_total": receipt.received_total,
         "sha256": receipt.sha256,
     }
-    return document(202, content)
+    warnings = found.sentences if found.rows else []
+    return document(202, content | ({"warnings": warnings} if warnings else {}))
 
 
 def _repeated(

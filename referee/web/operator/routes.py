@@ -52,11 +52,22 @@ def power(name: str) -> Response:
 
 @blueprint.post("/runs")
 def arm() -> tuple[Response, int]:
-    """Arm a run for a team at a station: the only station, when none is named. With `heat` it waits for its signal."""
+    """Arm a run for a team at a station: the only station, when none is named. With `heat` it waits for its signal.
+
+    `extra_s` lengthens its window by whole seconds; `beyond_attempts` = "yes": also for a team that has used its own.
+    """
     state = web_state()
-    team, station, heat = read_texts("team", station=NOT_GIVEN, heat=NOT_GIVEN)
+    given = dict.fromkeys(("station", "heat", "extra_s", "beyond_attempts"), NOT_GIVEN)
+    team, station, heat, extra, beyond = read_texts("team", **given)
+    extra_s = int(extra[:9]) if extra.isascii() and extra.isdigit() else -1
     try:
-        run = state.control.arm(team, station or _only_station(state.contest), heat or None)
+        run = state.control.arm(
+            team,
+            station or _only_station(state.contest),
+            heat or None,
+            extra_s=extra_s if extra else None,
+            beyond_attempts=beyond == "yes",
+        )
     except MeterError as error:
         return through_flask(meter_problem(error, "nothing is armed")), 503
     record(run.id, "arm")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 import os
 import sys
@@ -363,3 +364,86 @@ def test_a_pipe_is_refused_where_it_would_have_to_be_read_twice(
     told = call(truth, found, "--images", images, "--blacklist", blacklist)
     assert (told.exit_code, told.stderr) == (1, f"referee: /dev/fd/{mine}: it is not a regular file\n")
     os.close(mine)
+
+
+HEADER = FOUND.splitlines()[0]
+WORSE = f"{HEADER}\n1,1,0.9,10,10,29,29\n2,4,0.8,0,0,9,9\n2,4,0.9,50,0,59,9\n2,1,0.95,60,60,79,79\n"
+
+
+def test_several_files_and_metrics_are_compared_side_by_side(files: list[str], tmp_path: Path) -> None:
+    worse = write(tmp_path, "worse.csv", WORSE)
+    both = [*files, worse, "--metric", "lpirc", "--metric", "coco"]
+    told = json.loads(call(*both, "--json").stdout)
+    assert [(one["file"], one["metric"]) for one in told["files"]] == [
+        (file, metric) for file in (files[1], worse) for metric in ("lpirc", "coco")
+    ]
+    alone = [document(files[0], file, "--metric", metric) for file in (files[1], worse) for metric in METRICS]
+    assert all({key: one[key] for key in one if key != "file"} in alone for one in told["files"])
+    (order,) = told["orders"]  # coco has no bootstrap
+    assert (order["metric"], order["first"], order["second"]) == ("lpirc", files[1], worse)
+    assert order["chance"] == 1.0  # on every choice of images, since it is the same choice for both
+    table = call(*both).stdout
+    assert f"lpirc: {files[1]} is ahead of {worse}, {order['chance']:.1%} sure" in table
+    (row,) = (line for line in table.splitlines() if "mAP  " in line)
+    cells = [cell.strip() for cell in row.strip("│").split("│")]
+    assert cells[2:] == [f"{one['map']:.5f}" for one in told["files"]]
+
+
+def test_the_order_of_two_files_is_that_of_their_scores_paired_on_the_same_images(
+    files: list[str], tmp_path: Path
+) -> None:
+    again = write(tmp_path, "again.csv", FOUND)
+    energies = ["--energy-wh", "2", "--energy-wh", "1"]
+    (order,) = json.loads(call(*files, again, *energies, "--json").stdout)["orders"]
+    # The same detections for half the energy: better on every choice of images, except where both find nothing.
+    assert (order["first"], order["second"]) == (again, files[1])
+    assert order["chance"] == 1.0
+    (tie,) = json.loads(call(*files, again, "--json").stdout)["orders"]
+    assert tie["chance"] == 0.5
+    assert "score mAP/Wh" in call(*files, again, *energies).stdout
+
+
+def test_energies_that_are_not_one_for_each_file_are_a_mistake_of_usage(files: list[str]) -> None:
+    told = call(*files, files[1], "--energy-wh", "2")
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert "1 --energy-wh for 2 files; give it once for each file" in told.stderr
+
+
+def test_the_curves_of_several_files_are_overlaid(files: list[str], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib draws the curves and is not installed")
+    worse, path = write(tmp_path, "worse.csv", WORSE), tmp_path / "curves.csv"
+    both = [*files, worse, "--metric", "lpirc", "--metric", "coco", "--json", "--curves"]
+    assert call(*both, str(path)).exit_code == 0
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    assert list(dict.fromkeys(row["of"] for row in rows)) == [
+        f"{file} {metric}" for file in (files[1], worse) for metric in ("lpirc", "coco")
+    ]
+    assert rows[0] == {
+        "of": f"{files[1]} lpirc",
+        "category": "1",
+        "name": "1",
+        "rank": "1",
+        "recall": "0.5",
+        "precision": "1.0",
+        "confidence": "0.9",
+        "precision_50": "",
+        "precision_75": "",
+    }
+    assert call(*both, str(tmp_path / "curves.svg")).exit_code == 0
+    assert (tmp_path / "curves.svg").read_bytes().startswith(b"<?xml")
+
+
+def test_voc_annotations_are_scored_as_they_are(tmp_path: Path) -> None:
+    annotation = (
+        "<annotation><filename>{}</filename><object><name>cat</name><bndbox><xmin>10</xmin><ymin>10</ymin>"
+        "<xmax>29</xmax><ymax>29</ymax></bndbox></object></annotation>"
+    )
+    folder = tmp_path / "Annotations"
+    folder.mkdir()
+    for name in ("000007", "000012"):
+        (folder / f"{name}.xml").write_text(annotation.format(f"{name}.jpg"))
+    found = write(tmp_path, "found.csv", f"{HEADER}\n000007,cat,0.9,10,10,29,29\n")
+    parsed = document(str(tmp_path), found, "--metric", "voc-area")
+    assert (parsed["map"], parsed["images"], parsed["ap"]) == (0.5, 2, {"1": 0.5})
+    (folder / "000012.xml").write_text(annotation.format("000012.jpg").replace("29", "28"))
+    assert document(str(tmp_path), found, "--metric", "voc-area")["signature"] != parsed["signature"]

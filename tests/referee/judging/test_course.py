@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from referee.judging.course import (
     Phase,
     course_of,
-    energy_curve,
     first_served,
     phase_changes,
     phase_uses,
@@ -41,8 +39,8 @@ def test_each_moment_of_a_run_belongs_to_one_phase() -> None:
 def test_the_phases_add_up_to_the_run(served: list[float], posts: list[float], data: st.DataObject) -> None:
     covered = data.draw(st.lists(st.integers(0, len(served)), min_size=len(posts), max_size=len(posts)))
     changes = phase_changes(np.array(served), np.array(posts), np.array(covered, np.int64))
-    energy = np.array([0.0, 50.0, 100.0]), np.array([0.0, 1.0, 5.0])
-    uses = phase_uses(changes, 100.0, energy)
+    edges_s = np.array([*(at_s for at_s, _ in changes), 100.0])
+    uses = phase_uses(changes, edges_s, edges_s / 20)
     assert [one.phase for one in uses] == [*Phase]
     assert sum(one.elapsed_s for one in uses) == pytest.approx(100.0)
     assert sum(one.energy_wh or 0.0 for one in uses) == pytest.approx(5.0)
@@ -50,14 +48,12 @@ def test_the_phases_add_up_to_the_run(served: list[float], posts: list[float], d
     assert all(one.elapsed_s >= 0 for one in uses)
 
 
-def test_energies_end_at_that_of_record_and_are_unknown_where_the_meter_began_again() -> None:
-    readings = [reading(10.0, energy_wh=0.1), reading(20.0, energy_wh=0.2), reading(31.0, energy_wh=0.4)]
-    curve = energy_curve(readings, 30.0, 0.3)
-    assert curve is not None
-    assert [one.tolist() for one in curve] == [[0.0, 10.0, 20.0, 30.0], [0.0, 0.1, 0.2, 0.3]]
-    assert energy_curve([*readings[:2], reading(25.0, energy_wh=0.01)], 30.0, 0.3) is None
-    assert energy_curve(readings, 30.0, None) is None
-    assert energy_curve([reading(10.0, energy_wh=math.nan)], 30.0, 0.3) is None
+def test_where_the_energy_is_not_known_the_phases_have_times() -> None:
+    uses = phase_uses([(0.0, Phase.WAITING)], np.array([0.0, 7.0]), None)
+    assert [(one.elapsed_s, one.energy_wh, one.share) for one in uses][:2] == [
+        (7.0, None, None),
+        (0.0, None, None),
+    ]
 
 
 def test_an_image_counts_from_when_it_was_first_served() -> None:

@@ -19,6 +19,7 @@ from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.judging import judge as judging
 from referee.judging.judge import judge, restricted_to
+from referee.judging.results import standings
 from referee.runs.image_order import image_order
 from referee.scoring import METRICS, Detections, evaluate
 from referee.scoring.result import RULES_VERSION, signature_parts
@@ -381,3 +382,50 @@ def test_a_run_of_a_part_of_the_images_is_judged_on_them_only(contest: Contest, 
     )
     contest.store.change_run(other.id, (RunState.ARMED,), state="closed", energy_wh=0.1)
     assert judge(contest, other.id, CLOCK).signature != judged.signature
+
+
+def test_rows_that_look_like_a_mistake_are_a_warning_with_figures_by_kind(contest: Contest) -> None:
+    sent = guesses(contest.test_set, 1)
+    plain = judge(contest, closed_run(contest, sent).id, CLOCK)
+    found = {check.code: check for check in plain.checks}["implausible-boxes"]
+    assert (found.ok, found.figures) == (True, {"in_unit_square": 0, "above_1": 0, "outside": 0})
+    sent[0, 3:] = [0.1, 0.1, 0.4, 0.4]
+    sent[1, 2], sent[2, 3:] = 99.0, [200, 5, 210, 9]
+    odd = judge(contest, closed_run(contest, sent).id, CLOCK)
+    found = {check.code: check for check in odd.checks}["implausible-boxes"]
+    assert (found.ok, found.severity) == (False, "warning")
+    assert found.figures == {"in_unit_square": 1, "above_1": 1, "outside": 1}
+    assert found.sentence.count(f"1 of {len(sent)} ") == 3
+
+
+def test_blind_rows_and_a_log_out_at_once_outrank_a_champion_unless_there_is_a_least_map(
+    contest: Contest,
+) -> None:
+    """As 100 blind rows did that scored 0.3378: 1.2 s at 2 W, every check of it ok."""
+    rng = np.random.default_rng(2)
+    corner = rng.uniform(0, [40, 30], (100, 2))
+    blind = np.column_stack(
+        [rng.integers(1, 13, 100), rng.integers(1, 5, 100), rng.random(100), corner, corner + 30]
+    )
+    truth = read_ground_truth(contest.test_set.folder)
+    blind[0] = [truth.image[0], truth.category[0], 0.01, *truth.boxes[0]]  # one of them hits, by luck
+    run = closed_run(contest, blind, elapsed_s=1.2, energy_wh=2 * 1.2 / 3600, integrator_s=1.2)
+    judged = judge(contest, run.id, CLOCK)
+    assert judged.map < 0.05
+    assert judged.score is not None
+    assert judged.score > 0.1193
+    champion = closed_run(contest, guesses(contest.test_set, 1), energy_wh=5.0)
+    judge(contest, champion.id, CLOCK)
+    assert standings(contest).places[0].standing.run == run.id
+    strict = replace(contest, config=replace(contest.config, least_map=0.05))
+    found = standings(strict)
+    assert [place.standing.run for place in found.places] == [champion.id]
+    assert [one.run for one, _ in found.unranked] == [run.id]
+
+
+def test_extra_time_is_a_part_of_the_signature_beside_the_contest_s_window(contest: Contest) -> None:
+    run = closed_run(contest, guesses(contest.test_set, 1), window_s=660.0, extra_s=60.0)
+    parts = signature_parts(judge(contest, run.id, CLOCK).signature)
+    assert (parts["window"], parts["extra"]) == ("600s", "60s")
+    plain = judge(contest, closed_run(contest, guesses(contest.test_set, 1)).id, CLOCK)
+    assert "extra" not in signature_parts(plain.signature)

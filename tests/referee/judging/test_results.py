@@ -26,7 +26,9 @@ from referee.judging.results import (
     place_document,
     score_document,
     standings,
+    unranked_document,
 )
+from referee.judging.reviews import let_stand
 from referee.scoring.result import RULES_VERSION
 from referee.store.records import Provisional, Run, RunState, Score, ScoreInterval
 from tests.referee.factories import START, House, house, run_record, stored_run
@@ -143,6 +145,55 @@ def test_standings_rank_judged_runs_and_name_what_is_left_out(hall: House) -> No
         0.2,
         [{"team": "bee", "chance": 0.9}],
     )
+
+
+def test_a_run_below_least_map_is_shown_with_the_reason_and_wins_nothing(hall: House) -> None:
+    judged_run(hall, "ant", 1.0)
+    judged_run(hall, "bee", 0.1)
+    hall.store.add_score(replace(latest(hall, 2), map=0.0002, score=0.002))
+    judged_run(hall, "ant", 0.01)
+    hall.store.add_score(replace(latest(hall, 3), map=0.01, score=1.0))
+    assert [(one.rank, one.standing.run) for one in standings(hall.contest).places] == [(1, 3), (2, 2)]
+    config = hall.folder / "contest.toml"
+    config.write_text("least_map = 0.05\n" + config.read_text())
+    with open_contest(hall.folder) as contest:
+        found = standings(contest)
+        assert [(one.rank, one.standing.run) for one in found.places] == [(1, 1)]
+        assert [(one.run, why) for one, why in found.unranked] == [
+            (3, "its mAP 0.01000 is below least_map 0.05"),
+            (2, "its mAP 0.00020 is below least_map 0.05"),
+        ]
+        assert found.left_out == ()
+        assert {one.teams for one in found.awards} == {("ant",)}
+        document = unranked_document(*found.unranked[0])
+        assert (document["rank"], document["not_ranked"]) == (None, found.unranked[0][1])
+        assert set(document) == set(place_document(found.places[0]))
+        assert figures_of(contest, contest.store.run(2)).not_ranked == found.unranked[1][1]
+        assert figures_of(contest, contest.store.run(1)).not_ranked is None
+
+
+def test_a_run_that_was_let_stand_is_reviewed_until_another_check_fails(hall: House) -> None:
+    run = judged_run(hall, "ant", 1.0, FAILED)
+    assert standings(hall.contest).places[0].standing.needs_review
+    let_stand(hall.contest, run.id, "ada", "The clip is a spike of 10 ms.", START)
+    one = standings(hall.contest).places[0].standing
+    assert (one.needs_review, one.reviewed) == (False, "The clip is a spike of 10 ms.")
+    figures = figures_of(hall.contest, run)
+    assert (figures.needs_review, figures.reviewed) == (False, one.reviewed)
+    judged_run(hall, "bee", 2.0)
+    met = meeting(hall.contest, 1, 2).sides[0]
+    assert (met.needs_review, met.review is not None) == (False, True)
+    hall.store.add_score(score(run.id, 1.0, (FAILED, OTHER_WINDOW)))
+    assert standings(hall.contest).places[0].standing.needs_review
+    assert figures_of(hall.contest, run).reviewed is None
+
+
+def test_a_run_with_extra_time_is_compared_with_the_others_and_says_so(hall: House) -> None:
+    judged_run(hall, "ant", 1.0, window_s=660.0, extra_s=60.0)
+    judged_run(hall, "bee", 2.0)
+    found = standings(hall.contest)
+    assert [one.standing.extra_s for one in found.places] == [60.0, None]
+    assert found.left_out == ()
 
 
 def test_runs_by_other_rules_are_left_out_with_their_signature(hall: House) -> None:

@@ -30,7 +30,7 @@ def test_a_day_of_everything_is_a_small_drawing_without_ids_that_clash() -> None
     course = Course(600.0, *[many] * 4, ((0.0, Phase.WAITING),), (), rates(1, 1, 1.0, 1.0))
     curves = {
         one: Curve(np.arange(1, 5001), np.linspace(0, 1, 5000), np.geomspace(1, 0.1, 5000), np.ones(5000))
-        for one in range(300)
+        for one in range(100)
     }
     names = {one: f"category $_{one}" for one in range(8)}
     drawings = [power_chart(course), curves_chart(curves, "all & some", names)]

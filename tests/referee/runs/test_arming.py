@@ -19,7 +19,7 @@ from power.simulator.loads import parse_load
 from power.simulator.vxi11 import Vxi11Server
 from power.visa.link import Link
 from referee.contest import open_contest
-from referee.errors import RefereeError
+from referee.errors import NotArmed, RefereeError
 from referee.judging.checks import run_checks
 from referee.judging.judge import judge
 from referee.runs.control import RunControl
@@ -312,3 +312,49 @@ def restored(folder: Path, to: Path, database: Path) -> Path:
     shutil.copytree(folder, to, ignore=shutil.ignore_patterns("contest.db*"))
     shutil.copy(database, to / "contest.db")
     return to
+
+
+def test_extra_time_lengthens_the_window_and_the_meter_s_timer_and_is_on_record(build: Build) -> None:
+    house = build()
+    run = house.control.arm(TEAM, "one", extra_s=60)
+    assert (run.window_s, run.extra_s, run.contest_window_s) == (660.0, 60, 600.0)
+    assert run.setup.integrator_timer_s == 660
+    assert house.store.run(run.id) == run
+    assert house.store.events(run.id)[0]["extra_s"] == 60
+    assert house.control.login(TEAM).window.length_s == 660.0
+
+
+@pytest.mark.parametrize("extra_s", [0, -5, 86_400])
+def test_extra_time_that_makes_no_window_is_refused(build: Build, extra_s: int) -> None:
+    house = build()
+    with pytest.raises(RefereeError, match="must be above 0") as failure:
+        house.control.arm(TEAM, "one", extra_s=extra_s)
+    assert failure.value.code == "bad-request"
+    assert house.store.runs() == []
+
+
+def test_attempts_are_counted_without_void_runs_and_more_are_armed_only_by_the_operator_s_word(
+    build: Build,
+) -> None:
+    house = build(attempts=1)
+    first = house.control.arm(TEAM, "one")
+    house.control.void(first.id, "wrong board")
+    second = house.control.arm(TEAM, "one")
+    assert code_of(house.control.arm, TEAM, "one") == "station-busy"
+    house.control.login(TEAM)
+    house.control.close(second.id, "operator")
+    with pytest.raises(NotArmed, match=f"{TEAM} has used 1 of 1 attempts") as failure:
+        house.control.arm(TEAM, "one")
+    assert failure.value.code == "attempts-used"
+    assert house.store.attempts_used() == {TEAM: 1}
+    third = house.control.arm(TEAM, "one", beyond_attempts=True)
+    assert house.store.events(third.id)[0]["beyond_attempts"] == 2
+    house.control.void(third.id, "enough")
+    assert house.control.arm("badgers", "one").state is RunState.ARMED
+
+
+def test_a_log_in_arms_no_run_beyond_the_attempts(build: Build) -> None:
+    house = build(attempts=1, auto_arm=True)
+    run = house.control.login(TEAM).run
+    house.control.close(run.id, "logout")
+    assert code_of(house.control.login, TEAM) == "attempts-used"

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from referee.scoring import METRICS, evaluate
+from referee.scoring.evaluation import maps_over_time
 from tests.referee.scoring import oracle
 from testsets import GroundTruth
 
@@ -73,6 +74,18 @@ def test_the_voc_oracle_agrees(metric: str, contest: tuple, iou: float, seed: in
     assert got.ap == pytest.approx(expected.ap, abs=EXACT)
     assert got.map == pytest.approx(expected.map, abs=EXACT)
     assert 0.0 <= got.map <= 1.0
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@settings(max_examples=15)
+@given(contests(), st.data())
+def test_the_map_over_time_is_that_of_what_is_there(metric: str, contest: tuple, data: st.DataObject) -> None:
+    truth, rows, _ = contest
+    truth = replace(truth, difficult=truth.boxes[:, 0] > 3)
+    moments = st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows))
+    since, found = np.array(data.draw(moments), np.int64), oracle.detections(rows)
+    expected = [evaluate(truth, found.chosen(np.flatnonzero(since <= at)), metric).map for at in range(3)]
+    assert maps_over_time(truth, found, since, 3, metric).tolist() == expected
 
 
 @given(contests(), st.randoms(use_true_random=False))

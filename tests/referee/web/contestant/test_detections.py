@@ -132,3 +132,15 @@ def test_what_was_acknowledged_before_a_kill_is_on_disk(day: Callable[..., Day],
                 assert post.received_total == receipt["received_total"]
         stored = len(store.detections(1))
     assert stored == made.serve().ask("GET", "/v1/session", token).json()["detections_accepted"]
+
+
+def test_a_receipt_warns_of_rows_that_look_like_a_mistake_and_only_then(server: Server, token: str) -> None:
+    plausible = server.ask("POST", "/v1/detections", token, json=ROWS)
+    assert set(plausible.json()) == {"accepted", "received_total", "sha256"}
+    rows = [[1, 1, 99.0, 0.1, 0.1, 0.4, 0.4], [6, 1, 0.5, 97, 5, 110, 20], *ROWS]
+    for _ in range(2):  # the same key gets the same answer
+        answer = server.ask("POST", "/v1/detections", token, {"Idempotency-Key": "odd"}, json=rows)
+        assert (answer.status_code, answer.json()["accepted"]) == (202, 4)
+        warnings = answer.json()["warnings"]
+        assert [warning[:6] for warning in warnings] == ["1 of 4"] * 3
+        assert "image 6" in warnings[2]

@@ -1,0 +1,89 @@
+"""`referee rejudge`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from referee.cli.options import as_json, contest_folder, run_number
+from referee.cli.terminal import Column, print_table
+from referee.clock import Clock
+from referee.contest import open_contest
+from referee.judging import rejudge as judging
+from referee.judging.rejudge import Rejudged
+from referee.scoring import METRICS
+
+
+@click.command()
+@click.argument("number", metavar="[RUN]", type=run_number, required=False)
+@click.option("--all", "all_runs", is_flag=True, help="Judge every judged run again.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and store nothing.")
+@click.option("--metric", type=click.Choice(METRICS), help="With --dry-run: by this metric.")
+@click.option(
+    "--testset",
+    type=click.Path(path_type=Path),
+    help="With --dry-run: on this test set of the same images, its ground truth corrected.",
+)
+@contest_folder
+@as_json
+def rejudge(
+    number: int | None,
+    metric: str | None,
+    testset: Path | None,
+    folder: Path,
+    *,
+    all_runs: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Judge again what is judged, by contest.toml and its test set as they are now, and show what that changes.
+
+    The test set may have another ground truth than the runs were armed with, if its images are the same and the
+    contest is not being served. Earlier judgements stay on record.
+    """
+    if (number is None) != all_runs:
+        raise click.UsageError("Give either RUN or --all.")
+    for key, given in (("metric", metric), ("testset", testset)):
+        if given is not None and not dry_run:
+            raise click.UsageError(
+                f'--{key} needs --dry-run. To judge so, write {key} = "{given}" into contest.toml.'
+            )
+    with open_contest(folder) as contest:
+        if dry_run:
+            found = judging.preview(contest, number, Clock(), metric, testset)
+        else:
+            found = judging.rejudge(contest, number, Clock())
+    for run in found.skipped:
+        click.echo(f"Run {run} is left as it is: it was on other images.", err=True)
+    if as_json:
+        click.echo(json.dumps(asdict(found) | {"stored": not dry_run}))
+        return
+    _print(found)
+    if dry_run:
+        click.echo("Nothing was stored.", err=True)
+
+
+def _print(found: Rejudged) -> None:
+    columns = [Column("run", is_figure=True), Column("team"), *map(Column, ("mAP", "score", "rank"))]
+    rows = []
+    for one in found.changes:
+        before = (None, None, None) if one.before is None else vars(one.before).values()
+        cells = zip(before, vars(one.after).values(), (".5f", ".4f", "d"), strict=True)
+        rows.append((str(one.run), one.team, *(_change(*cell) for cell in cells)))
+    if rows:
+        print_table(columns, rows, "rank none: it is not the run of its team that counts")
+    else:
+        click.echo("No run is judged yet; see: referee judge --all", err=True)
+    for team, places in found.places.items():
+        was, now = ("no place" if rank is None else f"place {rank}" for rank in places)
+        click.echo(f"{team}: from {was} to {now}.")
+    if rows and not found.places:
+        click.echo("No team changes its place.")
+
+
+def _change(before: float | None, after: float | None, form: str) -> str:
+    was, now = ("none" if value is None else f"{value:{form}}" for value in (before, after))
+    return was if was == now else f"{was} -> {now}"

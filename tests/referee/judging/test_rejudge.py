@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from referee.contest import Contest, create_contest, open_contest
+from referee.errors import RefereeError
+from referee.judging.judge import judge
+from referee.judging.rejudge import Figures, preview, rejudge
+from referee.judging.results import standings
+from referee.scoring.result import signature_parts
+from referee.store.database import LOCK_NAME
+from referee.store.records import Score
+from tests.contest_day import called
+from tests.referee.factories import DrivenClock, config_text
+from tests.referee.judging.sent_runs import closed_run, guesses
+from testsets import TestSet, load_test_set, read_ground_truth, synthesize
+from testsets.writing import ObjectRecord, write_records
+
+CLOCK = DrivenClock()
+
+
+@pytest.fixture(scope="module")
+def first_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
+    return synthesize(
+        tmp_path_factory.mktemp("sets") / "first", images=8, categories=3, seed=4, size=(96, 64)
+    )
+
+
+@pytest.fixture
+def contest(tmp_path: Path, first_set: TestSet) -> Iterator[Contest]:
+    """Two judged runs: ant found more than bee, which needed a little less energy."""
+    folder = shutil.copytree(first_set.folder, tmp_path / "set")
+    create_contest(tmp_path / "contest", config_text(replace(first_set, folder=folder)))
+    with open_contest(tmp_path / "contest") as opened:
+        for team, part, energy_wh in (("ant", 0.9, 0.1), ("bee", 0.5, 0.08)):
+            run = closed_run(opened, guesses(opened, part, seed=1), team=team, energy_wh=energy_wh)
+            judge(opened, run.id, CLOCK)
+        yield opened
+
+
+def correct(test_set: TestSet, folder: Path, categories: Any = None) -> TestSet:
+    """The same images in `folder`, of whose objects only those are left that bee found."""
+    truth = read_ground_truth(test_set.folder)
+    found = np.random.default_rng(1).random(len(truth.image)) < 0.5
+    if folder != test_set.folder:
+        shutil.copytree(test_set.folder, folder)
+    objects = [
+        ObjectRecord(int(image), int(category), tuple(box), float(box[2] * box[3]))
+        for image, category, box in zip(
+            truth.image[found], truth.category[found], truth.coco_boxes[found].tolist(), strict=True
+        )
+    ]
+    write_records(folder, "corrected", test_set.images, categories or test_set.categories, objects)
+    return load_test_set(folder)
+
+
+def judgements(contest: Contest) -> list[Score | None]:
+    return [contest.store.latest_score(run.id) for run in contest.store.runs()]
+
+
+def code_of(action: Any, *arguments: Any) -> str:
+    with pytest.raises(RefereeError) as failure:
+        action(*arguments)
+    return failure.value.code
+
+
+def test_a_dry_run_says_what_a_corrected_ground_truth_would_change_and_stores_nothing(
+    contest: Contest, tmp_path: Path
+) -> None:
+    stored, corrected = judgements(contest), correct(contest.test_set, tmp_path / "corrected")
+    events = [contest.store.events(run) for run in (1, 2)]
+    found = preview(contest, None, CLOCK, None, corrected.folder)
+    ranks = [(one.before and one.before.rank, one.after.rank) for one in found.changes]
+    assert ranks == [(1, 2), (2, 1)]
+    assert found.places == {"bee": (2, 1), "ant": (1, 2)}
+    ant, bee = found.changes
+    assert ant.before is not None
+    assert stored[0] is not None
+    assert (ant.before.map, ant.before.score) == (stored[0].map, stored[0].score)
+    assert bee.before is not None
+    assert bee.after.map > bee.before.map
+    assert judgements(contest) == stored
+    assert [contest.store.events(run) for run in (1, 2)] == events
+    assert [place.standing.team for place in standings(contest).places] == ["ant", "bee"]
+
+
+def test_what_a_dry_run_says_is_what_judging_again_then_gives(contest: Contest, tmp_path: Path) -> None:
+    corrected = correct(contest.test_set, tmp_path / "corrected")
+    said = preview(contest, None, CLOCK, None, corrected.folder)
+    assert rejudge(replace(contest, test_set=corrected), None, CLOCK) == said
+
+
+def test_a_corrected_ground_truth_is_on_record_and_the_board_is_by_it(
+    contest: Contest, tmp_path: Path
+) -> None:
+    was, corrected = contest.test_set.digest, correct(contest.test_set, contest.test_set.folder)
+    with open_contest(contest.folder) as again:  # the set was changed in its place
+        assert again.test_set.digest == corrected.digest != was
+        assert standings(again).places == ()
+        assert code_of(judge, again, 1, CLOCK) == "testset-changed"
+        rejudge(again, None, CLOCK)
+        assert [place.standing.team for place in standings(again).places] == ["bee", "ant"]
+        new = again.store.latest_score(1)
+        assert new is not None
+        assert signature_parts(new.signature)["gt"] == corrected.digest[:12]
+        assert new.interval is not None
+        last = again.store.events(1)[-1]
+        assert (last["kind"], last["testset_digest"], last["armed_with"]) == ("judged", corrected.digest, was)
+        assert again.store.run(1).testset_digest == was
+
+
+def test_while_the_contest_is_served_a_changed_set_is_refused(contest: Contest) -> None:
+    correct(contest.test_set, contest.test_set.folder)
+    stored = judgements(contest)
+    with (contest.folder / LOCK_NAME).open("w") as lock, open_contest(contest.folder) as again:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert code_of(rejudge, again, None, CLOCK) == "contest-busy"
+    assert judgements(contest) == stored
+
+
+def test_a_run_that_is_not_changed_is_judged_again_while_the_contest_is_served(contest: Contest) -> None:
+    with (contest.folder / LOCK_NAME).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = rejudge(contest, 1, CLOCK)
+    assert [(one.before, found.places) for one in found.changes] == [(found.changes[0].after, {})]
+
+
+def test_a_set_of_other_images_or_categories_is_refused(contest: Contest, tmp_path: Path) -> None:
+    images = synthesize(tmp_path / "other", images=8, categories=3, seed=5, size=(96, 64))
+    assert code_of(preview, contest, None, CLOCK, None, images.folder) == "testset-changed"
+    fewer = [replace(one, id=one.id + 1) for one in contest.test_set.categories]
+    renumbered = correct(contest.test_set, tmp_path / "renumbered", fewer)
+    assert code_of(preview, contest, None, CLOCK, None, renumbered.folder) == "testset-changed"
+    other = replace(contest, test_set=images)
+    assert code_of(rejudge, other, 1, CLOCK) == "testset-changed"
+    found = rejudge(other, None, CLOCK)
+    assert (found.changes, found.skipped) == ((), (1, 2))
+
+
+def test_a_set_that_is_not_as_its_manifest_says_is_refused(contest: Contest, tmp_path: Path) -> None:
+    corrected = correct(contest.test_set, tmp_path / "corrected")
+    with corrected.ground_truth_path.open("a") as file:
+        file.write(" ")
+    assert code_of(preview, contest, None, CLOCK, None, corrected.folder) == "testset-changed"
+
+
+def test_runs_of_an_earlier_form_learn_their_images_while_their_set_is_still_there(contest: Contest) -> None:
+    contest.store.change_run(1, [contest.store.run(1).state], images_digest=None)
+    with open_contest(contest.folder) as again:
+        assert again.store.run(1).images_digest == contest.test_set.images_digest
+    contest.store.change_run(1, [contest.store.run(1).state], images_digest=None)
+    correct(contest.test_set, contest.test_set.folder)
+    with open_contest(contest.folder) as too_late:
+        assert code_of(rejudge, too_late, 1, CLOCK) == "testset-changed"
+
+
+def test_the_best_run_of_a_team_has_its_rank_and_a_closed_run_nothing_before(contest: Contest) -> None:
+    worse = closed_run(contest, guesses(contest, 0.2, seed=1), team="ant").id
+    found = preview(contest, worse, CLOCK, None, None)
+    (one,) = found.changes
+    assert (one.run, one.before) == (worse, None)
+    judge(contest, worse, CLOCK)
+    found = preview(contest, None, CLOCK, "coco", None)
+    assert [change.after.rank is None for change in found.changes] == [False, False, True]
+    assert isinstance(found.changes[2].before, Figures)
+
+
+def test_the_command_tells_each_change_and_who_changes_places(contest: Contest, tmp_path: Path) -> None:
+    corrected = correct(contest.test_set, tmp_path / "corrected")
+    where = ["--contest", str(contest.folder)]
+    dry = ["rejudge", "--all", "--dry-run", "--testset", str(corrected.folder), *where]
+    told = called(*dry)
+    assert (told.returncode, told.stderr) == (0, "Nothing was stored.\n")
+    assert "bee: from place 2 to place 1." in told.stdout
+    assert "1 -> 2" in told.stdout
+    document = json.loads(called(*dry, "--json").stdout)
+    assert (document["stored"], document["places"]) == (False, {"bee": [2, 1], "ant": [1, 2]})
+    assert document["changes"][0]["before"]["rank"] == 1
+    same = called("rejudge", "1", *where)
+    assert "No team changes its place." in same.stdout
+    assert " -> 2" not in same.stdout
+    for option in (["--metric", "coco"], ["--testset", "x"]):
+        refused = called("rejudge", "1", *option, *where)
+        assert refused.returncode == 2
+        assert f'write {option[0][2:]} = "{option[1]}" into contest.toml' in refused.stderr
+    assert called("rejudge", *where).returncode == 2

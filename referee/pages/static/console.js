@@ -11,7 +11,7 @@ function field({name, label, options, value, kind = "text", optional = false}) {
   input.name = name;
   if (options) input.append(...options.map(one => new Option(one, one, one === value, one === value)));
   else { input.type = kind; input.value = value ?? ""; input.autocomplete = "off"; }
-  if (kind === "number") { input.min = 0; input.step = "any"; }
+  if (kind === "number") input.min = 0;
   input.required = !optional && kind !== "checkbox";
   around.append(...(kind === "checkbox" ? [input, label] : [label, input]));
   return around;
@@ -35,7 +35,7 @@ form.addEventListener("submit", async event => {
   if (underWay) return;
   setUnderWay(true);
   const sent = {...JSON.parse(asked.send)};
-  for (const [name, value] of new FormData(form)) if (value !== "") sent[name] = form.elements[name].type === "number" ? Number(value) : value;
+  for (const [name, value] of new FormData(form)) if (value !== "") sent[name] = value;
   const [ok, sentence] = await post(asked.path, sent);
   setUnderWay(false);
   if (ok) { ask.close(); say(sentence); } else { failure.textContent = sentence; failure.hidden = false; }

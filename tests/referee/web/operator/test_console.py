@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from referee.contest import open_contest
+from referee.store.records import RunState
 from tests.browser import assert_accessible, browser, visit
-from tests.contest_day import PASSWORD, TEAM, Day, Server, contest_day, until
+from tests.contest_day import PASSWORD, TEAM, Day, Server, contest_day
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -117,7 +118,7 @@ def test_a_run_s_life_by_keyboard_is_told_in_words_and_put_on_record(
     assert page.evaluate("document.activeElement.id") == f"arm-{TEAM}"
     act(page, f"Arm {TEAM}")
     said(page, "The run is armed.")
-    number = served.runs(state_of("armed"))[-1].id
+    number = served.runs(RunState.ARMED)[-1].id
     served.login()
     page.wait_for_selector(f".clock[data-key='{number}']")
     page.wait_for_selector(".chart canvas")
@@ -133,12 +134,6 @@ def test_a_run_s_life_by_keyboard_is_told_in_words_and_put_on_record(
     assert [(one["operator"], one["action"]) for one in acts] == [
         ("ruth", action) for action in ("arm", "close", "void", "unvoid")
     ]
-
-
-def state_of(name: str) -> object:
-    from referee.store.records import RunState
-
-    return RunState(name)
 
 
 def test_what_the_server_refuses_is_said_in_the_dialog_and_nothing_typed_is_lost(
@@ -179,7 +174,9 @@ def test_it_says_that_the_server_is_lost_and_outlives_a_restart_and_a_session_s_
     served: Day, browser: Browser, key: str
 ) -> None:
     server = server_of(served)
-    with browser.new_context() as profile:  # what Chromium says of a server that is gone is no fault of the page
+    with (
+        browser.new_context() as profile
+    ):  # what Chromium says of a server that is gone is no fault of the page
         page = profile.new_page()
         page.goto(f"{server.url}/operator/")
         log_in(page, key)

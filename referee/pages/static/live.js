@@ -7,7 +7,6 @@
 const LOST_AFTER_MS = 3000, GIVE_UP_MS = 5000;
 const MORPH = {
   morphStyle: "innerHTML",
-  ignoreActiveValue: true,
   callbacks: {
     beforeNodeMorphed: old => !(old.dataset && "keep" in old.dataset) && (old.value ?? "") === (old.defaultValue ?? old.value ?? ""),
     beforeAttributeUpdated: name => name !== "open",

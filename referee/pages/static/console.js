@@ -11,7 +11,7 @@ function field({name, label, options, value, kind = "text", optional = false}) {
   input.name = name;
   if (options) input.append(...options.map(one => new Option(one, one, one === value, one === value)));
   else { input.type = kind; input.value = value ?? ""; input.autocomplete = "off"; }
-  if (kind === "number") { input.min = 0; input.step = "any"; }
+  if (kind === "number") input.min = 0;
   input.required = !optional && kind !== "checkbox";
   around.append(...(kind === "checkbox" ? [input, label] : [label, input]));
   return around;
@@ -27,7 +27,7 @@ document.addEventListener("click", event => {
   part("ask-do").textContent = asked.title;
   failure.hidden = true;
   ask.showModal();
-  (part("ask-fields").querySelector("input, select") ?? part("ask-do")).focus();
+  (part("ask-fields").querySelector("input:required") ?? part("ask-do")).focus();
 });
 
 form.addEventListener("submit", async event => {
@@ -35,7 +35,7 @@ form.addEventListener("submit", async event => {
   if (underWay) return;
   setUnderWay(true);
   const sent = {...JSON.parse(asked.send)};
-  for (const [name, value] of new FormData(form)) if (value !== "") sent[name] = form.elements[name].type === "number" ? Number(value) : value;
+  for (const [name, value] of new FormData(form)) if (value !== "") sent[name] = value;
   const [ok, sentence] = await post(asked.path, sent);
   setUnderWay(false);
   if (ok) { ask.close(); say(sentence); } else { failure.textContent = sentence; failure.hidden = false; }
@@ -72,5 +72,6 @@ const made_ms = Date.parse(part("utc").dataset.utc) - performance.now();
 setInterval(() => { part("utc").textContent = new Date(made_ms + performance.now()).toISOString().slice(11, 19); }, 250);
 
 part("ask-cancel").addEventListener("click", () => ask.close());
+ask.addEventListener("keydown", event => { if (event.repeat && event.key === "Enter") event.preventDefault(); });
 ask.addEventListener("cancel", event => { if (underWay) event.preventDefault(); });
 ask.addEventListener("close", () => (document.getElementById(asked.id) ?? part("main")).focus());

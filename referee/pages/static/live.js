@@ -4,10 +4,9 @@
 // Each new content is announced by the event "live"; the event "look" asks for it at once.
 "use strict";
 
-const LOST_AFTER_MS = 3000;
+const LOST_AFTER_MS = 3000, GIVE_UP_MS = 5000;
 const MORPH = {
   morphStyle: "innerHTML",
-  ignoreActiveValue: true,
   callbacks: {
     beforeNodeMorphed: old => !(old.dataset && "keep" in old.dataset) && (old.value ?? "") === (old.defaultValue ?? old.value ?? ""),
     beforeAttributeUpdated: name => name !== "open",
@@ -18,34 +17,39 @@ const MORPH = {
 };
 
 function follow(element) {
-  let shown = null, heard = Date.now(), asking = false, timer;
+  let shown = null, heard = Date.now(), asked = 0, timer;
   async function look() {
-    if (asking) return;
+    if (Date.now() - asked < GIVE_UP_MS) return;
     clearTimeout(timer);
-    asking = true;
-    try {
-      const answer = await fetch(element.dataset.live, {cache: "no-cache", signal: AbortSignal.timeout(5000)});
-      if (answer.status === 401) { location.reload(); return; }
-      if (answer.ok) {
-        const text = await answer.text();
-        heard = Date.now();
-        if (text !== shown) {
-          const focused = document.activeElement?.id;
-          Idiomorph.morph(element, text, MORPH);
-          if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus();
-          shown = text;
-          setClocks();
-          element.dispatchEvent(new CustomEvent("live", {bubbles: true}));
-        }
-      }
-    } catch { /* it is tried again */ } finally { asking = false; }
-    tellAge(Date.now() - heard);
+    const mine = asked = Date.now();
+    const text = await newest(element.dataset.live);
+    if (mine !== asked) return;
+    asked = 0;
     timer = setTimeout(look, Number(element.dataset.every ?? 1000));
+    if (text !== null) heard = Date.now();
+    tellAge(Date.now() - heard);
+    if (text !== null && text !== shown) show(element, shown = text);
   }
   element.addEventListener("look", look);
   document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
-  setInterval(() => tellAge(Date.now() - heard), 1000);
+  setInterval(() => { tellAge(Date.now() - heard); if (Date.now() - heard > GIVE_UP_MS) look(); }, 1000);
   look();
+}
+
+async function newest(url) {
+  try {
+    const answer = await fetch(url, {cache: "no-cache", signal: AbortSignal.timeout(GIVE_UP_MS)});
+    if (answer.status === 401) location.reload();
+    return answer.ok ? await answer.text() : null;
+  } catch { return null; }
+}
+
+function show(element, text) {
+  const focused = document.activeElement?.id;
+  Idiomorph.morph(element, text, MORPH);
+  if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus();
+  setClocks();
+  element.dispatchEvent(new CustomEvent("live", {bubbles: true}));
 }
 
 function tellAge(ms) {

@@ -95,8 +95,8 @@ def reports() -> Response:
     """Write the reports of all runs that are over into the contest folder."""
     numbers = [run.id for run in web_state().contest.store.runs() if run.state in OVER]
     paths = _reports(numbers) if numbers else []
-    where = f" They lie in {paths[0].parent}." if paths else ""
-    return jsonify(runs=numbers, sentence=f"{len(paths)} reports are written.{where}")
+    where = f"; they are in {paths[0].parent}" if paths else ""
+    return jsonify(runs=numbers, sentence=f"Reports written: {len(paths)}{where}.")
 
 
 def _reports(numbers: list[int]) -> list[Path]:

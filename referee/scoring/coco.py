@@ -93,7 +93,7 @@ def results_by_area(
     listing = list_detections(detections, groups)
 
     def boxes(chosen: Ints) -> Edges:
-        return Edges.of_coco(_boxes(detections, chosen))
+        return Edges.of_coco(coco_boxes_of(detections, chosen))
 
     def results(first: int, last: int) -> list[AreaResult]:
         members, ranks = listing.ranked(first, last, detections.confidence, ties_by_image=True)
@@ -138,7 +138,7 @@ def _within(listing: Listing, first: int, last: int, ranks: Ints) -> NDArray[np.
 
 def _areas(detections: Detections, members: Ints) -> Floats:
     """The areas (n,) of some detections."""
-    boxes = _boxes(detections, members)
+    boxes = coco_boxes_of(detections, members)
     with np.errstate(over="ignore", invalid="ignore"):
         area: Floats = boxes[:, 2] * boxes[:, 3]
     return area
@@ -149,10 +149,11 @@ def _inside(area: Floats) -> NDArray[np.bool_]:
     return np.array([~((area < least) | (area > most)) for least, most in AREAS.values()])
 
 
-def _boxes(detections: Detections, chosen: Ints) -> Floats:
-    if detections.coco_boxes is not None:
-        return detections.coco_boxes.take(chosen, axis=0)
-    return coco_from_corners(detections.boxes.take(chosen, axis=0))
+def coco_boxes_of(source: Detections | GroundTruth, chosen: Ints) -> Floats:
+    """The COCO boxes (n, 4) of some detections or objects."""
+    if source.coco_boxes is not None:
+        return source.coco_boxes.take(chosen, axis=0)
+    return coco_from_corners(source.boxes.take(chosen, axis=0))
 
 
 def _by_category(ground_truth: GroundTruth, values: Floats) -> dict[int, float | None]:

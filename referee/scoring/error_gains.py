@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from referee.scoring.average_precision import averages, counts_before, mean_known, true_ranks
-from referee.scoring.error_matching import OF_DETECTIONS, ErrorType, Findings, Terms
-from referee.scoring.matching import IGNORED
+from referee.scoring.error_matching import OF_DETECTIONS, TRUE, ErrorType, Findings, Terms
 from referee.scoring.ordering import ascending_codes
 
 Ints = NDArray[np.int64]
@@ -24,14 +23,15 @@ Bools = NDArray[np.bool_]
 class Gains:
     """The mAP, and with each type of errors mended; `ap` by category (K,), NaN without objects.
 
-    `ordered` (K,) is the AP if the true detections ranked above the false ones; `cost` (M,) as in ErrorAnalysis.
+    `ordered` (K,) is the AP if the true detections ranked above the false ones; `costs` are by detection (M,) and by
+    object (G,), as in ErrorAnalysis.
     """
 
     map: float
     mended: dict[ErrorType, float]
     ap: Floats
     ordered: Floats
-    cost: Floats
+    costs: tuple[Floats, Floats]
 
 
 def gains_of(findings: Findings, terms: Terms, categories: int) -> Gains:
@@ -51,9 +51,8 @@ def gains_of(findings: Findings, terms: Terms, categories: int) -> Gains:
 
     rows = _Rows.of(findings, findings.category, categories)
     named = findings.category.copy()
-    wrong = np.flatnonzero((findings.kind == OF_DETECTIONS.index(ErrorType.CLASSIFICATION)) & findings.mends)
-    named[wrong] = findings.object_category.take(findings.target.take(wrong))
-    objects = in_category(findings.counts)
+    named[findings.mends] = findings.object_category[findings.object[findings.mends]]
+    objects = in_category(findings.objects)
     ap = averages(rows.true, rows.counted, rows.starts, objects, terms.rule.average)
     ordered = averages(rows.true, rows.true, rows.starts, objects, terms.rule.average)
     mended = {
@@ -64,22 +63,24 @@ def gains_of(findings: Findings, terms: Terms, categories: int) -> Gains:
     for kind, type_ in enumerate(OF_DETECTIONS):
         of_type = rows if type_ is not ErrorType.CLASSIFICATION else _Rows.of(findings, named, categories)
         mended[type_] = judged(of_type.mended(kind), objects)
-    return Gains(mean(ap, rows), mended, ap, ordered, rows.costs(objects) / max(1, int((objects > 0).sum())))
+    scored = max(1, int((objects > 0).sum()))
+    share = 1 / scored / np.maximum(objects, 1).take(findings.object_category)
+    costs = rows.costs(objects) / scored, np.where(findings.unfound, share, 0.0)
+    return Gains(mean(ap, rows), mended, ap, ordered, costs)
 
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
     """Detections (M,) by category and, in it, by confidence: `detection` is the index of each.
 
-    Category k holds `starts[k]` .. `starts[k + 1] - 1`. Each is `true` or not, `counted` or not, has a `kind` of error
-    or not, and `mends` if it would be true without that.
+    Category k holds `starts[k]` .. `starts[k + 1] - 1`. What is `true` is `counted`, too.
     """
 
     detection: Ints
     starts: Ints
     true: Bools
     counted: Bools
-    kind: NDArray[np.int8]
+    outcome: NDArray[np.int8]
     mends: Bools
 
     @classmethod
@@ -88,13 +89,12 @@ class _Rows:
         order, sorted_category = ascending_codes(category.take(findings.members), categories)
         starts = np.searchsorted(sorted_category, np.arange(categories + 1))
         detection = findings.members.take(order)
-        found = np.minimum(findings.found, 0).astype(np.int8).take(detection)
-        kind, mends = findings.kind.take(detection), findings.mends.take(detection)
-        return cls(detection, starts, found == 0, found != IGNORED, kind, mends)
+        outcome, counted = findings.outcome.take(detection), findings.counted.take(detection)
+        return cls(detection, starts, outcome == TRUE, counted, outcome, findings.mends.take(detection))
 
     def mended(self, kind: int) -> _Rows:
         """The rows after the errors of a kind are mended: those that mend are true, the others do not count."""
-        is_kind = self.kind == kind
+        is_kind = self.outcome == kind
         found = is_kind & self.mends
         return replace(self, true=self.true | found, counted=(self.counted & ~is_kind) | found)
 
@@ -106,9 +106,8 @@ class _Rows:
         places, ranks, bounds = true_ranks(self.true, self.counted, self.starts)
         sizes = np.diff(bounds)
         nth = np.arange(1, len(places) + 1) - np.repeat(bounds[:-1], sizes)
-        total = np.append(
-            0.0, np.cumsum(nth / np.maximum(ranks * (ranks - 1), 1) / np.repeat(objects, sizes))
-        )
+        gained = nth / np.maximum(ranks * (ranks - 1), 1) / np.repeat(objects, sizes)
+        total = np.append(0.0, np.cumsum(gained))
         of_category = np.repeat(total.take(bounds[1:]), np.diff(self.starts))
         cost = np.empty(len(self.true))
         below = of_category - total.take(counts_before(self.true)[1:])

@@ -7,7 +7,6 @@ it is about, every other false one goes, and a missed object leaves the ground t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +14,10 @@ from numpy.typing import NDArray
 from referee.scoring.average_precision import tidecv_points
 from referee.scoring.columns import Detections
 from referee.scoring.error_gains import gains_of
-from referee.scoring.error_matching import OF_DETECTIONS, ErrorType, Terms, find
+from referee.scoring.error_matching import OF_DETECTIONS, TRUE, ErrorType, Terms, find
 from referee.scoring.evaluation import evaluate
 from referee.scoring.groups import Ids
-from referee.scoring.matching import IGNORED, UNMATCHED, best_that_counts
-from referee.scoring.ordering import descending
+from referee.scoring.matching import IGNORED, best_that_counts
 from referee.scoring.rules import COCO, Rule, rule_named
 from testsets.ground_truth import GroundTruth
 
@@ -31,6 +29,7 @@ Bools = NDArray[np.bool_]
 __all__ = [
     "IGNORED",
     "OF_DETECTIONS",
+    "TRUE",
     "ErrorAnalysis",
     "ErrorType",
     "ImageErrors",
@@ -40,11 +39,6 @@ __all__ = [
     "worst_images",
 ]
 
-SPECIAL = (ErrorType.FALSE_POSITIVE, ErrorType.FALSE_NEGATIVE)
-
-TRUE = -1
-"""The outcome of a detection that found an object; that of one that does not count is IGNORED."""
-
 
 @dataclass(frozen=True, eq=False)
 class ErrorAnalysis:
@@ -52,14 +46,14 @@ class ErrorAnalysis:
 
     `gains` is by type the mAP gained if all errors of that type were mended; `counts` how many they are.
     `confidence_cost` is by category id, of those with objects: its AP if all its true detections ranked above its false
-    ones, less its AP. The mean is `gains[FALSE_POSITIVE]`: no change of confidences can gain more.
+    ones, less its AP. The mean is `gains[FALSE_POSITIVE]`.
 
     By detection (M,), in order of arrival: `outcome` int8, a place in OF_DETECTIONS, or TRUE or IGNORED; `object`, the
     index in the ground truth of the object that it found or that its error is about, else -1; `mends`, whether it would
     find that object if its error were mended; `cost`, the mAP that it takes from the true ones below it.
 
-    By object (G,): `unfound`, those that count and that no detection found, and `missed`, those of them that no mended
-    detection would find either.
+    By object (G,): `unfound`, those that count and that no detection found, `missed`, those of them that no mended
+    detection would find either, and `object_cost`, the share of its category's recall in mAP that an unfound one takes.
     """
 
     metric: str
@@ -74,10 +68,10 @@ class ErrorAnalysis:
     cost: Floats
     unfound: Bools
     missed: Bools
+    object_cost: Floats
 
 
 _TIDECV = Rule("tidecv", assign=best_that_counts, average=tidecv_points)
-_MOST = 100
 
 
 def analyse_errors(
@@ -111,27 +105,10 @@ def analyse_errors(
 def analyse_as_tidecv(ground_truth: GroundTruth, detections: Detections, iou: float = 0.5) -> ErrorAnalysis:
     """Analyse as the program tidecv 1.0.1 does, with its own AP; for figures that compare with published ones.
 
-    Of an image, only the 100 detections of the highest confidence are looked at; the others are IGNORED.
+    Of an image all detections are looked at (its `max_dets`), and a gain may be negative, which it shows as 0.
     """
-    order = descending(detections.confidence)
-    order = order.take(np.argsort(detections.image.take(order), kind="stable"))
-    image = detections.image.take(order)
-    kept = np.sort(order[np.arange(len(order)) - np.searchsorted(image, image) < _MOST])
-    terms = Terms(_TIDECV, _TIDECV.threshold(iou), of_coco=True, as_tidecv=True)
-    found = _analysis(ground_truth, detections.chosen(kept), terms)
-
-    def spread(values: NDArray[Any], otherwise: float) -> NDArray[Any]:
-        every = np.full(len(detections), otherwise, values.dtype)
-        every[kept] = values
-        return every
-
-    return replace(
-        found,
-        gains={type_: gain if type_ in SPECIAL else max(gain, 0.0) for type_, gain in found.gains.items()},
-        outcome=spread(found.outcome, IGNORED),
-        object=spread(found.object, UNMATCHED),
-        mends=spread(found.mends, False),
-        cost=spread(found.cost, 0.0),
+    return _analysis(
+        ground_truth, detections, Terms(_TIDECV, _TIDECV.threshold(iou), of_coco=True, as_tidecv=True)
     )
 
 
@@ -162,10 +139,10 @@ def _analysis(ground_truth: GroundTruth, detections: Detections, terms: Terms) -
     gains = gains_of(found, terms, len(ground_truth.category_ids))
     known = np.flatnonzero(~np.isnan(gains.ap))
     costs = (gains.ordered - gains.ap)[known].tolist()
-    errors = np.bincount(found.kind[found.kind >= 0], minlength=len(OF_DETECTIONS)).tolist()
+    errors = np.bincount(found.outcome[found.outcome >= 0], minlength=len(OF_DETECTIONS)).tolist()
     counts = dict(zip(OF_DETECTIONS, errors, strict=True)) | {
         ErrorType.MISSED: int(found.missed.sum()),
-        ErrorType.FALSE_POSITIVE: int((found.found == UNMATCHED).sum()),
+        ErrorType.FALSE_POSITIVE: sum(errors),
         ErrorType.FALSE_NEGATIVE: int(found.unfound.sum()),
     }
     return ErrorAnalysis(
@@ -175,14 +152,13 @@ def _analysis(ground_truth: GroundTruth, detections: Detections, terms: Terms) -
         gains={type_: gains.mended[type_] - gains.map for type_ in ErrorType},
         counts=counts,
         confidence_cost=dict(zip(ground_truth.category_ids[known].tolist(), costs, strict=True)),
-        outcome=np.where(found.kind >= 0, found.kind, np.where(found.found >= 0, TRUE, IGNORED)).astype(
-            np.int8
-        ),
-        object=np.where(found.found >= 0, found.found, found.target),
+        outcome=found.outcome,
+        object=found.object,
         mends=found.mends,
-        cost=gains.cost,
+        cost=gains.costs[0],
         unfound=found.unfound,
         missed=found.missed,
+        object_cost=gains.costs[1],
     )
 
 
@@ -210,35 +186,13 @@ def worst_images(
     recall of its category, both in mAP.
     """
     images = Ids(ground_truth.image_ids, "image")
-    size = len(images.ids)
-    of_false = np.bincount(images.places(detections.image), analysis.cost, size)
-    of_unfound = np.bincount(
-        images.places(ground_truth.image), _shares_of_recall(ground_truth, analysis), size
-    )
-    cost = of_false + of_unfound
+    of_false = np.bincount(images.places(detections.image), analysis.cost, len(images.ids))
+    cost = of_false + np.bincount(images.places(ground_truth.image), analysis.object_cost, len(images.ids))
     worst = np.lexsort((images.ids, -cost))[:count]
-    return tuple(
-        _image_errors(ground_truth, detections, analysis, int(images.ids[place]), float(cost[place]))
-        for place in worst
-        if cost[place] > 0
-    )
-
-
-def _shares_of_recall(ground_truth: GroundTruth, analysis: ErrorAnalysis) -> Floats:
-    """What each object (G,) that was not found costs of the mAP at least in recall; 0 for the others."""
-    counts = analysis.unfound.copy()
-    counts[analysis.object[analysis.outcome == TRUE]] = True
-    category = Ids(ground_truth.category_ids, "category").places(ground_truth.category)
-    objects = np.bincount(category[counts], minlength=len(ground_truth.category_ids))
-    scored = max(1, int((objects > 0).sum()))
-    return np.where(analysis.unfound, 1 / scored / np.maximum(objects.take(category), 1), 0.0)
-
-
-def _image_errors(
-    ground_truth: GroundTruth, detections: Detections, analysis: ErrorAnalysis, image: int, cost: float
-) -> ImageErrors:
-    rows = np.flatnonzero(detections.image == image)
-    rows = rows[np.lexsort((-detections.confidence[rows], -analysis.cost[rows]))]
-    objects = np.flatnonzero(ground_truth.image == image)
-    false, unfound = int((analysis.outcome[rows] >= 0).sum()), int(analysis.unfound[objects].sum())
-    return ImageErrors(image, cost, false, unfound, rows, objects)
+    found = []
+    for image, its_cost in zip(images.ids[worst].tolist(), cost[worst].tolist(), strict=True):
+        rows, objects = np.flatnonzero(detections.image == image), np.flatnonzero(ground_truth.image == image)
+        rows = rows[np.lexsort((-detections.confidence[rows], -analysis.cost[rows]))]
+        false, unfound = int((analysis.outcome[rows] >= 0).sum()), int(analysis.unfound[objects].sum())
+        found.append(ImageErrors(image, its_cost, false, unfound, rows, objects))
+    return tuple(one for one in found if one.cost > 0)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from referee.errors import RefereeError
 from referee.scoring import METRICS, Detections, evaluate
 from referee.scoring.error_types import (
     OF_DETECTIONS,
@@ -71,7 +72,9 @@ def as_detections(truth: GroundTruth) -> Detections:
 def test_the_figures_are_those_of_tidecv(vector: dict) -> None:
     got = analyse_as_tidecv(*of_vector(vector), vector["iou"])
     assert got.map * 100 == pytest.approx(vector["ap"], abs=1e-9)
-    gains = {NAMES[type_]: gain * 100 for type_, gain in got.gains.items()}
+    of_errors = [*OF_DETECTIONS, ErrorType.MISSED]  # tidecv shows a loss as 0
+    got_gains = {type_: max(gain, 0.0) if type_ in of_errors else gain for type_, gain in got.gains.items()}
+    gains = {NAMES[type_]: gain * 100 for type_, gain in got_gains.items()}
     assert gains == pytest.approx(vector["gains"], abs=1e-9)
     main = {NAMES[type_]: count for type_, count in got.counts.items() if NAMES[type_] in vector["counts"]}
     assert main == vector["counts"]
@@ -234,3 +237,17 @@ def test_what_is_not_there_costs_nothing(case: str, crowd: bool, metric: str) ->
     assert all(len(getattr(analysis, field.name)) == len(rows) for field in fields(analysis)[6:10])
     worst = worst_images(truth, found, analysis)
     assert all(math.isfinite(one.cost) for one in worst)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_what_evaluate_refuses_the_analysis_refuses_alike(metric: str) -> None:
+    truth, box = oracle.ground_truth([1], [1], [(1, 1, 0, 0, 9, 9)]), (0, 0, 9, 9)
+    for row, code in (
+        ((2, 1, 0.5, *box), "unknown-image"),
+        ((1, 2, 0.5, *box), "unknown-category"),
+        ((1, 1, math.nan, *box), "not-finite"),
+        ((1, 1, 0.5, 0, 0, math.inf, 9), "not-finite"),
+    ):
+        with pytest.raises(RefereeError) as refused:
+            analyse_errors(truth, oracle.detections([row]), metric)
+        assert refused.value.code == code

@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup rehearse test lint bench serve lock vendor clean
+.PHONY: help setup rehearse demo test lint bench serve lock vendor clean
 
 help:
 	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
+	@echo "make demo       a rehearsed contest day with board and console to look at"
 	@echo "make test       every test"
 	@echo "make lint       style, types, import rules"
 	@echo "make bench      speed, measured on this machine; ARGS=\"serving --save\" keeps the figures"
@@ -29,6 +30,9 @@ $(READY): requirements.lock pyproject.toml client/pyproject.toml
 
 rehearse: setup
 	@$(BIN)/referee rehearse $(ARGS)
+
+demo: setup
+	@$(BIN)/referee demo $(ARGS)
 
 # Most tests wait for other processes: four at a time keep two cores busy. ARGS="-n 0" runs them in one process.
 test: setup

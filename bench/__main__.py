@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench import coverage, flood, models, power, rehearsal, scoring, serving, truth
+from bench import coverage, flood, models, power, rehearsal, scoring, serving, truth, viewers
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
         "parts",
         nargs="*",
         metavar="PART",
-        help="rehearsal, serving, flood, power, truth, scoring, coverage, models",
+        help="rehearsal, serving, flood, viewers, power, truth, scoring, coverage, models",
     )
     parser.add_argument(
         "--save",
@@ -36,6 +36,7 @@ def main() -> None:
         "rehearsal": rehearsal.measure,
         "serving": partial(serving.measure, options.beside),
         "flood": flood.measure,
+        "viewers": viewers.measure,
         "power": power.measure,
         "truth": truth.measure,
         "scoring": scoring.measure,

@@ -91,6 +91,13 @@ class TestSetChanged(RefereeError):
         super().__init__("testset-changed", sentence, **facts)
 
 
+class DisplayFailed(RefereeError):
+    """The screen of a station does not show the image that a team asked for."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__("display-failed", sentence, **facts)
+
+
 class StorageFailed(RefereeError):
     """The contest database cannot be opened, read or written; the same call may succeed later."""
 

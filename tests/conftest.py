@@ -13,6 +13,8 @@ import sys
 
 from hypothesis import HealthCheck, settings
 
+from tests.browser import browser  # noqa: F401 - a fixture for all
+
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 _FORGIVING = settings(

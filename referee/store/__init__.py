@@ -9,6 +9,7 @@ from referee.store.day import DayTables
 from referee.store.evidence import EvidenceTables
 from referee.store.identity import IdentityTables
 from referee.store.posts import PostTables
+from referee.store.published import PublishedTable
 from referee.store.runs import RunTables
 from referee.store.scores import ScoreTables
 from referee.store.submissions import SubmissionTables
@@ -16,5 +17,14 @@ from referee.store.submissions import SubmissionTables
 __all__ = ["DATABASE_NAME", "Store"]
 
 
-class Store(IdentityTables, RunTables, PostTables, EvidenceTables, ScoreTables, SubmissionTables, DayTables):
+class Store(
+    IdentityTables,
+    RunTables,
+    PostTables,
+    EvidenceTables,
+    ScoreTables,
+    SubmissionTables,
+    DayTables,
+    PublishedTable,
+):
     """The contest's database. Open it with a path, close it when done."""

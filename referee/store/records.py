@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -162,6 +164,49 @@ class Score:
     def needs_review(self) -> bool:
         """Whether a check of severity `error` failed."""
         return any(not check.ok and check.severity == "error" for check in self.checks)
+
+
+class BoardState(StrEnum):
+    """What the public board shows: the newest document, that of the freeze, or that with the places unveiled so far."""
+
+    LIVE = "live"
+    FROZEN = "frozen"
+    UNVEILING = "unveiling"
+
+
+@dataclass(frozen=True)
+class Published:
+    """What the public sees: a JSON document as of `utc`.
+
+    `frozen_utc` says when the board was frozen last. While it is unveiled, `final` is the document with the final
+    ranking, of which the last `unveiled` places are shown; `unveiled_utc` is when the last unveiling ended. `operator`
+    froze or unveiled it last, None: the time did.
+    """
+
+    utc: str
+    document: str
+    state: BoardState
+    unveiled: int
+    frozen_utc: str | None = None
+    operator: str | None = None
+    final: str | None = None
+    unveiled_utc: str | None = None
+
+    @property
+    def places(self) -> int:
+        """How many places there are to unveil; 0 before the first unveiling."""
+        return len(json.loads(self.final)["ranking"]) if self.final else 0
+
+    def is_closed(self, now: datetime, freeze_at: datetime | None) -> bool:
+        """Whether the public must see nothing newer: frozen, or at `now` due to be and not unveiled since."""
+        return self.state is not BoardState.LIVE or is_due(self.unveiled_utc, now, freeze_at)
+
+
+def is_due(unveiled_utc: str | None, now: datetime, freeze_at: datetime | None) -> bool:
+    """Whether the time to freeze has come, and the board was not unveiled since."""
+    if freeze_at is None or now < freeze_at:
+        return False
+    return unveiled_utc is None or datetime.fromisoformat(unveiled_utc) < freeze_at
 
 
 @dataclass(frozen=True)

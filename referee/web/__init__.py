@@ -1,5 +1,4 @@
-"""The referee over HTTP."""
+"""The referee over HTTP: start reading at `app`.
 
-from referee.web.app import create_app
-
-__all__ = ["create_app"]
+Nothing is imported here: the processes beside the server need little of it.
+"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from flask import Flask, Response, redirect, request
+from flask import Flask, Response, request
 
 from referee.auth.passwords import decoy_hash
 from referee.clock import Clock
@@ -19,8 +19,10 @@ from referee.web.image_files import ImageFiles
 from referee.web.judge_process import Judging
 from referee.web.legacy import routes as legacy_routes
 from referee.web.live_status import LiveStatus
-from referee.web.operator import access, day_routes
+from referee.web.operator import access, board_routes, console, day_routes
 from referee.web.operator import routes as operator_routes
+from referee.web.public import board as public_board
+from referee.web.public import display as display_routes
 from referee.web.refusals import Refusals
 from referee.web.sessions import REMAINING, remaining_ms
 from referee.web.state import EXTENSION, WebState, web_state
@@ -44,11 +46,12 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         status=LiveStatus(contest, control, clock, judging, config_watch),
     )
     app.register_blueprint(contest_routes.blueprint)
-    for operators in (access, operator_routes, day_routes):
+    for operators in (access, operator_routes, day_routes, board_routes, console):
         app.register_blueprint(operators.blueprint)
     app.register_blueprint(legacy_routes.blueprint)
     app.register_blueprint(pages.blueprint)
-    app.add_url_rule("/", view_func=lambda: redirect("/help"), methods=["GET", "POST"])
+    app.register_blueprint(display_routes.blueprint)
+    app.register_blueprint(public_board.blueprint)
     problems.register(app)
     app.after_request(_finish)
     app.wsgi_app = Gateway(app.wsgi_app, state)  # type: ignore[method-assign]  # Flask's own way

@@ -1,4 +1,4 @@
-"""The process beside the server that follows the open runs: a long evaluation must not delay a request."""
+"""The process beside the server that follows the open runs and publishes the board: neither may delay a request."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pathlib import Path
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
+from referee.judging.board import publish
 from referee.judging.live import follow
 from referee.web.processes import LOOK_S, STOP_TIMEOUT_S, end_with
 from referee.web.server_log import LINE, BackgroundHandler
@@ -80,7 +81,15 @@ def main(words: Sequence[str] | None = None) -> None:
     try:
         with open_contest(arguments.folder) as contest:
             contest.store.forgo_durability()
-            follow(contest, clock, stop)
+            publisher = threading.Thread(target=publish, args=(contest, clock, stop), name="publish-board")
+            publisher.start()
+            try:
+                if contest.config.live_score:
+                    follow(contest, clock, stop)
+                publisher.join()
+            finally:
+                stop.set()
+                publisher.join()
     except (RefereeError, TestSetError) as error:
         sys.exit(f"live score: {error.sentence}")
 

@@ -18,6 +18,8 @@ SECURITY_HEADERS = {
     "Referrer-Policy": "same-origin",
 }
 
+THEMES = ("light", "dark")
+
 blueprint = Blueprint("pages", __name__)
 
 
@@ -26,9 +28,21 @@ def _environment() -> Any:
     return template_environment("referee.web")
 
 
+def rendered(template: str, **values: object) -> str:
+    """A template as text."""
+    text: str = _environment().get_template(template).render(**values)
+    return text
+
+
 def page(template: str, status: int = 200, **values: object) -> Response:
     """A rendered page. A browser that has it already gets 304."""
-    text = _environment().get_template(template).render(**values)
+    chosen = request.cookies.get("theme")  # by the button of live.js; without it the reader's system decides
+    values = {"theme": chosen if chosen in THEMES else None} | values
+    return html(rendered(template, **values), status)
+
+
+def html(text: str, status: int = 200) -> Response:
+    """A page or a part of one."""
     return revalidated(Response(text, status, content_type="text/html; charset=utf-8"))
 
 

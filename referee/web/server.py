@@ -202,8 +202,7 @@ def _load_worker(
     watcher.start()
     resources.callback(watcher.join)
     resources.callback(ended.set)
-    if contest.config.live_score:
-        resources.enter_context(live_scores(folder))
+    resources.enter_context(live_scores(folder))
     multiprocessing.util.Finalize(None, resources.close, exitpriority=100)
     announce = partial(_announce, listen, contest, on_ready)
     threading.Thread(target=announce, name="announce", daemon=True).start()

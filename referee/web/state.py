@@ -18,10 +18,12 @@ from referee.contest import Contest
 from referee.detections.plausibility import limits_by_number
 from referee.runs.control import RunControl
 from referee.runs.open_run import OpenRun
+from referee.runs.screens import Screens
 from referee.web.config_watch import ConfigWatch
 from referee.web.image_files import ImageFiles
 from referee.web.judge_process import Judging
 from referee.web.live_status import LiveStatus
+from referee.web.published_board import PublishedBoard
 from referee.web.refusals import Refusals
 
 EXTENSION = "referee"
@@ -62,6 +64,16 @@ class WebState:
             by_number = limits_by_number(self.contest.test_set)
             known = self._limits[live] = by_number[np.concatenate([[0], live.order])]
         return known
+
+    @cached_property
+    def board(self) -> PublishedBoard:
+        """What the public sees."""
+        return PublishedBoard(self.contest, self.clock)
+
+    @cached_property
+    def screens(self) -> Screens:
+        """The screens of the stations, for the camera track."""
+        return Screens(self.clock)
 
     @cached_property
     def category_ids(self) -> NDArray[np.int64]:

@@ -1,31 +1,91 @@
-// Keeps every element with data-live=URL as new as the server's fragment: one conditional request a second.
-// The browser sends If-None-Match by itself; an unchanged fragment costs a 304. Says so when the server is lost.
+// Keeps every element with data-live=URL as new as the server's fragment: one conditional request each data-every ms.
+// The browser sends If-None-Match by itself; an unchanged fragment costs a 304. What a person has opened, focused or
+// typed stays, and so does what scripts drew in [data-keep]; what is new in [data-arrives] is lit for a moment. Says so when the server is lost, and how old all of it is.
+// Each new content is announced by the event "live"; the event "look" asks for it at once.
 "use strict";
 
-const PERIOD_MS = 1000;
-const LOST_AFTER_MS = 3000;
+const LOST_AFTER_MS = 3000, GIVE_UP_MS = 5000;
+const MORPH = {
+  morphStyle: "innerHTML",
+  callbacks: {
+    beforeNodeMorphed: old => !(old.dataset && "keep" in old.dataset) && (old.value ?? "") === (old.defaultValue ?? old.value ?? ""),
+    beforeAttributeUpdated: name => name !== "open",
+    afterNodeAdded: node => {
+      if (node.matches?.("[data-arrives]")) node.animate([{backgroundColor: "color-mix(in srgb, currentcolor 25%, transparent)"}, {}], 3000);
+    },
+  },
+};
 
 function follow(element) {
-  let shown = null;
-  let heard = Date.now();
+  let shown = null, heard = Date.now(), asked = 0, timer;
   async function look() {
-    try {
-      const answer = await fetch(element.dataset.live, {cache: "no-cache", signal: AbortSignal.timeout(5000)});
-      if (answer.status === 401) { location.reload(); return; }
-      if (answer.ok) {
-        const text = await answer.text();
-        heard = Date.now();
-        if (text !== shown) {
-          shown = text;
-          Idiomorph.morph(element, text, {morphStyle: "innerHTML", ignoreActiveValue: true});
-          element.dispatchEvent(new CustomEvent("live", {bubbles: true}));
-        }
-      }
-    } catch { /* it is tried again */ }
-    document.documentElement.classList.toggle("is-lost", Date.now() - heard > LOST_AFTER_MS);
-    setTimeout(look, PERIOD_MS);
+    if (Date.now() - asked < GIVE_UP_MS) return;
+    clearTimeout(timer);
+    const mine = asked = Date.now();
+    const text = await newest(element.dataset.live);
+    if (mine !== asked) return;
+    asked = 0;
+    timer = setTimeout(look, Number(element.dataset.every ?? 1000));
+    if (text !== null) heard = Date.now();
+    tellAge(Date.now() - heard);
+    if (text !== null && text !== shown) show(element, shown = text);
   }
+  element.addEventListener("look", look);
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
+  setInterval(() => { tellAge(Date.now() - heard); if (Date.now() - heard > GIVE_UP_MS) look(); }, 1000);
   look();
 }
 
+async function newest(url) {
+  try {
+    const answer = await fetch(url, {cache: "no-cache", signal: AbortSignal.timeout(GIVE_UP_MS)});
+    if (answer.status === 401) location.reload();
+    return answer.ok ? await answer.text() : null;
+  } catch { return null; }
+}
+
+function show(element, text) {
+  const focused = document.activeElement?.id;
+  Idiomorph.morph(element, text, MORPH);
+  if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus();
+  setClocks();
+  element.dispatchEvent(new CustomEvent("live", {bubbles: true}));
+}
+
+function tellAge(ms) {
+  const lost = ms > LOST_AFTER_MS;
+  document.documentElement.classList.toggle("is-lost", lost);
+  document.getElementById("lost").hidden = !lost;
+  document.getElementById("age").textContent = `What you see is ${Math.round(ms / 1000)} s old.`;
+}
+
+// Clocks: data-left = seconds left when the fragment was made, data-key = what they are left of. They count between two
+// answers; an answer that was on its way longer never sets one back.
+const ends = new Map();
+function setClocks() {
+  const now = performance.now() / 1000;
+  for (const {dataset} of document.querySelectorAll("[data-left]")) {
+    const end = now + Number(dataset.left), known = ends.get(dataset.key);
+    ends.set(dataset.key, known === undefined || Math.abs(end - known) > 2 ? end : Math.min(end, known));
+  }
+  tick();
+}
+function tick() {
+  for (const clock of document.querySelectorAll("[data-left]")) {
+    const left = Math.floor(Math.max(0, ends.get(clock.dataset.key) - performance.now() / 1000));
+    const text = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+    if (clock.textContent !== text) clock.textContent = text;
+  }
+}
+
+// The button #theme changes between light and dark; the server reads the cookie, so that no page flashes.
+document.getElementById("theme")?.addEventListener("click", () => {
+  const {dataset} = document.documentElement;
+  const dark = dataset.theme ? dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  dataset.theme = dark ? "light" : "dark";
+  document.cookie = `theme=${dataset.theme}; Path=/; Max-Age=31536000; SameSite=Lax`;
+});
+
+setClocks();
+setInterval(tick, 100);
 for (const element of document.querySelectorAll("[data-live]")) follow(element);

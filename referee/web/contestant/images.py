@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 
 from referee.errors import RefereeError, WindowClosed
 from referee.runs.open_run import OpenRun
+from referee.runs.screens import Picture
 from referee.web.answers import NOT_TO_BE_KEPT, Answer, Environ, Stream
 from referee.web.contestant.archives import LARGEST_ARCHIVE_BYTES, Entry, StoredZip
 from referee.web.sessions import open_run_of
@@ -42,6 +43,17 @@ def image_of(state: WebState, environ: Environ, live: OpenRun, number: int) -> A
     jpeg = state.images.read(original)
     live.serve([(number, len(jpeg))])
     return Answer(200, [*headers, ("Content-Length", str(len(jpeg)))], jpeg)
+
+
+def show(state: WebState, live: OpenRun, number: int) -> None:
+    """Have the screen of the run's station show an image; it counts as served once the screen shows it.
+
+    Raises RefereeError `image-unknown`, `window-closed`, `testset-changed`, `display-failed`.
+    """
+    jpeg = state.images.read(live.testset_number(number))
+    live.require_open()
+    state.screens.show(live.run.station, Picture(live.run.id, number))
+    live.serve([(number, len(jpeg))])
 
 
 def batch(state: WebState, environ: Environ) -> Answer:

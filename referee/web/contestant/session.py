@@ -18,7 +18,7 @@ from referee.web.answers import through_flask
 from referee.web.bodies import read_texts
 from referee.web.contestant import detections, images
 from referee.web.login import issue_token, require_password
-from referee.web.sessions import OPEN_RUN, require_own, session_of, stored_run_of
+from referee.web.sessions import OPEN_RUN, open_run_of, require_own, session_of, stored_run_of
 from referee.web.state import web_state
 
 blueprint = Blueprint("contest", __name__, url_prefix="/v1")
@@ -74,9 +74,10 @@ def _closed_session(number: int) -> dict[str, object]:
     state = web_state()
     store = state.contest.store
     run = store.run(number)
+    is_judged = run.state is RunState.JUDGED
     return {
         "run": run.id,
-        "phase": run.state,
+        "phase": RunState.CLOSED if is_judged and web_state().board.is_frozen() else run.state,
         "remaining_s": 0.0,
         "images_served": len(store.served_images(run.id)),
         "detections_accepted": store.count_detections(run.id),
@@ -88,7 +89,7 @@ def _provisional(run: int) -> dict[str, object]:
     if not contest.config.teams_see_score:
         return {}
     provisional = contest.store.provisional(run)
-    if provisional is None:
+    if provisional is None or web_state().board.is_frozen():
         return {"provisional": None}
     age = web_state().clock.utc() - datetime.fromisoformat(provisional.utc)
     return {"provisional": asdict(provisional) | {"age_s": age.total_seconds()}}
@@ -119,6 +120,16 @@ def image(number: str) -> Response:
 def batch() -> Response:
     """Several images as one zip, in the same way."""
     return through_flask(images.batch(web_state(), request.environ))
+
+
+@blueprint.put("/display/<number>")
+def show_image(number: str) -> Response:
+    """Show an image on the screen of the run's station (camera track); answered once the screen shows it."""
+    state = web_state()
+    live = open_run_of(state, request.environ)
+    image_number = images.image_number(number, live)
+    images.show(state, live, image_number)
+    return jsonify(run=live.run.id, image=image_number)
 
 
 @blueprint.get("/openapi.json")

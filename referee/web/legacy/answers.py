@@ -28,6 +28,7 @@ OUT_OF_RANGE = "Image index out of range\n"
 NO_IMAGE = "Image not found\n"
 STORED = "Result stored in the server database\n"
 LENGTH_MISMATCH = "Result field length mismatch\n"
+DISPLAYED = "Display success\n"
 NO_DISPLAY = "Display failed to start\n"
 LOGGED_OUT = "Logout success\n"
 HELP = """\

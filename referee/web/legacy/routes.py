@@ -19,6 +19,7 @@ from referee.auth.tokens import Session
 from referee.detections.form_body import take_form
 from referee.detections.rows import Taken
 from referee.errors import (
+    DisplayFailed,
     LengthMismatch,
     LoginRefused,
     NotArmed,
@@ -33,6 +34,7 @@ from referee.store.records import Run, RunState
 from referee.web.bodies import LARGEST_BODY_BYTES, read_body
 from referee.web.contestant import images
 from referee.web.legacy.answers import (
+    DISPLAYED,
     HELP,
     INVALID_INDEX,
     INVALID_LOGIN,
@@ -207,10 +209,16 @@ def zipped_images() -> Response:
 
 @blueprint.route("/image_camera", methods=BOTH)
 def show_image() -> Response:
-    """Show an image on the contest's screen: none is attached to this referee."""
+    """Show an image on the screen of the run's station; answered once it does."""
     form = read_form()
-    _index(form, _admitted(form))
-    raise Refusal(500, NO_DISPLAY)
+    live = _admitted(form)
+    number = _index(form, live)
+    try:
+        with _no_image():
+            images.show(web_state(), live, number)
+    except DisplayFailed as error:
+        raise Refusal(500, NO_DISPLAY) from error
+    return text(DISPLAYED)
 
 
 @blueprint.post("/result")

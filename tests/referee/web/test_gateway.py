@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from werkzeug.test import EnvironBuilder
 
-from referee.web import create_app
+from referee.web.app import create_app
 from referee.web.gateway import Gateway
 from referee.web.login import issue_token
 from referee.web.state import state_of

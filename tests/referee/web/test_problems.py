@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from power.errors import MeterError
 from referee.auth.passwords import hash_password
 from referee.errors import RefereeError, ShuttingDown, StorageFailed, TestSetChanged
-from referee.web import create_app
+from referee.web.app import create_app
 from referee.web.problems import answer_to
 from tests.contest_day import PASSWORD
 from tests.referee.factories import START, House

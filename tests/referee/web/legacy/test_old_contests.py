@@ -21,7 +21,7 @@ import pytest
 from flask import Flask
 
 from referee.store.records import RunState
-from referee.web import create_app
+from referee.web.app import create_app
 from referee.web.legacy import routes as legacy
 from tests.contest_day import HASH, PASSWORD, TEAM, Day, contest_day, shared, until
 from tests.referee.factories import House, station

@@ -1,0 +1,243 @@
+"""The public document: what the hall may know, published by the live process, cut at a freeze.
+
+Public pages show the stored document and read nothing else. Its figures are those of `judging.results`. The energy and
+the mAP of an open run are in it only where the contest says so (`public_score`).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from referee.clock import Clock
+from referee.contest import Contest
+from referee.errors import RefereeError
+from referee.judging.results import (
+    Figures,
+    Standings,
+    figures_of,
+    place_document,
+    standings,
+    unranked_document,
+)
+from referee.scoring.rules import PUBLISHED
+from referee.store.records import BoardState, Published, Run, RunState, is_due
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 1.0
+UNKNOWN = Figures(None, None, None, None, judged=False)
+MOST_POINTS = 120  # of a power curve, over the whole window
+
+
+@dataclass(frozen=True)
+class Running:
+    """A run that is armed or open. `power` has the means of its course; the figures need `public_score`."""
+
+    team: str
+    affiliation: str | None
+    station: str
+    heat: str | None
+    state: RunState
+    window_s: float
+    ends_utc: str | None
+    power_w: float | None
+    power: dict[str, Sequence[float]]
+    map: float | None
+    energy_wh: float | None
+    score: float | None
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """How many runs of a team were armed and are not void."""
+
+    team: str
+    affiliation: str | None
+    used: int
+
+
+@dataclass(frozen=True)
+class Board:
+    """The public document.
+
+    `ranking` and `unranked` have the documents of `judging.results`, each with the affiliation and number of images.
+    """
+
+    contest: str
+    metric: str
+    window_s: int
+    images: int
+    attempts_each: int
+    champions_metric: str
+    ranking: tuple[dict[str, Any], ...] = ()
+    unranked: tuple[dict[str, Any], ...] = ()
+    left_out: tuple[dict[str, Any], ...] = ()
+    prizes: tuple[dict[str, Any], ...] = ()
+    now: tuple[Running, ...] = ()
+    next: tuple[str, ...] = ()
+    announcements: tuple[dict[str, str], ...] = ()
+    attempts: tuple[Attempts, ...] = ()
+
+    def document(self) -> str:
+        """As it is published: JSON."""
+        return json.dumps(asdict(self) | {"champions": champions()}, ensure_ascii=False)
+
+
+@cache
+def champions() -> list[dict[str, float]]:
+    """The published champions of LPIRC: year, map by the metric PUBLISHED, energy_wh, score."""
+    read: list[dict[str, float]] = json.loads(files(__package__).joinpath("champions.json").read_text())
+    return read
+
+
+def empty_board(contest: Contest) -> Board:
+    """What is known before anything is published."""
+    config = contest.config
+    images = config.images.per_attempt or len(contest.test_set.images)
+    return Board(config.name, config.metric, config.window_s, images, config.attempts, PUBLISHED)
+
+
+def public_board(contest: Contest, found: Standings | None = None) -> Board:
+    """The board as it stands now, all computed; `found` are standings that are known to be right still."""
+    store = contest.store
+    runs = {run.id: run for run in store.runs()}
+    found, affiliations = found or standings(contest), store.affiliations()
+    used = Counter(run.team for run in runs.values() if run.state is not RunState.VOID)
+
+    def told(place: dict[str, Any]) -> dict[str, Any]:
+        more = {"affiliation": affiliations[place["team"]], "images": runs[place["run"]].images}
+        return place | more | {"reviewed": place["reviewed"] is not None}  # its note is for the operators
+
+    teams = [team for team, is_disabled in store.teams().items() if not is_disabled]
+    return replace(
+        empty_board(contest),
+        ranking=tuple(told(place_document(place)) for place in found.places),
+        unranked=tuple(told(unranked_document(one, why)) for one, why in found.unranked),
+        left_out=tuple({"run": one.run, "team": one.team} for one in found.left_out),
+        prizes=tuple(asdict(one) for one in found.awards),
+        now=tuple(_running(contest, run, affiliations) for run in runs.values() if _is_on(run)),
+        next=tuple(store.queue()),
+        announcements=tuple({"utc": one.utc, "text": one.text} for one in store.announcements()),
+        attempts=tuple(Attempts(team, affiliations[team], used[team]) for team in teams),
+    )
+
+
+def _is_on(run: Run) -> bool:
+    return run.state in (RunState.ARMED, RunState.OPEN)
+
+
+def _running(contest: Contest, run: Run, affiliations: Mapping[str, str | None]) -> Running:
+    elapsed_s, power_w = contest.store.power_course(run.id, run.window_s, MOST_POINTS)
+    opened = None if run.opened_utc is None else datetime.fromisoformat(run.opened_utc)
+    figures = figures_of(contest, run) if contest.config.public_score else UNKNOWN
+    return Running(
+        team=run.team,
+        affiliation=affiliations[run.team],
+        station=run.station,
+        heat=run.heat,
+        state=run.state,
+        window_s=run.window_s,
+        ends_utc=None if opened is None else (opened + timedelta(seconds=run.window_s)).isoformat(),
+        power_w=power_w[-1] if power_w else None,
+        power={
+            "elapsed_s": [round(one, 1) for one in elapsed_s],
+            "power_w": [round(one, 3) for one in power_w],
+        },
+        map=figures.map,
+        energy_wh=figures.energy_wh,
+        score=figures.score,
+    )
+
+
+def shown(row: Published) -> dict[str, Any]:
+    """What the public sees of the published row: a document with the state of the board.
+
+    While the board is unveiled, the last places of the final ranking stand as they are, and the other teams before them
+    as they were at the freeze, without a rank.
+    """
+    document: dict[str, Any] = json.loads(row.document)
+    board: dict[str, Any] = {
+        "state": row.state,
+        "utc": row.utc,
+        "unveiled": row.unveiled,
+        "places": row.places,
+    }
+    if row.state is BoardState.LIVE:
+        return document | board
+    hidden: dict[str, Any] = {"now": [], "next": [], "frozen_utc": row.frozen_utc}
+    if row.final is not None:
+        final = json.loads(row.final)["ranking"]
+        hidden |= {key: [] for key in ("prizes", "unranked", "left_out")}
+        hidden |= {"ranking": _unveiled(document["ranking"], final, row.unveiled)}
+    return document | board | hidden
+
+
+def _unveiled(frozen: list[Any], final: list[Any], count: int) -> list[Any]:
+    """Nothing of the unveiled places says how they compare with those that are not."""
+    seen = final[len(final) - count :]
+    teams = {place["team"] for place in seen}
+    told = [
+        place | {"differs": [], "level_with": [r for r in place["level_with"] if r["team"] in teams]}
+        for place in seen
+    ]
+    rest = [
+        place | {"rank": None, "differs": [], "level_with": []}
+        for place in frozen
+        if place["team"] not in teams
+    ]
+    return rest + told
+
+
+def publish(contest: Contest, clock: Clock, stop: threading.Event) -> None:
+    """Publish the board each second when it has changed, until `stop` is set; what fails is logged and tried again."""
+    publisher = Publisher(contest, clock)
+    while not stop.is_set():
+        start_s = clock.monotonic_s()
+        try:
+            publisher.tick()
+        except RefereeError as error:
+            logger.warning("the board cannot be published now: %s", error.sentence)
+        except Exception:
+            logger.exception("the board cannot be published")
+        clock.wait(stop, start_s + TICK_S)
+
+
+class Publisher:
+    """Publishes the board; ranks again only when a run, a judgement or a review has changed."""
+
+    def __init__(self, contest: Contest, clock: Clock) -> None:
+        self._contest, self._store, self._clock = contest, contest.store, clock
+        self._ranked: tuple[object, Standings] | None = None
+
+    def tick(self) -> None:
+        """Publish once, unless the board is frozen, or due to be: then freeze it.
+
+        The time is taken after everything was read: what is published was known before the freeze.
+        """
+        row, freeze_at = self._store.published(), self._contest.config.freeze_at
+        if row is not None and row.state is not BoardState.LIVE:
+            return
+        document = public_board(self._contest, self._standings()).document()
+        now = self._clock.utc()
+        if freeze_at is not None and is_due(None if row is None else row.unveiled_utc, now, freeze_at):
+            empty = empty_board(self._contest).document()
+            self._store.freeze_board(freeze_at.astimezone(UTC), empty, operator=None, due=freeze_at)
+            logger.warning("the board is frozen: it is %s", freeze_at.isoformat())
+        # An open run's clock is told from the time of publishing.
+        if row is None or row.document != document or self._store.runs(RunState.OPEN):
+            self._store.publish(document, now)
+
+    def _standings(self) -> Standings:
+        changes_with = (self._store.runs(), self._store.judgement_mark())
+        if self._ranked is None or self._ranked[0] != changes_with:
+            self._ranked = changes_with, standings(self._contest)
+        return self._ranked[1]

@@ -1,0 +1,38 @@
+// Draws power over time by uPlot. [data-power=URL] is asked each second for {"elapsed_s": [...], "power_w": [...]};
+// drawPower(element, elapsed_s, power_w) draws what a page has already. The element keeps what is drawn: give it an id
+// and data-keep.
+"use strict";
+
+const charts = new WeakMap();
+
+function drawPower(element, elapsed_s, power_w) {
+  const colours = getComputedStyle(element), line = colours.color, text = colours.outlineColor;
+  const size = {width: element.clientWidth, height: element.clientHeight};
+  const data = [elapsed_s, power_w], known = charts.get(element);
+  if (known && known.line === line) {
+    if (known.plot.width !== size.width || known.plot.height !== size.height) known.plot.setSize(size);
+    known.plot.setData(data);
+    return;
+  }
+  known?.plot.destroy();
+  const font = `11px ${colours.fontFamily}`, grid = {stroke: colours.borderTopColor, width: 1};
+  const axis = (unit, more) => ({stroke: text, font, grid, ticks: {show: false}, values: (_, all) => all.map(v => v + unit), ...more});
+  const plot = new uPlot({
+    ...size, cursor: {show: false}, legend: {show: false}, padding: [6, 8, 0, 0],
+    scales: {x: {time: false, range: (_, low, high) => [0, high || 1]}, y: {range: (_, low, high) => [0, (high || 1) * 1.15]}},
+    axes: [axis(" s", {size: 24, space: 70, gap: 6}), axis(" W", {size: 48, space: 28, gap: 3})],
+    series: [{}, {stroke: line, width: 1.5, fill: `color-mix(in srgb, ${line} 12%, transparent)`, points: {show: false}}],
+  }, data, element);
+  charts.set(element, {plot, line});
+}
+
+async function drawAll() {
+  for (const element of document.querySelectorAll("[data-power]")) {
+    try {
+      const answer = await fetch(element.dataset.power, {cache: "no-cache", signal: AbortSignal.timeout(5000)});
+      if (answer.ok) { const power = await answer.json(); drawPower(element, power.elapsed_s, power.power_w); }
+    } catch { /* live.js says that the server is lost */ }
+  }
+  setTimeout(drawAll, 1000);
+}
+drawAll();

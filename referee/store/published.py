@@ -1,0 +1,68 @@
+"""What the public sees: one row. Nothing that happens after a freeze can reach it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import UTC, datetime
+
+from referee.store.database import Database
+from referee.store.records import BoardState, Published
+
+_COLUMNS = ", ".join(field.name for field in fields(Published))
+_PUBLISH = (
+    "INSERT INTO published (id, utc, document, state, unveiled) VALUES (1, :utc, :document, 'live', 0)"
+    " ON CONFLICT (id) DO UPDATE SET utc = :utc, document = :document WHERE state = 'live'"
+)
+_FREEZE = (
+    "INSERT INTO published (id, utc, document, state, unveiled, frozen_utc, operator)"
+    " VALUES (1, :utc, :empty, 'frozen', 0, :utc, :operator)"
+    " ON CONFLICT (id) DO UPDATE SET state = 'frozen', unveiled = 0, frozen_utc = :utc, operator = :operator"
+    " WHERE state = 'live' AND (:due IS NULL OR unveiled_utc IS NULL OR unveiled_utc < :due)"
+)
+_UNVEIL = (  # the first one fixes the ranking that is unveiled; after the last one the board is live again
+    "UPDATE published SET state = 'unveiling', final = :final WHERE state = 'frozen'",
+    "UPDATE published SET unveiled = unveiled + :places, operator = :operator WHERE state = 'unveiling'",
+    "UPDATE published SET state = 'live', unveiled = 0, utc = :utc, document = final, final = NULL,"
+    " unveiled_utc = :utc WHERE state = 'unveiling' AND unveiled >= json_array_length(final, '$.ranking')",
+)
+_MARK = (
+    "SELECT (SELECT coalesce(max(id), 0) FROM scores) AS scores, (SELECT count(*) FROM intervals) AS intervals,"
+    " (SELECT coalesce(max(id), 0) FROM reviews) AS reviews"
+)
+
+
+class PublishedTable(Database):
+    """The published document, replaced while the board is live."""
+
+    def published(self) -> Published | None:
+        """What the public sees, or None before anything was published."""
+        rows = self._rows(f"SELECT {_COLUMNS} FROM published")  # noqa: S608 - names from code
+        return Published(**(dict(rows[0]) | {"state": BoardState(rows[0]["state"])})) if rows else None
+
+    def publish(self, document: str, now: datetime) -> None:
+        """Replace the document, unless the board is frozen: one statement, so no freeze comes between."""
+        with self._transaction() as connection:
+            connection.execute(_PUBLISH, {"utc": now.isoformat(), "document": document})
+
+    def freeze_board(
+        self, now: datetime, empty: str, operator: str | None, due: datetime | None = None
+    ) -> None:
+        """Freeze a live board; `empty` is shown where nothing was published yet.
+
+        With `due`, the time of a planned freeze, only if it was not unveiled since.
+        """
+        due_utc = None if due is None else due.astimezone(UTC).isoformat()
+        values = {"utc": now.isoformat(), "empty": empty, "operator": operator, "due": due_utc}
+        with self._transaction() as connection:
+            connection.execute(_FREEZE, values)
+
+    def unveil_board(self, now: datetime, final: str, places: int, operator: str) -> None:
+        """Show so many more places of `final`, the document whose ranking is unveiled; the first call fixes it."""
+        values = {"utc": now.isoformat(), "final": final, "places": places, "operator": operator}
+        with self._transaction() as connection:
+            for statement in _UNVEIL:
+                connection.execute(statement, values)
+
+    def judgement_mark(self) -> tuple[int, ...]:
+        """Changes with every judgement, interval and review."""
+        return tuple(self._rows(_MARK)[0])

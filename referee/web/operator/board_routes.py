@@ -1,0 +1,57 @@
+"""The operator's routes of the public board: freeze it, and unveil it from the last place up."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, jsonify
+
+from referee.errors import RefereeError
+from referee.judging.board import empty_board, public_board
+from referee.store.records import BoardState
+from referee.web.bodies import read_texts
+from referee.web.operator.access import acting, require_operator
+from referee.web.operator.routes import record
+from referee.web.slots import OPERATOR_PATH
+from referee.web.state import WebState, web_state
+
+ALL, MANY = "all", 10**6
+
+blueprint = Blueprint("operator_board", __name__, url_prefix=OPERATOR_PATH + "/board")
+blueprint.before_request(require_operator)
+
+
+@blueprint.post("/freeze")
+def freeze() -> Response:
+    """Freeze the board, on disk before it is answered; a frozen one stays as it is."""
+    state, operator = web_state(), acting()
+    found = state.contest.store.published()
+    if found is None or found.state is BoardState.LIVE:
+        now, empty = state.clock.utc(), empty_board(state.contest).document()
+        state.contest.store.freeze_board(now, empty, operator)
+        record(None, "board-freeze")
+    return _changed(state)
+
+
+@blueprint.post("/unveil")
+def unveil() -> Response:
+    """Show one more place, the last first, or those that are left (`places`: "all"); then the board is live again.
+
+    Raises RefereeError `board-state` unless it is frozen, `bad-json`.
+    """
+    (wanted,) = read_texts(places="1")
+    if wanted not in ("1", ALL):
+        raise RefereeError("bad-json", f'"places" is {wanted!r}; it must be "1" or "{ALL}".')
+    state, operator = web_state(), acting()
+    found = state.contest.store.published()
+    if found is None or found.state is BoardState.LIVE:
+        raise RefereeError("board-state", "The board is live, there is nothing to unveil; freeze it first.")
+    final = found.final or public_board(state.contest).document()
+    now, count = state.clock.utc(), 1 if wanted == "1" else MANY
+    state.contest.store.unveil_board(now, final, count, operator)
+    record(None, "board-unveil", places=wanted)
+    return _changed(state)
+
+
+def _changed(state: WebState) -> Response:
+    state.board.forget()
+    row = state.board.row()
+    return jsonify(state=row.state, frozen_utc=row.frozen_utc, unveiled=row.unveiled, places=row.places)

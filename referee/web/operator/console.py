@@ -1,0 +1,157 @@
+"""The console's pages: one screen that follows the status document, the log-in, and the reports of runs."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import threading
+from functools import lru_cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import orjson
+from flask import Blueprint, Response, jsonify, redirect, request
+from markupsafe import Markup
+
+from referee.errors import RefereeError
+from referee.store.records import OVER
+from referee.web.operator.access import csrf_token, require_operator
+from referee.web.pages import html, page, rendered
+from referee.web.sessions import operator_of
+from referee.web.slots import OPERATOR_PATH
+from referee.web.state import web_state
+
+LOGIN = "console.login"
+LISTS = ("queue", "runs", "teams", "announcements", "refusals", "events", "left_out")
+REFUSED = {
+    "bad-credentials": "The name or the password is wrong.",
+    "too-many-failures": "There were too many failed log-ins. Wait a minute, then try again.",
+}
+# A report is one file with its own styles and pictures, and no script.
+REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
+)
+REPORTS_AT_ONCE = 4  # asked for; one is written at a time
+
+logger = logging.getLogger(__name__)
+blueprint = Blueprint("console", __name__, url_prefix=OPERATOR_PATH)
+_report_slots = threading.BoundedSemaphore(REPORTS_AT_ONCE)
+_report_lock = threading.Lock()
+
+
+@blueprint.before_request
+def lead_to_log_in() -> Any:
+    """Send who looks at a page without a session to the log-in, and then back; refuse all else."""
+    if request.endpoint == LOGIN:
+        return None
+    is_page = request.method == "GET" and not request.path.endswith("/live")
+    if is_page and operator_of(web_state(), request.environ) is None:
+        return redirect(f"{OPERATOR_PATH}/login?next={request.path}", HTTPStatus.SEE_OTHER)
+    return require_operator()
+
+
+@blueprint.get("/")
+def console() -> Response:
+    """The whole screen."""
+    state = web_state()
+    operator = operator_of(state, request.environ)
+    return page(
+        "operator/console.html", **_shown(state.status.look().body), operator=operator, csrf=csrf_token()
+    )
+
+
+@blueprint.get("/live")
+def live() -> Response:
+    """What changes of it: the same for all who look, and rendered once for them."""
+    return html(_fragment(web_state().status.look().body))
+
+
+@blueprint.get("/login")
+def login() -> Response:
+    """The log-in."""
+    code = request.args.get("refused")
+    sentence = code and REFUSED.get(code, f"You are not logged in: {code}.")
+    contest, back = web_state().contest.config.name, request.args.get("next", f"{OPERATOR_PATH}/")
+    return page("operator/login.html", contest=contest, sentence=sentence, next=back)
+
+
+@blueprint.get("/runs/<int:number>/report")
+def report(number: int) -> Response:
+    """The report of a run that is over, written now."""
+    run = web_state().contest.store.run(number)
+    if run.state not in OVER:
+        sentence = f"Run {number} is {run.state}; there is a report once it is closed."
+        raise RefereeError("run-state", sentence, run=number)
+    (path,) = _reports([number])
+    response = html(path.read_text())
+    response.headers["Content-Security-Policy"] = REPORT_POLICY
+    return response
+
+
+@blueprint.post("/reports")
+def reports() -> Response:
+    """Write the reports of all runs that are over into the contest folder."""
+    numbers = [run.id for run in web_state().contest.store.runs() if run.state in OVER]
+    paths = _reports(numbers) if numbers else []
+    where = f"; they are in {paths[0].parent}" if paths else ""
+    return jsonify(runs=numbers, sentence=f"Reports written: {len(paths)}{where}.")
+
+
+def _reports(numbers: list[int]) -> list[Path]:
+    """Write reports in a process of its own and of low priority; returns their files. Raises RefereeError."""
+    if not _report_slots.acquire(blocking=False):
+        raise RefereeError("too-many-requests", "Other reports are being written; try again in some seconds.")
+    try:
+        with _report_lock:
+            command = [sys.executable, "-P", "-m", "referee.report", str(web_state().contest.folder)]
+            done = subprocess.run(  # noqa: S603 - our own program
+                [*command, *map(str, numbers)],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+    finally:
+        _report_slots.release()
+    if done.returncode:
+        logger.error("reports of runs %s: %s", numbers, done.stderr.strip())
+        last = done.stderr.strip().rpartition("\n")[2].removeprefix("referee: ")
+        raise RefereeError("report-failed", f"The report cannot be written: {last}")
+    return [Path(line) for line in done.stdout.splitlines()]
+
+
+def _shown(body: bytes) -> dict[str, Any]:
+    """What the templates take: the status document `body`, and what follows from it for the actions."""
+    now = orjson.loads(body)
+    queued = [one["team"] for one in now["queue"]]
+    others = [one["team"] for one in now["teams"] if not one["disabled"] and one["team"] not in queued]
+    free = [station["name"] for station in now["stations"] if station["run"] is None]
+    choices = {"free": free, "queued": queued, "callable": queued + others, "window_s": now["window_s"]}
+    lists = _lists(orjson.dumps({"now": {key: now[key] for key in LISTS}} | choices))
+    return {"now": now, "heats": _heats(now["stations"]), "lists": Markup(lists)} | choices  # noqa: S704 - rendered
+
+
+@lru_cache(maxsize=2)
+def _fragment(body: bytes) -> str:
+    return rendered("operator/live.html", **_shown(body))
+
+
+@lru_cache(maxsize=2)
+def _lists(values: bytes) -> str:
+    """The part below the stations: the longest, and it seldom changes."""
+    return rendered("operator/lists.html", **orjson.loads(values))
+
+
+def _heats(stations: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The heats that have not started, with their armed runs."""
+    heats: dict[str, list[dict[str, Any]]] = {}
+    for station in stations:
+        run = station["run"]
+        if run is not None and run["state"] == "armed" and run["heat"]:
+            heats.setdefault(run["heat"], []).append(run)
+    return [
+        {"name": name, "runs": runs, "ready": all(one["waiting"] for one in runs)}
+        for name, runs in heats.items()
+    ]

@@ -1,0 +1,87 @@
+"""The public board at `/`, its live part, and the same as JSON and CSV: all of the published row alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from flask import Blueprint, Response, redirect, request
+from werkzeug.wrappers import Response as AnyResponse
+
+from referee.judging.board import shown
+from referee.store.records import Published
+from referee.web.pages import page, rendered, revalidated
+from referee.web.state import web_state
+
+BAR_WIDTH = 200  # of the picture of an interval, in its own units
+CSV_FIELDS = (
+    *("rank", "team", "affiliation", "run", "score", "score_low", "score_high", "map", "map_ilsvrc_det"),
+    *("energy_wh", "images", "needs_review", "official"),
+)
+
+blueprint = Blueprint("board", __name__)
+
+
+@blueprint.route("/", methods=["GET", "POST"])
+def front() -> AnyResponse:
+    """The board for a browser; `?view=projector` fills a screen. Clients of 2015 to 2019 are sent to the help."""
+    if request.method == "POST" or "text/html" not in request.headers.get("Accept", ""):
+        return redirect("/help")
+    row = web_state().board.row()
+    hall = {"view": "projector", "theme": "dark"} if request.args.get("view") == "projector" else {"view": ""}
+    return page(
+        "public/board.html", 200, live=_live_part(row), contest=web_state().contest.config.name, **hall
+    )
+
+
+@blueprint.get("/board/live")
+def live_part() -> Response:
+    """The part of the page that changes."""
+    text = _live_part(web_state().board.row())
+    return revalidated(Response(text, content_type="text/html; charset=utf-8"))
+
+
+@blueprint.get("/board.json")
+def as_json() -> Response:
+    """The document with the state of the board."""
+    return revalidated(Response(_json(web_state().board.row()), content_type="application/json"))
+
+
+@blueprint.get("/board.csv")
+def as_csv() -> Response:
+    """The ranking; a team that is not unveiled yet has no rank."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, CSV_FIELDS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(shown(web_state().board.row())["ranking"])
+    return revalidated(Response(text.getvalue(), content_type="text/csv; charset=utf-8"))
+
+
+@lru_cache(4)
+def _json(row: Published) -> str:
+    return json.dumps(shown(row), ensure_ascii=False) + "\n"
+
+
+@lru_cache(4)
+def _live_part(row: Published) -> str:
+    board = shown(row)
+    for run in board["now"]:
+        ends = None if run["ends_utc"] is None else datetime.fromisoformat(run["ends_utc"])
+        left_s = None if ends is None else (ends - datetime.fromisoformat(row.utc)).total_seconds()
+        run["remaining_s"] = None if left_s is None else max(0.0, left_s)
+    most = max((place["score_high"] or place["score"] for place in board["ranking"]), default=1.0) or 1.0
+    for place in board["ranking"]:
+        place["bar"] = _bar(place, most)
+    return rendered("public/board_live.html", board=board)
+
+
+def _bar(place: dict[str, Any], most: float) -> tuple[float, ...] | None:
+    """Where low, score and high lie on the bar."""
+    if place["score_low"] is None:
+        return None
+    figures = (place["score_low"], place["score"], place["score_high"])
+    return tuple(round(BAR_WIDTH * one / most, 1) for one in figures)

@@ -1,0 +1,77 @@
+"""The screen of a station in the camera track: a page that shows what the station's team asks for.
+
+The images are secret, so the page needs the operator's log-in.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from flask import Blueprint, Response, jsonify, redirect, request
+
+from referee.errors import RefereeError
+from referee.runs.open_run import OpenRun
+from referee.runs.screens import Picture
+from referee.web.contestant import images
+from referee.web.operator.access import acting
+from referee.web.pages import page
+from referee.web.sessions import operator_of
+from referee.web.slots import OPERATOR_PATH
+from referee.web.state import web_state
+
+blueprint = Blueprint("display", __name__, url_prefix="/display")
+
+
+@blueprint.before_request
+def require_operator() -> None:
+    """Let only operators in; the page itself leads them to the log-in."""
+    if request.endpoint != "display.screen":
+        acting()
+
+
+@blueprint.get("/<station>")
+def screen(station: str) -> Response:
+    """The page, for full screen."""
+    state = web_state()
+    if operator_of(state, request.environ) is None:
+        return redirect(f"{OPERATOR_PATH}/login?next={quote(request.path)}", 303)  # type: ignore[return-value]
+    return page("display.html", station=state.contest.station(station).name)
+
+
+@blueprint.get("/<station>/next")
+def following(station: str) -> Response:
+    """The next image to show, `{run, image}`, or {} for none; `run` and `image` of the query are on the screen now.
+
+    Waits up to a second for a change.
+    """
+    state = web_state()
+    state.contest.station(station)
+    run, image = (request.args.get(name, type=int) for name in Picture._fields)
+    shown = None if run is None or image is None else Picture(run, image)
+    wanted = state.screens.next(station, shown, lambda number: _is_open(number, station))
+    return jsonify({} if wanted is None else wanted._asdict())
+
+
+@blueprint.get("/<station>/runs/<int:run>/images/<number>")
+def image(station: str, run: int, number: str) -> Response:
+    """The JPEG that the station's open run knows by that number; this alone does not count as served."""
+    state = web_state()
+    live = _open_run(run, station)
+    jpeg = state.images.read(live.testset_number(images.image_number(number, live)))
+    return Response(jpeg, content_type="image/jpeg")
+
+
+def _open_run(run: int, station: str) -> OpenRun:
+    live = web_state().control.live(run)
+    live.require_open()
+    if live.run.station != station:
+        raise RefereeError("run-unknown", f"Run {run} is at station {live.run.station}.", run=run)
+    return live
+
+
+def _is_open(run: int, station: str) -> bool:
+    try:
+        _open_run(run, station)
+    except RefereeError:
+        return False
+    return True

@@ -1,0 +1,41 @@
+"""The published row in the web process: looked up seldom, however many look at the board."""
+
+from __future__ import annotations
+
+from referee.clock import Clock
+from referee.contest import Contest
+from referee.judging.board import empty_board
+from referee.store.records import BoardState, Published, is_due
+
+LOOK_S = 0.5
+
+
+class PublishedBoard:
+    """What the public sees, at most LOOK_S old."""
+
+    def __init__(self, contest: Contest, clock: Clock) -> None:
+        self._contest, self._clock = contest, clock
+        self._row: Published | None = None
+        self._looked_s = 0.0
+
+    def row(self) -> Published:
+        """The published row; before anything is published, an empty board. Raises StorageFailed."""
+        row, now_s = self._row, self._clock.monotonic_s()
+        if row is None or now_s - self._looked_s >= LOOK_S:
+            self._looked_s = now_s  # first: others need not look as well
+            row = self._row = self._contest.store.published() or self._nothing()
+        return row
+
+    def _nothing(self) -> Published:
+        empty, freeze_at = empty_board(self._contest).document(), self._contest.config.freeze_at
+        if freeze_at is not None and is_due(None, self._clock.utc(), freeze_at):
+            return Published("", empty, BoardState.FROZEN, 0, frozen_utc=freeze_at.isoformat())
+        return Published("", empty, BoardState.LIVE, 0)
+
+    def forget(self) -> None:
+        """Look again at the next request: an operator has frozen or unveiled it."""
+        self._row = None
+
+    def is_frozen(self) -> bool:
+        """Whether no one may learn anything newer than the board, not even a team its own provisional score."""
+        return self.row().is_closed(self._clock.utc(), self._contest.config.freeze_at)

@@ -1,0 +1,46 @@
+"""Runs with detections and an energy, as a contest leaves them in the store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from referee.contest import Contest
+from referee.store.records import Run, RunState
+from tests.referee.factories import START, reading, stored_run
+from testsets import read_ground_truth
+
+METER = "YOKOGAWA WT310 C2PH13047V F1.03"
+
+
+def armed_run(contest: Contest, team: str, **different: Any) -> Run:
+    values = {"images": len(contest.test_set.images), "testset_digest": contest.test_set.digest}
+    return stored_run(contest.store, team=team, meter_identity=METER, **(values | different))
+
+
+def opened_run(contest: Contest, team: str, seed: int = 0, **different: Any) -> Run:
+    """An open run with some detections of every image and a minute of readings."""
+    run, store = armed_run(contest, team, **different), contest.store
+    images = range(1, run.images + 1)
+    store.log_served(run.id, [(image, 1000) for image in images], 0.5)
+    posted(contest, run, seed)
+    store.append_readings(run.id, 0.0, [reading(float(second)) for second in range(60)])
+    changes = {"start_s": 0.0, "opened_utc": START.isoformat()}
+    return store.change_run(run.id, (RunState.ARMED,), state=RunState.OPEN.value, **changes)
+
+
+def posted(contest: Contest, run: Run, seed: int = 0) -> None:
+    """Most objects of the set, found about where they are."""
+    truth, chance = read_ground_truth(contest.test_set.folder), np.random.default_rng(seed)
+    boxes = truth.boxes + chance.integers(0, 2, (len(truth.image), 1))
+    found = np.column_stack([truth.image, truth.category, chance.random(len(boxes)), boxes])
+    found = found[chance.random(len(found)) < 0.9]
+    contest.store.append_post(run.id, found, sha256="0" * 64, idempotency_key=None, elapsed_s=10.0, now=START)
+
+
+def closed_run(contest: Contest, team: str, energy_wh: float = 1.0, seed: int = 0, **different: Any) -> Run:
+    run = opened_run(contest, team, seed, **different)
+    closed = {"closed_utc": START.isoformat(), "closed_by": "logout", "elapsed_s": 60.0, "integrator_s": 60.0}
+    state = RunState.CLOSED.value
+    return contest.store.change_run(run.id, (RunState.OPEN,), state=state, energy_wh=energy_wh, **closed)

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from flask.testing import FlaskClient
+
+from referee.clock import Clock
+from referee.contest import open_contest
+from referee.judging.board import Publisher
+from referee.judging.judge import judge
+from referee.store import Store
+from referee.store.records import BoardState, Provisional, RunState
+from referee.web import create_app
+from referee.web.login import issue_token
+from referee.web.published_board import LOOK_S
+from referee.web.state import state_of
+from tests.referee.factories import START, TEAM, House
+from tests.referee.judging.judged_runs import closed_run
+
+Build = Callable[..., House]
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+HOSTILE = "<script>alert('1')</script>"
+
+
+@pytest.fixture
+def made(build: Build) -> House:
+    made = build()
+    for team, energy_wh in ((HOSTILE, 2.0), (TEAM, 1.0)):
+        judge(made.contest, closed_run(made.contest, team, energy_wh).id, Clock())
+    Publisher(made.contest, Clock()).tick()
+    return made
+
+
+@pytest.fixture
+def client(made: House) -> FlaskClient:
+    return create_app(made.contest, made.control, made.clock).test_client()
+
+
+def operator(made: House) -> dict[str, str]:
+    return {"Authorization": f"Bearer {made.contest.operator_key}"}
+
+
+def look_again(made: House) -> None:
+    made.clock.advance(LOOK_S)
+
+
+def test_a_browser_gets_the_board_and_an_old_client_what_it_always_got(client: FlaskClient) -> None:
+    board = client.get("/", headers=BROWSER)
+    assert (board.status_code, board.mimetype) == (200, "text/html")
+    for old in (
+        client.get("/", headers={"Accept": "*/*"}),
+        client.get("/"),
+        client.post("/", headers=BROWSER),
+    ):
+        assert (old.status_code, old.headers["Location"]) == (302, "/help")
+
+
+def test_the_page_its_live_part_json_and_csv_tell_the_same(client: FlaskClient) -> None:
+    page, live = client.get("/", headers=BROWSER).text, client.get("/board/live").text
+    assert live in page
+    document = client.get("/board.json").get_json()
+    rows = list(csv.DictReader(io.StringIO(client.get("/board.csv").text)))
+    for place, line in zip(document["ranking"], rows, strict=True):
+        assert line["team"] == place["team"]
+        assert float(line["score"]) == place["score"]
+        assert f"{place['score']:.4f}" in live
+    assert document["state"] == "live"
+
+
+def test_a_teams_name_in_markup_stays_a_name(client: FlaskClient) -> None:
+    for path in ("/", "/?view=projector", "/board/live"):
+        text = client.get(path, headers=BROWSER).text
+        assert "<script>alert" not in text
+        assert "&lt;script&gt;alert" in text
+
+
+def test_who_has_the_newest_board_gets_304(client: FlaskClient, made: House) -> None:
+    for path in ("/", "/board/live", "/board.json", "/board.csv"):
+        first = client.get(path, headers=BROWSER)
+        known = BROWSER | {"If-None-Match": first.headers["ETag"]}
+        assert client.get(path, headers=known).status_code == 304
+        assert first.headers["Cache-Control"] == "no-cache"
+        assert "default-src 'self'" in first.headers["Content-Security-Policy"]
+    made.store.announce("jo", "Lunch.", START)
+    Publisher(made.contest, Clock()).tick()
+    look_again(made)
+    assert client.get("/", headers=known).status_code == 200
+
+
+def test_all_who_look_cost_one_look_at_the_database_in_half_a_second(
+    client: FlaskClient, made: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, real = [], Store.published
+    monkeypatch.setattr(Store, "published", lambda store: (looks.append(1), real(store))[1])
+    start_s = made.clock.monotonic_s()
+    for _ in range(50):
+        client.get("/board/live")
+    assert len(looks) <= 1 + (made.clock.monotonic_s() - start_s) / LOOK_S
+
+
+def test_an_operator_freezes_and_unveils_and_both_are_on_record(client: FlaskClient, made: House) -> None:
+    def act(what: str, **body: str) -> dict[str, object]:
+        answer = client.post(f"/operator/board/{what}", json=body, headers=operator(made))
+        assert answer.status_code == 200, answer.text
+        document: dict[str, object] = answer.get_json()
+        return document
+
+    assert act("freeze")["state"] == "frozen"
+    with open_contest(made.folder) as other:  # on disk before it was answered
+        row = other.store.published()
+    assert row is not None
+    assert (row.state, row.operator) == (BoardState.FROZEN, "key")
+    assert act("freeze")["frozen_utc"] == row.frozen_utc, "it is frozen already"
+    assert client.get("/board.json").get_json()["state"] == "frozen"
+    assert act("unveil") == {"state": "unveiling", "frozen_utc": row.frozen_utc, "unveiled": 1, "places": 2}
+    assert [one["rank"] for one in client.get("/board.json").get_json()["ranking"]] == [None, 2]
+    assert "being unveiled" in client.get("/board/live").text.lower()
+    assert act("unveil", places="all")["state"] == "live"
+    assert [one["rank"] for one in client.get("/board.json").get_json()["ranking"]] == [1, 2]
+    done = [one["detail"] for one in made.store.newest_events(9) if one["kind"] == "operator"]
+    assert [one["action"] for one in done] == ["board-unveil", "board-unveil", "board-freeze"]
+    assert {one["operator"] for one in done} == {"key"}
+
+
+def test_only_an_operator_does_and_only_what_can_be_done(client: FlaskClient, made: House) -> None:
+    assert client.post("/operator/board/freeze", json={}).status_code == 401
+    answer = client.post("/operator/board/unveil", json={}, headers=operator(made))
+    assert (answer.status_code, answer.get_json()["code"]) == (409, "board-state")
+    client.post("/operator/board/freeze", json={}, headers=operator(made))
+    answer = client.post("/operator/board/unveil", json={"places": "7"}, headers=operator(made))
+    assert (answer.status_code, answer.get_json()["code"]) == (400, "bad-json")
+
+
+def test_before_anything_is_published_the_board_is_empty_and_after_its_freeze_it_says_so(
+    build: Build,
+) -> None:
+    for key, state in (({}, "live"), ({"freeze_at": START - timedelta(days=1)}, "frozen")):
+        made = build(name=state, **key)
+        closed_run(made.contest, TEAM)
+        client = create_app(made.contest, made.control, made.clock).test_client()
+        document, live = client.get("/board.json").get_json(), client.get("/board/live").text
+        assert "None" not in live
+        assert (document["state"], document["ranking"], document["contest"]) == (state, [], "Test")
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_a_team_does_not_see_its_own_provisional_score_while_the_board_is_frozen(
+    build: Build, *, by_hand: bool
+) -> None:
+    planned = {} if by_hand else {"freeze_at": START.replace(year=2100)}
+    made = build(teams_see_score=True, **planned)
+    mine = closed_run(made.contest, TEAM, nonce="a")
+    made.store.set_provisional(Provisional(mine.id, START.isoformat(), 0.4, 0.5, 0.8, 30))
+    app = create_app(made.contest, made.control, made.clock)
+    client, state = app.test_client(), state_of(app)
+
+    def told() -> object:
+        bearing = {"Authorization": f"Bearer {issue_token(state, mine)}"}
+        return client.get("/v1/session", headers=bearing).get_json()["provisional"]
+
+    assert told()["map"] == 0.4  # type: ignore[index]
+    if by_hand:
+        client.post("/operator/board/freeze", json={}, headers=operator(made))
+    else:
+        made.clock.advance((planned["freeze_at"] - made.clock.utc()).total_seconds())
+    assert told() is None
+    client.post("/operator/board/freeze", json={}, headers=operator(made))
+    client.post("/operator/board/unveil", json={"places": "all"}, headers=operator(made))
+    assert (told() is None) is False
+    assert made.store.run(mine.id).state is RunState.CLOSED
+
+
+def test_the_document_is_json_that_others_can_read(client: FlaskClient) -> None:
+    text = client.get("/board.json").text
+    assert json.loads(text)["champions"][0]["year"] == 2015
+    assert HOSTILE in json.loads(text)["ranking"][1]["team"]

@@ -1,0 +1,104 @@
+"""The board in a real browser, from a real server of a contest without provisional scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+import requests
+
+from referee.clock import Clock
+from referee.contest import open_contest
+from referee.judging.judge import judge
+from referee.judging.uncertainty import judge_with_interval
+from tests.browser import assert_accessible, browser, visit
+from tests.contest_day import TEAM, Day, contest_day
+from tests.referee.judging.judged_runs import closed_run
+from testsets import TestSet
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+__all__ = ["browser"]
+TEAMS = (TEAM, *(f"team {number}" for number in range(2, 13)), "<script>alert(1)</script>", "w" * 100)
+
+
+@pytest.fixture(scope="module")
+def hall(tmp_path_factory: pytest.TempPathFactory, small_set: TestSet) -> Iterator[Day]:
+    with ExitStack() as stack:
+        folder = tmp_path_factory.mktemp("hall") / "contest"
+        made = stack.enter_context(contest_day(folder, small_set.folder, teams=TEAMS))
+        settings = folder / "contest.toml"
+        settings.write_text(settings.read_text().replace("live_score = true", "live_score = false"))
+        with open_contest(folder) as contest:
+            for seed, team in enumerate(TEAMS):
+                run = closed_run(contest, team, 1.0 + seed / 50, seed)
+                (judge_with_interval if seed < 3 else judge)(contest, run.id, Clock())
+            contest.store.announce("jo", "Lunch at noon.", Clock().utc())
+            contest.store.change_queue(lambda _: list(TEAMS[2:5]))
+        made.serve()
+        yield made
+
+
+def url(hall: Day, path: str = "/") -> str:
+    assert hall.server is not None
+    return hall.server.url + path
+
+
+def act(hall: Day, what: str) -> None:
+    key = (hall.folder / "operator-key").read_text().strip()
+    headers = {"Authorization": f"Bearer {key}"}
+    requests.post(
+        url(hall, f"/operator/board/{what}"), json={}, headers=headers, timeout=30
+    ).raise_for_status()
+
+
+def ranks(page: Page) -> list[str]:
+    return [
+        text.split()[0] for text in page.locator(".ranking tbody tr:not([hidden]) .rank").all_inner_texts()
+    ]
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_the_board_is_readable_and_accessible(hall: Day, browser: Browser, width: int) -> None:
+    with visit(browser, url(hall), size=(width, 900)) as page:
+        page.get_by_text("Lunch at noon.").wait_for()
+        page.get_by_role("row").nth(14).wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert_accessible(page)
+
+
+def test_a_run_its_clock_and_its_power_are_live(hall: Day, browser: Browser) -> None:
+    with visit(browser, url(hall)) as page:
+        page.get_by_text("No team is running.").wait_for()
+        hall.login()
+        clock = page.locator(".now .clock")
+        clock.wait_for()
+        page.locator(".now .chart canvas").wait_for()
+        shown = clock.inner_text()
+        page.wait_for_function("was => document.querySelector('.now .clock').textContent !== was", arg=shown)
+        assert_accessible(page)
+
+
+def test_a_projector_pages_through_a_long_ranking_and_follows_the_unveiling(
+    hall: Day, browser: Browser
+) -> None:
+    with visit(browser, url(hall, "/?view=projector"), size=(1920, 1080)) as page:
+        page.get_by_text("Page ").wait_for()
+        assert page.evaluate("document.documentElement.scrollHeight") <= 1080
+        first = ranks(page)
+        assert 4 <= len(first) < len(TEAMS)
+        pages = "document.querySelector('.pages').textContent"
+        shown = page.evaluate(pages)
+        page.evaluate("const now = Date.now; Date.now = () => now.call(Date) + 10000")
+        page.wait_for_function(f"was => {pages} !== was", arg=shown)
+        assert ranks(page) != first
+        act(hall, "freeze")
+        page.get_by_text("Frozen").wait_for()
+        assert page.locator(".now").count() == 0
+        act(hall, "unveil")
+        page.locator(".newest").wait_for()
+        assert ranks(page)[-1] == str(len(TEAMS))
+        assert_accessible(page)

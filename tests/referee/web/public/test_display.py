@@ -1,0 +1,218 @@
+"""The camera track: what a camera in front of the screen sees, read from screenshots of the real page."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image as Picture
+
+from tests.browser import assert_accessible, visit
+from tests.contest_day import Day, contest_day, problem
+from testsets.folder import Category, Image, sha256_of
+from testsets.writing import ObjectRecord, write_records
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+SIZES = [(1920, 1080), (1280, 800)]
+ODD = [(96, 64), (64, 96), (301, 7), (7, 301), (640, 480), (333, 333)]  # width, height
+
+
+def corners(number: int) -> NDArray[np.int64]:
+    """The colours of an image's quarters (2, 2, 3): a code of its number, none of them black."""
+    red, green = (255, 80, 80 + 85 * (number % 3)), (80, 255, 80 + 85 * (number // 3))
+    return np.array([[red, green], [(80, 80, 255), (255, 255, 0)]])
+
+
+@pytest.fixture(scope="module")
+def odd_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sets") / "odd"
+    (folder / "images").mkdir(parents=True)
+    images = []
+    for number, (width, height) in enumerate(ODD, 1):
+        quarters = corners(number).astype(np.uint8)
+        path = folder / "images" / f"{number}.jpg"
+        picture = Picture.fromarray(quarters).resize((width, height), Picture.Resampling.NEAREST)
+        picture.save(path, quality=95, subsampling=0)
+        images.append(Image(number, f"{number}.jpg", width, height, sha256_of(path), str(number)))
+    write_records(folder, "odd", images, [Category(1, "box")], [ObjectRecord(1, 1, (0, 0, 5, 5), 25)])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def camera_day(tmp_path_factory: pytest.TempPathFactory, odd_set: Path) -> Iterator[Day]:
+    with contest_day(tmp_path_factory.mktemp("camera") / "contest", odd_set) as made:
+        made.serve()
+        yield made
+
+
+def key_of(day: Day) -> dict[str, str]:
+    return {"Authorization": f"Bearer {(day.folder / 'operator-key').read_text().strip()}"}
+
+
+def session_of(day: Day) -> dict[str, Any]:
+    """A browser profile in which the operator is logged in."""
+    assert day.server is not None
+    form = {"password": (day.folder / "operator-key").read_text().strip(), "next": "/display/station-1"}
+    answer = day.server.ask("POST", "/operator/login", data=form, allow_redirects=False)
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/display/station-1")
+    ((name, value),) = answer.cookies.items()
+    cookie = {"name": name, "value": value, "domain": day.server.host, "path": "/", "expires": -1}
+    cookie |= {"httpOnly": True, "secure": False, "sameSite": "Strict"}
+    return {"cookies": [cookie], "origins": []}
+
+
+def display(day: Day) -> str:
+    assert day.server is not None
+    return f"{day.server.url}/display/station-1"
+
+
+def asked(day: Day, token: str, number: int) -> None:
+    assert day.server is not None
+    answer = day.server.ask("PUT", f"/v1/display/{number}", token)
+    assert (answer.status_code, answer.json()["image"]) == (200, number), answer.text
+
+
+def screenshot(page: Page) -> NDArray[np.int64]:
+    return np.asarray(Picture.open(io.BytesIO(page.screenshot())).convert("RGB")).astype(np.int64)
+
+
+def decoded(pixels: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
+    """(number, the image's pixels) that a screen shows: markers, bits and picture must be just where they belong."""
+    height, width, _ = pixels.shape
+    row = min(height, width) // 12
+    side = row * 2 // 3
+    margin, seen, rest = (row - side) // 2, [], pixels.copy()
+    for left in (margin, width - margin - side):
+        for place in range(12):
+            top = place * height // 12 + margin
+            square = pixels[top : top + side, left : left + side]
+            assert square.min() == square.max()
+            assert square.max() in (0, 255)
+            seen.append(int(square.max() == 255))
+            rest[top : top + side, left : left + side] = 0
+    assert (seen[0], seen[11], seen[12], seen[23]) == (1, 1, 1, 1)
+    number = int("".join(map(str, seen[1:11] + seen[13:23])), 2)
+    lit = rest.max(axis=2) > 0
+    ys, xs = lit.any(axis=1).nonzero()[0], lit.any(axis=0).nonzero()[0]
+    assert row <= xs[0]
+    assert xs[-1] < width - row
+    return number, rest[ys[0] : ys[-1] + 1, xs[0] : xs[-1] + 1]
+
+
+def assert_shows(pixels: NDArray[np.int64], number: int) -> None:
+    """The pixels are all of image `number` of the odd set, as large as fits, in its aspect."""
+    width, height = ODD[number - 1]
+    shown_height, shown_width, _ = pixels.shape
+    assert abs(shown_width - shown_height * width / height) <= 0.5 * max(1, width / height)
+    centres = pixels[shown_height // 4 :: shown_height // 2, shown_width // 4 :: shown_width // 2][:2, :2]
+    assert np.abs(centres - corners(number)).max() <= 12
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_number_and_image_are_read_from_the_screen_the_moment_the_client_has_its_answer(
+    camera_day: Day, browser: Browser, size: tuple[int, int]
+) -> None:
+    token = camera_day.login()["token"]
+    with camera_day.store() as store:
+        order = store.image_order(1)
+    with visit(browser, display(camera_day), size=size, extra_http_headers=key_of(camera_day)) as page:
+        for number in range(1, len(ODD) + 1):
+            asked(camera_day, token, number)
+            read, pixels = decoded(screenshot(page))
+            assert read == number
+            assert_shows(pixels, int(order[number - 1]))
+            row = min(size) // 12
+            assert pixels.shape[0] == size[1] or abs(pixels.shape[1] - (size[0] - 2 * row)) <= 1
+        assert_accessible(page)
+    with camera_day.store() as store:
+        assert store.served_images(1) == list(range(1, len(ODD) + 1))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_all_20_bits_are_shown(
+    camera_day: Day, browser: Browser, size: tuple[int, int], odd_set: Path
+) -> None:
+    numbers = iter([0b10110011100011110000, 0b01001100011100001111])
+    url = f"{display(camera_day)}"
+    profile = browser.new_context(
+        viewport={"width": size[0], "height": size[1]}, extra_http_headers=key_of(camera_day)
+    )
+    page = profile.new_page()
+    page.route("**/next*", lambda route: route.fulfill(json={"run": 1, "image": number}))
+    page.route("**/images/*", lambda route: route.fulfill(path=odd_set / "images" / "1.jpg"))
+    for number in numbers:
+        page.goto(url)
+        page.wait_for_selector("body.is-showing")
+        assert decoded(screenshot(page))[0] == number
+    page.unroute_all(behavior="ignoreErrors")
+    profile.close()
+
+
+def test_the_screen_survives_a_reload_and_a_restart_and_waits_when_the_run_ends(
+    tmp_path: Path, odd_set: Path, browser: Browser
+) -> None:
+    with contest_day(tmp_path / "contest", odd_set) as day:
+        server = day.serve()
+        token = day.login()["token"]
+        session, gone = (
+            session_of(day),
+            ["ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE"],
+        )
+        with visit(browser, display(day), size=SIZES[1], storage_state=session, refused=gone) as page:
+            assert "waits" in page.inner_text("h1")
+            assert screenshot(page)[:300].max() == 0
+            old = {"token": token, "image_name": "3"}
+            shown = server.ask("POST", "/image_camera", data=old)
+            assert (shown.status_code, shown.text) == (200, "Display success\n")
+            assert decoded(screenshot(page))[0] == 3
+            page.reload()
+            page.wait_for_selector("body.is-showing")
+            assert decoded(screenshot(page))[0] == 3
+            server.kill()
+            server = day.serve("--port", str(server.port))
+            page.wait_for_event("requestfinished")
+            assert decoded(screenshot(page))[0] == 3
+            asked(day, token, 4)
+            assert decoded(screenshot(page))[0] == 4
+            assert server.ask("DELETE", "/v1/session", token).status_code == 200
+            page.wait_for_selector("body:not(.is-showing)")
+            assert screenshot(page)[:300].max() == 0
+
+
+def test_an_image_that_the_screen_does_not_show_in_time_is_refused_and_not_served(
+    tmp_path: Path, tiny_set: Path
+) -> None:
+    with contest_day(tmp_path / "contest", tiny_set) as day:
+        server = day.serve()
+        token = day.login()["token"]
+        key = key_of(day)
+        assert server.ask("GET", "/display/station-1/next", headers=key).json() == {}
+        problem(server.ask("PUT", "/v1/display/2", token), 409, "display-failed")
+        assert server.ask("GET", "/display/station-1/next", headers=key).json() == {}
+        old = server.ask("POST", "/image_camera", data={"token": token, "image_name": "2"})
+        assert (old.status_code, old.text) == (500, "Display failed to start\n")
+        problem(server.ask("PUT", "/v1/display/7", token), 404, "image-unknown")
+        with day.store() as store:
+            assert store.served_images(1) == []
+
+
+def test_only_the_operator_sees_the_screen_and_only_images_of_its_open_run(camera_day: Day) -> None:
+    camera_day.login()
+    server = camera_day.server
+    assert server is not None
+    paths = ["/display/station-1", "/display/station-1/next", "/display/station-1/runs/1/images/1"]
+    told = [server.ask("GET", path, allow_redirects=False) for path in paths]
+    assert [answer.status_code for answer in told] == [303, 401, 401]
+    assert told[0].headers["Location"] == "/operator/login?next=/display/station-1"
+    key = key_of(camera_day)
+    assert [server.ask("GET", path, headers=key).status_code for path in paths] == [200, 200, 200]
+    problem(server.ask("GET", "/display/none", headers=key), 404, "station-unknown")
+    problem(server.ask("GET", "/display/station-1/runs/2/images/1", headers=key), 404, "run-unknown")
+    problem(server.ask("GET", "/display/station-1/runs/1/images/7", headers=key), 404, "image-unknown")

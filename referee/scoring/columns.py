@@ -25,13 +25,6 @@ class Detections:
     def __len__(self) -> int:
         return len(self.image)
 
-    def chosen(self, which: NDArray[np.int64]) -> Detections:
-        """Copies of the detections at these places, in their order."""
-        coco_boxes = None if self.coco_boxes is None else self.coco_boxes[which]
-        return Detections(
-            self.image[which], self.category[which], self.confidence[which], self.boxes[which], coco_boxes
-        )
-
     @classmethod
     def from_rows(cls, rows: NDArray[np.float64]) -> Detections:
         """Take rows (M, 7) apart: image, category, confidence, xmin, ymin, xmax, ymax."""

@@ -12,11 +12,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from referee.scoring.average_precision import tidecv_points
 from referee.scoring.coco import coco_boxes_of
 from referee.scoring.columns import Detections
 from referee.scoring.evaluation import refuse_not_finite
 from referee.scoring.groups import Ids, group_objects, list_detections
-from referee.scoring.matching import IGNORED, UNMATCHED, Objects, Pairs, in_turn, pairs_of
+from referee.scoring.matching import IGNORED, UNMATCHED, Objects, Pairs, best_that_counts, in_turn, pairs_of
 from referee.scoring.overlap import Edges
 from referee.scoring.rules import Rule
 from testsets.ground_truth import GroundTruth
@@ -50,25 +51,20 @@ TRUE = -1
 _PLACE = {type_: np.int8(place) for place, type_ in enumerate(OF_DETECTIONS)}
 
 
-@dataclass(frozen=True)
-class Terms:
-    """The rule and its threshold. `of_coco`: boxes have a corner and a size, and crowds are ignored, not left out.
-
-    `as_tidecv`: ignored detections can be errors, and a category with rows is in the mean, also without objects.
-    """
-
-    rule: Rule
-    iou: float
-    of_coco: bool = False
-    as_tidecv: bool = False
+TIDECV = Rule("tidecv", assign=best_that_counts, average=tidecv_points)
+"""As the program tidecv 1.0.1 has it: boxes have a corner and a size, and what meets a crowd can be an error, too."""
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
     """By detection (M,) and by object (G,), in the order of the source; `category` and `object_category` are places.
 
-    `members` (M,) are the detections by confidence, highest first; the metric has `counted` them or not. `objects` (G,)
-    count. The others are as in ErrorAnalysis.
+    `members` (M,) are the detections by confidence, highest first; the metric has `counted` them or not. `outcome` is
+    a place in OF_DETECTIONS, or TRUE or IGNORED; `object`, the index in the ground truth of the object that a detection
+    found or that its error is about, else -1; `mends`, whether it would find that object if its error were mended.
+
+    `objects` (G,) count; `unfound` are those of them that no detection found, and `missed` those that no mended one
+    would find either.
     """
 
     members: Ints
@@ -83,22 +79,22 @@ class Findings:
     missed: Bools
 
 
-def find(ground_truth: GroundTruth, detections: Detections, terms: Terms) -> Findings:
+def find(ground_truth: GroundTruth, detections: Detections, rule: Rule, iou: float) -> Findings:
     """Match, and name the errors. Raises `RefereeError` `unknown-image`, `unknown-category`, `not-finite`."""
     refuse_not_finite(detections)
     categories = Ids(ground_truth.category_ids, "category")
     category, object_category = map(categories.places, (detections.category, ground_truth.category))
-    ignored = ground_truth.crowd | (ground_truth.difficult & terms.rule.ignores_difficult)
-    needed = terms.rule.thresholds(ground_truth.boxes, terms.iou)
-    needed[ground_truth.crowd] = np.nextafter(terms.iou, np.inf)  # a crowd asks for more than the threshold
-    members, ranks, pairs = _pairs(ground_truth, detections, needed, terms)
+    ignored = ground_truth.crowd | (ground_truth.difficult & rule.ignores_difficult)
+    needed = rule.thresholds(ground_truth.boxes, iou)
+    needed[ground_truth.crowd] = np.nextafter(iou, np.inf)  # a crowd asks for more than the threshold
+    members, ranks, pairs = _pairs(ground_truth, detections, needed, rule)
     is_own = category.take(pairs.detection) == object_category.take(pairs.object)
     meets = pairs.overlap >= needed.take(pairs.object)
 
     found = np.empty(len(members), np.int64)
-    found[members] = terms.rule.assign(in_turn(pairs.take(is_own & meets), ranks), len(members), ignored)
+    found[members] = rule.assign(in_turn(pairs.take(is_own & meets), ranks), len(members), ignored)
     is_used = _marked(found[found >= 0], len(ignored))
-    is_error = found < 0 if terms.as_tidecv else found == UNMATCHED
+    is_error = found < 0 if rule is TIDECV else found == UNMATCHED
     left = is_error.take(pairs.detection) & ~ignored.take(pairs.object)
     outcome, about = _errors(pairs.take(left), is_own[left], meets[left], needed, is_used, len(found))
 
@@ -125,7 +121,7 @@ def find(ground_truth: GroundTruth, detections: Detections, terms: Terms) -> Fin
 
 
 def _pairs(
-    ground_truth: GroundTruth, detections: Detections, needed: Floats, terms: Terms
+    ground_truth: GroundTruth, detections: Detections, needed: Floats, rule: Rule
 ) -> tuple[Ints, Ints, Pairs]:
     """The detections (M,) by rank, the rank (M,) of each, and pairs with the objects of its image, of any category.
 
@@ -133,14 +129,14 @@ def _pairs(
     """
     one = np.zeros(1, np.int64)
     alike = replace(ground_truth, category=np.zeros_like(ground_truth.category), category_ids=one)
-    groups = group_objects(alike, ~ground_truth.crowd | terms.of_coco, ())
+    groups = group_objects(alike, ~ground_truth.crowd | (rule is TIDECV), ())
     listing = list_detections(replace(detections, category=np.zeros_like(detections.category)), groups)
-    members, _ = listing.ranked(0, 1, detections.confidence, terms.rule.ties_by_image)
+    members, _ = listing.ranked(0, 1, detections.confidence, rule.ties_by_image)
     ranks = np.empty(len(members), np.int64)
     ranks[members] = np.arange(len(members))
 
     def edges(source: GroundTruth | Detections, chosen: Ints) -> Edges:
-        if terms.of_coco:
+        if rule is TIDECV:
             return Edges.of_coco(coco_boxes_of(source, chosen))
         return Edges.of_corners(source.boxes.take(chosen, axis=0))
 

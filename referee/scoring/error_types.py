@@ -2,42 +2,29 @@
 
 An error is mended by an oracle, one type at a time: a badly placed or wrongly named detection becomes the object that
 it is about, every other false one goes, and a missed object leaves the ground truth. A type costs what the mAP gains.
+A mended detection takes an object that no other one wants, so nothing is matched again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from referee.scoring.average_precision import tidecv_points
+from referee.scoring.average_precision import averages, counts_before, mean_known, true_ranks
 from referee.scoring.columns import Detections
-from referee.scoring.error_gains import gains_of
-from referee.scoring.error_matching import OF_DETECTIONS, TRUE, ErrorType, Terms, find
-from referee.scoring.evaluation import evaluate
+from referee.scoring.error_matching import OF_DETECTIONS, TIDECV, TRUE, ErrorType, Findings, find
 from referee.scoring.groups import Ids
-from referee.scoring.matching import IGNORED, best_that_counts
-from referee.scoring.rules import COCO, Rule, rule_named
+from referee.scoring.ordering import ascending_codes
+from referee.scoring.rules import COCO, rule_named
 from testsets.ground_truth import GroundTruth
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-
-__all__ = [
-    "IGNORED",
-    "OF_DETECTIONS",
-    "TRUE",
-    "ErrorAnalysis",
-    "ErrorType",
-    "ImageErrors",
-    "analyse_as_tidecv",
-    "analyse_errors",
-    "mended",
-    "worst_images",
-]
+__all__ = ["OF_DETECTIONS", "ErrorAnalysis", "ErrorType", "ImageErrors", "analyse_errors", "worst_images"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,32 +33,17 @@ class ErrorAnalysis:
 
     `gains` is by type the mAP gained if all errors of that type were mended; `counts` how many they are.
     `confidence_cost` is by category id, of those with objects: its AP if all its true detections ranked above its false
-    ones, less its AP. The mean is `gains[FALSE_POSITIVE]`.
-
-    By detection (M,), in order of arrival: `outcome` int8, a place in OF_DETECTIONS, or TRUE or IGNORED; `object`, the
-    index in the ground truth of the object that it found or that its error is about, else -1; `mends`, whether it would
-    find that object if its error were mended; `cost`, the mAP that it takes from the true ones below it.
-
-    By object (G,): `unfound`, those that count and that no detection found, `missed`, those of them that no mended
-    detection would find either, and `object_cost`, the share of its category's recall in mAP that an unfound one takes.
+    ones, less its AP. `cost` (M,) is the mAP that each false detection takes from the true ones below it, `object_cost`
+    (G,) the share of its category's recall in mAP that each unfound object takes.
     """
 
-    metric: str
-    iou: float
     map: float
     gains: dict[ErrorType, float]
     counts: dict[ErrorType, int]
     confidence_cost: dict[int, float]
-    outcome: NDArray[np.int8]
-    object: Ints
-    mends: Bools
+    found: Findings
     cost: Floats
-    unfound: Bools
-    missed: Bools
     object_cost: Floats
-
-
-_TIDECV = Rule("tidecv", assign=best_that_counts, average=tidecv_points)
 
 
 def analyse_errors(
@@ -79,87 +51,89 @@ def analyse_errors(
 ) -> ErrorAnalysis:
     """Analyse detections by one of METRICS, as `evaluate` judges them. Raises `RefereeError` as it does.
 
-    `coco`, which has ten thresholds, has its errors named at .5, and every mended submission is evaluated.
+    For `coco`, which has ten thresholds, the figures are those of the program tidecv 1.0.1 at one, by default 0.5: its
+    `map` is not that of the metric, and a gain may be below 0.
     """
-    if metric != COCO:
-        rule = rule_named(metric)
-        return _analysis(ground_truth, detections, Terms(rule, rule.threshold(iou)))
-    before = evaluate(ground_truth, detections, COCO, iou)
-    at_50 = _analysis(ground_truth, detections, Terms(_TIDECV, _TIDECV.iou, of_coco=True))
-    after = {
-        type_: evaluate(*mended(ground_truth, detections, at_50, type_), COCO)
-        if at_50.counts[type_]
-        else before
-        for type_ in ErrorType
+    rule = TIDECV if metric == COCO else rule_named(metric)
+    found = find(ground_truth, detections, rule, rule.threshold(iou))
+    categories = len(ground_truth.category_ids)
+
+    def in_category(objects: Bools) -> Ints:
+        return np.bincount(found.object_category[objects], minlength=categories)
+
+    def judged(listing: _Listing, true: Bools, counted: Bools, objects: Ints) -> Floats:
+        true, counted = true.take(listing.order), counted.take(listing.order)
+        ap = averages(true, counted, listing.starts, objects, rule.average)
+        if rule is TIDECV:  # its mean includes the categories with detections but without objects
+            ap[np.isnan(ap) & (np.diff(counts_before(counted).take(listing.starts)) > 0)] = 0.0
+        return ap
+
+    true, counted, objects = found.outcome == TRUE, found.counted, in_category(found.objects)
+    own = _Listing.of(found, found.category, categories)
+    ap, ordered = judged(own, true, counted, objects), judged(own, true, true, objects)
+    mended = {
+        ErrorType.MISSED: judged(own, true, counted, objects - in_category(found.missed)),
+        ErrorType.FALSE_POSITIVE: np.where(np.isnan(ap), ap, np.nan_to_num(ordered)),
+        ErrorType.FALSE_NEGATIVE: judged(own, true, counted, objects - in_category(found.unfound)),
     }
-    ordered = after[ErrorType.FALSE_POSITIVE].ap
-    return replace(
-        at_50,
-        metric=COCO,
-        map=before.map,
-        gains={type_: each.map - before.map for type_, each in after.items()},
-        confidence_cost={id_: (ordered[id_] or 0.0) - ap for id_, ap in before.ap.items() if ap is not None},
-    )
+    named = found.category.copy()
+    named[found.mends] = found.object_category[found.object[found.mends]]
+    renamed = _Listing.of(found, named, categories)
+    for kind, type_ in enumerate(OF_DETECTIONS):
+        is_kind = found.outcome == kind
+        mends = is_kind & found.mends
+        listing = renamed if type_ is ErrorType.CLASSIFICATION else own
+        mended[type_] = judged(listing, true | mends, (counted & ~is_kind) | mends, objects)
 
-
-def analyse_as_tidecv(ground_truth: GroundTruth, detections: Detections, iou: float = 0.5) -> ErrorAnalysis:
-    """Analyse as the program tidecv 1.0.1 does, with its own AP; for figures that compare with published ones.
-
-    Of an image all detections are looked at (its `max_dets`), and a gain may be negative, which it shows as 0.
-    """
-    return _analysis(
-        ground_truth, detections, Terms(_TIDECV, _TIDECV.threshold(iou), of_coco=True, as_tidecv=True)
-    )
-
-
-def mended(
-    ground_truth: GroundTruth, detections: Detections, analysis: ErrorAnalysis, type_: ErrorType
-) -> tuple[GroundTruth, Detections]:
-    """The ground truth and the detections with all errors of a type mended: judged, they have the mAP it gains."""
-    if type_ is ErrorType.MISSED:
-        return ground_truth.of_objects(~analysis.missed), detections
-    if type_ is ErrorType.FALSE_NEGATIVE:
-        return ground_truth.of_objects(~analysis.unfound), detections
-    if type_ is ErrorType.FALSE_POSITIVE:
-        return ground_truth, detections.chosen(np.flatnonzero(analysis.outcome < 0))
-    is_type = analysis.outcome == OF_DETECTIONS.index(type_)
-    kept = np.flatnonzero(~is_type | analysis.mends)
-    chosen = detections.chosen(kept)
-    moved = np.flatnonzero(is_type[kept])
-    objects = analysis.object[kept[moved]]
-    chosen.category[moved] = ground_truth.category[objects]
-    chosen.boxes[moved] = ground_truth.boxes[objects]
-    if chosen.coco_boxes is not None:
-        chosen.coco_boxes[moved] = ground_truth.coco_boxes[objects]
-    return ground_truth, chosen
-
-
-def _analysis(ground_truth: GroundTruth, detections: Detections, terms: Terms) -> ErrorAnalysis:
-    found = find(ground_truth, detections, terms)
-    gains = gains_of(found, terms, len(ground_truth.category_ids))
-    known = np.flatnonzero(~np.isnan(gains.ap))
-    costs = (gains.ordered - gains.ap)[known].tolist()
+    reached, scored = mean_known(ap), np.flatnonzero(objects)
+    lost = (ordered - ap)[scored]
+    share = 1 / max(1, len(scored)) / np.maximum(objects, 1)
     errors = np.bincount(found.outcome[found.outcome >= 0], minlength=len(OF_DETECTIONS)).tolist()
-    counts = dict(zip(OF_DETECTIONS, errors, strict=True)) | {
-        ErrorType.MISSED: int(found.missed.sum()),
-        ErrorType.FALSE_POSITIVE: sum(errors),
-        ErrorType.FALSE_NEGATIVE: int(found.unfound.sum()),
-    }
     return ErrorAnalysis(
-        metric=terms.rule.name,
-        iou=terms.iou,
-        map=gains.map,
-        gains={type_: gains.mended[type_] - gains.map for type_ in ErrorType},
-        counts=counts,
-        confidence_cost=dict(zip(ground_truth.category_ids[known].tolist(), costs, strict=True)),
-        outcome=found.outcome,
-        object=found.object,
-        mends=found.mends,
-        cost=gains.costs[0],
-        unfound=found.unfound,
-        missed=found.missed,
-        object_cost=gains.costs[1],
+        map=reached,
+        gains={type_: mean_known(mended[type_]) - reached for type_ in ErrorType},
+        counts=dict(zip(OF_DETECTIONS, errors, strict=True))
+        | {
+            ErrorType.MISSED: int(found.missed.sum()),
+            ErrorType.FALSE_POSITIVE: sum(errors),
+            ErrorType.FALSE_NEGATIVE: int(found.unfound.sum()),
+        },
+        confidence_cost=dict(zip(ground_truth.category_ids[scored].tolist(), lost.tolist(), strict=True)),
+        found=found,
+        cost=_costs(found, own, share),
+        object_cost=np.where(found.unfound, share.take(found.object_category), 0.0),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Listing:
+    """The detections (M,) by category and confidence: category k holds `starts[k]` .. `starts[k + 1] - 1`."""
+
+    order: Ints
+    starts: Ints
+
+    @classmethod
+    def of(cls, found: Findings, category: Ints, categories: int) -> _Listing:
+        order, codes = ascending_codes(category.take(found.members), categories)
+        return cls(found.members.take(order), np.searchsorted(codes, np.arange(categories + 1)))
+
+
+def _costs(found: Findings, listing: _Listing, share: Floats) -> Floats:
+    """The mAP (M,) that each false detection takes: without it, all true ones below are more precise.
+
+    That is t / (r - 1) instead of t / r for the true one of rank r that is the t-th; it has the `share` (K,) of its
+    category's recall.
+    """
+    outcome, counted = found.outcome.take(listing.order), found.counted.take(listing.order)
+    places, ranks, bounds = true_ranks(outcome == TRUE, counted, listing.starts)
+    sizes = np.diff(bounds)
+    nth = np.arange(1, len(places) + 1) - np.repeat(bounds[:-1], sizes)
+    total = np.append(0.0, np.cumsum(nth / np.maximum(ranks * (ranks - 1), 1) * np.repeat(share, sizes)))
+    below = np.repeat(total.take(bounds[1:]), np.diff(listing.starts))
+    below -= total.take(counts_before(outcome == TRUE)[1:])
+    cost = np.empty(len(outcome))
+    cost[listing.order] = np.where(counted & (outcome != TRUE), below, 0.0)
+    return cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,11 +154,7 @@ class ImageErrors:
 def worst_images(
     ground_truth: GroundTruth, detections: Detections, analysis: ErrorAnalysis, count: int = 12
 ) -> tuple[ImageErrors, ...]:
-    """The images whose errors cost most, the worst first; none that costs nothing.
-
-    A false detection costs the precision that it takes from the true ones below it, an unfound object its share of the
-    recall of its category, both in mAP.
-    """
+    """The images whose errors cost most, the worst first; none that costs nothing."""
     images = Ids(ground_truth.image_ids, "image")
     of_false = np.bincount(images.places(detections.image), analysis.cost, len(images.ids))
     cost = of_false + np.bincount(images.places(ground_truth.image), analysis.object_cost, len(images.ids))
@@ -193,6 +163,7 @@ def worst_images(
     for image, its_cost in zip(images.ids[worst].tolist(), cost[worst].tolist(), strict=True):
         rows, objects = np.flatnonzero(detections.image == image), np.flatnonzero(ground_truth.image == image)
         rows = rows[np.lexsort((-detections.confidence[rows], -analysis.cost[rows]))]
-        false, unfound = int((analysis.outcome[rows] >= 0).sum()), int(analysis.unfound[objects].sum())
+        false = int((analysis.found.outcome[rows] >= 0).sum())
+        unfound = int(analysis.found.unfound[objects].sum())
         found.append(ImageErrors(image, its_cost, false, unfound, rows, objects))
     return tuple(one for one in found if one.cost > 0)

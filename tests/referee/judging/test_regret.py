@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from referee.judging.judge import counted, judge
 from referee.judging.regret import MOST_MOMENTS, stop_regret
-from referee.scoring import METRICS, Detections
-from referee.scoring.error_types import ErrorType, analyse_errors, mended
+from referee.scoring import Detections
+from referee.scoring.error_types import ErrorType, analyse_errors
+from referee.scoring.rules import RULES
 from referee.store.records import Run, RunState
 from tests.referee.factories import START, House, reading, run_record
 from tests.referee.judging.test_judge import guesses
+from tests.referee.scoring.mending import mended
 from testsets import read_ground_truth
 
 END_S = 10.0
@@ -68,7 +70,7 @@ def test_who_found_all_and_went_on_for_five_times_as_long_regrets_it_five_times(
     assert regret.ratio == pytest.approx(5.0 / regret.map[-1])
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", RULES)
 def test_each_moment_has_the_map_of_a_run_that_ended_there(metric: str, build: Callable[..., House]) -> None:
     hall = build(metric=metric)
     contest = hall.contest
@@ -127,7 +129,7 @@ def test_without_posts_energy_or_readings_nothing_is_known(build: Callable[..., 
     assert stop_regret(hall.contest, began_again) is None
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", RULES)
 def test_a_team_that_mends_a_type_of_errors_gets_the_score_that_was_promised(
     metric: str, build: Callable[..., House]
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +17,11 @@ from referee.scoring import METRICS, Detections, evaluate
 from referee.scoring.error_types import (
     OF_DETECTIONS,
     ErrorType,
-    analyse_as_tidecv,
     analyse_errors,
-    mended,
     worst_images,
 )
 from tests.referee.scoring import oracle
+from tests.referee.scoring.mending import mended
 from tests.referee.scoring.test_laws import contests
 from testsets import GroundTruth
 from testsets.boxes import corners_from_coco
@@ -70,7 +69,7 @@ def as_detections(truth: GroundTruth) -> Detections:
 
 @pytest.mark.parametrize("vector", VECTORS)
 def test_the_figures_are_those_of_tidecv(vector: dict) -> None:
-    got = analyse_as_tidecv(*of_vector(vector), vector["iou"])
+    got = analyse_errors(*of_vector(vector), "coco", vector["iou"])
     assert got.map * 100 == pytest.approx(vector["ap"], abs=1e-9)
     of_errors = [*OF_DETECTIONS, ErrorType.MISSED]  # tidecv shows a loss as 0
     got_gains = {type_: max(gain, 0.0) if type_ in of_errors else gain for type_, gain in got.gains.items()}
@@ -106,27 +105,19 @@ def test_mending_a_type_moves_the_map_by_what_it_gains(metric: str, contest: tup
     assert analysis.gains[ErrorType.FALSE_POSITIVE] == pytest.approx(share, abs=EXACT)
 
 
-@pytest.mark.parametrize("vector", VECTORS[:3])
-def test_mending_a_type_moves_the_map_of_coco_too(vector: dict) -> None:
-    truth, found = of_vector(vector)
-    analysis, before = analyse_errors(truth, found, "coco"), evaluate(truth, found, "coco")
-    assert analysis.map == before.map
-    for type_, gain in analysis.gains.items():
-        after = evaluate(*mended(truth, found, analysis, type_), "coco").map
-        assert gain == pytest.approx(after - before.map, abs=EXACT)
-    assert max(analysis.gains.values()) > 0
-
-
 @settings(max_examples=15)
 @given(contests())
 def test_the_types_share_out_what_is_wrong(contest: tuple) -> None:
     truth, rows, _ = contest
     analysis = analyse_errors(truth, oracle.detections(rows))
-    assert sum(analysis.counts[type_] for type_ in OF_DETECTIONS) == np.sum(analysis.outcome >= 0)
-    assert analysis.counts[ErrorType.FALSE_POSITIVE] == np.sum(analysis.outcome >= 0)
-    mends = analysis.object[analysis.mends]
+    assert sum(analysis.counts[type_] for type_ in OF_DETECTIONS) == np.sum(analysis.found.outcome >= 0)
+    assert analysis.counts[ErrorType.FALSE_POSITIVE] == np.sum(analysis.found.outcome >= 0)
+    mends = analysis.found.object[analysis.found.mends]
     assert len(np.unique(mends)) == len(mends)
-    assert sorted([*mends, *np.flatnonzero(analysis.missed)]) == np.flatnonzero(analysis.unfound).tolist()
+    assert (
+        sorted([*mends, *np.flatnonzero(analysis.found.missed)])
+        == np.flatnonzero(analysis.found.unfound).tolist()
+    )
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -135,10 +126,10 @@ def test_ground_truth_against_itself_has_no_errors(metric: str, vector: dict) ->
     truth, _ = of_vector(vector)
     truth = truth.of_objects(~truth.crowd)
     found = as_detections(truth)
-    for analysis in (analyse_errors(truth, found, metric), analyse_as_tidecv(truth, found)):
-        assert set(analysis.gains.values()) == set(analysis.counts.values()) == {0.0}
-        assert set(analysis.confidence_cost.values()) <= {0.0}
-        assert worst_images(truth, found, analysis) == ()
+    analysis = analyse_errors(truth, found, metric)
+    assert set(analysis.gains.values()) == set(analysis.counts.values()) == {0.0}
+    assert set(analysis.confidence_cost.values()) <= {0.0}
+    assert worst_images(truth, found, analysis) == ()
 
 
 @settings(max_examples=15)
@@ -185,9 +176,9 @@ def test_each_type_is_told_by_what_the_detection_overlaps() -> None:
     ]
     analysis = analyse_errors(truth, oracle.detections(rows))
     named = ["duplicate", "background", "classification", "localisation", "both"]
-    assert [OF_DETECTIONS[place] for place in analysis.outcome[1:]] == named
-    assert analysis.object.tolist() == [0, -1, -1, 1, 1, -1]
-    assert analysis.mends.tolist() == [
+    assert [OF_DETECTIONS[place] for place in analysis.found.outcome[1:]] == named
+    assert analysis.found.object.tolist() == [0, -1, -1, 1, 1, -1]
+    assert analysis.found.mends.tolist() == [
         False,
         False,
         False,
@@ -195,7 +186,7 @@ def test_each_type_is_told_by_what_the_detection_overlaps() -> None:
         False,
         False,
     ]  # the first of two on one object
-    assert np.flatnonzero(analysis.missed).tolist() == [2]
+    assert np.flatnonzero(analysis.found.missed).tolist() == [2]
 
 
 def test_an_image_costs_what_its_errors_take() -> None:
@@ -224,17 +215,16 @@ _EMPTY = {
 }
 
 
-@pytest.mark.parametrize("metric", [*METRICS, "tidecv"])
+@pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("crowd", [False, True])
 @pytest.mark.parametrize("case", _EMPTY)
 def test_what_is_not_there_costs_nothing(case: str, crowd: bool, metric: str) -> None:
     images, categories, objects, rows = _EMPTY[case]
     truth = oracle.ground_truth(images, categories, objects, crowd=[crowd] * len(objects))
     found = oracle.detections(rows)
-    analysis = analyse_as_tidecv(truth, found) if metric == "tidecv" else analyse_errors(truth, found, metric)
+    analysis = analyse_errors(truth, found, metric)
     figures = [analysis.map, *analysis.gains.values(), *analysis.confidence_cost.values(), *analysis.cost]
     assert all(math.isfinite(figure) and figure >= 0 for figure in figures)
-    assert all(len(getattr(analysis, field.name)) == len(rows) for field in fields(analysis)[6:10])
     worst = worst_images(truth, found, analysis)
     assert all(math.isfinite(one.cost) for one in worst)
 

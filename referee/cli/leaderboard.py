@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from referee.cli.options import as_csv, as_html, as_json, contest_folder, require_one_form
+from referee.cli.report import warn_while_frozen
 from referee.cli.terminal import RARE_MARKS, Column, marks_caption, print_table
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
@@ -40,6 +41,8 @@ def leaderboard(folder: Path, *, as_json: bool, as_csv: bool, as_html: bool) -> 
     require_one_form(as_json, as_csv, as_html)
     with open_contest(folder) as contest:
         found, metric, name = standings(contest), contest.config.metric, contest.config.name
+        if as_html:
+            warn_while_frozen(contest)
     for run in found.left_out:
         why = "it has no score" if run.judged_by is None else _otherwise(run.judged_by, contest)
         click.echo(f"Run {run.run} of {run.team} is left out: {why}.", err=True)

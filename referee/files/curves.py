@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from referee.files.plots import drawn, note_in_middle, printable, require_drawable, write_drawing
+from referee.files.plots import drawn, inline_svg, note_in_middle, printable, require_drawable, write_drawing
 from referee.scoring import CocoCurve, Curve
 from referee.scoring.coco_ranking import RECALLS
 
@@ -20,6 +20,8 @@ Curves = Mapping[int, Curve | CocoCurve]
 
 SUFFIXES = (".csv", ".png", ".svg")
 _MOST_IN_LEGEND = 20
+_MOST_POINTS = 200  # of a curve in a page
+_LONGEST_NAME = 30
 _COLOURS = 10  # of matplotlib's cycle; after them the next style distinguishes curves
 _STYLES = ("-", "--", ":", "-.")
 
@@ -43,6 +45,21 @@ def write_overlay(path: Path, overlaid: Mapping[str, Curves], names: Mapping[int
     That mean is of the precision envelopes at 101 recalls; for `coco` at IoU .50. Raises as `write_curves` does.
     """
     _write(path, overlaid, names, lambda figure: _draw_means(figure, overlaid))
+
+
+def inline_curves(curves: Curves, names: Mapping[int, str], label: str) -> str:
+    """Curves, at most 20 of them, as an SVG element for a page. Raises `RefereeError` `no-matplotlib`."""
+    few = {category: _thinned(curve) for category, curve in curves.items()}
+    short = {
+        id_: f"{name[:_LONGEST_NAME]} ..." if len(name) > _LONGEST_NAME else name
+        for id_, name in names.items()
+    }
+    return inline_svg(label, lambda figure: _draw(figure, few, short, ""), (9, 4.5))
+
+
+def _thinned(curve: Curve | CocoCurve) -> Any:
+    kept = np.linspace(0, len(curve.recall) - 1, min(_MOST_POINTS, len(curve.recall))).astype(np.int64)
+    return type(curve)(*(column[kept] for column in vars(curve).values()))
 
 
 def _write(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,50 +17,30 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 MJ_PER_WH = 3_600_000.0  # millijoules
 
-
-class Phase(StrEnum):
-    """What a team does at a moment, as far as the records tell."""
-
-    WAITING = "waiting"
-    DETECTING = "detecting"
-    POSTING = "posting"
-    IDLE = "idle"
-
-
-PHASES = (
+PHASES = ("waiting", "detecting", "posting", "idle")
+WAITING, DETECTING, POSTING, IDLE = range(4)
+DEFINITION = (
     "waiting: until the first image is served; detecting: while a served image lacks its POST, the first with rows for "
     "it or for an image served later; posting: the rest, up to the last POST; idle: after the last POST."
 )
-"""The definition, in one line."""
 
 
 @dataclass(frozen=True)
 class PhaseUse:
     """How long a run was in a phase, and the energy of that time; the energies add up to that of record."""
 
-    phase: Phase
+    phase: str
     elapsed_s: float
     energy_wh: float | None
     share: float | None  # of the energy
 
 
-@dataclass(frozen=True)
-class Rates:
-    """What a run did in a second and took for an image; None where it has no time, energy or image."""
-
-    images: int
-    images_per_s: float | None
-    detections_per_s: float | None
-    wh_per_image: float | None
-    mj_per_image: float | None
-
-
 @dataclass(frozen=True, eq=False)
 class Course:
-    """Times in seconds since the start of the window.
+    """Times in seconds since the start of the window; a rate is None where it has no time, energy or image.
 
     `served_s` (n,) is when each image was first served, ascending, `posts_s` (p,) when a POST came; `reading_s` and
-    `power_w` (r,) are the readings with a power. `changes` says when which phase begins.
+    `power_w` (r,) are the readings with a power.
     """
 
     elapsed_s: float
@@ -69,9 +48,10 @@ class Course:
     posts_s: Floats
     reading_s: Floats
     power_w: Floats
-    changes: tuple[tuple[float, Phase], ...]
     phases: tuple[PhaseUse, ...]
-    rates: Rates
+    images_per_s: float | None
+    detections_per_s: float | None
+    mj_per_image: float | None
 
 
 def course_of(contest: Contest, run: Run) -> Course:
@@ -80,34 +60,26 @@ def course_of(contest: Contest, run: Run) -> Course:
     images, served_s = first_served(store.served_log(run.id))
     posts = np.array(store.post_log(run.id), np.float64).reshape(-1, 2)
     of_rows = store.detections(run.id)[:, 0].astype(np.int64)
-    covered = posted_after(images, of_rows, posts[:, 1].astype(np.int64))
+    posted = posted_after(images, of_rows, posts[:, 1].astype(np.int64))
     readings = store.readings(run.id, 0.0)
     elapsed_s = run.elapsed_s
     if elapsed_s is None:
         elapsed_s = max([0.0, *served_s, *posts[:, 0], *(r.monotonic_s for r in readings)])
-    changes = phase_changes(served_s, posts[:, 0], covered)
-    edges_s = np.minimum([*(at_s for at_s, _ in changes), elapsed_s], elapsed_s)
+    begins_s, phases = phases_of(served_s, posts[:, 0], posted)
+    edges_s = np.minimum(np.append(begins_s, elapsed_s), elapsed_s)
     of_power = [r for r in readings if math.isfinite(r.power_w)]
+    per_image = run.energy_wh / len(images) if run.energy_wh is not None and len(images) else None
     return Course(
         elapsed_s,
         served_s,
         posts[:, 0],
         np.array([r.monotonic_s for r in of_power], np.float64),
         np.array([r.power_w for r in of_power], np.float64),
-        changes,
-        phase_uses(changes, edges_s, energies_at(contest, run, edges_s)),
-        rates(len(images), len(of_rows), elapsed_s, run.energy_wh),
+        phase_uses(phases, edges_s, energies_at(contest, run, edges_s)),
+        images_per_s=len(images) / elapsed_s if elapsed_s > 0 else None,
+        detections_per_s=len(of_rows) / elapsed_s if elapsed_s > 0 else None,
+        mj_per_image=None if per_image is None else per_image * MJ_PER_WH,
     )
-
-
-def rates(images: int, detections: int, elapsed_s: float, energy_wh: float | None) -> Rates:
-    """The rates of a run that was served so many different images."""
-    per_image = energy_wh / images if energy_wh is not None and images else None
-    images_per_s, detections_per_s = (
-        one / elapsed_s if elapsed_s > 0 else None for one in (images, detections)
-    )
-    mj_per_image = None if per_image is None else per_image * MJ_PER_WH
-    return Rates(images, images_per_s, detections_per_s, per_image, mj_per_image)
 
 
 def first_served(log: Sequence[tuple[int, float]]) -> tuple[Ints, Floats]:
@@ -129,34 +101,29 @@ def posted_after(images: Ints, of_rows: Ints, counts: Ints) -> Ints:
     return newest[np.cumsum(counts)]
 
 
-def phase_changes(served_s: Floats, posts_s: Floats, posted: Ints) -> tuple[tuple[float, Phase], ...]:
-    """When which phase begins, the first at 0. `posted` (p,) is how many images are posted after each POST.
+def phases_of(served_s: Floats, posts_s: Floats, posted: Ints) -> tuple[Floats, Ints]:
+    """When the phase may change (k,), first at 0, and the place in PHASES of that which begins there (k,).
 
-    POSTs come in the order of the database: two that arrive together may be out of order by time.
+    `posted` (p,) is how many images are posted after each POST. POSTs come in the order of the database: two that
+    arrive together may be out of order by time.
     """
     order = np.argsort(posts_s, kind="stable")
-    events_s = np.unique(np.concatenate([served_s, posts_s]))
-    served = np.searchsorted(served_s, events_s, side="right")
-    posts = np.searchsorted(posts_s[order], events_s, side="right")
+    begins_s = np.unique(np.concatenate([[0.0], served_s, posts_s]))
+    served = np.searchsorted(served_s, begins_s, side="right")
+    posts = np.searchsorted(posts_s[order], begins_s, side="right")
     is_open = served > np.append(0, np.maximum.accumulate(posted[order]))[posts]
-    is_last = (posts == len(posts_s)) & (len(posts_s) > 0)
-    changes = [(0.0, Phase.WAITING)]
-    for at_s, detecting, idle in zip(events_s.tolist(), is_open.tolist(), is_last.tolist(), strict=True):
-        phase = Phase.IDLE if idle else Phase.DETECTING if detecting else Phase.POSTING
-        if phase is not changes[-1][1]:
-            changes.append((at_s, phase))
-    return tuple(changes)
+    phases = np.where(is_open, DETECTING, POSTING)
+    phases[(served == 0) & (posts == 0)] = WAITING
+    phases[(posts == len(posts_s)) & (posts > 0)] = IDLE
+    return begins_s, phases
 
 
-def phase_uses(
-    changes: Sequence[tuple[float, Phase]], edges_s: Floats, energies_wh: Floats | None
-) -> tuple[PhaseUse, ...]:
-    """Each phase with its time and its energy. `edges_s` (k + 1,) are the times of the changes, then the end."""
-    place = [list(Phase).index(phase) for _, phase in changes]
-    took_s = np.bincount(place, np.diff(edges_s), len(Phase)).tolist()
-    if energies_wh is None:
-        return tuple(PhaseUse(phase, s, None, None) for phase, s in zip(Phase, took_s, strict=True))
-    took_wh = np.bincount(place, np.diff(energies_wh), len(Phase))
-    total_wh = took_wh.sum()
-    shares = (took_wh / total_wh).tolist() if total_wh > 0 else [None] * len(Phase)
-    return tuple(PhaseUse(*use) for use in zip(Phase, took_s, took_wh.tolist(), shares, strict=True))
+def phase_uses(phases: Ints, edges_s: Floats, energies_wh: Floats | None) -> tuple[PhaseUse, ...]:
+    """Each phase with its time and its energy. `phases` (k,) lie between `edges_s` (k + 1,)."""
+    took_s = np.bincount(phases, np.diff(edges_s), len(PHASES)).tolist()
+    none = [None] * len(PHASES)
+    took_wh, shares = none, none
+    if energies_wh is not None:
+        took = np.bincount(phases, np.diff(energies_wh), len(PHASES))
+        took_wh, shares = took.tolist(), (took / took.sum()).tolist() if took.sum() > 0 else none
+    return tuple(PhaseUse(*use) for use in zip(PHASES, took_s, took_wh, shares, strict=True))

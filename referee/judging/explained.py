@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from referee.contest import Contest, require_same_test_set
+from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.checks import is_scorable
 from referee.judging.judge import counted, scored_detections
 from referee.judging.regret import StopRegret, stop_regret
 from referee.scoring import COCO, CocoCurve, Curve, Detections, coco_curves, precision_recall_curves, score
 from referee.scoring.error_types import ErrorAnalysis, ErrorType, ImageErrors, analyse_errors, worst_images
-from referee.scoring.result import signature_parts
+from referee.scoring.result import DIGEST_LENGTH, signature_parts
 from referee.store.records import Run, Score
 from testsets import GroundTruth
 
 
 @dataclass(frozen=True)
 class Cost:
-    """How many errors of a type there are, and the mAP and the score that they cost; None without an energy."""
+    """How many errors of a type there are, and the mAP and the score that they cost; None without, and by `coco`."""
 
     type: ErrorType
     count: int
@@ -40,17 +40,19 @@ class Explanation:
 
 
 def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
-    """Explain a judgement by the contest's metric.
+    """Explain a judgement by the contest's metric and ground truth.
 
-    Raises RefereeError `judged-otherwise` (by another metric), `testset-changed`; TestSetError.
+    Raises RefereeError `judged-otherwise` (by another metric or ground truth); TestSetError.
     """
-    require_same_test_set(contest, run)
-    metric, was = contest.config.metric, signature_parts(judged.signature)["metric"]
-    if was != metric:
+    metric, parts = contest.config.metric, signature_parts(judged.signature)
+    # The ground truth may have been corrected since the run was armed.
+    was = parts["metric"], parts.get("gt", run.testset_digest[:DIGEST_LENGTH])
+    now = metric, contest.test_set.digest[:DIGEST_LENGTH]
+    if was != now:
         raise RefereeError(
             "judged-otherwise",
-            f"Run {run.id} was judged by {was}, and the metric is {metric} now, so its errors are not shown; "
-            f"see: referee judge {run.id}",
+            f"Run {run.id} was judged by {was[0]} on test set {was[1]}, and the contest has {now[0]} and {now[1]} "
+            f"now, so its errors are not shown; see: referee rejudge --help",
         )
     ground_truth, rows, _ = counted(contest, run)
     detections = scored_detections(rows, metric)
@@ -59,7 +61,7 @@ def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
         ground_truth,
         detections,
         analysis,
-        tuple(_cost(type_, analysis, judged.energy_wh) for type_ in ErrorType),
+        tuple(_cost(type_, analysis, None if metric == COCO else judged.energy_wh) for type_ in ErrorType),
         _curves(ground_truth, detections, metric),
         worst_images(ground_truth, detections, analysis),
         stop_regret(contest, run, ground_truth),

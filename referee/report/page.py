@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +12,30 @@ from markupsafe import Markup
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
-from referee.judging.course import PHASES, course_of
+from referee.files.curves import inline_curves
+from referee.judging.course import DEFINITION, course_of
 from referee.judging.explained import Explanation, explain
 from referee.judging.leaderboard import SURE, Place
-from referee.judging.results import current_judgement, energy_above_idle_wh, score_document, standings
+from referee.judging.results import (
+    Figures,
+    current_judgement,
+    energy_above_idle_wh,
+    figures_of,
+    score_document,
+    standings,
+)
 from referee.pages import STATIC, template_environment
-from referee.report.charts import curves_chart, power_chart, regret_chart
+from referee.report.charts import time_chart
 from referee.report.pictures import pictures
 from referee.scoring import COCO
 from referee.scoring.error_types import ErrorType
 from referee.scoring.result import signature_parts
 from referee.scoring.rules import PUBLISHED
-from referee.store.records import OVER, Run, RunState, Score, ScoreInterval
+from referee.store.records import OVER, Run, RunState, Score
 from testsets import TestSetError
 
 STYLES = (STATIC / "vendor" / "pico.min.css", STATIC / "style.css", Path(__file__).with_name("report.css"))
-FEW = 4  # of the best curves, and of the worst
+FEW = 10  # of the best curves, and of the worst
 ERRORS = {
     ErrorType.CLASSIFICATION: "on an object, with another category",
     ErrorType.LOCALISATION: "on an object of its category, but the box fits too badly",
@@ -57,35 +65,40 @@ def report_page(contest: Contest, run: Run) -> str:
     if run.state not in OVER:
         sentence = f"Run {run.id} of {run.team} is {run.state}; there is a report once it is closed."
         raise RefereeError("run-state", sentence, run=run.id)
-    judged, course, notices = current_judgement(contest, run), course_of(contest, run), [*_notices(run)]
-    css = "\n".join(path.read_text() for path in STYLES)
-    shown = {
-        "style": Markup(css),  # noqa: S704 - our own files
-        "run": run,
+    judged, figures, course = (
+        current_judgement(contest, run),
+        figures_of(contest, run),
+        course_of(contest, run),
+    )
+    notices = [*_notices(run, figures)]
+    shown: dict[str, Any] = {
+        "style": Markup("\n".join(path.read_text() for path in STYLES)),  # noqa: S704 - our own files
         "contest": contest.config.name,
+        "run": run,
+        "affiliation": contest.store.affiliations()[run.team],
         "notices": notices,
-        "result": [*_result(run, judged)],
         "judged": judged,
         "course": course,
-        "power_chart": course.elapsed_s and Markup(power_chart(course)),  # noqa: S704 - our drawing
-        "phases_defined": PHASES,
+        "phases_defined": DEFINITION,
+        "costs": None,
+        "regret": None,
     }
-    if judged is None:
-        notices.append(
-            f"This run is not judged as it stands, so it has no result; see: referee judge {run.id}"
-        )
-    else:
-        shown |= _board(contest, run) | {"document": json.dumps(score_document(run, judged), indent=1)}
+    if judged is not None:
+        shown |= _board(contest, run, figures) | {
+            "metric": signature_parts(judged.signature)["metric"],
+            "published": PUBLISHED,
+            "above_idle_wh": energy_above_idle_wh(run, judged),
+            "document": json.dumps(score_document(run, judged), indent=1),
+        }
         try:
-            shown |= _explained(explain(contest, run, judged), contest, run, judged.ap)
+            shown |= _explained(explain(contest, run, judged), contest, run, judged)
         except (RefereeError, TestSetError) as failure:
             notices.append(failure.sentence)
-        if judged.needs_review:
-            notices.append("This run needs review: a check failed, see below.")
+    shown["chart"] = course.elapsed_s and Markup(time_chart(course, shown["regret"]))  # noqa: S704 - our drawing
     return template_environment("referee.report").get_template("report.html").render(shown)
 
 
-def _notices(run: Run) -> Iterator[str]:
+def _notices(run: Run, figures: Figures) -> Iterator[str]:
     if run.state is RunState.VOID:
         yield f"This run is void and does not count: {run.void_reason}"
     if run.opened_utc is None:
@@ -94,52 +107,34 @@ def _notices(run: Run) -> Iterator[str]:
         yield "This run has no energy, so it has no score."
     if not run.official and run.meter_identity:
         yield "The meter is unofficial: this energy does not count in a contest."
+    if run.extra_s:
+        yield f"Its window had {run.extra_s:g} s of extra time."
+    if not figures.judged:
+        yield f"This run is not judged as it stands, so it has no result; see: referee judge {run.id}"
+    if figures.needs_review:
+        yield "This run needs review: a check failed, see below."
+    if figures.reviewed is not None:
+        yield "A check failed, see below; an operator has let this run stand."
 
 
-def _result(run: Run, judged: Score | None) -> Iterator[tuple[str, str, str]]:
-    """Rows of a name, a value and what there is to say of it."""
-    if judged is not None:
-        interval, metric = judged.interval, signature_parts(judged.signature)["metric"]
-        yield "score", _figure(judged.score, "{:.4f} mAP/Wh"), _between(interval, "score", "{:.4f}")
-        yield f"mAP {metric}", f"{judged.map:.5f}", _between(interval, "map", "{:.5f}")
-        if metric != PUBLISHED:
-            published = _figure(judged.map_ilsvrc_det, "{:.5f}")
-            yield f"mAP {PUBLISHED}", published, "to compare with published champions"
-        yield "images", str(judged.images), ""
-        yield "detections", str(judged.detections), ""
-        yield "mean power", _figure(judged.mean_power_w, "{:.3f} W"), ""
-        if run.idle_power_w is not None:
-            above = _figure(energy_above_idle_wh(run, judged), "{:.6f} Wh")
-            yield "energy above idle", above, f"the idle board took {run.idle_power_w:.3f} W"
-    yield "energy", _figure(run.energy_wh, "{:.6f} Wh"), run.meter_identity or ""
-    yield (
-        "elapsed",
-        _figure(run.elapsed_s, "{:.3f} s"),
-        f"of {run.window_s:g} s, closed by {run.closed_by or 'no one'}",
-    )
-
-
-def _figure(value: float | None, form: str) -> str:
-    return "none" if value is None else form.format(value)
-
-
-def _between(interval: ScoreInterval | None, name: str, form: str) -> str:
-    low, high = (getattr(interval, f"{name}_{end}", None) for end in ("low", "high"))
-    if interval is None or low is None or high is None:
-        return ""
-    return f"{form.format(low)} to {form.format(high)} at {interval.level:.0%}"
-
-
-def _board(contest: Contest, run: Run) -> dict[str, Any]:
+def _board(contest: Contest, run: Run, figures: Figures) -> dict[str, Any]:
     """The run's place with its neighbours and how sure each order is, or why it has none."""
     places = standings(contest).places
     at = next((at for at, place in enumerate(places) if place.standing.run == run.id), None)
-    if at is None:
-        better = next((place.standing.run for place in places if place.standing.team == run.team), None)
-        why = "it is not ranked" if better is None else f"the best one of its team is run {better}"
-        return {"no_place": f"This run is not on the board: {why}."}
-    own = places[at]
-    return {"place": own, "neighbours": [(one, _sure(own, one)) for one in places[max(at - 1, 0) : at + 2]]}
+    if at is not None:
+        own, near = places[at], places[max(at - 1, 0) : at + 2]
+        return {"place": own, "neighbours": [(one, _sure(own, one)) for one in near]}
+    better = next((place.standing.run for place in places if place.standing.team == run.team), None)
+    why = "it has no score by the contest's present rules"
+    if run.state is RunState.VOID:
+        why = "it is void"
+    elif figures.not_ranked is not None:
+        why = figures.not_ranked
+    elif figures.score is None:
+        why = "it has no score"
+    elif better is not None:
+        why = f"the best one of its team is run {better}"
+    return {"place": None, "no_place": f"This run is not ranked: {why}."}
 
 
 def _sure(own: Place, other: Place) -> str:
@@ -151,23 +146,23 @@ def _sure(own: Place, other: Place) -> str:
     return f"at least {SURE:.0%}" if chance is None else f"{chance:.1%}"
 
 
-def _explained(
-    found: Explanation, contest: Contest, run: Run, ap: Mapping[int, float | None]
-) -> dict[str, Any]:
+def _explained(found: Explanation, contest: Contest, run: Run, judged: Score) -> dict[str, Any]:
     names = {one.id: one.name for one in contest.test_set.categories}
-    what = f"Precision by recall{' at IoU 0.5' if found.analysis.metric == COCO else ''}"
-    best_first = sorted(found.curves, key=lambda one: (-(ap.get(one) or 0.0), names[one]))
-    caption, shown = f"{what} of every category.", best_first
+    is_coco = contest.config.metric == COCO
+    caption = f"Precision by recall{' at IoU 0.5' if is_coco else ''}"
+    best_first = sorted(found.curves, key=lambda one: (-(judged.ap.get(one) or 0.0), names[one]))
+    drawn = best_first
     if len(best_first) > 2 * FEW:
-        caption = f"{what} of all categories; named are the {FEW} best and, after them, the {FEW} worst."
-        shown = best_first[:FEW] + best_first[-FEW:]
+        drawn = best_first[:FEW] + best_first[-FEW:]
+        caption += f" of the {FEW} best categories and, after them, the {FEW} worst"
     losses = found.analysis.confidence_cost
+    curves = inline_curves({one: found.curves[one] for one in drawn}, names, caption)
     return {
         "costs": [(one, ERRORS[one.type]) for one in found.costs],
+        "is_coco": is_coco,
         "regret": found.regret,
-        "regret_chart": found.regret and Markup(regret_chart(found.regret)),  # noqa: S704 - our drawing
-        "curves": Markup(curves_chart(found.curves, caption, {one: names[one] for one in shown})),  # noqa: S704
+        "curves": Markup(curves),  # noqa: S704 - our drawing
         "caption": caption,
-        "categories": [(names[one], ap.get(one), losses.get(one)) for one in best_first],
+        "categories": [(names[one], judged.ap.get(one), losses.get(one)) for one in best_first],
         "pictures": pictures(found, contest, run),
     }

@@ -40,11 +40,11 @@ def pictures(found: Explanation, contest: Contest, run: Run) -> list[dict[str, A
 
 def _boxes(found: Explanation, one: ImageErrors, names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
     """The objects of an image that were found, those that were not, and its false detections."""
-    truth, sent, unfound = found.ground_truth, found.detections, found.analysis.unfound[one.objects]
+    truth, sent, unfound = found.ground_truth, found.detections, found.analysis.found.unfound[one.objects]
     for kind, chosen in (("found", one.objects[~unfound]), ("missed", one.objects[unfound])):
         for index in chosen[:MOST_DRAWN].tolist():
             yield _box(kind, truth.boxes[index], f"missed: {names[int(truth.category[index])]}")
-    false = one.detections[found.analysis.outcome[one.detections] >= 0]
+    false = one.detections[found.analysis.found.outcome[one.detections] >= 0]
     for index in false[:MOST_DRAWN].tolist():
         label = f"{names[int(sent.category[index])]} {sent.confidence[index]:.2f}"
         yield _box("wrong", sent.boxes[index], label)

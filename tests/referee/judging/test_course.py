@@ -10,14 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.judging.course import (
-    Phase,
-    course_of,
-    first_served,
-    phase_changes,
-    phase_uses,
-    rates,
-)
+from referee.judging.course import PHASES, course_of, first_served, phase_uses, phases_of
 from referee.store.records import RunState
 from tests.referee.factories import START, House, reading, rows, stored_run
 
@@ -26,22 +19,24 @@ TIMES = st.lists(st.floats(0.0, 100.0), max_size=8).map(sorted)
 
 def test_each_moment_of_a_run_belongs_to_one_phase() -> None:
     served_s, posts_s = np.array([2.0, 2.0, 8.0]), np.array([5.0, 6.0, 9.0])
-    assert phase_changes(served_s, posts_s, np.array([1, 2, 3])) == (
-        (0.0, Phase.WAITING),
-        (2.0, Phase.DETECTING),
-        (6.0, Phase.POSTING),  # both images are posted, the third is not served yet
-        (8.0, Phase.DETECTING),
-        (9.0, Phase.IDLE),
-    )
+    begins_s, phases = phases_of(served_s, posts_s, np.array([1, 2, 3]))
+    assert list(zip(begins_s.tolist(), [PHASES[one] for one in phases], strict=True)) == [
+        (0.0, "waiting"),
+        (2.0, "detecting"),
+        (5.0, "detecting"),
+        (6.0, "posting"),  # both images are posted, the third is not served yet
+        (8.0, "detecting"),
+        (9.0, "idle"),
+    ]
 
 
 @given(TIMES, TIMES, st.data())
 def test_the_phases_add_up_to_the_run(served: list[float], posts: list[float], data: st.DataObject) -> None:
     covered = data.draw(st.lists(st.integers(0, len(served)), min_size=len(posts), max_size=len(posts)))
-    changes = phase_changes(np.array(served), np.array(posts), np.array(covered, np.int64))
-    edges_s = np.array([*(at_s for at_s, _ in changes), 100.0])
-    uses = phase_uses(changes, edges_s, edges_s / 20)
-    assert [one.phase for one in uses] == [*Phase]
+    begins_s, phases = phases_of(np.array(served), np.array(posts), np.array(covered, np.int64))
+    edges_s = np.append(begins_s, 100.0)
+    uses = phase_uses(phases, edges_s, edges_s / 20)
+    assert [one.phase for one in uses] == [*PHASES]
     assert sum(one.elapsed_s for one in uses) == pytest.approx(100.0)
     assert sum(one.energy_wh or 0.0 for one in uses) == pytest.approx(5.0)
     assert sum(one.share or 0.0 for one in uses) == pytest.approx(1.0)
@@ -49,7 +44,7 @@ def test_the_phases_add_up_to_the_run(served: list[float], posts: list[float], d
 
 
 def test_where_the_energy_is_not_known_the_phases_have_times() -> None:
-    uses = phase_uses([(0.0, Phase.WAITING)], np.array([0.0, 7.0]), None)
+    uses = phase_uses(np.array([0]), np.array([0.0, 7.0]), None)
     assert [(one.elapsed_s, one.energy_wh, one.share) for one in uses][:2] == [
         (7.0, None, None),
         (0.0, None, None),
@@ -59,13 +54,6 @@ def test_where_the_energy_is_not_known_the_phases_have_times() -> None:
 def test_an_image_counts_from_when_it_was_first_served() -> None:
     images, served_s = first_served([(3, 1.0), (1, 2.0), (3, 4.0)])
     assert (images.tolist(), served_s.tolist()) == ([3, 1], [1.0, 2.0])
-
-
-def test_rates_without_time_energy_or_images_are_not_known() -> None:
-    assert rates(10, 50, 5.0, 0.001).mj_per_image == pytest.approx(360.0)
-    assert rates(10, 50, 5.0, 0.001).images_per_s == 2.0
-    nothing = rates(0, 0, 0.0, None)
-    assert (nothing.images_per_s, nothing.detections_per_s, nothing.wh_per_image) == (None, None, None)
 
 
 def test_a_run_is_told_from_its_records(build: Callable[..., House]) -> None:
@@ -87,4 +75,11 @@ def test_a_run_is_told_from_its_records(build: Callable[..., House]) -> None:
     ]
     assert sum(one.energy_wh or 0.0 for one in course.phases) == pytest.approx(0.06)
     assert (course.served_s.tolist(), course.posts_s.tolist()) == ([1.0, 1.0], [3.0, 4.0])
-    assert course.rates.images == 2
+    assert (course.images_per_s, course.detections_per_s) == (2 / 6, 4 / 6)
+    assert course.mj_per_image == pytest.approx(108_000)
+
+
+def test_a_run_without_records_has_no_rates(build: Callable[..., House]) -> None:
+    hall = build()
+    course = course_of(hall.contest, stored_run(hall.store))
+    assert (course.elapsed_s, course.images_per_s, course.mj_per_image) == (0.0, None, None)

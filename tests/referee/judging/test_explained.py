@@ -46,7 +46,11 @@ def test_errors_cost_map_and_score(build: Callable[..., House], metric: str, cur
     costs = {one.type: one for one in found.costs}
     assert [*costs] == [*ErrorType]
     assert costs[ErrorType.MISSED].map > 0
-    assert all(one.score == one.map / 0.5 for one in found.costs)
+    if metric == "coco":  # its errors are those of one threshold, which make no score
+        assert {one.score for one in found.costs} == {None}
+        assert found.regret is None
+    else:
+        assert all(one.score == one.map / 0.5 for one in found.costs)
     assert all(isinstance(one, curve) for one in found.curves.values())
     assert 1 in {one.image for one in found.worst}
 
@@ -57,9 +61,22 @@ def test_without_energy_errors_cost_map_only(build: Callable[..., House]) -> Non
     assert found.regret is None
 
 
-def test_a_judgement_by_another_metric_is_not_explained_by_this_one(build: Callable[..., House]) -> None:
+def test_a_judgement_by_another_metric_or_ground_truth_is_not_explained(build: Callable[..., House]) -> None:
     hall = build()
     run, score = judged(hall)
-    with pytest.raises(RefereeError, match="was judged by voc-11, and the metric is lpirc now") as refused:
-        explain(hall.contest, run, replace(score, signature="voc-11|iou:0.5"))
-    assert refused.value.code == "judged-otherwise"
+    for signature in (score.signature.replace("lpirc", "voc-11"), score.signature.replace("gt:", "gt:0")):
+        with pytest.raises(RefereeError, match="so its errors are not shown") as refused:
+            explain(hall.contest, run, replace(score, signature=signature))
+        assert refused.value.code == "judged-otherwise"
+
+
+def test_a_run_judged_again_by_a_corrected_ground_truth_is_explained_by_it(
+    build: Callable[..., House],
+) -> None:
+    hall = build()
+    run, _ = judged(hall)
+    run = hall.store.change_run(run.id, (RunState.JUDGED,), testset_digest="e" * 64)  # as it was armed
+    images = hall.contest.test_set.images_digest
+    run = hall.store.change_run(run.id, (RunState.JUDGED,), images_digest=images)
+    score = judge(hall.contest, run.id, Clock(), corrected=True)
+    assert explain(hall.contest, run, score).analysis.map == score.map

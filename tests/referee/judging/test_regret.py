@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from referee.contest import Contest
 from referee.judging.judge import counted, judge
-from referee.judging.regret import MOST_MOMENTS, stop_regret
+from referee.judging.regret import MOST_MOMENTS, StopRegret, stop_regret
 from referee.scoring import Detections
 from referee.scoring.error_types import ErrorType, analyse_errors
 from referee.scoring.rules import RULES
@@ -50,6 +51,10 @@ def closed_run(
     return store.change_run(run.id, (RunState.ARMED,), **(over | different))
 
 
+def regret_of(contest: Contest, run: Run) -> StopRegret | None:
+    return stop_regret(contest, run, counted(contest, run)[0])
+
+
 def truth_rows(hall: House, confidence: float = 0.9) -> NDArray[np.float64]:
     truth = read_ground_truth(hall.contest.test_set.folder)
     return np.column_stack([truth.image, truth.category, np.full(len(truth.image), confidence), truth.boxes])
@@ -60,7 +65,7 @@ def test_who_found_all_and_went_on_for_five_times_as_long_regrets_it_five_times(
 ) -> None:
     hall = build()
     found = truth_rows(hall)
-    regret = stop_regret(hall.contest, closed_run(hall, [(1.0, found[:1]), (2.0, found[1:]), (6.0, found)]))
+    regret = regret_of(hall.contest, closed_run(hall, [(1.0, found[:1]), (2.0, found[1:]), (6.0, found)]))
     assert regret is not None
     assert regret.elapsed_s.tolist() == [1.0, 2.0, 6.0, END_S]
     assert regret.energy_wh == pytest.approx([0.01, 0.02, 0.06, 0.1])
@@ -77,7 +82,7 @@ def test_each_moment_has_the_map_of_a_run_that_ended_there(metric: str, build: C
     parts = np.array_split(guesses(contest.test_set, 3), 4)
     posts = list(zip([1.0, 2.0, 4.0, 4.0], parts, strict=True))
     served_s = [0.5, 0.5, 1.5, 3.0, np.inf]
-    regret = stop_regret(contest, closed_run(hall, posts, served_s))
+    regret = regret_of(contest, closed_run(hall, posts, served_s))
     assert regret is not None
     assert regret.elapsed_s.tolist() == [1.0, 2.0, 4.0, END_S]
     for when, reached in zip(regret.elapsed_s, regret.map, strict=True):
@@ -91,7 +96,7 @@ def test_a_moment_below_the_least_map_is_not_the_best(build: Callable[..., House
     hall = build(least_map=0.9)
     found = truth_rows(hall)
     posts = [(0.1, found[:3]), (5.0, found)]
-    regret = stop_regret(hall.contest, closed_run(hall, posts))
+    regret = regret_of(hall.contest, closed_run(hall, posts))
     assert regret is not None
     assert regret.map[0] < 0.9
     assert regret.score.argmax() == 0
@@ -102,7 +107,7 @@ def test_many_posts_make_at_most_a_hundred_moments_and_the_end(build: Callable[.
     hall = build()
     found = truth_rows(hall)
     posts = [(when, found[:1]) for when in np.linspace(1, 9, 230).tolist()]
-    regret = stop_regret(hall.contest, closed_run(hall, posts))
+    regret = regret_of(hall.contest, closed_run(hall, posts))
     assert regret is not None
     assert len(regret.elapsed_s) == MOST_MOMENTS + 1
     assert regret.elapsed_s[[0, -2, -1]].tolist() == [1.0, 9.0, END_S]
@@ -112,7 +117,7 @@ def test_nothing_found_is_nothing_to_regret(build: Callable[..., House]) -> None
     hall = build()
     wrong = truth_rows(hall)
     wrong[:, 3:] += 1000
-    regret = stop_regret(hall.contest, closed_run(hall, [(1.0, wrong)]))
+    regret = regret_of(hall.contest, closed_run(hall, [(1.0, wrong)]))
     assert regret is not None
     assert (regret.ratio, regret.score.tolist()) == (1.0, [0.0, 0.0])
 
@@ -120,13 +125,13 @@ def test_nothing_found_is_nothing_to_regret(build: Callable[..., House]) -> None
 def test_without_posts_energy_or_readings_nothing_is_known(build: Callable[..., House]) -> None:
     hall = build()
     posts = [(1.0, truth_rows(hall))]
-    assert stop_regret(hall.contest, closed_run(hall, [])) is None
-    assert stop_regret(hall.contest, closed_run(hall, posts, energy_wh=None)) is None
-    assert stop_regret(hall.contest, closed_run(hall, posts, energy_wh=0.0)) is None
-    assert stop_regret(hall.contest, closed_run(hall, posts, watt=float("nan"), energy_wh=0.1)) is None
+    assert regret_of(hall.contest, closed_run(hall, [])) is None
+    assert regret_of(hall.contest, closed_run(hall, posts, energy_wh=None)) is None
+    assert regret_of(hall.contest, closed_run(hall, posts, energy_wh=0.0)) is None
+    assert regret_of(hall.contest, closed_run(hall, posts, watt=float("nan"), energy_wh=0.1)) is None
     began_again = closed_run(hall, posts)
     hall.store.append_readings(began_again.id, 0.0, [reading(9.95, energy_wh=0.001)])
-    assert stop_regret(hall.contest, began_again) is None
+    assert regret_of(hall.contest, began_again) is None
 
 
 @pytest.mark.parametrize("metric", RULES)

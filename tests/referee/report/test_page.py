@@ -6,8 +6,6 @@ import html
 import json
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import timedelta
 from html.parser import HTMLParser
@@ -24,7 +22,7 @@ from referee.judging.judge import judge
 from referee.judging.results import standings
 from referee.judging.uncertainty import judge_with_interval
 from referee.report import print_pdf, report_page, write_report
-from referee.store.records import Run, RunState, Score
+from referee.store.records import Review, Run, RunState, Score
 from tests.contest_day import called
 from tests.referee.factories import START, House, house, reading, stored_run
 from testsets import Category, TestSet, load_test_set, read_ground_truth
@@ -107,9 +105,11 @@ def test_a_report_has_the_figures_of_the_judge_and_its_neighbours_and_loads_noth
     closed_run(hall, share=0.7, team="bee")
     judge_with_interval(hall.contest, closed_run(hall, share=0.65, team="cat").id, Clock())
     document = json.loads(called("judge", "2", "--json", "--contest", str(hall.folder)).stdout)
-    command = [sys.executable, "-P", "-m", "referee.report", str(hall.folder), "2"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    hall.store.freeze_board(START, "{}", "anna")
+    done = called("report", "2", "--contest", str(hall.folder))
+    assert done.returncode == 0
+    assert done.stderr.startswith("The board is frozen")
+    assert "The board is frozen" in called("leaderboard", "--html", "--contest", str(hall.folder)).stderr
     text = Path(done.stdout.strip()).read_text()
     page = Page(text)
     assert page.tags.isdisjoint({"script", "link", "img", "iframe"})
@@ -150,17 +150,64 @@ def test_what_a_run_lacks_is_said(build: Callable[..., House]) -> None:
     no_energy = page_of(hall.contest, judged_run(hall, energy_wh=None)).text
     assert "This run has no energy, so it has no score." in no_energy
     assert "What it cost you" in no_energy
-    assert "This run is not on the board: it is not ranked." in no_energy
+    assert "This run is not ranked: it has no score." in no_energy
     judged_run(hall)
     nothing = judged_run(hall, share=0.0)
     void = store.change_run(nothing.id, (RunState.JUDGED,), state="void", void_reason="power cut")
     shown = page_of(hall.contest, void).text
     assert "no detection found an object" in shown
     assert "This run is void and does not count: power cut" in shown
-    assert "the best one of its team is run 2" in shown
+    assert "This run is not ranked: it is void." in shown
+    assert "the best one of its team is run 2" in page_of(hall.contest, judged_run(hall, share=0.5)).text
     assert "not judged as it stands" in page_of(hall.contest, closed_run(hall)).text
     never = store.change_run(stored_run(store).id, (RunState.ARMED,), state="void", void_reason="absent")
     assert "never opened" in page_of(hall.contest, never).text
+
+
+def test_what_makes_a_run_special_is_said(build: Callable[..., House]) -> None:
+    hall = build(least_map=0.9)
+    store = hall.store
+    store.add_team("ant", "no hash", START, affiliation="<b>Ants & Co</b>")
+    low = judged_run(hall, team="ant", share=0.5, extra_s=30.0)
+    shown = page_of(hall.contest, low).text
+    assert re.search(r"This run is not ranked: its mAP 0\.\d+ is below least_map 0\.9\.", shown)
+    assert "Its window had 30 s of extra time." in shown
+    assert "<b>Ants & Co</b>. Test, station one" in shown
+    failed = [
+        check.code
+        for check in store.latest_score(low.id).checks
+        if check.severity == "error" and not check.ok
+    ]
+    assert "This run needs review" in shown
+    store.add_review(low.id, Review(START.isoformat(), "anna", "the plug was loose", tuple(failed)))
+    shown = page_of(hall.contest, low).text
+    assert "This run needs review" not in shown
+    assert "an operator has let this run stand" in shown
+
+
+def test_coco_says_what_its_figures_are_of(build: Callable[..., House]) -> None:
+    hall = build(metric="coco")
+    shown = page_of(hall.contest, judged_run(hall, share=0.5)).text
+    assert "as the program tidecv counts" in shown
+    assert "Precision by recall at IoU 0.5" in shown
+
+
+def test_a_run_with_nothing_but_crowds_or_nothing_at_all_has_a_report(
+    tmp_path: Path, small_set: TestSet
+) -> None:
+    with new_folder(tmp_path / "set") as folder:
+        image = small_set.images[0]
+        shutil.copy(small_set.image_path(1), folder / "images" / image.file)
+        crowd = [ObjectRecord(1, 1, (1, 2, 30, 20), 600, crowd=True)]
+        write_records(folder, "crowd", [image], [Category(1, "one")], crowd)
+    with house(tmp_path / "contest", load_test_set(tmp_path / "set")) as hall:
+        for share, metric in ((1.0, "lpirc"), (0.0, "lpirc")):
+            assert "What it cost you" in page_of(hall.contest, judged_run(hall, share=share)).text, metric
+        run = stored_run(hall.store, images=1, testset_digest=hall.contest.test_set.digest)
+        over = {"elapsed_s": 0.0, "energy_wh": 0.0, "opened_utc": START.isoformat(), "meter_changes": ()}
+        hall.store.change_run(run.id, (RunState.ARMED,), state="closed", **over)
+        judge(hall.contest, run.id, Clock())
+        assert "it has no score" in page_of(hall.contest, hall.store.run(run.id)).text
 
 
 def test_a_run_of_an_earlier_form_and_one_on_another_test_set_show_what_is_known(
@@ -174,7 +221,7 @@ def test_a_run_of_an_earlier_form_and_one_on_another_test_set_show_what_is_known
     judged = hall.store.change_run(old.id, (RunState.CLOSED,), state="judged", testset_digest="e" * 64)
     shown = page_of(hall.contest, judged).text
     assert "8.3000 mAP/Wh" in shown
-    assert "put the run's test set back" in shown
+    assert "so its errors are not shown" in shown
 
 
 def test_a_run_that_is_not_over_has_no_report(build: Callable[..., House], tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ Curves = Mapping[int, Curve | CocoCurve]
 
 SUFFIXES = (".csv", ".png", ".svg")
 _MOST_IN_LEGEND = 20
-_MOST_POINTS = 200  # of a curve in a page
+_MOST_POINTS = 100  # of a curve in a page
 _LONGEST_NAME = 30
 _COLOURS = 10  # of matplotlib's cycle; after them the next style distinguishes curves
 _STYLES = ("-", "--", ":", "-.")

@@ -88,7 +88,9 @@ def report_page(contest: Contest, run: Run) -> str:
             "metric": signature_parts(judged.signature)["metric"],
             "published": PUBLISHED,
             "above_idle_wh": energy_above_idle_wh(run, judged),
-            "document": json.dumps(score_document(run, judged), indent=1),
+            "document": json.dumps(
+                score_document(run, judged) | {"not_ranked": figures.not_ranked}, indent=1
+            ),
         }
         try:
             shown |= _explained(explain(contest, run, judged), contest, run, judged)

@@ -35,6 +35,7 @@ REPORT_POLICY = (
 )
 REPORTS_AT_ONCE = 4  # asked for; one is written at a time
 
+PROGRAM = "import os; os.nice(10); from referee.cli import main; main()"
 logger = logging.getLogger(__name__)
 blueprint = Blueprint("console", __name__, url_prefix=OPERATOR_PATH)
 _report_slots = threading.BoundedSemaphore(REPORTS_AT_ONCE)
@@ -105,18 +106,9 @@ def _reports(numbers: list[int]) -> list[Path]:
         raise RefereeError("too-many-requests", "Other reports are being written; try again in some seconds.")
     try:
         with _report_lock:
-            program = "import os; os.nice(10); from referee.cli import main; main()"
-            command = [
-                sys.executable,
-                "-P",
-                "-c",
-                program,
-                "report",
-                "--contest",
-                str(web_state().contest.folder),
-            ]
+            arguments = [*map(str, numbers), "--contest", str(web_state().contest.folder)]
             done = subprocess.run(  # noqa: S603 - our own program
-                [*command, *map(str, numbers)],
+                [sys.executable, "-P", "-c", PROGRAM, "report", *arguments],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,

@@ -179,7 +179,7 @@ def test_what_makes_a_run_special_is_said(build: Callable[..., House]) -> None:
         if check.severity == "error" and not check.ok
     ]
     assert "This run needs review" in shown
-    store.add_review(low.id, Review(START.isoformat(), "anna", "the plug was loose", tuple(failed)))
+    store.add_review(low.id, Review("anna", "the plug was loose", START.isoformat(), tuple(failed)))
     shown = page_of(hall.contest, low).text
     assert "This run needs review" not in shown
     assert "an operator has let this run stand" in shown

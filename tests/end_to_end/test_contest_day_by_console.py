@@ -96,8 +96,8 @@ def test_an_operator_runs_the_whole_day_from_the_console(day: Day, browser: Brow
         enter(page, key)
         until_shown(page, "h1", "Test day")
         problem(log_in(day, "ant", "guess"), 401, "bad-credentials")
-        until_shown(page, "section[aria-labelledby=refusals]", "bad-credentials")
-        until_shown(page, "section[aria-labelledby=refusals]", "operator Ada")
+        until_shown(page, "[aria-labelledby=refusals]", "bad-credentials")
+        until_shown(page, "[aria-labelledby=refusals]", "operator Ada")
 
         a_heat(page, day)
         a_void_and_a_repeat(page, day)
@@ -164,7 +164,7 @@ def a_freeze_and_an_unveiling(page: Page, day: Day) -> None:
     assert ranked(day) == ["bee", "ant"]
     seen = []
     for _ in TEAMS:
-        act(page, "Unveil a place")
+        act(page, "Unveil the board")
         seen.append(ranked(day))
     assert [one[-1] for one in seen] == ["ant"] * 3
     assert seen[-1] == ["cat", "bee", "ant"]

@@ -13,15 +13,10 @@ from referee.auth.client_addresses import admits
 from referee.config import CONFIG_NAME, ContestConfig, Station, read_config
 from referee.errors import RefereeError, TestSetChanged, WrongAddress
 from referee.scoring import METRICS
+from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME, read_secret, server_url
 from referee.store import DATABASE_NAME, Store
 from referee.store.records import Run
 from testsets import TestSet, load_test_set, verify
-
-SECRET_NAME = "secret"  # noqa: S105 - a file's name
-SECRET_BYTES = 32
-OPERATOR_KEY_NAME = "operator-key"
-SERVER_NAME = "server"
-CERTIFICATE_NAME = "server.crt"
 
 
 @dataclass(frozen=True)
@@ -38,10 +33,7 @@ class Contest:
     @property
     def server_url(self) -> str | None:
         """Where the contest was last served, or None."""
-        try:
-            return (self.folder / SERVER_NAME).read_text().strip()
-        except FileNotFoundError:
-            return None
+        return server_url(self.folder)
 
     def station(self, name: str) -> Station:
         """The station of that name. Raises RefereeError `station-unknown`."""
@@ -79,7 +71,7 @@ def open_contest(folder: Path) -> Iterator[Contest]:
 
 def read_secrets(folder: Path) -> tuple[bytes, bytes]:
     """Read the contest's secret and its operator key. Raises RefereeError `secret-missing`, `secret-readable`."""
-    return _read_secret(folder / SECRET_NAME), _read_secret(folder / OPERATOR_KEY_NAME)
+    return read_secret(folder / SECRET_NAME), read_secret(folder / OPERATOR_KEY_NAME)
 
 
 def contest_id(folder: Path) -> str:
@@ -166,17 +158,3 @@ def create_contest(folder: Path, config_text: str) -> None:
         store.accept(made)
     own = f'id = "{made}"   # as in the database and the secrets: not for another folder\n'
     (folder / CONFIG_NAME).write_text(own + config_text, encoding="utf-8")
-
-
-def _read_secret(path: Path) -> bytes:
-    problem = "it is too short"
-    try:
-        secret = bytes.fromhex(path.read_text().strip())
-    except (OSError, ValueError) as error:
-        secret, problem = b"", getattr(error, "strerror", "it is not hexadecimal")
-    if len(secret) < SECRET_BYTES:
-        sentence = f"The contest's secret {path} cannot be read ({problem}); restore it from your backup."
-        raise RefereeError("secret-missing", sentence)
-    if path.stat().st_mode & 0o077:
-        raise RefereeError("secret-readable", f"Others can read {path}; repair it with: chmod 600 {path}")
-    return secret

@@ -58,7 +58,7 @@ def is_client_command(name: str) -> bool:
 
 def missing_commands(text: str) -> list[str]:
     """The commands in a text's code that do not exist; `run arm|close` names two."""
-    groups = {"referee": referee.commands, "meter": meter.commands}
+    groups = {"referee": referee, "meter": meter}
     code = [COMMENT.sub("", line or span) for line, span in CODE.findall(text)]
     missing = []
     for program, names, more in (found for one in code for found in COMMAND.findall(one)):
@@ -66,7 +66,7 @@ def missing_commands(text: str) -> list[str]:
             if program == "lpirc-client":
                 missing += [] if is_client_command(name) else [f"{program} {name}"]
                 continue
-            command = groups[program].get(name)
+            command = groups[program].get_command(click.Context(groups[program]), name)
             if command is None:
                 missing.append(f"{program} {name}")
             elif isinstance(command, click.Group) and more:

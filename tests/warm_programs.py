@@ -34,6 +34,7 @@ IMPORTED = (
     "power.report.ranges", "power.report.readings", "power.simulator.control", "power.simulator.loads",
     "power.ptd", "power.simulator.portmapper", "power.simulator.process", "power.visa.link",
     "power.sampling.polling",
+    *(f"referee.cli.{one.stem}" for one in (Path(__file__).parents[1] / "referee/cli").glob("[a-z]*.py")),
     "referee.scoring.coco_reference", "referee.web.server", "lpirc_client.sample_detector.detector",
 )  # fmt: skip
 LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE)

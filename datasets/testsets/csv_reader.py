@@ -11,17 +11,12 @@ import csv
 import io
 from pathlib import Path
 
-import numpy as np
-
-from testsets.boxes import coco_from_corners
 from testsets.errors import Problems, TestSetError
 from testsets.file_bytes import read_text
-from testsets.ground_truth import GroundTruth
+from testsets.ground_truth import GroundTruth, Row
 from testsets.values import finite_number, integer, shown
 
 COLUMNS = ("image", "class", "xmin", "ymin", "xmax", "ymax")
-
-Row = tuple[int, int, float, float, float, float, bool]
 
 
 def read_csv(path: Path) -> GroundTruth:
@@ -36,24 +31,8 @@ def read_csv(path: Path) -> GroundTruth:
     if not rows and not problems.count:
         problems.add(f"{path}: no objects below the header")
     problems.raise_if_any("ground-truth-invalid")
-    table = np.array(rows, dtype=np.float64)
-    image, category = table[:, 0].astype(np.int64), table[:, 1].astype(np.int64)
-    boxes = table[:, 2:6].copy()
-    coco_boxes = coco_from_corners(boxes)
-    image_ids, category_ids = np.unique(image), np.unique(category)
-    return GroundTruth(
-        image_ids=image_ids,
-        image_names=("",) * len(image_ids),
-        category_ids=category_ids,
-        category_names=tuple(str(id_) for id_ in category_ids.tolist()),
-        image=image,
-        category=category,
-        boxes=boxes,
-        difficult=table[:, 6].astype(np.bool_),
-        crowd=np.zeros(len(table), dtype=np.bool_),
-        area=coco_boxes[:, 2] * coco_boxes[:, 3],
-        coco_boxes=coco_boxes,
-    )
+    images, categories = sorted({row[0] for row in rows}), sorted({row[1] for row in rows})
+    return GroundTruth.of_corners(dict.fromkeys(images, ""), {id_: str(id_) for id_ in categories}, rows)
 
 
 def read_image_list(path: Path) -> dict[int, str]:

@@ -16,6 +16,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -77,7 +78,7 @@ class TestSet:
         """The file of this set's labels, if it is for classification."""
         return self.folder / LABELS
 
-    @property
+    @cached_property
     def images_digest(self) -> str:
         """What detections refer to, without the ground truth: a SHA-256 of the images, in order, and category ids."""
         images = [[image.file, image.sha256] for image in self.images]

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from testsets.boxes import coco_from_corners
+
+Row = tuple[int, int, float, float, float, float, bool]
+"""An object: image, category, xmin, ymin, xmax, ymax, difficult."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,3 +43,25 @@ class GroundTruth:
         """The same images and categories with only the marked objects (M,)."""
         columns = ("image", "category", "boxes", "difficult", "crowd", "area", "coco_boxes")
         return replace(self, **{name: getattr(self, name)[kept] for name in columns})
+
+    @classmethod
+    def of_corners(
+        cls, images: Mapping[int, str], categories: Mapping[int, str], rows: Sequence[Row]
+    ) -> GroundTruth:
+        """From the names by id, ascending, and a row of each object, whose area is that of its box."""
+        table = np.array(rows, np.float64).reshape(-1, 7)
+        boxes = table[:, 2:6].copy()
+        coco_boxes = coco_from_corners(boxes)
+        return cls(
+            image_ids=np.array(list(images), np.int64),
+            image_names=tuple(images.values()),
+            category_ids=np.array(list(categories), np.int64),
+            category_names=tuple(categories.values()),
+            image=table[:, 0].astype(np.int64),
+            category=table[:, 1].astype(np.int64),
+            boxes=boxes,
+            difficult=table[:, 6].astype(np.bool_),
+            crowd=np.zeros(len(table), np.bool_),
+            area=coco_boxes[:, 2] * coco_boxes[:, 3],
+            coco_boxes=coco_boxes,
+        )

@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-import numpy as np
-
-from testsets.boxes import coco_from_corners
 from testsets.errors import Problems
 from testsets.file_bytes import file_bytes
 from testsets.folder import MANIFEST
@@ -99,28 +96,15 @@ def read_voc_folder(files: list[Path]) -> GroundTruth:
         if images.setdefault(name, one) is not one:
             problems.add(f"{path}: another annotation is of the same image {shown(name)}")
     problems.raise_if_any("ground-truth-invalid")
-    categories = sorted({item.name for one in images.values() for item in one.objects})
-    ids = {name: id_ for id_, name in enumerate(categories, start=1)}
+    names = sorted({each.name for one in images.values() for each in one.objects})
+    ids = {name: id_ for id_, name in enumerate(names, start=1)}
     rows = [
-        (number, ids[item.name], item.difficult, *item.corners)
+        (number, ids[each.name], *each.corners, each.difficult)
         for number, name in enumerate(sorted(images), start=1)
-        for item in images[name].objects
+        for each in images[name].objects
     ]
-    table = np.array(rows, np.float64).reshape(-1, 7)
-    boxes = table[:, 3:].copy()
-    coco_boxes = coco_from_corners(boxes)
-    return GroundTruth(
-        image_ids=np.arange(1, len(images) + 1),
-        image_names=tuple(sorted(images)),
-        category_ids=np.arange(1, len(categories) + 1),
-        category_names=tuple(categories),
-        image=table[:, 0].astype(np.int64),
-        category=table[:, 1].astype(np.int64),
-        boxes=boxes,
-        difficult=table[:, 2].astype(np.bool_),
-        crowd=np.zeros(len(table), np.bool_),
-        area=coco_boxes[:, 2] * coco_boxes[:, 3],
-        coco_boxes=coco_boxes,
+    return GroundTruth.of_corners(
+        dict(enumerate(sorted(images), start=1)), dict(enumerate(names, start=1)), rows
     )
 
 

@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from referee.cli.options import as_json
 from referee.clock import Clock
 from referee.config import read_config
 from referee.contest import (
-    CERTIFICATE_NAME,
     Contest,
     contest_id,
     open_contest,
@@ -28,7 +27,9 @@ from referee.contest import (
     require_unchanged,
 )
 from referee.errors import RefereeError
-from referee.store import DATABASE_NAME, Store, is_served
+from referee.served import CERTIFICATE_NAME
+from referee.store import DATABASE_NAME, Store
+from referee.store.database import is_served
 from testsets import TestSetError, load_test_set
 
 LEAST_FREE_BYTES = 2**30
@@ -146,7 +147,7 @@ def _require_port(port: int) -> None:
 
 
 def _look_at_clock(contest: Contest) -> Iterator[Finding]:
-    now, newest = Clock().utc(), contest.store.newest_events(1)
+    now, newest = Clock().utc(), contest.store.events_after(0, 1)[1]
     last = datetime.fromisoformat(newest[0]["utc"]) if newest else now
     if now < last - SLACK:
         yield (
@@ -154,18 +155,11 @@ def _look_at_clock(contest: Contest) -> Iterator[Finding]:
             f"The host's clock says {now:%Y-%m-%d %H:%M:%S} UTC, but the contest's last record is of "
             f"{last:%Y-%m-%d %H:%M:%S}; set the clock.",
         )
-    if _is_synchronized() is False:
-        click.echo("The host's clock is not synchronized (NTP): times on record may be off.", err=True)
-
-
-def _is_synchronized() -> bool | None:
-    """What systemd says of the clock; None where it says nothing."""
-    try:
-        command = ["timedatectl", "show", "--property=NTPSynchronized", "--value"]  # the system's own
-        told = subprocess.run(command, capture_output=True, text=True, timeout=2, check=False)  # noqa: S603
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return {"yes": True, "no": False}.get(told.stdout.strip())
+    with suppress(OSError, subprocess.TimeoutExpired):  # where systemd knows
+        asked = ["timedatectl", "show", "--property=NTPSynchronized", "--value"]
+        told = subprocess.run(asked, capture_output=True, text=True, timeout=2, check=False)  # noqa: S603
+        if told.stdout.strip() == "no":
+            click.echo("The host's clock is not synchronized (NTP): times on record may be off.", err=True)
 
 
 def _look_at_stations(contest: Contest, trial: str | None, *, served: bool) -> Iterator[Finding]:

@@ -42,8 +42,9 @@ def leaderboard(folder: Path, *, as_json: bool, as_csv: bool, as_html: bool) -> 
         found, metric, name = standings(contest), contest.config.metric, contest.config.name
     for run in found.left_out:
         why = "it has no score" if run.judged_by is None else _otherwise(run.judged_by, contest)
-        again = " Judge it again: referee rejudge --all" if _rejudgeable(run.judged_by, contest) else ""
-        click.echo(f"Run {run.run} of {run.team} is left out: {why}.{again}", err=True)
+        click.echo(f"Run {run.run} of {run.team} is left out: {why}.", err=True)
+    if any(run.judged_by is not None for run in found.left_out):
+        click.echo("What judging them again would change: referee rejudge --all --dry-run", err=True)
     for one in (place.standing for place in found.places if not place.standing.complete):
         why = f"was judged by an earlier version, or in part; see: referee judge {one.run}"
         click.echo(f"Run {one.run} of {one.team} {why}", err=True)
@@ -71,12 +72,6 @@ def _otherwise(judged_by: str, contest: Contest) -> str:
     return f"it was judged otherwise ({'; '.join(others) or judged_by})"
 
 
-def _rejudgeable(judged_by: str | None, contest: Contest) -> bool:
-    """Whether judging again would put the run on the board: its window stays what it was."""
-    window = None if judged_by is None else signature_parts(judged_by).get("window")
-    return judged_by is not None and window in (None, f"{contest.config.window_s}s")
-
-
 def _csv(rows: list[dict[str, Any]]) -> bytes:
     fields = ["rank", *Standing.__dataclass_fields__, "level_with", "differs", "not_ranked", "prizes"]
     for row in rows:
@@ -89,9 +84,8 @@ def _page(found: Standings, metric: str, name: str) -> str:
     rows = []
     for place in found.places:
         one = place.standing
-        marks = ["needs review: a check failed"] * one.needs_review + ["unofficial meter"] * (
-            not one.official
-        )
+        marks = ["needs review: a check failed"] * one.needs_review
+        marks += ["unofficial meter"] * (not one.official)
         marks += [f"measured otherwise: {what}" for what in place.differs]
         orders = ", ".join(f"{chance:.1%} with {team}" for team, chance in place.level_with)
         marks += [*_notes(one), *[f"its order is not sure ({orders})"] * bool(orders)]

@@ -3,35 +3,48 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import version
 from typing import Any
 
 import click
 
 from power.errors import MeterError
-from referee.cli.contest import init, serve
-from referee.cli.demo import demo
-from referee.cli.doctor import doctor
-from referee.cli.frontier import frontier
-from referee.cli.judge import judge
-from referee.cli.leaderboard import leaderboard
-from referee.cli.model import model
-from referee.cli.rehearse import rehearse
-from referee.cli.rejudge import rejudge
-from referee.cli.report import report
-from referee.cli.run import run
-from referee.cli.run_export import export
-from referee.cli.run_list import list_runs
-from referee.cli.run_versus import versus
-from referee.cli.score import score
-from referee.cli.suite import suite
-from referee.cli.team import team
-from referee.cli.testset import testset
+from referee.cli.lazy import LazyGroup
 from referee.errors import RefereeError
-from testsets import TestSetError
+
+# By name: the module in this room, and what its help begins with.
+COMMANDS = {
+    "announce": ("day", "Tell all teams and viewers something."),
+    "board": ("board", "Freeze and unveil the public board."),
+    "demo": ("demo", "Serve a rehearsed contest day to look at."),
+    "doctor": ("doctor", "List what is wrong with a contest, its meters and this host."),
+    "frontier": ("frontier", "The accuracy to expect at a latency."),
+    "init": ("contest", "Make a contest folder."),
+    "judge": ("judge", "Judge a closed run: mAP, energy, score and checks."),
+    "leaderboard": ("leaderboard", "Rank the best judged run of each team by its score."),
+    "model": ("model", "Model tracks: validate, measure, submit and rank TFLite models."),
+    "operator": ("operator", "Register, list and remove operators of the console."),
+    "queue": ("day", "Who runs next: draw by lot, list and change."),
+    "rehearse": ("rehearse", "Carry out a whole contest run here."),
+    "rejudge": ("rejudge", "Judge runs again: by other settings or a corrected ground truth."),
+    "report": ("report", "Write the report of a run as one HTML file."),
+    "run": ("run", "Arm, close, void and show runs."),
+    "score": ("score", "Score detections against a ground truth."),
+    "serve": ("contest", "Serve a contest until Ctrl-C."),
+    "status": ("status", "Show what goes on: stations, queue, runs to see to, refusals."),
+    "suite": ("suite", "Suites of many models: plan, run, tables."),
+    "team": ("team", "Register, import, disable and enable teams; new passwords."),
+    "testset": ("testset", "Make, import and check test sets."),
+}
 
 
-class Boundary(click.Group):
+def stated_failures() -> tuple[type[Exception], ...]:
+    """What has one sentence for the person at the terminal."""
+    from testsets import TestSetError  # imports numpy: only what has failed waits for it
+
+    return RefereeError, MeterError, TestSetError
+
+
+class Boundary(LazyGroup):
     """Prints the project's failures as one line; anything else is a defect and keeps its traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -40,9 +53,6 @@ class Boundary(click.Group):
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         try:
             return super().invoke(ctx)
-        except (RefereeError, MeterError, TestSetError) as failure:
-            click.echo(f"referee: {failure.sentence}", err=True)
-            sys.exit(1)
         except BrokenPipeError:
             # The reader of our output has gone (`| head`).
             sys.stderr.close()
@@ -51,32 +61,12 @@ class Boundary(click.Group):
             # Permissions, a full disk, a folder that is a file: the system's message and the file say it all.
             click.echo(f"referee: {error.filename or 'system'}: {error.strerror or error}", err=True)
             sys.exit(1)
+        except stated_failures() as failure:
+            click.echo(f"referee: {failure.sentence}", err=True)  # type: ignore[attr-defined]
+            sys.exit(1)
 
 
-@click.group("referee", cls=Boundary, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version("lpirc-referee"), prog_name="referee")
+@click.group("referee", cls=Boundary, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="lpirc-referee", prog_name="referee")
 def main() -> None:
     """Referee low-power vision contests: mAP per watt-hour."""
-
-
-for command in (
-    rehearse,
-    init,
-    serve,
-    team,
-    run,
-    judge,
-    rejudge,
-    leaderboard,
-    score,
-    testset,
-    frontier,
-    model,
-    suite,
-):
-    main.add_command(command)
-main.add_command(doctor)
-main.add_command(report)
-main.add_command(demo)
-for command in (list_runs, versus, export):
-    run.add_command(command)

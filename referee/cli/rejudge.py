@@ -13,7 +13,7 @@ from referee.cli.terminal import Column, print_table
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging import rejudge as judging
-from referee.judging.rejudge import Rejudged
+from referee.judging.rejudge import Pair, Rejudged
 from referee.scoring import METRICS
 
 
@@ -68,22 +68,20 @@ def rejudge(
 
 def _print(found: Rejudged) -> None:
     columns = [Column("run", is_figure=True), Column("team"), *map(Column, ("mAP", "score", "rank"))]
-    rows = []
-    for one in found.changes:
-        before = (None, None, None) if one.before is None else vars(one.before).values()
-        cells = zip(before, vars(one.after).values(), (".5f", ".4f", "d"), strict=True)
-        rows.append((str(one.run), one.team, *(_change(*cell) for cell in cells)))
+    rows = [
+        (str(one.run), one.team, _change(one.map, ".5f"), _change(one.score, ".4f"), _change(one.rank, "d"))
+        for one in found.changes
+    ]
     if rows:
         print_table(columns, rows, "rank none: it is not the run of its team that counts")
     else:
         click.echo("No run is judged yet; see: referee judge --all", err=True)
-    for team, places in found.places.items():
-        was, now = ("no place" if rank is None else f"place {rank}" for rank in places)
-        click.echo(f"{team}: from {was} to {now}.")
+    for team, ranks in found.places.items():
+        click.echo(f"{team}: place {_change(ranks, 'd')}")
     if rows and not found.places:
         click.echo("No team changes its place.")
 
 
-def _change(before: float | None, after: float | None, form: str) -> str:
-    was, now = ("none" if value is None else f"{value:{form}}" for value in (before, after))
+def _change(values: Pair, form: str) -> str:
+    was, now = ("none" if value is None else f"{value:{form}}" for value in values)
     return was if was == now else f"{was} -> {now}"

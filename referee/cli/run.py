@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import json
-import ssl
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
-import requests
-from requests.adapters import HTTPAdapter
 
 from referee.cli.judged import print_score, print_standing
 from referee.cli.options import as_json, contest_folder, run_number
+from referee.cli.run_export import export
+from referee.cli.run_list import list_runs
+from referee.cli.run_versus import versus
+from referee.cli.server import NotServed, ask
+from referee.cli.status import active_line
 from referee.config import LONGEST_WINDOW_S
-from referee.contest import CERTIFICATE_NAME, open_contest
-from referee.errors import RefereeError
+from referee.contest import open_contest
 from referee.judging.checks import rows_refused
 from referee.judging.results import current_judgement, figures_of, run_document, score_document
 from referee.store.records import Run, RunState
 
-TIMEOUT_S = 60.0
 INTERNAL = ("start_s", "boot_id", "nonce")  # only the server can interpret these
 
 
 @click.group()
 def run() -> None:
     """Arm, close, void and show runs."""
+
+
+for command in (list_runs, versus, export):
+    run.add_command(command)
 
 
 @run.command()
@@ -52,7 +56,7 @@ def arm(
         click.echo(f"Measuring the idle board for {idle_s:g} s.", err=True)
     given = {"station": station, "heat": heat, "extra_s": None if extra_s is None else str(extra_s)}
     given["beyond_attempts"] = "yes" if anyway else None
-    armed = _ask(
+    armed = ask(
         folder, "/runs", {"team": team} | {key: value for key, value in given.items() if value is not None}
     )
     if armed["config_changed"]:
@@ -73,7 +77,7 @@ def start(heat: str, folder: Path, *, anyway: bool) -> None:
 
     If one of the meters does not start, nothing opens and the runs stay armed.
     """
-    opened = _ask(folder, "/heats/start", {"heat": heat} | ({"absent": "start"} if anyway else {}))
+    opened = ask(folder, "/heats/start", {"heat": heat} | ({"absent": "start"} if anyway else {}))
     runs = " and ".join(f"run {one['id']} of {one['team']}" for one in opened)
     click.echo(f"Heat {heat} is open: {runs}, {opened[0]['window_s']:g} s each.")
 
@@ -83,7 +87,7 @@ def start(heat: str, folder: Path, *, anyway: bool) -> None:
 @contest_folder
 def close(number: int, folder: Path) -> None:
     """Close RUN now, before its deadline."""
-    closed = _ask(folder, f"/runs/{number}/close", {})
+    closed = ask(folder, f"/runs/{number}/close", {})
     elapsed_s, energy_wh = closed["elapsed_s"], closed["energy_wh"]
     after = "" if elapsed_s is None else f" after {elapsed_s:.1f} s"
     energy = "no energy of record" if energy_wh is None else f"{energy_wh} Wh"
@@ -98,8 +102,26 @@ def void(number: int, reason: str, folder: Path) -> None:
     """Exclude RUN from the contest; its data are kept."""
     if not reason.strip():
         raise click.UsageError("--reason is blank; say why, it is kept with the run.")
-    _ask(folder, f"/runs/{number}/void", {"reason": reason})
+    ask(folder, f"/runs/{number}/void", {"reason": reason})
     click.echo(f"Run {number} is void: {reason}")
+
+
+@run.command()
+@click.argument("number", metavar="RUN", type=run_number)
+@contest_folder
+def unvoid(number: int, folder: Path) -> None:
+    """Take RUN, which is void, back into the contest."""
+    click.echo(f"Run {number} counts again: it is {ask(folder, f'/runs/{number}/unvoid', {})['state']}.")
+
+
+@run.command()
+@click.argument("number", metavar="RUN", type=run_number)
+@click.option("--note", required=True, help="Why; kept with the run.")
+@contest_folder
+def review(number: int, note: str, folder: Path) -> None:
+    """Let RUN, which needs review, stand."""
+    codes = ask(folder, f"/runs/{number}/review", {"note": note})["codes"]
+    click.echo(f"Run {number} stands although {', '.join(codes)} failed: {note}")
 
 
 @run.command()
@@ -113,9 +135,10 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
         score, figures = current_judgement(contest, one), figures_of(contest, one)
         events = contest.store.events(number)
         count, refused = contest.store.count_refused(number), contest.store.refused_rows(number)
+    live = _live(folder, number) if one.state in (RunState.ARMED, RunState.OPEN) else None
     if as_json:
         judged = None if score is None else score_document(one, score)
-        more = {"judged": judged, "events": events, "refused": count, "refused_rows": refused}
+        more = {"judged": judged, "events": events, "refused": count, "refused_rows": refused, "live": live}
         ranked = {"reviewed": figures.reviewed, "not_ranked": figures.not_ranked}
         click.echo(json.dumps(run_document(one) | more | ranked))
         return
@@ -124,10 +147,23 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
         print_standing(figures)
     else:
         _print_run(one)
+        if live is not None:
+            click.echo(f"{'now':>18}  {active_line(live)}")
+            for sentence in live["warnings"]:
+                click.echo(f"{'warning':>18}  {sentence}")
         for check in rows_refused(count, refused):
             click.echo(f"{check.code:>18}  {check.sentence}")
     for event in events:
         click.echo(f"{event['utc']}  {event['kind']}  {_details(event)}")
+
+
+def _live(folder: Path, number: int) -> dict[str, Any] | None:
+    """What the server knows of an armed or open run."""
+    try:
+        runs = [station["run"] for station in ask(folder, "/status")["stations"]]
+    except NotServed:
+        return None
+    return next((one for one in runs if one is not None and one["run"] == number), None)
 
 
 def _print_run(one: Run) -> None:
@@ -159,45 +195,3 @@ def _details(event: dict[str, Any]) -> str:
 
 def _text(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _ask(folder: Path, path: str, body: dict[str, str]) -> Any:
-    with open_contest(folder) as contest:
-        url, key = contest.server_url, contest.operator_key
-    if url is None:
-        raise _not_served(folder)
-    try:
-        response = _post(f"{url}/operator{path}", body, key, folder / CERTIFICATE_NAME)
-        document: Any = response.json()
-    except requests.Timeout as error:
-        raise RefereeError(
-            "no-answer",
-            f"The server at {url} has not answered in {TIMEOUT_S:.0f} s; see its log, and: referee run list",
-        ) from error
-    except requests.exceptions.SSLError as error:
-        raise RefereeError(
-            "certificate-wrong", f"What answers at {url} has not the certificate of this contest: {error}."
-        ) from error
-    except requests.RequestException as error:
-        raise _not_served(folder) from error
-    if not response.ok:
-        raise RefereeError(document.get("code", "failed"), document.get("detail", response.text))
-    return document
-
-
-def _post(url: str, body: dict[str, str], key: str, certificate: Path) -> requests.Response:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.verify_flags |= (
-        ssl.VERIFY_X509_PARTIAL_CHAIN
-    )  # trust this certificate, whoever issued it, and no other
-    pinned = HTTPAdapter()
-    pinned.init_poolmanager(1, 1, ssl_context=context, assert_hostname=False)
-    with requests.Session() as session:
-        session.trust_env = False  # the key must not go through a proxy
-        session.mount("https://", pinned)
-        headers = {"Authorization": f"Bearer {key}"}
-        return session.post(url, json=body, headers=headers, timeout=TIMEOUT_S, verify=str(certificate))
-
-
-def _not_served(folder: Path) -> RefereeError:
-    return RefereeError("not-served", f"{folder} is not being served; start: referee serve {folder}")

@@ -22,19 +22,18 @@ from referee.store.records import Run, RunState
 NUMERIC = frozenset({"run", "time s", "Wh", "mAP", "score"})
 OLD_S = 10.0
 CSV_COLUMNS = (
+    *("id", "team", "station", "heat", "state", "armed_utc", "opened_utc", "closed_utc", "closed_by"),
     *(
-        "run",
-        "team",
-        "station",
-        "heat",
-        "state",
-        "armed_utc",
-        "opened_utc",
-        "closed_utc",
-        "closed_by",
         "elapsed_s",
+        "energy_wh",
+        "map",
+        "score",
+        "judged",
+        "needs_review",
+        "official",
+        "refused",
+        "void_reason",
     ),
-    *("energy_wh", "map", "score", "judged", "needs_review", "official", "refused", "void_reason"),
     *("extra_s", "reviewed", "not_ranked"),
 )
 MARKS = {"~": "so far", "!": "needs review", "u": "unofficial meter"} | RARE_MARKS
@@ -58,7 +57,7 @@ def list_runs(folder: Path, *, as_json: bool, as_csv: bool, as_html: bool) -> No
     if as_json:
         click.echo(json.dumps(documents))
     elif as_csv:
-        rows = [{key: ({"run": one["id"]} | one)[key] for key in CSV_COLUMNS} for one in documents]
+        rows = [{key: one[key] for key in CSV_COLUMNS} for one in documents]
         click.echo(table_bytes(CSV_COLUMNS, map(harmless, rows)), nl=False)
     elif as_html:
         click.echo(_page(listed, name), nl=False)
@@ -72,8 +71,7 @@ def _page(listed: Sequence[tuple[Run, Figures]], name: str) -> str:
     heats = any(one.heat for one, _ in listed)
     rows = []
     for one, figures in listed:
-        marks = ["so far: not judged"] * (not figures.judged and figures.energy_wh is not None)
-        marks += ["needs review: a check failed"] * bool(figures.needs_review)
+        marks = ["needs review: a check failed"] * bool(figures.needs_review)
         marks += [f"reviewed: {figures.reviewed}"] * bool(figures.reviewed)
         marks += [f"not ranked: {figures.not_ranked}"] * bool(figures.not_ranked)
         marks += [f"{one.extra_s or 0:g} s of extra time"] * bool(one.extra_s)
@@ -81,7 +79,8 @@ def _page(listed: Sequence[tuple[Run, Figures]], name: str) -> str:
         remark = f"run {one.id} of {one.team}: {'; '.join(marks)}" if marks else ""
         rows.append((_cells(one, figures, heats=heats), remark))
     columns = [(column.name, column.is_figure) for column in _columns(heats=heats)[:-1]]
-    return table_page(f"{name}: runs", "Every run, oldest first.", columns, rows, Clock().utc())
+    caption = "Every run, oldest first; ~ marks figures so far, of a run that is not judged."
+    return table_page(f"{name}: runs", caption, columns, rows, Clock().utc())
 
 
 def _print(listed: Sequence[tuple[Run, Figures]]) -> None:

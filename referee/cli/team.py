@@ -13,7 +13,7 @@ from referee.auth.passwords import generate_password, hash_password
 from referee.cli.options import as_json, contest_folder
 from referee.cli.team_import import import_teams, require_team_name
 from referee.clock import Clock
-from referee.contest import Contest, open_contest
+from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.store.records import RunState
 
@@ -22,7 +22,7 @@ PASSWORD_VARIABLE = "LPIRC_PASSWORD"  # noqa: S105 - a variable's name
 
 @click.group()
 def team() -> None:
-    """Register and list teams, change a password, disable and enable a team."""
+    """Register, import, list, disable and enable teams; give new passwords."""
 
 
 team.add_command(import_teams)
@@ -40,7 +40,7 @@ def add(name: str, password_file: Path | None, affiliation: str | None, folder: 
     if affiliation is not None:
         require_team_name(affiliation)
     with open_contest(folder) as contest:
-        contest.store.add_team(name, hash_password(_password(password_file)), Clock().utc(), affiliation)
+        contest.store.add_team(name, hash_password(password_of(password_file)), Clock().utc(), affiliation)
     click.echo(f"Registered {name}.")
 
 
@@ -80,10 +80,9 @@ def password(name: str, password_file: Path | None, folder: Path) -> None:
 
     The old one ends at once. A run that is open goes on: its token stays valid.
     """
-    new = generate_password() if password_file is None else _password(password_file)
+    new = generate_password() if password_file is None else password_of(password_file)
     with open_contest(folder) as contest:
         contest.store.set_password(name, hash_password(new))
-        contest.store.log_event(Clock().utc(), None, "team-password", team=name)
     click.echo(
         f"The new password of {name}: {new}" if password_file is None else f"{name} has a new password."
     )
@@ -95,7 +94,7 @@ def password(name: str, password_file: Path | None, folder: Path) -> None:
 def disable(name: str, folder: Path) -> None:
     """Disable team NAME: it can no longer log in; its runs stay, and one that is open goes on."""
     with open_contest(folder) as contest:
-        _set_disabled(contest, name, disabled=True)
+        contest.store.set_team_disabled(name, True)
         runs = [
             run for state in (RunState.ARMED, RunState.OPEN) for run in contest.store.runs(state, team=name)
         ]
@@ -113,17 +112,12 @@ def disable(name: str, folder: Path) -> None:
 def enable(name: str, folder: Path) -> None:
     """Enable team NAME: it can log in again, with the password it had."""
     with open_contest(folder) as contest:
-        _set_disabled(contest, name, disabled=False)
+        contest.store.set_team_disabled(name, False)
     click.echo(f"{name} is enabled: it can log in.")
 
 
-def _set_disabled(contest: Contest, name: str, *, disabled: bool) -> None:
-    contest.store.set_team_disabled(name, disabled)
-    kind = "team-disabled" if disabled else "team-enabled"
-    contest.store.log_event(Clock().utc(), None, kind, team=name)
-
-
-def _password(file: Path | None) -> str:
+def password_of(file: Path | None) -> str:
+    """The password from a file, the environment or a prompt. Raises RefereeError."""
     if file is not None:
         try:
             password = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")

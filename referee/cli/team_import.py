@@ -18,6 +18,7 @@ from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
 from referee.pages import STATIC, template_environment
+from referee.pages.table import STYLES
 
 PRIVATE = 0o600
 
@@ -127,7 +128,7 @@ def _sheet(contest: str, url: str, passwords: Mapping[str, str], new: Mapping[st
         }
         for team, password in passwords.items()
     ]
-    style = (STATIC / "style.css").read_text(encoding="utf-8")
+    style = "\n".join((STATIC / name).read_text(encoding="utf-8") for name in STYLES)
     page = template_environment().get_template("team_sheet.html")
     return page.render(contest=contest, url=url, strips=strips, style=style)
 

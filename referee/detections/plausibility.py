@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from testsets import TestSet
 
-IMAGE, CONFIDENCE = 0, 2
+IMAGE = 0
 
 
 @dataclass(frozen=True)
@@ -42,28 +42,28 @@ class Implausible:
 PLAUSIBLE = Implausible()
 
 
-def sizes_by_number(test_set: TestSet) -> NDArray[np.float64]:
-    """Widths and heights (N + 1, 2) of a test set's images, in pixels, by image number from 1."""
-    return np.array([(0, 0), *((one.width, one.height) for one in test_set.images)], np.float64)
+def limits_by_number(test_set: TestSet) -> NDArray[np.float64]:
+    """The largest plausible confidence, xmin and ymin (N + 1, 3) by image number from 1: 1, width, height."""
+    return np.array([(0, 0, 0), *((1, one.width, one.height) for one in test_set.images)], np.float64)
 
 
-def implausible(rows: NDArray[np.float64], sizes: NDArray[np.float64]) -> Implausible:
-    """Count what is implausible in valid rows (n, 7); `sizes` (N + 1, 2) are widths and heights by image number.
+def implausible(rows: NDArray[np.float64], limits: NDArray[np.float64]) -> Implausible:
+    """Count what is implausible in valid rows (n, 7); `limits` by image number.
 
-    A POST waits for this: few passes over the rows tell that a body is plausible.
+    A POST waits for this, so a plausible body takes few passes over its rows.
     """
     if not len(rows):
         return PLAUSIBLE
-    confidence, xmin, ymin, xmax, ymax = rows.T[CONFIDENCE:]
-    beyond = rows[:, 3:5] > sizes.take(rows[:, IMAGE].astype(np.intp), axis=0)
+    beyond = rows[:, 2:5] > limits.take(rows[:, IMAGE].astype(np.intp), axis=0)
     least = np.minimum.reduce
-    if np.maximum.reduce(confidence) <= 1 and least(xmax) > 1 and least(ymax) > 1 and not beyond.any():
+    if not np.logical_or.reduce(beyond, axis=None) and least(rows[:, 5]) > 1 and least(rows[:, 6]) > 1:
         return PLAUSIBLE
-    outside = beyond.any(axis=1) | (xmax < 0) | (ymax < 0)
+    xmin, ymin, xmax, ymax = rows.T[3:]
+    outside = beyond[:, 1] | beyond[:, 2] | (xmax < 0) | (ymax < 0)
     return Implausible(
         len(rows),
         int(np.count_nonzero((xmax <= 1) & (ymax <= 1) & (xmin >= 0) & (ymin >= 0))),
-        int(np.count_nonzero(confidence > 1)),
+        int(np.count_nonzero(beyond[:, 0])),
         int(np.count_nonzero(outside)),
         int(rows[outside.argmax(), IMAGE]) if outside.any() else 0,
     )

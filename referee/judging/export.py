@@ -25,28 +25,24 @@ FORMATS = ("csv", "coco", "parquet")
 AT_ONCE = 100_000  # rows
 NUMBERS = ("confidence", "xmin", "ymin", "xmax", "ymax")
 COLUMNS = ("post", "elapsed_s", "team_image", "image", "file", "counts", "category", "name", *NUMBERS)
-SERVED_COLUMNS = ("elapsed_s", "team_image", "image", "file", "bytes")
+SERVED_COLUMNS = ("elapsed_s", "team_image", "image", "file")
 
 
 @dataclass(frozen=True, eq=False)
 class SentRows:
     """What a team sent, in order of arrival: `rows` (n, 7) with the test set's image numbers.
 
-    `team_image` (n,) are the images as the team knows them, `posts` the (id, elapsed_s, rows) of each POST. `counts`
-    (N + 1,) says by test-set number whether the rows of an image count. `files` and `categories` name what is numbered.
+    `team_image` (n,) are the images as the team knows them, `post` (n,) the number of the POST, from 1, at
+    `posted_s` (posts,). By number, `counts` (N + 1,) says of an image whether its rows count, `files` its name.
     """
 
     rows: NDArray[np.float64]
     team_image: NDArray[np.int64]
-    posts: list[tuple[int, float, int]]
+    post: NDArray[np.int64]
+    posted_s: NDArray[np.float64]
     counts: NDArray[np.bool_]
     files: list[str]
     categories: Mapping[int, str]
-
-    @property
-    def post(self) -> NDArray[np.int64]:
-        """For each row the place of its POST among `posts`, shape (n,)."""
-        return np.repeat(np.arange(len(self.posts)), [rows for _, _, rows in self.posts])
 
 
 def export_run(contest: Contest, number: int, folder: Path, formats: tuple[str, ...]) -> list[Path]:
@@ -76,13 +72,15 @@ def export_run(contest: Contest, number: int, folder: Path, formats: tuple[str, 
 
 def sent_rows(contest: Contest, run: Run) -> SentRows:
     """What the team of a run has sent so far."""
-    posts = contest.store.post_times(run.id)  # first: more may arrive meanwhile
-    rows = contest.store.detections(run.id)[: sum(count for _, _, count in posts)]
+    posts = contest.store.post_log(run.id)  # first: more may arrive meanwhile
+    sizes = [count for _, count in posts]
+    rows = contest.store.detections(run.id)[: sum(sizes)]
     team_image = rows[:, IMAGE].astype(np.int64)
     return SentRows(
         rows=undo_image_order(rows, contest.store.image_order(run.id)),
         team_image=team_image,
-        posts=posts,
+        post=np.repeat(np.arange(1, len(posts) + 1), sizes),
+        posted_s=np.array([elapsed_s for elapsed_s, _ in posts], np.float64),
         counts=served_images(contest, run) | contest.config.count_unserved,
         files=["", *(image.file for image in contest.test_set.images)],
         categories={one.id: one.name for one in contest.test_set.categories},
@@ -91,15 +89,15 @@ def sent_rows(contest: Contest, run: Run) -> SentRows:
 
 def _served(contest: Contest, run: Run) -> Iterator[dict[str, object]]:
     order = contest.store.image_order(run.id).tolist()
-    for team_image, elapsed_s, size in contest.store.served_records(run.id):
+    for team_image, elapsed_s in contest.store.served_log(run.id):
         number = order[team_image - 1]
         file = contest.test_set.images[number - 1].file
-        yield dict(zip(SERVED_COLUMNS, (elapsed_s, team_image, number, file, size), strict=True))
+        yield dict(zip(SERVED_COLUMNS, (elapsed_s, team_image, number, file), strict=True))
 
 
 def _csv(sent: SentRows) -> Iterator[bytes]:
     """A table of every row, in order of arrival. Numbers are as short as reads back to the same."""
-    posts, post = [b"%d,%r," % (id_, elapsed_s) for id_, elapsed_s, _ in sent.posts], sent.post
+    posts = [b"%d,%r" % posted for posted in enumerate([0.0, *sent.posted_s.tolist()])]
     images = [
         csv_line((number, file, int(counts)))
         for number, (file, counts) in enumerate(zip(sent.files, sent.counts, strict=True))
@@ -110,14 +108,14 @@ def _csv(sent: SentRows) -> Iterator[bytes]:
         part = slice(first, first + AT_ONCE)
         rows = sent.rows[part]
         lines = zip(
-            map(posts.__getitem__, post[part].tolist()),
+            map(posts.__getitem__, sent.post[part].tolist()),
             map(b"%d".__mod__, sent.team_image[part].tolist()),
             map(images.__getitem__, rows[:, 0].astype(int).tolist()),
             map(categories.__getitem__, rows[:, 1].astype(int).tolist()),
             _texts(rows[:, 2:], b"],["),
             strict=True,
         )
-        yield b"".join(map(b"%b%b,%b,%b,%b\n".__mod__, lines))
+        yield b"".join(map(b"%b,%b,%b,%b,%b\n".__mod__, lines))
 
 
 def _coco(sent: SentRows) -> Iterator[bytes]:
@@ -146,22 +144,20 @@ def _parquet(sent: SentRows) -> bytes:
     except ImportError:
         raise RefereeError(
             "no-pyarrow",
-            "Parquet needs pyarrow, which is not installed: pip install 'lpirc-referee[parquet]'; or export CSV.",
+            "Parquet needs pyarrow, which is not installed: pip install pyarrow; or export --format csv",
         ) from None
-    image, ids = sent.rows[:, IMAGE].astype(np.int64), np.array(list(sent.categories), np.int64)
-    category = sent.rows[:, 1].astype(np.int64)
-    sorted_ids = np.argsort(ids)
-    category_place = sorted_ids[np.searchsorted(ids, category, sorter=sorted_ids)]
+    image, category = sent.rows[:, IMAGE].astype(np.int64), sent.rows[:, 1].astype(np.int64)
+    ids = sorted(sent.categories)
     named = pa.DictionaryArray.from_arrays
     columns = {
-        "post": np.array([id_ for id_, _, _ in sent.posts], np.int64)[sent.post],
-        "elapsed_s": np.array([elapsed_s for _, elapsed_s, _ in sent.posts], np.float64)[sent.post],
+        "post": sent.post,
+        "elapsed_s": sent.posted_s[sent.post - 1],
         "team_image": sent.team_image,
         "image": image,
         "file": named(pa.array(image), sent.files),
         "counts": sent.counts[image],
         "category": category,
-        "name": named(pa.array(category_place), list(sent.categories.values())),
+        "name": named(pa.array(np.searchsorted(ids, category)), [sent.categories[id_] for id_ in ids]),
         **{name: sent.rows[:, place] for place, name in enumerate(NUMBERS, start=2)},
     }
     file = io.BytesIO()

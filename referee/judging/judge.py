@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from power.energy import Check
 from referee.clock import Clock
 from referee.contest import Contest, require_same_images, require_same_test_set
-from referee.detections.plausibility import implausible, sizes_by_number
+from referee.detections.plausibility import implausible, limits_by_number
 from referee.errors import RefereeError
 from referee.judging.checks import (
     event_checks,
@@ -73,7 +73,7 @@ def judgement(contest: Contest, run: Run, clock: Clock) -> Score:
     if len(unserved) and not contest.config.count_unserved:
         with_them = evaluate_rows(contest, ground_truth, np.concatenate([rows, unserved]))
     fetched = images_not_fetched(unserved[:, IMAGE], with_them.map, count=contest.config.count_unserved)
-    plausibility = implausible_boxes(implausible(rows, sizes_by_number(contest.test_set)))
+    plausibility = implausible_boxes(implausible(rows, limits_by_number(contest.test_set)))
     checks = (*_checks(contest, run), fetched, plausibility)
     return Score(
         run=run.id,

@@ -10,41 +10,35 @@ from referee.clock import Clock
 from referee.contest import Contest, has_same_images, require_same_images, require_unchanged
 from referee.errors import RefereeError, TestSetChanged
 from referee.judging.judge import judgement
-from referee.judging.results import Standings, standings
+from referee.judging.results import standings
 from referee.judging.uncertainty import judge_with_interval
-from referee.store import is_served
-from referee.store.records import Run, RunState, Score
+from referee.store.database import is_served
+from referee.store.records import Run, RunState
 from testsets import load_test_set
 
-
-@dataclass(frozen=True)
-class Figures:
-    """What a judgement says of a run; `rank` is None where another run of the team counts, or none."""
-
-    map: float
-    score: float | None
-    rank: int | None
+Pair = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True)
 class Change:
-    """A run before and after it is judged again; `before` is None for a run that was not judged."""
+    """A run (before, after) it is judged again; `rank` is None where another run of the team counts, or none."""
 
     run: int
     team: str
-    before: Figures | None
-    after: Figures
+    map: Pair
+    score: Pair
+    rank: Pair
 
 
 @dataclass(frozen=True)
 class Rejudged:
-    """What judging again changes: of each run, and the ranks (before, after) of the teams whose rank changes.
+    """What judging again changes: of each run, and the rank of each team whose rank changes.
 
     `skipped` are the judged runs on other images, which stay as they are.
     """
 
     changes: tuple[Change, ...]
-    places: Mapping[str, tuple[int | None, int | None]]
+    places: Mapping[str, Pair]
     skipped: tuple[int, ...]
 
 
@@ -55,18 +49,15 @@ def rejudge(contest: Contest, number: int | None, clock: Clock) -> Rejudged:
     as `judge` does, and `contest-busy`.
     """
     require_unchanged(contest.test_set)
-    runs, skipped = _chosen(contest, number)
+    runs, _ = chosen = _chosen(contest, number)
     others = [run.id for run in runs if run.testset_digest != contest.test_set.digest]
     if others and is_served(contest.folder):
         raise RefereeError(
             "contest-busy",
-            f"{contest.folder} is being served, and run {others[0]} was armed with another ground truth: a corrected "
-            "one counts when the server is stopped; stop it first.",
+            f"{contest.folder} is being served, and run {others[0]} was armed with another ground truth; stop the "
+            "server first.",
         )
-    stored = _stored(contest, runs)
-    before = standings(contest, stored)
-    made = {run.id: judge_with_interval(contest, run.id, clock, corrected=True) for run in runs}
-    return _compared(runs, stored, before, made, standings(contest), skipped)
+    return _rejudged(contest, chosen, contest, clock, store=True)
 
 
 def preview(
@@ -84,10 +75,7 @@ def preview(
         )
     config = replace(contest.config, metric=metric or contest.config.metric)
     changed = replace(contest, config=config, test_set=other)
-    runs, skipped = _chosen(contest, number)
-    stored = _stored(contest, runs)
-    made = {run.id: judgement(changed, run, clock) for run in runs}
-    return _compared(runs, stored, standings(contest, stored), made, standings(changed, made), skipped)
+    return _rejudged(contest, _chosen(contest, number), changed, clock, store=False)
 
 
 def _chosen(contest: Contest, number: int | None) -> tuple[list[Run], tuple[int, ...]]:
@@ -100,34 +88,30 @@ def _chosen(contest: Contest, number: int | None) -> tuple[list[Run], tuple[int,
     return chosen, tuple(run.id for run in judged if run not in chosen)
 
 
-def _stored(contest: Contest, runs: list[Run]) -> dict[int, Score]:
-    found = ((run.id, contest.store.latest_score(run.id)) for run in runs)
-    return {run: score for run, score in found if score is not None}
-
-
-def _compared(
-    runs: list[Run],
-    stored: Mapping[int, Score],
-    before: Standings,
-    made: Mapping[int, Score],
-    after: Standings,
-    skipped: tuple[int, ...],
+def _rejudged(
+    contest: Contest,
+    chosen: tuple[list[Run], tuple[int, ...]],
+    changed: Contest,
+    clock: Clock,
+    *,
+    store: bool,
 ) -> Rejudged:
-    changes = tuple(
-        Change(
-            run.id,
-            run.team,
-            _figures(stored[run.id], before) if run.id in stored else None,
-            _figures(made[run.id], after),
-        )
-        for run in runs
-    )
-    was, now = ({place.standing.team: place.rank for place in board.places} for board in (before, after))
-    teams = sorted(was | now, key=lambda team: now.get(team, len(now) + 1))
-    places = {team: (was.get(team), now.get(team)) for team in teams if was.get(team) != now.get(team)}
-    return Rejudged(changes, places, skipped)
-
-
-def _figures(score: Score, board: Standings) -> Figures:
-    rank = next((place.rank for place in board.places if place.standing.run == score.run), None)
-    return Figures(score.map, score.score, rank)
+    runs, skipped = chosen
+    stored = {run.id: contest.store.latest_score(run.id) for run in runs}
+    board = standings(contest, {run: score for run, score in stored.items() if score is not None})
+    if store:
+        made = {run.id: judge_with_interval(contest, run.id, clock, corrected=True) for run in runs}
+    else:
+        made = {run.id: judgement(changed, run, clock) for run in runs}
+    boards = board.places, standings(changed, {} if store else made).places
+    ranks = [{place.standing.run: place.rank for place in places} for places in boards]
+    changes = []
+    for run in runs:
+        was, now = stored[run.id], made[run.id]
+        before = (None, None) if was is None else (was.map, was.score)
+        rank = ranks[0].get(run.id), ranks[1].get(run.id)
+        changes.append(Change(run.id, run.team, (before[0], now.map), (before[1], now.score), rank))
+    of_team = [{place.standing.team: place.rank for place in places} for places in boards]
+    moved = {team: (of_team[0].get(team), of_team[1].get(team)) for team in of_team[1] | of_team[0]}
+    places = {team: rank for team, rank in moved.items() if rank[0] != rank[1]}
+    return Rejudged(tuple(changes), places, skipped)

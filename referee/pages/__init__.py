@@ -7,16 +7,21 @@ Used by the board, the console and a run's report. Knows nothing of runs or HTTP
 from __future__ import annotations
 
 from pathlib import Path
-
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
+from typing import TYPE_CHECKING
 
 from referee.pages.figures import FILTERS
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 STATIC = Path(__file__).parent / "static"
 
 
 def template_environment(*packages: str) -> Environment:
     """Templates of this room and those of other packages (their folder `templates`), with every name escaped."""
+    # The command line writes figures in the same way, and need not wait for Jinja.
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
+
     loader = ChoiceLoader([PackageLoader(package) for package in (*packages, "referee.pages")])
     environment = Environment(
         loader=loader,

@@ -77,14 +77,14 @@ class Arming:
                 meter.sampler.close()
                 raise
             self._meters.keep(run, meter)
-        granted = {"extra_s": extra_s, "beyond_attempts": attempt}
         self._note(
             run.id,
             "armed",
             meter=meter.identity,
             station=station.name,
             standing=run.meter_standing,
-            **{name: value for name, value in granted.items() if value is not None},
+            extra_s=extra_s,
+            beyond_attempts=attempt,
         )
         logger.info("run %d of %s is armed at %s", run.id, team, station.name)
         return run

@@ -8,7 +8,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Average = Callable[[NDArray[np.int64], int], float]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Average = Callable[[Ints, int], float]
 """From ranks of true positives and the number of objects to the AP of a category."""
 
 ELEVEN_RECALLS = np.arange(11, dtype=np.float64) * 0.1
@@ -18,7 +21,7 @@ TIDECV_RECALLS = np.arange(101) / 100
 """The doubles of tidecv, which are not all those of COCO."""
 
 
-def best_precisions(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
+def best_precisions(ranks: Ints) -> Floats:
     """Return the monotone envelope (T,): by true positive, the best precision at its recall or above.
 
     `ranks` (T,) ascending from 1: places of the true positives among all detections of the category that
@@ -28,7 +31,7 @@ def best_precisions(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.maximum.accumulate(precision[::-1])[::-1]
 
 
-def area_under_envelope(ranks: NDArray[np.int64], objects: int) -> float:
+def area_under_envelope(ranks: Ints, objects: int) -> float:
     """Return the area under the monotone precision-recall curve: the envelope's sum divided by `objects`.
 
     The AP of VOC since 2010 and of ILSVRC DET. The sum is exact (`math.fsum`), so no order of summation can
@@ -37,7 +40,7 @@ def area_under_envelope(ranks: NDArray[np.int64], objects: int) -> float:
     return math.fsum(best_precisions(ranks).tolist()) / objects
 
 
-def eleven_points(ranks: NDArray[np.int64], objects: int) -> float:
+def eleven_points(ranks: Ints, objects: int) -> float:
     """Return the mean over eleven recalls of the best precision there or above: the AP of VOC 2007.
 
     A recall is compared with the doubles of MATLAB's `0:0.1:1`: exactly .3 does not reach .30000000000000004.
@@ -45,24 +48,18 @@ def eleven_points(ranks: NDArray[np.int64], objects: int) -> float:
     return _mean_at(ELEVEN_RECALLS, ranks, objects)
 
 
-def tidecv_points(ranks: NDArray[np.int64], objects: int) -> float:
+def tidecv_points(ranks: Ints, objects: int) -> float:
     """Return the mean over 101 recalls of the best precision there or above: the AP of tidecv 1.0.1."""
     return _mean_at(TIDECV_RECALLS, ranks, objects)
 
 
-def _mean_at(recalls: NDArray[np.float64], ranks: NDArray[np.int64], objects: int) -> float:
+def _mean_at(recalls: Floats, ranks: Ints, objects: int) -> float:
     at = np.searchsorted(np.arange(1, len(ranks) + 1) / objects, recalls)
     reached = at[at < len(ranks)]
     return math.fsum(best_precisions(ranks)[reached].tolist()) / len(recalls)
 
 
-def averages(
-    true: NDArray[np.bool_],
-    counted: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-    objects: NDArray[np.int64],
-    average: Average,
-) -> NDArray[np.float64]:
+def averages(true: Bools, counted: Bools, starts: Ints, objects: Ints, average: Average) -> Floats:
     """Return the AP (K,) of every category, NaN without `objects` (K,).
 
     Of detections (M,) by category and rank, category k holds `starts[k]` .. `starts[k + 1] - 1`; `true` ones count.
@@ -72,9 +69,7 @@ def averages(
     return np.array([average(ranks[low:high], count) if count else math.nan for low, high, count in parts])
 
 
-def true_ranks(
-    true: NDArray[np.bool_], counted: NDArray[np.bool_], starts: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def true_ranks(true: Bools, counted: Bools, starts: Ints) -> tuple[Ints, Ints, Ints]:
     """Return the places (T,) of the true positives and their ranks (T,) from 1 among those of theirs that count.
 
     Input as for `averages`. The last are the bounds (K + 1,) of the categories in these two.
@@ -85,14 +80,14 @@ def true_ranks(
     return places, before.take(places + 1) - np.repeat(before.take(starts[:-1]), np.diff(bounds)), bounds
 
 
-def counts_before(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+def counts_before(marked: Bools) -> Ints:
     """Return how many are marked before each place (M + 1,), last of all."""
     before = np.zeros(len(marked) + 1, np.int64)
     np.cumsum(marked, out=before[1:])
     return before
 
 
-def mean_known(values: NDArray[np.float64]) -> float:
+def mean_known(values: Floats) -> float:
     """Return the exact mean of the values (K,) that are not NaN, 0 without any."""
     known = values[~np.isnan(values)].tolist()
     return math.fsum(known) / len(known) if known else 0.0

@@ -4,7 +4,7 @@ WAL with `synchronous=FULL`: what a method has returned from is on disk. One con
 lock, since the web server answers from several threads.
 """
 
-from referee.store.database import DATABASE_NAME, is_served
+from referee.store.database import DATABASE_NAME
 from referee.store.day import DayTables
 from referee.store.evidence import EvidenceTables
 from referee.store.identity import IdentityTables
@@ -14,7 +14,7 @@ from referee.store.runs import RunTables
 from referee.store.scores import ScoreTables
 from referee.store.submissions import SubmissionTables
 
-__all__ = ["DATABASE_NAME", "Store", "is_served"]
+__all__ = ["DATABASE_NAME", "Store"]
 
 
 class Store(

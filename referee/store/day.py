@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +19,7 @@ MOST_REFUSALS = 5000
 
 _ANNOUNCED = "SELECT id, utc, operator, text FROM announcements WHERE withdrawn_utc IS NULL ORDER BY id DESC"
 _REVIEWS = "SELECT run, utc, operator, note, codes FROM reviews WHERE coalesce(?, run) = run ORDER BY id"
+_REFUSAL = ", ".join(one.name for one in fields(Refusal))
 _POWER = (
     "SELECT avg(elapsed_s) AS elapsed_s, avg(power_w) AS power_w FROM readings WHERE run = ? AND power_w IS NOT NULL"
     " GROUP BY CAST(elapsed_s * ? AS INTEGER) ORDER BY 1"
@@ -128,13 +130,18 @@ class DayTables(Database):
 
     def refusals(self, most: int) -> tuple[Refusal, ...]:
         """The newest refusals, by their last time."""
-        rows = self._rows("SELECT * FROM refusals ORDER BY utc DESC, id DESC LIMIT ?", most)
-        return tuple(Refusal(**{key: row[key] for key in row.keys() if key != "id"}) for row in rows)  # noqa: SIM118
+        rows = self._rows(f"SELECT {_REFUSAL} FROM refusals ORDER BY utc DESC, id DESC LIMIT ?", most)  # noqa: S608 - a constant
+        return tuple(Refusal(*row) for row in rows)
 
-    def newest_events(self, most: int) -> list[dict[str, Any]]:
-        """The newest events of the contest: utc, run, kind, detail."""
-        rows = self._rows("SELECT utc, run, kind, detail FROM events ORDER BY id DESC LIMIT ?", most)
-        return [dict(row) | {"detail": json.loads(row["detail"])} for row in rows]
+    def events_after(self, number: int, most: int) -> tuple[int, list[dict[str, Any]]]:
+        """The last event's number, and the newest that came after that one: utc, run, kind, detail."""
+        sql = "SELECT id, utc, run, kind, detail FROM events WHERE id > ? ORDER BY id DESC LIMIT ?"
+        rows = self._rows(sql, number, most)
+        found = [
+            {"utc": utc, "run": run, "kind": kind, "detail": json.loads(detail)}
+            for _, utc, run, kind, detail in rows
+        ]
+        return (rows[0]["id"] if rows else number), found
 
     def newest_scores(self) -> dict[int, int]:
         """The number of the latest judgement of every run that has one."""

@@ -95,11 +95,6 @@ class EvidenceTables(Database):
         sql = "SELECT image, elapsed_s FROM served WHERE run = ? ORDER BY rowid"
         return [(row["image"], row["elapsed_s"]) for row in self._rows(sql, run)]
 
-    def served_records(self, run: int) -> list[tuple[int, float, int]]:
-        """Every image that was served, in order: (number as the team knows it, elapsed_s, bytes)."""
-        rows = self._rows("SELECT image, elapsed_s, bytes FROM served WHERE run = ? ORDER BY rowid", run)
-        return [(row["image"], row["elapsed_s"], row["bytes"]) for row in rows]
-
     def count_refused(self, run: int) -> int:
         """How many rows of a run were refused while others of their bodies were taken."""
         return int(self._rows(_COUNT_REFUSED, run)[0]["n"])

@@ -90,11 +90,6 @@ class PostTables(Database):
         rows = self._rows("SELECT elapsed_s, row_count FROM posts WHERE run = ? ORDER BY id", run)
         return [(row["elapsed_s"], row["row_count"]) for row in rows]
 
-    def post_times(self, run: int) -> list[tuple[int, float, int]]:
-        """The posts of a run in order of arrival: (id, elapsed_s, rows)."""
-        rows = self._rows("SELECT id, elapsed_s, row_count FROM posts WHERE run = ? ORDER BY id", run)
-        return [(row["id"], row["elapsed_s"], row["row_count"]) for row in rows]
-
     def detections_after(self, run: int, post: int) -> tuple[NDArray[np.float64], int]:
         """The detections of the posts that came after that one (0: all), as `detections`, and the last post's id."""
         rows = self._rows(_ROWS, run, post)

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from referee.store.records import Run, RunState
 from referee.store.schema import insert
 
 LARGEST_NUMBER = 2**63 - 1
-_RUN_COLUMNS = ", ".join(field.name for field in fields(Run))
+_RUN_NAMES = [field.name for field in fields(Run)]
+_RUN_COLUMNS = ", ".join(_RUN_NAMES)
 
 
 class RunTables(Database):
@@ -158,16 +160,20 @@ class RunTables(Database):
 
 
 def _run(row: sqlite3.Row) -> Run:
-    changes, standing = row["meter_changes"], row["meter_standing"]
+    return _read_run(tuple(row))
+
+
+@lru_cache(1024)  # the runs of a day are listed each second, and few of them change
+def _read_run(values: tuple[Any, ...]) -> Run:
+    row = dict(zip(_RUN_NAMES, values, strict=True))
+    changes, standing, setup = row["meter_changes"], row["meter_standing"], row["setup"]
     read = {
         "state": RunState(row["state"]),
-        "setup": Setup(**json.loads(row["setup"]))
-        if row["setup"]
-        else Setup(None, None, 0.25, int(row["window_s"])),
+        "setup": Setup(**json.loads(setup)) if setup else Setup(None, None, 0.25, int(row["window_s"])),
         "meter_changes": None if changes is None else tuple(json.loads(changes)),
         "meter_standing": None if standing is None else Standing(standing),
     }
-    return Run(**(dict(row) | read))
+    return Run(**(row | read))
 
 
 def _columns(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from referee.config import CONFIG_NAME, ContestConfig, read_config
 from referee.errors import RefereeError
 
 logger = logging.getLogger(__name__)
-MOST_SHOWN = 8
 
 
 class ConfigWatch:
@@ -36,8 +35,6 @@ class ConfigWatch:
             before, self.changed, self._stamp = self.changed, self._compare(), stamp
             if self.changed is not None and self.changed != before:
                 logger.warning("%s", self.changed)
-            elif self.changed is None and before is not None:
-                logger.info("%s says again what the server was started with.", CONFIG_NAME)
         return self.changed
 
     def _compare(self) -> str | None:
@@ -48,9 +45,8 @@ class ConfigWatch:
             return f"{invalid} {error.sentence}"
         if not found:
             return None
-        more = f"; and {len(found) - MOST_SHOWN} more" if len(found) > MOST_SHOWN else ""
         return (
-            f"{CONFIG_NAME} was changed: {'; '.join(found[:MOST_SHOWN])}{more}. "
+            f"{CONFIG_NAME} was changed: {'; '.join(found)}. "
             "The server goes on with the old values until it is started again; judging uses the new ones."
         )
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import orjson
 
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.judging.status import Known, LiveRun, Status, StatusReader
+from referee.judging.status import Known, LiveRun, StatusReader
 from referee.runs.control import RunControl
+from referee.runs.meters import state_of
 from referee.runs.open_run import OpenRun
 from referee.runs.window import elapsed_s, remaining_s
 from referee.store.records import RunState
@@ -23,11 +24,9 @@ KEPT_S = 0.5
 MOST_POINTS = 600
 
 
-@dataclass(frozen=True)
-class Look:
-    """A status at one moment, and its JSON; the ETag is that of the status without the moment."""
+class Look(NamedTuple):
+    """A status as JSON; the ETag is that of the status without its moment."""
 
-    status: Status
     body: bytes
     etag: str
 
@@ -43,7 +42,6 @@ class LiveStatus:
         self._reader = StatusReader(contest)
         self._lock = threading.Lock()
         self._look: tuple[float, Look] | None = None
-        self._power: dict[str, tuple[float, bytes]] = {}
 
     def look(self) -> Look:
         """The status now, or as it was less than KEPT_S ago."""
@@ -60,8 +58,8 @@ class LiveStatus:
 
     def _made(self, now_s: float) -> Look:
         status = self._reader.read(self._clock.utc(), self._known(now_s))
-        timeless = orjson.dumps(replace(status, utc=""))
-        return Look(status, orjson.dumps(status), hashlib.sha256(timeless).hexdigest()[:32])
+        timeless = orjson.dumps(status | {"utc": None})
+        return Look(orjson.dumps(status), hashlib.sha256(timeless).hexdigest()[:32])
 
     def _known(self, now_s: float) -> Known:
         control, stations = self._control, self._contest.config.stations
@@ -69,7 +67,7 @@ class LiveStatus:
         absent = {run.id for run in control.board.absent(waiting, now_s)}
         return Known(
             live={number: _live(live, now_s) for number, live in control.live_runs().items()},
-            meters={one.name: _meter(control, one.name) for one in stations},
+            meters={one.name: control.meter_state(one.name) for one in stations},
             waiting=frozenset(run.id for run in waiting if run.id not in absent),
             judging=self._judging.runs,
             config_changed=self._config.changed,
@@ -81,14 +79,6 @@ class LiveStatus:
         Raises RefereeError `station-unknown`.
         """
         self._contest.station(station)
-        with self._lock:
-            now_s = self._clock.monotonic_s()
-            kept = self._power.get(station)
-            if kept is None or now_s - kept[0] >= KEPT_S:
-                kept = self._power[station] = now_s, self._course(station)
-            return kept[1]
-
-    def _course(self, station: str) -> bytes:
         run = next(
             (one.run for one in self._control.live_runs().values() if one.run.station == station), None
         )
@@ -98,23 +88,17 @@ class LiveStatus:
         return orjson.dumps({"run": run and run.id, "elapsed_s": times, "power_w": power})
 
 
-def _meter(control: RunControl, station: str) -> tuple[str, str | None]:
-    state, sentence = control.meter_state(station)
-    return state.value, sentence
-
-
 def _live(live: OpenRun, now_s: float) -> LiveRun:
     reading, window = live.meter.sampler.last, live.window
     figures = (None, None) if reading is None else (reading.power_w, reading.energy_wh)
     power_w, energy_wh = (None if one is None or not math.isfinite(one) else one for one in figures)
-    warnings = live.meter.log.warnings
-    error = live.meter.sampler.link_error
-    lost = () if error is None else (error.sentence,)
+    lost = state_of(live.meter)[1]
+    warnings = (*live.meter.log.warnings, *([lost] if lost else []))
     return LiveRun(
         elapsed_s(window, now_s),
         remaining_s(window, now_s),
         live.served_images,
         power_w,
         energy_wh,
-        (*warnings, *lost),
+        warnings,
     )

@@ -31,10 +31,11 @@ from granian.log import LogLevels
 from granian.server.mp import MPServer
 
 from referee.clock import Clock
-from referee.contest import CERTIFICATE_NAME, SERVER_NAME, Contest, open_contest, require_unchanged
+from referee.contest import Contest, open_contest, require_unchanged
 from referee.errors import RefereeError, StorageFailed
 from referee.runs.control import RunControl
 from referee.runs.open_run import REQUESTS_AT_ONCE
+from referee.served import CERTIFICATE_NAME, SERVER_NAME
 from referee.web.app import create_app
 from referee.web.listener import (
     Listen,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from referee.auth.guessing import PasswordChecks
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.detections.plausibility import sizes_by_number
+from referee.detections.plausibility import limits_by_number
 from referee.runs.control import RunControl
 from referee.runs.open_run import OpenRun
 from referee.runs.screens import Screens
@@ -55,18 +55,14 @@ class WebState:
     other_slots: threading.BoundedSemaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(UNAUTHENTICATED_AT_ONCE)
     )
-    _sizes: WeakKeyDictionary[OpenRun, NDArray[np.float64]] = field(default_factory=WeakKeyDictionary)
+    _limits: WeakKeyDictionary[OpenRun, NDArray[np.float64]] = field(default_factory=WeakKeyDictionary)
 
-    @cached_property
-    def image_sizes(self) -> NDArray[np.float64]:
-        """Widths and heights (N + 1, 2) of the images, in pixels, by the test set's numbers."""
-        return sizes_by_number(self.contest.test_set)
-
-    def sizes_for(self, live: OpenRun) -> NDArray[np.float64]:
-        """The same (M + 1, 2) by the numbers that the run's team knows."""
-        known = self._sizes.get(live)
+    def limits_for(self, live: OpenRun) -> NDArray[np.float64]:
+        """What is plausible by the image numbers that the run's team knows: see referee.detections.plausibility."""
+        known = self._limits.get(live)
         if known is None:
-            known = self._sizes[live] = self.image_sizes[np.concatenate([[0], live.order])]
+            by_number = limits_by_number(self.contest.test_set)
+            known = self._limits[live] = by_number[np.concatenate([[0], live.order])]
         return known
 
     @cached_property

@@ -52,7 +52,7 @@ def post(state: WebState, environ: Environ) -> Answer:
             def parse(body: bytes) -> NDArray[np.float64]:
                 nonlocal found
                 rows = parse_detections(body, content_type, live.run.images, state.category_ids)
-                found = implausible(rows, state.sizes_for(live))
+                found = implausible(rows, state.limits_for(live))
                 return rows
 
             receipt = live.accept(body, key, parse)

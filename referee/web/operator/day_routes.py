@@ -25,51 +25,35 @@ blueprint.before_request(require_operator)
 def draw() -> Response:
     """Draw by lot the order of all teams that may run again and have no run now; it replaces the queue."""
     contest = web_state().contest
-    runs, teams = contest.store.runs(), contest.store.teams()
-    used = {team: sum(run.team == team and run.state is not RunState.VOID for run in runs) for team in teams}
-    busy = {run.team for run in runs if run.state in (RunState.ARMED, RunState.OPEN)}
-    limit = contest.config.attempts
+    busy = {run.team for run in contest.store.runs() if run.state in (RunState.ARMED, RunState.OPEN)}
+    used, limit, teams = contest.store.attempts_used(), contest.config.attempts, contest.store.teams()
     drawn = [
-        team for team, off in teams.items() if not off and team not in busy and not 0 < limit <= used[team]
+        team
+        for team, off in teams.items()
+        if not off and team not in busy and not 0 < limit <= used.get(team, 0)
     ]
     secrets.SystemRandom().shuffle(drawn)
     return _changed("draw", lambda _: drawn)
 
 
-@blueprint.post("/queue/add")
-def add() -> Response:
-    """Add a team at the end of the queue."""
+@blueprint.post("/queue/<any(add,absent,remove):action>")
+def change(action: str) -> Response:
+    """Add a team at the end of the queue; move one that is absent there; take one out."""
     (team,) = read_texts("team")
-    web_state().contest.store.require_team(team)
+    if action == "add":
+        web_state().contest.store.require_team(team)
 
-    def added(queue: list[str]) -> list[str]:
-        if team in queue:
+    def changed(queue: list[str]) -> list[str]:
+        if action == "add" and team in queue:
             raise RefereeError(
                 "team-queued", f"{team} is number {queue.index(team) + 1} of the queue already."
             )
-        return [*queue, team]
+        if action != "add" and team not in queue:
+            raise RefereeError("team-not-queued", f"{team} is not in the queue.")
+        others = [one for one in queue if one != team]
+        return others if action == "remove" else [*others, team]
 
-    return _changed("queue-add", added, team=team)
-
-
-@blueprint.post("/queue/absent")
-def absent() -> Response:
-    """Move a team that is absent to the end of the queue."""
-    (team,) = read_texts("team")
-    return _changed("queue-absent", lambda queue: [*_without(queue, team), team], team=team)
-
-
-@blueprint.post("/queue/remove")
-def remove() -> Response:
-    """Take a team out of the queue."""
-    (team,) = read_texts("team")
-    return _changed("queue-remove", lambda queue: _without(queue, team), team=team)
-
-
-def _without(queue: list[str], team: str) -> list[str]:
-    if team not in queue:
-        raise RefereeError("team-not-queued", f"{team} is not in the queue.")
-    return [one for one in queue if one != team]
+    return _changed(f"queue-{action}", changed, team=team)
 
 
 def _changed(action: str, change: Callable[[list[str]], list[str]], **detail: object) -> Response:

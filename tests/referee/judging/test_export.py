@@ -111,7 +111,6 @@ def test_readings_are_a_recording_and_events_and_served_images_are_beside(
         "team_image": "1",
         "image": "5",
         "file": last,
-        "bytes": "1000",
     }
 
 

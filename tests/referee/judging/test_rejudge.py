@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import fcntl
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,11 +14,12 @@ import pytest
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.judging.judge import judge
-from referee.judging.rejudge import Figures, preview, rejudge
+from referee.judging.rejudge import preview, rejudge
 from referee.judging.results import standings
+from referee.runs.image_order import images_had
 from referee.scoring.result import signature_parts
-from referee.store.database import LOCK_NAME
-from referee.store.records import Score
+from referee.store.records import RunState, Score
+from referee.web.processes import sole_server
 from tests.contest_day import called
 from tests.referee.factories import DrivenClock, config_text
 from tests.referee.judging.sent_runs import closed_run, guesses
@@ -79,15 +80,14 @@ def test_a_dry_run_says_what_a_corrected_ground_truth_would_change_and_stores_no
     stored, corrected = judgements(contest), correct(contest.test_set, tmp_path / "corrected")
     events = [contest.store.events(run) for run in (1, 2)]
     found = preview(contest, None, CLOCK, None, corrected.folder)
-    ranks = [(one.before and one.before.rank, one.after.rank) for one in found.changes]
-    assert ranks == [(1, 2), (2, 1)]
+    assert [one.rank for one in found.changes] == [(1, 2), (2, 1)]
     assert found.places == {"bee": (2, 1), "ant": (1, 2)}
     ant, bee = found.changes
-    assert ant.before is not None
     assert stored[0] is not None
-    assert (ant.before.map, ant.before.score) == (stored[0].map, stored[0].score)
-    assert bee.before is not None
-    assert bee.after.map > bee.before.map
+    assert (ant.map[0], ant.score[0]) == (stored[0].map, stored[0].score)
+    assert bee.map[0] is not None
+    assert bee.map[1] is not None
+    assert bee.map[1] > bee.map[0]
     assert judgements(contest) == stored
     assert [contest.store.events(run) for run in (1, 2)] == events
     assert [place.standing.team for place in standings(contest).places] == ["ant", "bee"]
@@ -116,22 +116,23 @@ def test_a_corrected_ground_truth_is_on_record_and_the_board_is_by_it(
         last = again.store.events(1)[-1]
         assert (last["kind"], last["testset_digest"], last["armed_with"]) == ("judged", corrected.digest, was)
         assert again.store.run(1).testset_digest == was
+        had = images_had(again.store, "ant", corrected.images_digest)
+        assert had[1].tolist() == list(range(8, 0, -1))  # so the team gets none of them as a fresh one
 
 
 def test_while_the_contest_is_served_a_changed_set_is_refused(contest: Contest) -> None:
     correct(contest.test_set, contest.test_set.folder)
     stored = judgements(contest)
-    with (contest.folder / LOCK_NAME).open("w") as lock, open_contest(contest.folder) as again:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with sole_server(contest.folder), open_contest(contest.folder) as again:
         assert code_of(rejudge, again, None, CLOCK) == "contest-busy"
     assert judgements(contest) == stored
 
 
 def test_a_run_that_is_not_changed_is_judged_again_while_the_contest_is_served(contest: Contest) -> None:
-    with (contest.folder / LOCK_NAME).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with sole_server(contest.folder):
         found = rejudge(contest, 1, CLOCK)
-    assert [(one.before, found.places) for one in found.changes] == [(found.changes[0].after, {})]
+    (one,) = found.changes
+    assert (len(set(one.map)), len(set(one.score)), one.rank, found.places) == (1, 1, (1, 1), {})
 
 
 def test_a_set_of_other_images_or_categories_is_refused(contest: Contest, tmp_path: Path) -> None:
@@ -167,11 +168,11 @@ def test_the_best_run_of_a_team_has_its_rank_and_a_closed_run_nothing_before(con
     worse = closed_run(contest, guesses(contest, 0.2, seed=1), team="ant").id
     found = preview(contest, worse, CLOCK, None, None)
     (one,) = found.changes
-    assert (one.run, one.before) == (worse, None)
+    assert (one.run, one.map[0], one.rank) == (worse, None, (None, None))
     judge(contest, worse, CLOCK)
     found = preview(contest, None, CLOCK, "coco", None)
-    assert [change.after.rank is None for change in found.changes] == [False, False, True]
-    assert isinstance(found.changes[2].before, Figures)
+    assert [change.rank[1] is None for change in found.changes] == [False, False, True]
+    assert found.changes[2].map[0] is not None
 
 
 def test_the_command_tells_each_change_and_who_changes_places(contest: Contest, tmp_path: Path) -> None:
@@ -180,11 +181,11 @@ def test_the_command_tells_each_change_and_who_changes_places(contest: Contest, 
     dry = ["rejudge", "--all", "--dry-run", "--testset", str(corrected.folder), *where]
     told = called(*dry)
     assert (told.returncode, told.stderr) == (0, "Nothing was stored.\n")
-    assert "bee: from place 2 to place 1." in told.stdout
-    assert "1 -> 2" in told.stdout
+    assert "bee: place 2 -> 1" in told.stdout
+    assert re.search(r" ant   0\.\d{5} -> 0\.\d{5}  \d\.\d{4} -> \d\.\d{4}  1 -> 2", told.stdout)
     document = json.loads(called(*dry, "--json").stdout)
     assert (document["stored"], document["places"]) == (False, {"bee": [2, 1], "ant": [1, 2]})
-    assert document["changes"][0]["before"]["rank"] == 1
+    assert document["changes"][0]["rank"] == [1, 2]
     same = called("rejudge", "1", *where)
     assert "No team changes its place." in same.stdout
     assert " -> 2" not in same.stdout
@@ -193,3 +194,11 @@ def test_the_command_tells_each_change_and_who_changes_places(contest: Contest, 
         assert refused.returncode == 2
         assert f'write {option[0][2:]} = "{option[1]}" into contest.toml' in refused.stderr
     assert called("rejudge", *where).returncode == 2
+
+
+@pytest.mark.parametrize("state", [RunState.ARMED, RunState.OPEN, RunState.VOID])
+def test_only_a_run_that_is_over_is_judged_again(contest: Contest, state: RunState) -> None:
+    contest.store.change_run(1, [RunState.JUDGED], state=state.value)
+    assert code_of(preview, contest, 1, CLOCK, None, None) == "run-state"
+    assert code_of(rejudge, contest, 1, CLOCK) == "run-state"
+    assert [one.run for one in rejudge(contest, None, CLOCK).changes] == [2]

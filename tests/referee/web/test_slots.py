@@ -127,7 +127,8 @@ def test_requests_with_the_operator_s_key_have_slots_of_their_own(
         stalled = unfinished(key, "/operator/runs")
         until(
             lambda: (
-                crowd(made.server, stalled) and "Too many requests" in made.refers("run", "close", "1").stderr
+                crowd(made.server, stalled)
+                and "Too many requests" in made.refers("run", "close", "99").stderr
             )
         )
 

@@ -125,6 +125,9 @@ def test_a_contest_is_served_over_tls_and_obeys_its_operator(day: Callable[..., 
     armed = made.refers("run", "arm", TEAM)
     assert (armed.returncode, armed.stderr) == (0, "")
     problem(server.ask("GET", "/v1/session", "wrong", verify=str(cert)), 401, "bad-token")
+    entering = {"name": "", "password": (made.folder / "operator-key").read_text().strip()}
+    entered = server.ask("POST", "/operator/login", data=entering, allow_redirects=False, verify=str(cert))
+    assert "Secure" in entered.headers["Set-Cookie"].split("; ")
     with pytest.raises(requests.ConnectionError):
         requests.get(f"http://127.0.0.1:{server.port}/v1/health", timeout=PATIENCE_S)
 

@@ -95,7 +95,9 @@ def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
 
     assert made.server.end() == 0
     log = (made.folder / "server.log").read_text().splitlines()
-    assert [line.partition(": ")[2].partition(" after")[0] for line in log] == [
+    assert sum("refused 127.0.0.1 (team 'ant'): 409 not-armed: " in line for line in log) == 1
+    told = [line for line in log if "refused" not in line]
+    assert [line.partition(": ")[2].partition(" after")[0] for line in told] == [
         "run 1 of ant is armed at station-1",
         "run 1 of ant is open at station-1 for 600 s",
         "run 1 of ant was closed by operator",

@@ -1,0 +1,55 @@
+"""`referee operator add|list|remove`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from referee.auth.passwords import hash_password
+from referee.cli.options import contest_folder
+from referee.cli.team import password_of
+from referee.clock import Clock
+from referee.contest import open_contest
+from referee.errors import RefereeError
+
+LONGEST_NAME = 60
+
+
+@click.group()
+def operator() -> None:
+    """Register, list and remove operators of the console."""
+
+
+@operator.command()
+@click.argument("name")
+@click.option("--password-file", type=click.Path(path_type=Path), help="Its first line is the password.")
+@contest_folder
+def add(name: str, password_file: Path | None, folder: Path) -> None:
+    """Register operator NAME; the password comes from a file, $LPIRC_PASSWORD, or a prompt."""
+    if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
+        raise RefereeError(
+            "operator-name", f"An operator's name has 1 to {LONGEST_NAME} printable characters."
+        )
+    with open_contest(folder) as contest:
+        contest.store.add_operator(name.strip(), hash_password(password_of(password_file)), Clock().utc())
+    click.echo(f"Registered {name.strip()}, who can log in at /operator/.")
+
+
+@operator.command("list")
+@contest_folder
+def list_operators(folder: Path) -> None:
+    """List the operators; whoever has the operator key needs no name."""
+    with open_contest(folder) as contest:
+        for name in contest.store.operators():
+            click.echo(name)
+
+
+@operator.command()
+@click.argument("name")
+@contest_folder
+def remove(name: str, folder: Path) -> None:
+    """Remove operator NAME, whose sessions end; what was done by that name stays on record."""
+    with open_contest(folder) as contest:
+        contest.store.remove_operator(name)
+    click.echo(f"{name} is removed.")

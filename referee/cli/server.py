@@ -1,0 +1,74 @@
+"""Asks the server of a contest, with the operator's key."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from referee.errors import RefereeError
+from referee.served import CERTIFICATE_NAME, OPERATOR_KEY_NAME, read_secret, server_url
+
+TIMEOUT_S = 60.0
+
+
+class NotServed(RefereeError):
+    """The contest is not being served."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__("not-served", f"{folder} is not being served; start: referee serve {folder}")
+
+
+def ask(folder: Path, path: str, body: dict[str, Any] | None = None) -> Any:
+    """What the server answers to a POST of `body` to /operator`path`, or to a GET without a body.
+
+    Raises NotServed, RefereeError `contest-missing`, `no-answer`, `certificate-wrong`, and what the server or
+    `read_secret` refuses with.
+    """
+    if not (folder / "contest.toml").exists():
+        from referee.config import read_config  # importing it takes a twentieth of a second
+
+        read_config(folder)
+    url, key = server_url(folder), read_secret(folder / OPERATOR_KEY_NAME).hex()
+    if url is None:
+        raise NotServed(folder)
+    try:
+        status, content = _answer(folder, f"{url}/operator{path}", body, key)
+        document: Any = json.loads(content)
+    except TimeoutError as error:
+        raise RefereeError(
+            "no-answer",
+            f"The server at {url} has not answered in {TIMEOUT_S:.0f} s; see its log, and: referee run list",
+        ) from error
+    except ssl.SSLError as error:
+        raise RefereeError(
+            "certificate-wrong", f"What answers at {url} has not the certificate of this contest: {error}."
+        ) from error
+    except (OSError, HTTPException, ValueError) as error:
+        raise NotServed(folder) from error
+    if status >= 400:
+        raise RefereeError(document.get("code", "failed"), document.get("detail", content.decode()))
+    return document
+
+
+def _answer(folder: Path, url: str, body: dict[str, Any] | None, key: str) -> tuple[int, bytes]:
+    where = urlsplit(url)
+    connection: HTTPConnection = HTTPConnection(where.hostname or "", where.port, timeout=TIMEOUT_S)
+    if where.scheme == "https":
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        # Trust this certificate, whoever issued it, and no other.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        context.load_verify_locations(folder / CERTIFICATE_NAME)
+        connection = HTTPSConnection(where.hostname or "", where.port, timeout=TIMEOUT_S, context=context)
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    try:
+        sent = None if body is None else json.dumps(body)
+        connection.request("GET" if body is None else "POST", where.path, sent, headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()

@@ -1,0 +1,103 @@
+"""`referee status`: the contest as the console shows it, by one call to the server."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from referee.cli.options import as_json, contest_folder
+from referee.cli.server import NotServed, ask
+from referee.clock import Clock
+from referee.pages.figures import clock_text, map_text, score_text, time_text, watt_text, wh_text
+
+WATCH_S = 1.0
+REFUSALS_SHOWN = 5
+
+
+@click.command()
+@click.option("--watch", is_flag=True, help="Show it again each second, until Ctrl-C.")
+@contest_folder
+@as_json
+def status(folder: Path, *, watch: bool, as_json: bool) -> None:
+    """Show what goes on: stations, queue, runs to see to, refusals."""
+    clock, never = Clock(), threading.Event()
+    while True:
+        text = _text(folder, as_json=as_json)
+        if not watch:
+            click.echo(text)
+            return
+        click.clear()
+        click.echo(text)
+        clock.wait(never, clock.monotonic_s() + WATCH_S)
+
+
+def _text(folder: Path, *, as_json: bool) -> str:
+    try:
+        found = ask(folder, "/status")
+    except NotServed as error:
+        found = json.loads(_stored(folder))
+        click.echo(f"{error.sentence} This is what is stored.", err=True)
+    return json.dumps(found) if as_json else "\n".join(_lines(found))
+
+
+def _stored(folder: Path) -> str:
+    # The store, numpy and what they need take half a second of a processor, which a look at a server must not.
+    import orjson
+
+    from referee.contest import open_contest
+    from referee.judging.status import Known, StatusReader
+
+    with open_contest(folder) as contest:
+        stored: bytes = orjson.dumps(StatusReader(contest).read(Clock().utc(), Known()))
+        return stored.decode()
+
+
+def _lines(found: dict[str, Any]) -> Iterator[str]:
+    yield f"{found['contest']}, {time_text(found['utc'])} UTC, window {found['window_s']} s, {found['metric']}"
+    if found["config_changed"]:
+        yield f"! {found['config_changed']}"
+    for station in found["stations"]:
+        yield f"{station['name']}: meter {station['meter_state']}" + (
+            f", {active_line(station['run'])}" if station["run"] else ", free"
+        )
+        warnings = station["run"]["warnings"] if station["run"] else []
+        yield from (f"  ! {sentence}" for sentence in (station["meter_sentence"], *warnings) if sentence)
+    yield "next: " + (", ".join(one["team"] for one in found["queue"]) or "no one is queued")
+    for wanted, word in (
+        ("closed", "to judge"),
+        ("review", "in need of review"),
+        ("judging", "being judged"),
+    ):
+        numbers = [str(run["run"]) for run in found["runs"] if _is(run, wanted)]
+        if numbers:
+            yield f"{word}: run {', '.join(numbers)}"
+    yield from (f"announced by {one['operator']}: {one['text']}" for one in found["announcements"])
+    for one in found["refusals"][:REFUSALS_SHOWN]:
+        who = one["team"] or "no team"
+        times = f" ({one['count']} times)" if one["count"] > 1 else ""
+        yield f"refused {time_text(one['utc'])}{times}: {who!r} from {one['address']}: {one['sentence']}"
+
+
+def active_line(run: dict[str, Any]) -> str:
+    """An armed or open run in a line."""
+    begun = f"run {run['run']} of {run['team']} is {run['state']}"
+    if run["state"] == "armed":
+        heat = f" for heat {run['heat']}" if run["heat"] else ""
+        return f"{begun}{heat}{', waiting' if run['waiting'] else ''}"
+    left = "" if run["remaining_s"] is None else f", {clock_text(run['remaining_s'])} left"
+    return (
+        f"{begun}{left}, {run['images_served']} of {run['images']} images, {run['rows']} rows, "
+        f"{watt_text(run['power_w'])} W, {wh_text(run['energy_wh'])} Wh, "
+        f"so far mAP {map_text(run['map'])} and score {score_text(run['score'])}"
+    )
+
+
+def _is(run: dict[str, Any], wanted: str) -> bool:
+    if wanted == "review":
+        return bool(run["state"] == "judged" and run["needs_review"] and run["review"] is None)
+    return bool(run["judging"] if wanted == "judging" else run["state"] == wanted)

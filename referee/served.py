@@ -1,0 +1,36 @@
+"""Where a contest is served and with which key: what a command needs to ask the server, without opening the contest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from referee.errors import RefereeError
+
+SECRET_NAME = "secret"  # noqa: S105 - a file's name
+OPERATOR_KEY_NAME = "operator-key"
+SECRET_BYTES = 32
+SERVER_NAME = "server"
+CERTIFICATE_NAME = "server.crt"
+
+
+def server_url(folder: Path) -> str | None:
+    """Where the contest in `folder` is, or was last, served; None if it was ended in order, or never served."""
+    try:
+        return (folder / SERVER_NAME).read_text().strip()
+    except FileNotFoundError:
+        return None
+
+
+def read_secret(path: Path) -> bytes:
+    """Read the contest's secret or operator key. Raises RefereeError `secret-missing`, `secret-readable`."""
+    problem = "it is too short"
+    try:
+        secret = bytes.fromhex(path.read_text().strip())
+    except (OSError, ValueError) as error:
+        secret, problem = b"", getattr(error, "strerror", "it is not hexadecimal")
+    if len(secret) < SECRET_BYTES:
+        sentence = f"The contest's secret {path} cannot be read ({problem}); restore it from your backup."
+        raise RefereeError("secret-missing", sentence)
+    if path.stat().st_mode & 0o077:
+        raise RefereeError("secret-readable", f"Others can read {path}; repair it with: chmod 600 {path}")
+    return secret

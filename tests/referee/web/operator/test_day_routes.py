@@ -1,0 +1,176 @@
+"""What an operator does on the day beside arming and closing: each act once, durable, by name, nothing destroyed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from referee.contest import read_secrets
+from referee.store.records import RunState
+from tests.contest_day import TEAM, Day, contest_day, problem, until
+
+TEAMS = (TEAM, "bee", "cat", "dog")
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory, tiny_set: Path) -> Iterator[Day]:
+    folder = tmp_path_factory.mktemp("stage") / "contest"
+    with contest_day(folder, tiny_set, teams=TEAMS, auto_arm=False) as made:
+        made.serve()
+        yield made
+
+
+def act(day: Day, path: str, **body: object) -> requests.Response:
+    assert day.server is not None
+    key = read_secrets(day.folder)[1].hex()
+    return day.server.ask("POST", f"/operator{path}", key, json=body)
+
+
+def status(day: Day) -> dict[str, Any]:
+    assert day.server is not None
+    document: dict[str, Any] = day.server.ask(
+        "GET", "/operator/status", read_secrets(day.folder)[1].hex()
+    ).json()
+    return document
+
+
+def closed_run(day: Day, team: str) -> int:
+    number = int(act(day, "/runs", team=team).json()["id"])
+    token = day.fetched(day.login(team)["token"])
+    day.post(token)
+    act(day, f"/runs/{number}/close")
+    return number
+
+
+def actions(day: Day) -> list[str]:
+    return [one["detail"]["action"] for one in status(day)["events"] if one["kind"] == "operator"]
+
+
+def test_the_queue_is_drawn_by_lot_changed_and_left_by_who_is_armed(stage: Day) -> None:
+    drawn = act(stage, "/queue/draw").json()["queue"]
+    assert sorted(drawn) == sorted(TEAMS)
+    event = status(stage)["events"][0]
+    assert event["detail"] == {"operator": "key", "action": "draw", "before": [], "queue": drawn}
+
+    late = drawn[0]
+    assert act(stage, "/queue/absent", team=late).json()["queue"] == [*drawn[1:], late]
+    problem(act(stage, "/queue/add", team=late), 409, "team-queued")
+    problem(act(stage, "/queue/add", team="nobody"), 404, "team-unknown")
+    assert act(stage, "/queue/remove", team=late).json()["queue"] == drawn[1:]
+    for path in ("/queue/remove", "/queue/absent"):
+        problem(act(stage, path, team=late), 404, "team-not-queued")
+    assert act(stage, "/queue/add", team=late).json()["queue"] == [*drawn[1:], late]
+    assert [one["team"] for one in status(stage)["queue"]] == [*drawn[1:], late]
+
+    number = act(stage, "/runs", team=late).json()["id"]
+    assert [one["team"] for one in status(stage)["queue"]] == drawn[1:]
+    assert late not in act(stage, "/queue/draw").json()["queue"], "it has a run"
+    act(stage, f"/runs/{number}/void", reason="only to see the queue")
+
+
+def test_of_operators_who_change_the_queue_at_once_each_is_heard(stage: Day) -> None:
+    act(stage, "/queue/draw")
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda team: act(stage, "/queue/remove", team=team), [*TEAMS, *TEAMS]))
+    assert sorted(one.status_code for one in answers) == [200] * 4 + [404] * 4
+    assert status(stage)["queue"] == []
+
+
+def test_announcements_are_shown_until_they_are_withdrawn_and_stay_on_record(stage: Day) -> None:
+    first = act(stage, "/announcements", text="Lunch  is at\nnoon <b>").json()
+    assert first["text"] == "Lunch is at noon <b>"
+    second = act(stage, "/announcements", text="Doors close").json()
+    assert [one["id"] for one in status(stage)["announcements"]] == [second["id"], first["id"]]
+    assert act(stage, f"/announcements/{first['id']}/withdraw").status_code == 200
+    problem(act(stage, f"/announcements/{first['id']}/withdraw"), 404, "announcement-unknown")
+    assert [one["text"] for one in status(stage)["announcements"]] == ["Doors close"]
+    for bad in ("x" * 501, "a\x07b"):
+        problem(act(stage, "/announcements", text=bad), 400, "bad-request")
+    assert actions(stage)[:3] == ["withdraw", "announce", "announce"]
+
+
+def test_a_void_run_comes_back_as_it_was_and_one_that_never_closed_does_not(stage: Day) -> None:
+    number = closed_run(stage, TEAM)
+    before = stage.run(number)
+    act(stage, f"/runs/{number}/void", reason="wrong board")
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(lambda _: act(stage, f"/runs/{number}/unvoid"), range(2)))
+    assert sorted(one.status_code for one in both) == [200, 409]
+    refused = next(one for one in both if one.status_code == 409)
+    assert problem(refused, 409, "run-state")["detail"] == f"Run {number} is closed; this needs it void."
+    assert stage.run(number) == before
+    event = next(one for one in status(stage)["events"] if one["detail"].get("action") == "unvoid")
+    assert (event["run"], event["detail"]["was_void"]) == (number, "wrong board")
+
+    unopened = act(stage, "/runs", team="bee").json()["id"]
+    act(stage, f"/runs/{unopened}/void", reason="no board")
+    told = problem(act(stage, f"/runs/{unopened}/unvoid"), 409, "run-state")["detail"]
+    assert told == f"Run {unopened} was voided before it was closed, so nothing can be judged; arm a new run."
+    assert stage.run(unopened).void_reason == "no board"
+
+
+def test_runs_are_judged_beside_the_server_and_one_in_review_may_stand(stage: Day) -> None:
+    number = closed_run(stage, "cat")
+    problem(act(stage, f"/runs/{number}/review", note="early"), 409, "run-state")
+    with stage.store() as store:  # it reads more than its window covers
+        store.change_run(number, (RunState.CLOSED,), integrator_s=500.0)
+    asked = act(stage, f"/runs/{number}/judge")
+    assert (asked.status_code, asked.json()) == (200, {"judging": [number]})
+    shown = next(one for one in status(stage)["runs"] if one["run"] == number)
+    assert (shown["judging"], shown["state"]) == (True, "closed")
+    until(lambda: not next(one for one in status(stage)["runs"] if one["run"] == number)["judging"])
+    shown = next(one for one in status(stage)["runs"] if one["run"] == number)
+    assert (shown["state"], shown["needs_review"], shown["review"]) == ("judged", True, None)
+    assert "integrator-time" in [one["code"] for one in shown["failed_checks"]]
+
+    kept = act(stage, f"/runs/{number}/review", note="The timer was checked by hand.").json()
+    shown = next(one for one in status(stage)["runs"] if one["run"] == number)
+    assert shown["review"] == {key: value for key, value in kept.items() if key != "run"}
+    assert kept["operator"] == "key"
+    assert "integrator-time" in kept["codes"]
+    with stage.store() as store:
+        assert [one.note for one in store.reviews(number)] == ["The timer was checked by hand."]
+
+    act(stage, f"/runs/{number}/void", reason="after all")
+    assert act(stage, f"/runs/{number}/unvoid").json()["state"] == "judged"
+    void = act(stage, "/runs", team="dog").json()["id"]
+    told = problem(act(stage, f"/runs/{void}/judge"), 409, "run-state")["detail"]
+    assert told == f"Run {void} is armed; only a closed run can be judged."
+    act(stage, f"/runs/{void}/void", reason="done")
+
+
+def test_a_judgement_that_fails_is_an_event_with_its_sentence(stage: Day) -> None:
+    number = closed_run(stage, "dog")
+    image = next((stage.testset / "images").iterdir())
+    content = image.read_bytes()
+    image.write_bytes(content + b"x")
+    try:
+        act(stage, "/judge")
+        until(lambda: not any(one["judging"] for one in status(stage)["runs"]))
+    finally:
+        image.write_bytes(content)
+    failed = [
+        one for one in status(stage)["events"] if one["kind"] == "judge-failed" and one["run"] == number
+    ]
+    assert "changed since its manifest was made" in failed[0]["detail"]["sentence"]
+    assert stage.run(number).state is RunState.CLOSED
+
+
+def test_the_command_line_does_the_same(stage: Day) -> None:
+    number = closed_run(stage, "bee")
+    stage.refers("run", "void", str(number), "--reason", "wrong board")
+    assert stage.refers("run", "unvoid", str(number)).stdout == f"Run {number} counts again: it is closed.\n"
+    assert "needs it void" in stage.refers("run", "unvoid", str(number)).stderr
+    assert "only a judged run" in stage.refers("run", "review", str(number), "--note", "fine").stderr
+    drawn = stage.refers("queue", "draw").stdout
+    assert stage.refers("queue", "list").stdout == drawn
+    assert stage.refers("queue", "absent", "bee").stdout.endswith("bee\n")
+    assert "is published" in stage.refers("announce", "The last round").stdout
+    assert stage.refers("operator", "add", "eve").returncode == 1, "no password"
+    assert json.loads(stage.refers("status", "--json").stdout)["announcements"][0]["text"] == "The last round"

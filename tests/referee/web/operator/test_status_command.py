@@ -1,0 +1,84 @@
+"""`referee status`, and how soon a command is there that needs little."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tests import warm_programs
+from tests.contest_day import TEAM, Day, program, until
+
+SLOW = {"numpy", "sqlite_utils", "requests", "flask", "jinja2", "rich", "importlib.metadata"}
+
+
+def heavy_modules(*arguments: str) -> set[str]:
+    """Which of the slow packages a command imports."""
+    look = (
+        "import sys\nfrom referee.cli import main\n"
+        "try:\n    main(sys.argv[1:])\n"
+        f"finally:\n    print(*({SLOW} & {{*sys.modules}}))"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", look, *arguments], capture_output=True, text=True, check=False
+    )
+    return set(made.stdout.splitlines()[-1].split())
+
+
+def test_help_and_status_import_nothing_slow(hall: Day) -> None:
+    assert heavy_modules("--help") == set()
+    assert heavy_modules("status", "--contest", str(hall.folder)) == set()
+
+
+def test_status_shows_what_the_console_does_by_one_call(hall: Day, token: str) -> None:
+    hall.post(hall.fetched(token))
+    until(lambda: " 36.00 W, " in hall.refers("status").stdout)
+    document = json.loads(hall.refers("status", "--json").stdout)
+    assert document["stations"][0]["run"]["team"] == TEAM
+    lines = hall.refers("status").stdout.splitlines()
+    assert lines[0].startswith("Test day, ")
+    assert lines[1].startswith("station-1: meter integrating, run 1 of ant is open, 9:5")
+    assert ", 6 of 6 images, " in lines[1]
+    assert "next: no one is queued" in lines
+
+
+def test_run_show_of_an_open_run_tells_what_the_status_knows(hall: Day, token: str) -> None:
+    hall.post(hall.fetched(token))
+    until(lambda: "6 of 6 images" in hall.refers("run", "show", "1").stdout)
+    shown = hall.refers("run", "show", "1").stdout
+    assert "now  run 1 of ant is open, 9:5" in shown
+    live = json.loads(hall.refers("run", "show", "1", "--json").stdout)["live"]
+    assert live["images_served"] == 6
+    assert live["rows"] >= 2
+
+
+def test_status_of_a_contest_that_is_not_served_is_that_of_the_store(day: Callable[..., Day]) -> None:
+    made = day(served=False)
+    shown = made.refers("status")
+    assert shown.returncode == 0
+    assert "is not being served" in shown.stderr
+    assert "station-1: meter idle, free" in shown.stdout.splitlines()
+
+
+def test_watching_shows_it_again_until_it_is_ended(hall: Day) -> None:
+    command = ["referee", "status", "--watch", "--contest", str(hall.folder)]
+    process = warm_programs.start(command)
+    for _ in range(2):
+        while not process.stdout.readline().startswith("Test day, "):
+            pass
+    process.terminate()
+    process.wait(10)
+    process.stdout.close()
+    process.stderr.close()
+
+
+def test_a_folder_that_is_no_contest_is_said_so(tmp_path: Path) -> None:
+    made = subprocess.run(
+        [program("referee"), "status", "--contest", str(tmp_path)], capture_output=True, text=True, check=False,
+        env=os.environ,
+    )  # fmt: skip
+    assert made.returncode == 1
+    assert made.stderr.startswith(f"referee: {tmp_path} is not a contest folder")

@@ -49,4 +49,7 @@ def test_the_server_tells_it_once_and_every_arming_warns(day: Callable[..., Day]
     assert made.server.log.read_text().count("teams_see_score") == 1
     made.refers("run", "void", "1", "--reason", "rearm")
     path.write_text(path.read_text().replace("teams_see_score = true", "teams_see_score = false"))
-    assert "Warning" not in made.refers("run", "arm", "ant").stderr
+    again = made.refers("run", "arm", "ant", "--extra-time", "60", "--anyway")
+    assert "Warning" not in again.stderr
+    assert " for 660 s, meter" in again.stdout
+    assert (made.run(2).window_s, made.run(2).extra_s) == (660.0, 60.0)

@@ -64,20 +64,20 @@ def averages(true: Bools, counted: Bools, starts: Ints, objects: Ints, average: 
 
     Of detections (M,) by category and rank, category k holds `starts[k]` .. `starts[k + 1] - 1`; `true` ones count.
     """
-    _, ranks, bounds = true_ranks(true, counted, starts)
+    ranks, bounds = true_ranks(true, counted, starts)
     parts = zip(bounds[:-1].tolist(), bounds[1:].tolist(), objects.tolist(), strict=True)
     return np.array([average(ranks[low:high], count) if count else math.nan for low, high, count in parts])
 
 
-def true_ranks(true: Bools, counted: Bools, starts: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the places (T,) of the true positives and their ranks (T,) from 1 among those of theirs that count.
+def true_ranks(true: Bools, counted: Bools, starts: Ints) -> tuple[Ints, Ints]:
+    """Return the ranks (T,) from 1 of the true positives among those of their category that count.
 
-    Input as for `averages`. The last are the bounds (K + 1,) of the categories in these two.
+    Input as for `averages`. The last are the bounds (K + 1,) of the categories in them.
     """
     before = counts_before(counted)
     places = np.flatnonzero(true)
     bounds = np.searchsorted(places, starts)
-    return places, before.take(places + 1) - np.repeat(before.take(starts[:-1]), np.diff(bounds)), bounds
+    return before.take(places + 1) - np.repeat(before.take(starts[:-1]), np.diff(bounds)), bounds
 
 
 def counts_before(marked: Bools) -> Ints:

@@ -61,29 +61,29 @@ def analyse_errors(
     def in_category(objects: Bools) -> Ints:
         return np.bincount(found.object_category[objects], minlength=categories)
 
-    def judged(listing: _Listing, true: Bools, counted: Bools, objects: Ints) -> Floats:
-        true, counted = true.take(listing.order), counted.take(listing.order)
-        ap = averages(true, counted, listing.starts, objects, rule.average)
+    def judged(true: Bools, counted: Bools, starts: Ints, objects: Ints) -> Floats:
+        ap = averages(true, counted, starts, objects, rule.average)
         if rule is TIDECV:  # its mean includes the categories with detections but without objects
-            ap[np.isnan(ap) & (np.diff(counts_before(counted).take(listing.starts)) > 0)] = 0.0
+            ap[np.isnan(ap) & (np.diff(counts_before(counted).take(starts)) > 0)] = 0.0
         return ap
 
-    true, counted, objects = found.outcome == TRUE, found.counted, in_category(found.objects)
-    own = _Listing.of(found, found.category, categories)
-    ap, ordered = judged(own, true, counted, objects), judged(own, true, true, objects)
+    own, objects = _Listing.of(found, found.category, categories), in_category(found.objects)
+    listed = own.outcome == TRUE, own.counted, own.starts
+    ap, ordered = judged(*listed, objects), judged(listed[0], listed[0], own.starts, objects)
     mended = {
-        ErrorType.MISSED: judged(own, true, counted, objects - in_category(found.missed)),
+        ErrorType.MISSED: judged(*listed, objects - in_category(found.missed)),
         ErrorType.FALSE_POSITIVE: np.where(np.isnan(ap), ap, np.nan_to_num(ordered)),
-        ErrorType.FALSE_NEGATIVE: judged(own, true, counted, objects - in_category(found.unfound)),
+        ErrorType.FALSE_NEGATIVE: judged(*listed, objects - in_category(found.unfound)),
     }
     named = found.category.copy()
     named[found.mends] = found.object_category[found.object[found.mends]]
     renamed = _Listing.of(found, named, categories)
     for kind, type_ in enumerate(OF_DETECTIONS):
-        is_kind = found.outcome == kind
-        mends = is_kind & found.mends
-        listing = renamed if type_ is ErrorType.CLASSIFICATION else own
-        mended[type_] = judged(listing, true | mends, (counted & ~is_kind) | mends, objects)
+        rows = renamed if type_ is ErrorType.CLASSIFICATION else own
+        is_kind = rows.outcome == kind
+        mends = is_kind & rows.mends
+        true, counted = (rows.outcome == TRUE) | mends, (rows.counted & ~is_kind) | mends
+        mended[type_] = judged(true, counted, rows.starts, objects)
 
     reached, scored = mean_known(ap), np.flatnonzero(objects)
     lost = (ordered - ap)[scored]
@@ -100,7 +100,7 @@ def analyse_errors(
         },
         confidence_cost=dict(zip(ground_truth.category_ids[scored].tolist(), lost.tolist(), strict=True)),
         found=found,
-        cost=_costs(found, own, share),
+        cost=_costs(own, share),
         object_cost=np.where(found.unfound, share.take(found.object_category), 0.0),
     )
 
@@ -111,28 +111,32 @@ class _Listing:
 
     order: Ints
     starts: Ints
+    outcome: NDArray[np.int8]
+    counted: Bools
+    mends: Bools
 
     @classmethod
     def of(cls, found: Findings, category: Ints, categories: int) -> _Listing:
         order, codes = ascending_codes(category.take(found.members), categories)
-        return cls(found.members.take(order), np.searchsorted(codes, np.arange(categories + 1)))
+        order, starts = found.members.take(order), np.searchsorted(codes, np.arange(categories + 1))
+        outcome, counted, mends = (one.take(order) for one in (found.outcome, found.counted, found.mends))
+        return cls(order, starts, outcome, counted, mends)
 
 
-def _costs(found: Findings, listing: _Listing, share: Floats) -> Floats:
+def _costs(rows: _Listing, share: Floats) -> Floats:
     """The mAP (M,) that each false detection takes: without it, all true ones below are more precise.
 
     That is t / (r - 1) instead of t / r for the true one of rank r that is the t-th; it has the `share` (K,) of its
     category's recall.
     """
-    outcome, counted = found.outcome.take(listing.order), found.counted.take(listing.order)
-    places, ranks, bounds = true_ranks(outcome == TRUE, counted, listing.starts)
+    is_true = rows.outcome == TRUE
+    ranks, bounds = true_ranks(is_true, rows.counted, rows.starts)
     sizes = np.diff(bounds)
-    nth = np.arange(1, len(places) + 1) - np.repeat(bounds[:-1], sizes)
+    nth = np.arange(1, len(ranks) + 1) - np.repeat(bounds[:-1], sizes)
     total = np.append(0.0, np.cumsum(nth / np.maximum(ranks * (ranks - 1), 1) * np.repeat(share, sizes)))
-    below = np.repeat(total.take(bounds[1:]), np.diff(listing.starts))
-    below -= total.take(counts_before(outcome == TRUE)[1:])
-    cost = np.empty(len(outcome))
-    cost[listing.order] = np.where(counted & (outcome != TRUE), below, 0.0)
+    below = np.repeat(total.take(bounds[1:]), np.diff(rows.starts)) - total.take(counts_before(is_true)[1:])
+    cost = np.empty(len(is_true))
+    cost[rows.order] = np.where(rows.counted & ~is_true, below, 0.0)
     return cost
 
 

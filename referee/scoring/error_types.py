@@ -119,8 +119,9 @@ class _Listing:
     def of(cls, found: Findings, category: Ints, categories: int) -> _Listing:
         order, codes = ascending_codes(category.take(found.members), categories)
         order, starts = found.members.take(order), np.searchsorted(codes, np.arange(categories + 1))
-        outcome, counted, mends = (one.take(order) for one in (found.outcome, found.counted, found.mends))
-        return cls(order, starts, outcome, counted, mends)
+        return cls(
+            order, starts, found.outcome.take(order), found.counted.take(order), found.mends.take(order)
+        )
 
 
 def _costs(rows: _Listing, share: Floats) -> Floats:

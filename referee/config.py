@@ -301,6 +301,7 @@ def _problems(config: ContestConfig) -> list[str]:
         for one in config.prizes
         if one.rule not in PRIZE_RULES
     ]
+    problems += ["a prize's name is blank." for one in config.prizes if not one.name.strip()]
     if not config.stations:
         problems.append("there is no station; add a [[stations]] table with name and meter.")
     problems += ["a station's name is blank." for station in config.stations if not station.name.strip()]
@@ -314,7 +315,11 @@ def _problems(config: ContestConfig) -> list[str]:
         problems += _station_problems(station)
     for track in config.tracks:
         problems += _track_problems(track)
-    for kind, rows in (("track", config.tracks), ("station", config.stations)):
+    for kind, rows in (
+        ("track", config.tracks),
+        ("station", config.stations),
+        ("prize", config.prizes),
+    ):
         names = Counter(one.name for one in rows)
         problems += [f"the {kind} name {name!r} is given twice." for name, uses in names.items() if uses > 1]
     # The same meter, whichever VISA library reaches it.

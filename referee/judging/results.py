@@ -162,7 +162,8 @@ class Standings:
 def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> Standings:
     """Rank the teams by their best run that has a score by the contest's present rules. Void runs are ignored.
 
-    `instead`, by run, takes the place of what is stored, whatever rules it is by: the board as it would be.
+    `instead`, by run, takes the place of what is stored, whatever metric and ground truth it is by: the board as it
+    would be.
     """
     instead = instead or {}
     found: list[Standing] = []
@@ -173,7 +174,9 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
         judged = instead.get(run.id) or contest.store.latest_score(run.id)
         if judged is None or judged.score is None or judged.energy_wh is None:
             left_out.append(LeftOut(run.id, run.team, None))
-        elif run.id not in instead and not _is_comparable(contest, run, judged):
+        elif run.contest_window_s != contest.config.window_s or (
+            run.id not in instead and not _is_comparable(contest, run, judged)
+        ):
             left_out.append(LeftOut(run.id, run.team, judged.signature))
         else:
             review = standing_review(judged, reviews.get(run.id))
@@ -219,13 +222,13 @@ def _standing(run: Run, judged: Score, per_wh: float, energy_wh: float, review: 
 
 
 def _is_comparable(contest: Contest, run: Run, judged: Score) -> bool:
-    """Whether a score was made by the contest's metric and today's scoring rules, on its test set, in its window."""
+    """Whether a score was made by the contest's metric and today's scoring rules, on its test set."""
     parts, config = signature_parts(judged.signature), contest.config
     same_rules = parts["metric"] == config.metric and parts.get(RULES) in (None, str(RULES_VERSION))
     # Not the set that the run was armed with: its ground truth may have been corrected since.
     judged_on = parts.get("gt", run.testset_digest[:DIGEST_LENGTH])
     same_set = judged_on == contest.test_set.digest[:DIGEST_LENGTH]
-    return same_rules and same_set and run.contest_window_s == config.window_s
+    return same_rules and same_set
 
 
 @dataclass(frozen=True)

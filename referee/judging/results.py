@@ -150,12 +150,12 @@ class LeftOut:
 class Standings:
     """The leaderboard, best first, the judged runs that are not on it, and the prizes.
 
-    `unranked` are the runs below the contest's `least_map`, best score first, each with the reason: they are shown.
+    `unranked` are the runs below the contest's `least_map`, best score first: they are shown.
     """
 
     places: tuple[Place, ...]
     left_out: tuple[LeftOut, ...]
-    unranked: tuple[tuple[Standing, str], ...] = ()
+    unranked: tuple[Place, ...] = ()
     awards: tuple[Award, ...] = ()
 
 
@@ -182,23 +182,18 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
             review = standing_review(judged, reviews.get(run.id))
             found.append(_standing(run, judged, judged.score, judged.energy_wh, review))
             maps[run.id] = None if run.id in instead else resampled(contest, run, judged)
-    low = {one.run: why for one in found if (why := below_least_map(contest, one.map))}
-    places = rank([one for one in found if one.run not in low], maps)
-    unranked = sorted((one for one in found if one.run in low), key=lambda one: (-one.score, one.run))
+    found.sort(key=lambda one: (-one.score, one.run))
+    shown = [Place(None, one, not_ranked=below_least_map(contest, one.map)) for one in found]
+    places = rank([one.standing for one in shown if not one.not_ranked], maps)
     won = awards(contest.config.prizes, [place.standing for place in places])
-    return Standings(places, tuple(left_out), tuple((one, low[one.run]) for one in unranked), won)
+    return Standings(places, tuple(left_out), tuple(one for one in shown if one.not_ranked), won)
 
 
 def place_document(place: Place) -> dict[str, Any]:
     """The JSON document of a place on the leaderboard."""
     level_with = [{"team": team, "chance": chance} for team, chance in place.level_with]
-    told = {"level_with": level_with, "differs": list(place.differs), "not_ranked": None}
+    told = {"level_with": level_with, "differs": list(place.differs), "not_ranked": place.not_ranked}
     return {"rank": place.rank} | asdict(place.standing) | told
-
-
-def unranked_document(standing: Standing, why: str) -> dict[str, Any]:
-    """The JSON document of a run that is shown without a rank: that of a place, its `not_ranked` the reason."""
-    return {"rank": None} | asdict(standing) | {"level_with": [], "differs": [], "not_ranked": why}
 
 
 def _standing(run: Run, judged: Score, per_wh: float, energy_wh: float, review: Review | None) -> Standing:

@@ -161,7 +161,7 @@ def read_config(folder: Path) -> ContestConfig:
     """
     path = folder / CONFIG_NAME
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         table = toml_table(text)
     except FileNotFoundError:
         raise RefereeError(
@@ -192,7 +192,7 @@ class _Table:
     def _line(self, key: str) -> list[str]:
         """The line of the key, or else of its table; none for one that is written inline."""
         table, seen, at = "", Counter[str](), 0
-        for number, line in enumerate(self.text.splitlines(), start=1):
+        for number, line in enumerate(self.text.split("\n"), start=1):
             if header := re.match(r"\s*\[+\s*([\w.-]+)\s*\]", line):
                 table = header[1]
                 seen[table] += 1

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +26,11 @@ from referee.contest import (
     require_unchanged,
 )
 from referee.errors import RefereeError
-from referee.served import CERTIFICATE_NAME
 from referee.store import DATABASE_NAME, Store
 from referee.store.database import is_served
 from testsets import TestSetError, load_test_set
 
 LEAST_FREE_BYTES = 2**30
-LEAST_CERTIFICATE = timedelta(days=2)
 SLACK = timedelta(seconds=2)  # a clock that is being set may step back so far
 ALL_STATIONS = "*"
 
@@ -52,11 +49,8 @@ ALL_STATIONS = "*"
     help=f"Also measure the idle board for {TRIAL_S} s, at one station or at all; nothing of it is kept.",
 )
 @click.option("--port", type=click.IntRange(1, 65535), help="Also say whether `serve` can have this port.")
-@click.option("--tls-cert", type=click.Path(path_type=Path), help="Also look at the end of this certificate.")
 @as_json
-def doctor(
-    folder: Path, trial: str | None, port: int | None, tls_cert: Path | None, *, accept: bool, as_json: bool
-) -> None:
+def doctor(folder: Path, trial: str | None, port: int | None, *, accept: bool, as_json: bool) -> None:
     """List what is wrong with the contest in FOLDER, its meters and this host; exit code 1 if anything is.
 
     While FOLDER is served the meters are not asked. Nothing is changed without --accept.
@@ -70,7 +64,7 @@ def doctor(
     if served:
         click.echo(f"{folder} is being served: its meters are not asked.", err=True)
     told: dict[str, str] = {}
-    for finding in _findings(folder, trial, port, tls_cert, served=served):
+    for finding in _findings(folder, trial, port, served=served):
         told.setdefault(finding[1], finding[0])
     if as_json:
         click.echo(json.dumps([{"code": code, "sentence": sentence} for sentence, code in told.items()]))
@@ -80,13 +74,10 @@ def doctor(
     sys.exit(bool(told))
 
 
-def _findings(
-    folder: Path, trial: str | None, port: int | None, tls_cert: Path | None, *, served: bool
-) -> Iterator[Finding]:
+def _findings(folder: Path, trial: str | None, port: int | None, *, served: bool) -> Iterator[Finding]:
     for look in (read_config, read_secrets, _look_at_database, _look_at_test_set):
         yield from _failure(look, folder)
     yield from _look_at_disk(folder)
-    yield from _look_at_certificate(tls_cert or folder / CERTIFICATE_NAME, is_given=tls_cert is not None)
     if port is not None and not served:
         yield from _failure(_require_port, port)
     try:
@@ -119,23 +110,6 @@ def _look_at_disk(folder: Path) -> Iterator[Finding]:
         yield (
             "no-room",
             f"The disk of {folder} has only {free_bytes / 1e6:.0f} MB left; make room before the day.",
-        )
-
-
-def _look_at_certificate(path: Path, *, is_given: bool) -> Iterator[Finding]:
-    if not (is_given or path.exists()):
-        return
-    try:
-        # The only decoder of certificates in the standard library.
-        decoded = ssl._ssl._test_decode_cert(str(path))  # type: ignore[attr-defined]  # noqa: SLF001
-    except (OSError, ValueError) as error:
-        yield "tls-refused", f"{path} is not a certificate in PEM form ({error})."
-        return
-    end = datetime.fromtimestamp(ssl.cert_time_to_seconds(decoded["notAfter"]), UTC)
-    if end - Clock().utc() < LEAST_CERTIFICATE:
-        yield (
-            "certificate-ends",
-            f"The certificate {path} ends at {end:%Y-%m-%d %H:%M} UTC; serve with a new one.",
         )
 
 

@@ -71,7 +71,7 @@ def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:
     Raises RefereeError `bad-team-list` with every bad line; `present` are the teams of the contest.
     """
     try:
-        text = file.read_text(encoding="utf-8-sig").lstrip()
+        text = file.read_text(encoding="utf-8-sig")
         delimiter = ";" if ";" in text.partition("\n")[0] else ","
         reader = csv.DictReader(io.StringIO(text), None, SURPLUS, "", delimiter=delimiter, strict=True)
         reader.fieldnames = [name.strip().casefold() for name in reader.fieldnames or ()]

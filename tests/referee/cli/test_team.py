@@ -83,7 +83,7 @@ def test_every_bad_line_is_told_with_its_number_and_nothing_is_imported(folder: 
 @pytest.mark.parametrize(
     "text",
     [
-        b"\xef\xbb\xbf\r\nTeam;Affiliation\r\nant;University X, Y\r\n",
+        b"\xef\xbb\xbfTeam;Affiliation\r\nant;University X, Y\r\n",
         b'affiliation,mail,Team\n"University X, Y",a@b.c,ant\n,,\n',
     ],
 )

@@ -32,7 +32,6 @@ from testsets import TestSetError, load_test_set
 
 LEAST_FREE_BYTES = 2**30
 SLACK = timedelta(seconds=2)  # a clock that is being set may step back so far
-ALL_STATIONS = "*"
 
 
 @click.command()
@@ -43,14 +42,12 @@ ALL_STATIONS = "*"
 @click.option(
     "--run",
     "trial",
-    is_flag=False,
-    flag_value=ALL_STATIONS,
-    metavar="[STATION]",
-    help=f"Also measure the idle board for {TRIAL_S} s, at one station or at all; nothing of it is kept.",
+    is_flag=True,
+    help=f"Also measure the idle boards, {TRIAL_S} s at each station; nothing of it is kept.",
 )
 @click.option("--port", type=click.IntRange(1, 65535), help="Also say whether `serve` can have this port.")
 @as_json
-def doctor(folder: Path, trial: str | None, port: int | None, *, accept: bool, as_json: bool) -> None:
+def doctor(folder: Path, port: int | None, *, trial: bool, accept: bool, as_json: bool) -> None:
     """List what is wrong with the contest in FOLDER, its meters and this host; exit code 1 if anything is.
 
     While FOLDER is served the meters are not asked. Nothing is changed without --accept.
@@ -64,7 +61,7 @@ def doctor(folder: Path, trial: str | None, port: int | None, *, accept: bool, a
     if served:
         click.echo(f"{folder} is being served: its meters are not asked.", err=True)
     told: dict[str, str] = {}
-    for finding in _findings(folder, trial, port, served=served):
+    for finding in _findings(folder, port, trial=trial, served=served):
         told.setdefault(finding[1], finding[0])
     if as_json:
         click.echo(json.dumps([{"code": code, "sentence": sentence} for sentence, code in told.items()]))
@@ -74,7 +71,7 @@ def doctor(folder: Path, trial: str | None, port: int | None, *, accept: bool, a
     sys.exit(bool(told))
 
 
-def _findings(folder: Path, trial: str | None, port: int | None, *, served: bool) -> Iterator[Finding]:
+def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> Iterator[Finding]:
     for look in (read_config, read_secrets, _look_at_database, _look_at_test_set):
         yield from _failure(look, folder)
     yield from _look_at_disk(folder)
@@ -83,7 +80,7 @@ def _findings(folder: Path, trial: str | None, port: int | None, *, served: bool
     try:
         with open_contest(folder) as contest:
             yield from _look_at_clock(contest)
-            yield from _look_at_stations(contest, trial, served=served)
+            yield from _look_at_stations(contest, trial=trial, served=served)
     except (RefereeError, TestSetError) as error:
         yield error.code, error.sentence
 
@@ -136,15 +133,13 @@ def _look_at_clock(contest: Contest) -> Iterator[Finding]:
             click.echo("The host's clock is not synchronized (NTP): times on record may be off.", err=True)
 
 
-def _look_at_stations(contest: Contest, trial: str | None, *, served: bool) -> Iterator[Finding]:
-    chosen = contest.config.stations if trial in (None, ALL_STATIONS) else (contest.station(trial),)
+def _look_at_stations(contest: Contest, *, trial: bool, served: bool) -> Iterator[Finding]:
     if served:
-        if trial is not None:
+        if trial:
             yield "contest-busy", f"{contest.folder} is being served; stop it before a trial run."
         return
     for station in contest.config.stations:
         found = list(look_at_meter(contest, station))
         yield from found
-        answers = all(code == "range-automatic" for code, _ in found)
-        if trial is not None and station in chosen and answers:
+        if trial and all(code == "range-automatic" for code, _ in found):
             yield from trial_run(contest, station)

@@ -228,12 +228,13 @@ def _is_comparable(contest: Contest, run: Run, judged: Score) -> bool:
 
 @dataclass(frozen=True)
 class Side:
-    """One run of a meeting, its judgement, the points it won, and the review with which it stands."""
+    """One run of a meeting, its judgement and points, the review with which it stands, why it is not ranked."""
 
     run: Run
     judged: Score
     points: int
     review: Review | None = None
+    not_ranked: str | None = None
 
     @property
     def needs_review(self) -> bool:
@@ -250,7 +251,7 @@ class Meeting:
 
 
 def meeting(contest: Contest, first: int, second: int) -> Meeting:
-    """Decide between two runs: 2 points for the higher score, 1 each for a tie.
+    """Decide between two runs: 2 points for the higher score, 1 each for a tie; below `least_map` a score is none.
 
     Raises RefereeError `run-unknown`, `not-opponents` (of one team), `run-state` (not judged, or void), and
     `energy-missing` where the energy may still be read.
@@ -262,11 +263,12 @@ def meeting(contest: Contest, first: int, second: int) -> Meeting:
             f"Runs {first} and {second} are both of {one.team}; name the run of another team.",
         )
     judged = _decided(contest, one), _decided(contest, other)
-    points = head_to_head(judged[0].score, judged[1].score)
+    low = [below_least_map(contest, score.map) for score in judged]
+    points = head_to_head(*(None if why else score.score for score, why in zip(judged, low, strict=True)))
     reviews = contest.store.latest_reviews()
     sides = [
-        Side(run, score, won, standing_review(score, reviews.get(run.id)))
-        for run, score, won in zip((one, other), judged, points, strict=True)
+        Side(run, score, won, standing_review(score, reviews.get(run.id)), why)
+        for run, score, won, why in zip((one, other), judged, points, low, strict=True)
     ]
     return Meeting((sides[0], sides[1]), one_heat=one.heat is not None and one.heat == other.heat)
 

@@ -161,7 +161,7 @@ def read_config(folder: Path) -> ContestConfig:
     """
     path = folder / CONFIG_NAME
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         table = toml_table(text)
     except FileNotFoundError:
         raise RefereeError(
@@ -192,7 +192,7 @@ class _Table:
     def _line(self, key: str) -> list[str]:
         """The line of the key, or else of its table; none for one that is written inline."""
         table, seen, at = "", Counter[str](), 0
-        for number, line in enumerate(self.text.splitlines(), start=1):
+        for number, line in enumerate(self.text.split("\n"), start=1):
             if header := re.match(r"\s*\[+\s*([\w.-]+)\s*\]", line):
                 table = header[1]
                 seen[table] += 1
@@ -301,6 +301,7 @@ def _problems(config: ContestConfig) -> list[str]:
         for one in config.prizes
         if one.rule not in PRIZE_RULES
     ]
+    problems += ["a prize's name is blank." for one in config.prizes if not one.name.strip()]
     if not config.stations:
         problems.append("there is no station; add a [[stations]] table with name and meter.")
     problems += ["a station's name is blank." for station in config.stations if not station.name.strip()]
@@ -314,7 +315,11 @@ def _problems(config: ContestConfig) -> list[str]:
         problems += _station_problems(station)
     for track in config.tracks:
         problems += _track_problems(track)
-    for kind, rows in (("track", config.tracks), ("station", config.stations)):
+    for kind, rows in (
+        ("track", config.tracks),
+        ("station", config.stations),
+        ("prize", config.prizes),
+    ):
         names = Counter(one.name for one in rows)
         problems += [f"the {kind} name {name!r} is given twice." for name, uses in names.items() if uses > 1]
     # The same meter, whichever VISA library reaches it.

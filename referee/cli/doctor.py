@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +26,12 @@ from referee.contest import (
     require_unchanged,
 )
 from referee.errors import RefereeError
-from referee.served import CERTIFICATE_NAME
 from referee.store import DATABASE_NAME, Store
 from referee.store.database import is_served
 from testsets import TestSetError, load_test_set
 
 LEAST_FREE_BYTES = 2**30
-LEAST_CERTIFICATE = timedelta(days=2)
 SLACK = timedelta(seconds=2)  # a clock that is being set may step back so far
-ALL_STATIONS = "*"
 
 
 @click.command()
@@ -46,17 +42,12 @@ ALL_STATIONS = "*"
 @click.option(
     "--run",
     "trial",
-    is_flag=False,
-    flag_value=ALL_STATIONS,
-    metavar="[STATION]",
-    help=f"Also measure the idle board for {TRIAL_S} s, at one station or at all; nothing of it is kept.",
+    is_flag=True,
+    help=f"Also measure the idle boards, {TRIAL_S} s at each station; nothing of it is kept.",
 )
 @click.option("--port", type=click.IntRange(1, 65535), help="Also say whether `serve` can have this port.")
-@click.option("--tls-cert", type=click.Path(path_type=Path), help="Also look at the end of this certificate.")
 @as_json
-def doctor(
-    folder: Path, trial: str | None, port: int | None, tls_cert: Path | None, *, accept: bool, as_json: bool
-) -> None:
+def doctor(folder: Path, port: int | None, *, trial: bool, accept: bool, as_json: bool) -> None:
     """List what is wrong with the contest in FOLDER, its meters and this host; exit code 1 if anything is.
 
     While FOLDER is served the meters are not asked. Nothing is changed without --accept.
@@ -70,7 +61,7 @@ def doctor(
     if served:
         click.echo(f"{folder} is being served: its meters are not asked.", err=True)
     told: dict[str, str] = {}
-    for finding in _findings(folder, trial, port, tls_cert, served=served):
+    for finding in _findings(folder, port, trial=trial, served=served):
         told.setdefault(finding[1], finding[0])
     if as_json:
         click.echo(json.dumps([{"code": code, "sentence": sentence} for sentence, code in told.items()]))
@@ -80,19 +71,16 @@ def doctor(
     sys.exit(bool(told))
 
 
-def _findings(
-    folder: Path, trial: str | None, port: int | None, tls_cert: Path | None, *, served: bool
-) -> Iterator[Finding]:
+def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> Iterator[Finding]:
     for look in (read_config, read_secrets, _look_at_database, _look_at_test_set):
         yield from _failure(look, folder)
     yield from _look_at_disk(folder)
-    yield from _look_at_certificate(tls_cert or folder / CERTIFICATE_NAME, is_given=tls_cert is not None)
     if port is not None and not served:
         yield from _failure(_require_port, port)
     try:
         with open_contest(folder) as contest:
             yield from _look_at_clock(contest)
-            yield from _look_at_stations(contest, trial, served=served)
+            yield from _look_at_stations(contest, trial=trial, served=served)
     except (RefereeError, TestSetError) as error:
         yield error.code, error.sentence
 
@@ -122,23 +110,6 @@ def _look_at_disk(folder: Path) -> Iterator[Finding]:
         )
 
 
-def _look_at_certificate(path: Path, *, is_given: bool) -> Iterator[Finding]:
-    if not (is_given or path.exists()):
-        return
-    try:
-        # The only decoder of certificates in the standard library.
-        decoded = ssl._ssl._test_decode_cert(str(path))  # type: ignore[attr-defined]  # noqa: SLF001
-    except (OSError, ValueError) as error:
-        yield "tls-refused", f"{path} is not a certificate in PEM form ({error})."
-        return
-    end = datetime.fromtimestamp(ssl.cert_time_to_seconds(decoded["notAfter"]), UTC)
-    if end - Clock().utc() < LEAST_CERTIFICATE:
-        yield (
-            "certificate-ends",
-            f"The certificate {path} ends at {end:%Y-%m-%d %H:%M} UTC; serve with a new one.",
-        )
-
-
 def _require_port(port: int) -> None:
     # Importing the server takes a fifth of a second, which other commands need not wait for.
     from referee.web.listener import Listen, with_free_port
@@ -162,15 +133,13 @@ def _look_at_clock(contest: Contest) -> Iterator[Finding]:
             click.echo("The host's clock is not synchronized (NTP): times on record may be off.", err=True)
 
 
-def _look_at_stations(contest: Contest, trial: str | None, *, served: bool) -> Iterator[Finding]:
-    chosen = contest.config.stations if trial in (None, ALL_STATIONS) else (contest.station(trial),)
+def _look_at_stations(contest: Contest, *, trial: bool, served: bool) -> Iterator[Finding]:
     if served:
-        if trial is not None:
+        if trial:
             yield "contest-busy", f"{contest.folder} is being served; stop it before a trial run."
         return
     for station in contest.config.stations:
         found = list(look_at_meter(contest, station))
         yield from found
-        answers = all(code == "range-automatic" for code, _ in found)
-        if trial is not None and station in chosen and answers:
+        if trial and all(code == "range-automatic" for code, _ in found):
             yield from trial_run(contest, station)

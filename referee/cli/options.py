@@ -16,15 +16,6 @@ contest_folder = click.option(
 )
 run_number = click.IntRange(1, 2**63 - 1)  # the integers of SQLite
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-as_csv = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-as_html = click.option("--html", "as_html", is_flag=True, help="Print a page of its own for a web site.")
-
-
-def require_one_form(*given: bool) -> None:
-    """Raise UsageError where more than one of --json, --csv and --html is given."""
-    if sum(given) > 1:
-        raise click.UsageError("Give one of --json, --csv and --html.")
-
 
 LONGEST_S = 86_400.0
 

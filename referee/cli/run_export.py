@@ -20,12 +20,12 @@ from referee.judging.export import FORMATS, export_run
     type=click.Choice((*FORMATS, "all")),
     default="csv",
     show_default=True,
-    help="Of the detections; readings, served images and events are written as well.",
+    help="Of the detections; readings and events are written as well.",
 )
 @contest_folder
 def export(number: int, out: Path | None, form: str, folder: Path) -> None:
     """Write what RUN's team sent, with its image numbers and the test set's own, and what was recorded beside it."""
-    formats = FORMATS if form == "all" else (form,)
+    formats = tuple(FORMATS) if form == "all" else (form,)
     with open_contest(folder) as contest:
         for file in export_run(contest, number, out or Path(f"run-{number}"), formats):
             click.echo(f"{file}  {file.stat().st_size} bytes")

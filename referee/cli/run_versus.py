@@ -25,6 +25,7 @@ def versus(first: int, second: int, folder: Path) -> None:
             "" if run.official else "  u"
         )
         shown = "no score" if score is None else f"{score:.4g}"
+        shown += f", which does not count: {side.not_ranked}" if side.not_ranked else ""
         click.echo(f"{side.points}  run {run.id} of {run.team}: {shown}{marks}")
     if not met.one_heat:
         click.echo(f"Runs {first} and {second} are not of one heat: they did not start together.", err=True)

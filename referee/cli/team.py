@@ -73,19 +73,16 @@ def list_teams(folder: Path, *, as_json: bool) -> None:
 
 @team.command()
 @click.argument("name")
-@click.option("--password-file", type=click.Path(path_type=Path), help="Its first line is the password.")
 @contest_folder
-def password(name: str, password_file: Path | None, folder: Path) -> None:
-    """Give team NAME a new password, generated and shown once unless it comes from a file.
+def password(name: str, folder: Path) -> None:
+    """Give team NAME a new password, generated and shown once.
 
     The old one ends at once. A run that is open goes on: its token stays valid.
     """
-    new = generate_password() if password_file is None else password_of(password_file)
+    new = generate_password()
     with open_contest(folder) as contest:
         contest.store.set_password(name, hash_password(new))
-    click.echo(
-        f"The new password of {name}: {new}" if password_file is None else f"{name} has a new password."
-    )
+    click.echo(f"The new password of {name}: {new}")
 
 
 @team.command()

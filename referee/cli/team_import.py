@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 
 import click
@@ -17,10 +17,11 @@ from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
-from referee.pages import STATIC, template_environment
-from referee.pages.table import STYLES
+from referee.pages import template_environment
+from referee.pages.table import page_style
 
 PRIVATE = 0o600
+SURPLUS = "cells beyond the header"
 
 
 @click.command("import")
@@ -31,7 +32,7 @@ PRIVATE = 0o600
 @click.option("--url", help="The address that teams use, for the sheet: http://192.168.1.10:8080")
 @contest_folder
 def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) -> None:
-    """Register the teams of FILE, a CSV with the columns team and affiliation, each with a new password.
+    """Register the teams of FILE, each with a new password; its first line is team,affiliation.
 
     The passwords are shown once, here or on the sheet. A team of the contest that is in FILE stays as it is.
     """
@@ -64,30 +65,31 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
     click.echo(f"Registered {len(new)} teams{told}{where}.", err=sheet is None)
 
 
-def read_teams(file: Path, present: Mapping[str, object]) -> dict[str, str | None]:
-    """The teams of a CSV file with their affiliations; a first line that names the columns is left out.
+def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:
+    """The teams of a CSV file with their affiliations, by the columns that its first line names.
 
     Raises RefereeError `bad-team-list` with every bad line; `present` are the teams of the contest.
     """
     try:
         text = file.read_text(encoding="utf-8-sig")
-        dialect = "," if "," in text or ";" not in text else ";"
-        reader = csv.reader(io.StringIO(text), delimiter=dialect, strict=True)
+        delimiter = ";" if ";" in text.partition("\n")[0] else ","
+        reader = csv.DictReader(io.StringIO(text), None, SURPLUS, "", delimiter=delimiter, strict=True)
+        reader.fieldnames = [name.strip().casefold() for name in reader.fieldnames or ()]
         rows = [(reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise RefereeError("bad-team-list", f"{file} cannot be read as CSV in UTF-8: {error}.") from error
     listed: dict[str, str | None] = {}
-    lines: dict[str, int] = {}
-    known = {team.casefold(): team for team in present}
-    problems = []
-    for line, row in rows:
-        cells = [cell.strip() for cell in row]
-        if not any(cells) or (line == 1 and cells[0].casefold() == "team"):
+    seen = {team.casefold(): team for team in present}
+    problems = [] if "team" in reader.fieldnames else ["its first line must be: team,affiliation"]
+    for line, row in rows if not problems else ():
+        surplus = row.pop(SURPLUS, [])
+        team, affiliation = row["team"].strip(), row.get("affiliation", "").strip()
+        if not any(map(str.strip, [*row.values(), *surplus])):
             continue
-        team, affiliation = cells[0], "".join(cells[1:2])
-        if problem := _problem(cells, lines, known):
+        problem = "it has more cells than the first line; quote a comma" if any(surplus) else None
+        if problem := problem or _problem(team, affiliation, listed, seen):
             problems.append(f"line {line}: {problem}")
-        lines.setdefault(team.casefold(), line)
+        seen.setdefault(team.casefold(), team)
         listed[team] = affiliation or None
     if not listed and not problems:
         problems = ["it has no team; write one a line: team,affiliation"]
@@ -103,18 +105,16 @@ def require_team_name(name: str) -> None:
         raise RefereeError("team-name", "A team needs a name that is not blank and can be printed on a line.")
 
 
-def _problem(cells: list[str], lines: Mapping[str, int], known: Mapping[str, str]) -> str | None:
-    team, same = cells[0], cells[0].casefold()
+def _problem(team: str, affiliation: str, listed: Container[str], seen: Mapping[str, str]) -> str | None:
+    """What is wrong with a line, of a file with the teams `listed` so far; those `seen` are by their casefold."""
     if not team:
         return "the team's name is blank"
-    if not all(cell.isprintable() for cell in cells):
+    if not (team + affiliation).isprintable():
         return f"{team!r} has characters that cannot be printed on a line"
-    if len(cells) > 2 and any(cells[2:]):
-        return f"it has {len(cells)} columns instead of team and affiliation; quote a comma"
-    if same in lines:
-        return f"{team!r} is in line {lines[same]} already"
-    if known.get(same, team) != team:
-        return f"{team!r} differs from the team {known[same]!r} only in capitals"
+    if team in listed:
+        return f"{team!r} is in the file already"
+    if seen.get(team.casefold(), team) != team:
+        return f"{team!r} differs from {seen[team.casefold()]!r} only in capitals"
     return None
 
 
@@ -128,9 +128,8 @@ def _sheet(contest: str, url: str, passwords: Mapping[str, str], new: Mapping[st
         }
         for team, password in passwords.items()
     ]
-    style = "\n".join((STATIC / name).read_text(encoding="utf-8") for name in STYLES)
     page = template_environment().get_template("team_sheet.html")
-    return page.render(contest=contest, url=url, strips=strips, style=style)
+    return page.render(contest=contest, url=url, strips=strips, style=page_style())
 
 
 def _curl(url: str, team: str, password: str) -> str:

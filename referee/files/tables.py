@@ -98,13 +98,6 @@ def harmless(row: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def csv_line(cells: Iterable[object]) -> bytes:
-    """One line of a CSV, without its end, in UTF-8."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(cells)
-    return text.getvalue().encode()
-
-
 def _is_number(cell: str) -> bool:
     try:
         numbers([cell])

@@ -26,7 +26,6 @@ from referee.judging.results import (
     figures_of,
     place_document,
     standings,
-    unranked_document,
 )
 from referee.scoring.rules import PUBLISHED
 from referee.store.records import BoardState, Published, Run, RunState, is_due
@@ -121,7 +120,7 @@ def public_board(contest: Contest, found: Standings | None = None) -> Board:
     return replace(
         empty_board(contest),
         ranking=tuple(told(place_document(place)) for place in found.places),
-        unranked=tuple(told(unranked_document(one, why)) for one, why in found.unranked),
+        unranked=tuple(told(place_document(place)) for place in found.unranked),
         left_out=tuple({"run": one.run, "team": one.team} for one in found.left_out),
         prizes=tuple(asdict(one) for one in found.awards),
         now=tuple(_running(contest, run, affiliations) for run in runs.values() if _is_on(run)),

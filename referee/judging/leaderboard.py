@@ -44,16 +44,17 @@ class Standing:
 
 @dataclass(frozen=True)
 class Place:
-    """A standing with its rank.
+    """A standing with its rank, or with the reason why it is `not_ranked`.
 
     `level_with` has the teams whose order with it is less than SURE, each with the chance that the order is real;
     `differs` how it was measured or scored otherwise than the first.
     """
 
-    rank: int
+    rank: int | None
     standing: Standing
-    level_with: tuple[tuple[str, float], ...]
-    differs: tuple[str, ...]
+    level_with: tuple[tuple[str, float], ...] = ()
+    differs: tuple[str, ...] = ()
+    not_ranked: str | None = None
 
 
 def rank(standings: Sequence[Standing], resampled: Mapping[int, Resampled | None]) -> tuple[Place, ...]:

@@ -29,7 +29,7 @@ class Award:
     """A prize and the teams that share it; none where no team fulfils its condition.
 
     `value` is what they reached: a score (1/Wh), an energy (Wh) or an mAP. `bar` is the least mAP, or the highest
-    energy, that the condition asks for; None where there is no condition, or no participant.
+    energy, that the condition asks for, which may lie below 0; None where there is no condition, or no participant.
     """
 
     name: str
@@ -50,7 +50,8 @@ def _award(prize: Prize, able: Sequence[Standing]) -> Award:
         # Exactly, in fractions: of two teams the better one always lies one deviation from the mean.
         values = [Fraction(condition(one)) for one in able]
         middle, variance = mean(values), pvariance(values)
-        bar = abs(float(middle) + math.sqrt(variance))
+        bar = float(middle) + math.sqrt(variance)
+        bar = -bar if condition is MERITS["least-energy"] else bar
         beyond = [value >= middle and (value - middle) ** 2 >= variance for value in values]
         able = [one for one, is_beyond in zip(able, beyond, strict=True) if is_beyond]
     best = max(map(merit, able), default=None)

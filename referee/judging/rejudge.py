@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from referee.judging.judge import judgement
 from referee.judging.results import standings
 from referee.judging.uncertainty import judge_with_interval
 from referee.store.database import is_served
-from referee.store.records import Run, RunState
+from referee.store.records import Run, RunState, Score
 from testsets import load_test_set
 
 Pair = tuple[float | None, float | None]
@@ -57,7 +57,9 @@ def rejudge(contest: Contest, number: int | None, clock: Clock) -> Rejudged:
             f"{contest.folder} is being served, and run {others[0]} was armed with another ground truth; stop the "
             "server first.",
         )
-    return _rejudged(contest, chosen, contest, clock, store=True)
+    return _rejudged(
+        contest, chosen, contest, lambda run: judge_with_interval(contest, run.id, clock, corrected=True)
+    )
 
 
 def preview(
@@ -75,7 +77,7 @@ def preview(
         )
     config = replace(contest.config, metric=metric or contest.config.metric)
     changed = replace(contest, config=config, test_set=other)
-    return _rejudged(contest, _chosen(contest, number), changed, clock, store=False)
+    return _rejudged(contest, _chosen(contest, number), changed, lambda run: judgement(changed, run, clock))
 
 
 def _chosen(contest: Contest, number: int | None) -> tuple[list[Run], tuple[int, ...]]:
@@ -92,18 +94,13 @@ def _rejudged(
     contest: Contest,
     chosen: tuple[list[Run], tuple[int, ...]],
     changed: Contest,
-    clock: Clock,
-    *,
-    store: bool,
+    judged: Callable[[Run], Score],
 ) -> Rejudged:
     runs, skipped = chosen
     stored = {run.id: contest.store.latest_score(run.id) for run in runs}
     board = standings(contest, {run: score for run, score in stored.items() if score is not None})
-    if store:
-        made = {run.id: judge_with_interval(contest, run.id, clock, corrected=True) for run in runs}
-    else:
-        made = {run.id: judgement(changed, run, clock) for run in runs}
-    boards = board.places, standings(changed, {} if store else made).places
+    made = {run.id: judged(run) for run in runs}
+    boards = board.places, standings(changed, made).places
     ranks = [{place.standing.run: place.rank for place in places} for places in boards]
     changes = []
     for run in runs:

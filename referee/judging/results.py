@@ -150,19 +150,20 @@ class LeftOut:
 class Standings:
     """The leaderboard, best first, the judged runs that are not on it, and the prizes.
 
-    `unranked` are the runs below the contest's `least_map`, best score first, each with the reason: they are shown.
+    `unranked` are the runs below the contest's `least_map`, best score first: they are shown.
     """
 
     places: tuple[Place, ...]
     left_out: tuple[LeftOut, ...]
-    unranked: tuple[tuple[Standing, str], ...] = ()
+    unranked: tuple[Place, ...] = ()
     awards: tuple[Award, ...] = ()
 
 
 def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> Standings:
     """Rank the teams by their best run that has a score by the contest's present rules. Void runs are ignored.
 
-    `instead`, by run, takes the place of what is stored, whatever rules it is by: the board as it would be.
+    `instead`, by run, takes the place of what is stored, whatever metric and ground truth it is by: the board as it
+    would be.
     """
     instead = instead or {}
     found: list[Standing] = []
@@ -173,29 +174,26 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
         judged = instead.get(run.id) or contest.store.latest_score(run.id)
         if judged is None or judged.score is None or judged.energy_wh is None:
             left_out.append(LeftOut(run.id, run.team, None))
-        elif run.id not in instead and not _is_comparable(contest, run, judged):
+        elif run.contest_window_s != contest.config.window_s or (
+            run.id not in instead and not _is_comparable(contest, run, judged)
+        ):
             left_out.append(LeftOut(run.id, run.team, judged.signature))
         else:
             review = standing_review(judged, reviews.get(run.id))
             found.append(_standing(run, judged, judged.score, judged.energy_wh, review))
             maps[run.id] = None if run.id in instead else resampled(contest, run, judged)
-    low = {one.run: why for one in found if (why := below_least_map(contest, one.map))}
-    places = rank([one for one in found if one.run not in low], maps)
-    unranked = sorted((one for one in found if one.run in low), key=lambda one: (-one.score, one.run))
+    found.sort(key=lambda one: (-one.score, one.run))
+    shown = [Place(None, one, not_ranked=below_least_map(contest, one.map)) for one in found]
+    places = rank([one.standing for one in shown if not one.not_ranked], maps)
     won = awards(contest.config.prizes, [place.standing for place in places])
-    return Standings(places, tuple(left_out), tuple((one, low[one.run]) for one in unranked), won)
+    return Standings(places, tuple(left_out), tuple(one for one in shown if one.not_ranked), won)
 
 
 def place_document(place: Place) -> dict[str, Any]:
     """The JSON document of a place on the leaderboard."""
     level_with = [{"team": team, "chance": chance} for team, chance in place.level_with]
-    told = {"level_with": level_with, "differs": list(place.differs), "not_ranked": None}
+    told = {"level_with": level_with, "differs": list(place.differs), "not_ranked": place.not_ranked}
     return {"rank": place.rank} | asdict(place.standing) | told
-
-
-def unranked_document(standing: Standing, why: str) -> dict[str, Any]:
-    """The JSON document of a run that is shown without a rank: that of a place, its `not_ranked` the reason."""
-    return {"rank": None} | asdict(standing) | {"level_with": [], "differs": [], "not_ranked": why}
 
 
 def _standing(run: Run, judged: Score, per_wh: float, energy_wh: float, review: Review | None) -> Standing:
@@ -219,23 +217,24 @@ def _standing(run: Run, judged: Score, per_wh: float, energy_wh: float, review: 
 
 
 def _is_comparable(contest: Contest, run: Run, judged: Score) -> bool:
-    """Whether a score was made by the contest's metric and today's scoring rules, on its test set, in its window."""
+    """Whether a score was made by the contest's metric and today's scoring rules, on its test set."""
     parts, config = signature_parts(judged.signature), contest.config
     same_rules = parts["metric"] == config.metric and parts.get(RULES) in (None, str(RULES_VERSION))
     # Not the set that the run was armed with: its ground truth may have been corrected since.
     judged_on = parts.get("gt", run.testset_digest[:DIGEST_LENGTH])
     same_set = judged_on == contest.test_set.digest[:DIGEST_LENGTH]
-    return same_rules and same_set and run.contest_window_s == config.window_s
+    return same_rules and same_set
 
 
 @dataclass(frozen=True)
 class Side:
-    """One run of a meeting, its judgement, the points it won, and the review with which it stands."""
+    """One run of a meeting, its judgement and points, the review with which it stands, why it is not ranked."""
 
     run: Run
     judged: Score
     points: int
     review: Review | None = None
+    not_ranked: str | None = None
 
     @property
     def needs_review(self) -> bool:
@@ -252,7 +251,7 @@ class Meeting:
 
 
 def meeting(contest: Contest, first: int, second: int) -> Meeting:
-    """Decide between two runs: 2 points for the higher score, 1 each for a tie.
+    """Decide between two runs: 2 points for the higher score, 1 each for a tie; below `least_map` a score is none.
 
     Raises RefereeError `run-unknown`, `not-opponents` (of one team), `run-state` (not judged, or void), and
     `energy-missing` where the energy may still be read.
@@ -264,11 +263,12 @@ def meeting(contest: Contest, first: int, second: int) -> Meeting:
             f"Runs {first} and {second} are both of {one.team}; name the run of another team.",
         )
     judged = _decided(contest, one), _decided(contest, other)
-    points = head_to_head(judged[0].score, judged[1].score)
+    low = [below_least_map(contest, score.map) for score in judged]
+    points = head_to_head(*(None if why else score.score for score, why in zip(judged, low, strict=True)))
     reviews = contest.store.latest_reviews()
     sides = [
-        Side(run, score, won, standing_review(score, reviews.get(run.id)))
-        for run, score, won in zip((one, other), judged, points, strict=True)
+        Side(run, score, won, standing_review(score, reviews.get(run.id)), why)
+        for run, score, won, why in zip((one, other), judged, points, low, strict=True)
     ]
     return Meeting((sides[0], sides[1]), one_heat=one.heat is not None and one.heat == other.heat)
 

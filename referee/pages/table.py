@@ -4,31 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from itertools import count
 
 from referee.pages import STATIC, template_environment
 
 STYLES = ("vendor/pico.min.css", "style.css")
 
 
+def page_style() -> str:
+    """The stylesheet of a page that stands alone."""
+    return "\n".join((STATIC / name).read_text(encoding="utf-8") for name in STYLES)
+
+
 def table_page(
     title: str,
-    caption: str,
+    about: str,
     columns: Sequence[tuple[str, bool]],
-    rows: Sequence[tuple[Sequence[str], str]],
+    rows: Sequence[Sequence[str]],
+    notes: Sequence[str],
     made_utc: datetime,
 ) -> str:
-    """The page; `columns` are (name, whether it has figures), `rows` the cells and a remark, which stands below."""
-    style = "\n".join((STATIC / name).read_text(encoding="utf-8") for name in STYLES)
-    remarks, number = [remark for _, remark in rows if remark], count(1)
-    told = [[*cells, str(next(number)) if remark else ""] for cells, remark in rows]
+    """The page; `columns` are (name, whether it has figures), the `notes` stand below the table."""
     page = template_environment().get_template("table.html")
     return page.render(
         title=title,
-        caption=caption,
-        columns=[*columns, ("remark" if remarks else " ", True)],
-        rows=told,
-        remarks=remarks,
-        style=style,
+        about=about,
+        columns=columns,
+        rows=rows,
+        notes=notes,
+        style=page_style(),
         made=f"{made_utc:%Y-%m-%d %H:%M} UTC",
     )

@@ -250,6 +250,8 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
         ("tracks = [{ name = 5 }]\n" + GOOD, ", track 1: the key 'testset' is missing"),
         ("freeze_at = '15:30'\n" + GOOD, ", line 1: freeze_at = '15:30' must be a time with its offset"),
         ("name = Hall\n", "at line 1"),
+        ("\ufeffname = 'a\u2028b'\nshuffle = 1\n", ", line 2: shuffle = 1"),
+        (GOOD + "[[prizes]]\nname = 'Fun'\nrule = 'best-score'\n" * 2, "the prize name 'Fun' is given twice"),
     ],
 )
 def test_a_mistake_is_reported_with_its_line(tmp_path: Path, text: str, where: str) -> None:

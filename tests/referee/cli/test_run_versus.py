@@ -24,12 +24,17 @@ def hall(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
 
 
 def judged_run(
-    hall: House, team: str, energy_wh: float | None, *checks: Check, heat: str | None = "final"
+    hall: House,
+    team: str,
+    energy_wh: float | None,
+    *checks: Check,
+    heat: str | None = "final",
+    reached: float = 0.5,
 ) -> int:
     run = stored_run(hall.store, team=team, heat=heat).id
     hall.store.change_run(run, (RunState.ARMED,), state=RunState.JUDGED.value, energy_wh=energy_wh)
-    score = 0.5 / energy_wh if energy_wh else None
-    hall.store.add_score(Score(run, START.isoformat(), 0.5, energy_wh, score, None, 5, 7, {}, "", checks))
+    score = reached / energy_wh if energy_wh else None
+    hall.store.add_score(Score(run, START.isoformat(), reached, energy_wh, score, None, 5, 7, {}, "", checks))
     return run
 
 
@@ -46,6 +51,14 @@ def test_a_run_that_needs_review_is_marked_and_named(hall: House) -> None:
     result = versus(hall, judged_run(hall, "ant", 2.0, FAILED), judged_run(hall, "bee", 2.0))
     assert result.stdout == "1  run 1 of ant: 0.25  !\n1  run 2 of bee: 0.25\n"
     assert result.stderr == "! Run 1 needs review before the points count; see: referee run show 1\n"
+
+
+def test_a_run_below_least_map_wins_no_meeting(hall: House) -> None:
+    config = hall.folder / "contest.toml"
+    config.write_text("least_map = 0.2\n" + config.read_text())
+    result = versus(hall, judged_run(hall, "ant", 0.1, reached=0.1), judged_run(hall, "bee", 1.0))
+    low = "1, which does not count: its mAP 0.10000 is below least_map 0.2"
+    assert result.stdout == f"0  run 1 of ant: {low}\n2  run 2 of bee: 0.5\n"
 
 
 def test_runs_that_did_not_start_together_are_pointed_out(hall: House) -> None:

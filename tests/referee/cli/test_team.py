@@ -55,7 +55,7 @@ def test_teams_are_imported_with_passwords_that_are_shown_once(folder: Path) -> 
     store.close()
     kept = b"".join(path.read_bytes() for path in folder.glob("contest.db*"))
     assert not any(password.encode() in kept for password in passwords.values())
-    again = imported(folder, "ant,Ant Hill\ndog,\n")
+    again = imported(folder, "team,affiliation\nant,Ant Hill\ndog,\n")
     assert again[2] == "Registered 1 teams; 1 were registered before and keep their passwords.\n"
     assert again[1].startswith("dog\t")
     assert called("team", "list", "--contest", str(folder)).stdout.startswith("ant, Ant Hill\nbee\n")
@@ -69,9 +69,9 @@ def test_every_bad_line_is_told_with_its_number_and_nothing_is_imported(folder: 
     assert news.count("\n") == 1
     for words in (
         "line 3: the team's name is blank",
-        "line 4: it has 3 columns",
-        "line 5: 'ANT' is in line 2 already",
-        "line 6: 'fox' differs from the team 'Fox' only in capitals",
+        "line 4: it has more cells than the first line",
+        "line 5: 'ANT' differs from 'ant' only in capitals",
+        "line 6: 'fox' differs from 'Fox' only in capitals",
         "line 7: 'g\\tnu' has characters",
     ):
         assert words in news
@@ -81,8 +81,26 @@ def test_every_bad_line_is_told_with_its_number_and_nothing_is_imported(folder: 
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        b"\xef\xbb\xbfTeam;Affiliation\r\nant;University X, Y\r\n",
+        b'affiliation,mail,Team\n"University X, Y",a@b.c,ant\n,,\n',
+    ],
+)
+def test_the_first_line_says_which_column_is_which(folder: Path, text: bytes) -> None:
+    assert imported(folder, text)[0] == 0
+    assert teams(folder) == {"ant": "University X, Y"}
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
-    [(b"\xff\xfe", "cannot be read as CSV"), ("", "it has no team"), ('"ant', "cannot be read as CSV")],
+    [
+        (b"\xff\xfe", "cannot be read as CSV"),
+        ("team\n,\n", "it has no team"),
+        ('team\n"ant', "cannot be read as CSV"),
+        ("", "its first line must be"),
+        ("ant,Ant Hill\n", "its first line must be"),
+    ],
 )
 def test_a_file_that_is_no_list_of_teams_is_refused(folder: Path, text: str | bytes, words: str) -> None:
     code, _, news = imported(folder, text)
@@ -107,7 +125,9 @@ class Texts(HTMLParser):
 def test_the_sheet_has_a_strip_for_each_new_team_and_is_private(folder: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.html"
     options = ("--sheet", str(sheet), "--url", "http://10.0.0.7:8080/")
-    code, told, news = imported(folder, "<script>alert(1)</script>;A & B\nit's;\n", *options)
+    code, told, news = imported(
+        folder, "team;affiliation\n<script>alert(1)</script>;A & B\nit's;\n", *options
+    )
     assert (code, news) == (0, "")
     assert told == f"Registered 2 teams; the passwords are only in {sheet}.\n"
     assert sheet.stat().st_mode & 0o777 == 0o600
@@ -122,7 +142,7 @@ def test_the_sheet_has_a_strip_for_each_new_team_and_is_private(folder: Path, tm
     passwords = set(re.findall(f"{WORD}(?:-{WORD}){{3}}".replace("(", "(?:").replace("(?:?:", "(?:"), shown))
     assert len(passwords) == 2
     assert all(shown.count(password) == 2 for password in passwords)
-    code, _, news = imported(folder, "fox,\n", *options)
+    code, _, news = imported(folder, "team\nfox\n", *options)
     assert (code, "exists and may hold passwords" in news) == (1, True)
     assert "fox" not in teams(folder)
     assert called("team", "import", str(sheet), "--url", "http://x", "--contest", str(folder)).returncode == 2

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.detections.plausibility import PLAUSIBLE, Implausible, implausible
+from referee.detections.plausibility import ABOVE_1, PLAUSIBLE, Implausible, implausible
 
-LIMITS = np.array([[0, 0, 0], [1, 640, 480], [1, 96, 64]], float)
+LEAST = (-ABOVE_1, -ABOVE_1)
+LIMITS = np.array([[0] * 5, [1, 640, 480, *LEAST], [1, 96, 64, *LEAST]])
 GOOD = [1, 3, 0.5, 10, 20, 30, 40]
 
 
@@ -58,7 +59,7 @@ row = st.tuples(st.integers(1, 2), st.just(1), st.floats(-2, 100), numbers, numb
 def test_the_passes_over_all_rows_count_what_a_look_at_each_row_counts(rows: list[tuple[float, ...]]) -> None:
     valid = [[*r[:3], min(r[3], r[5]), min(r[4], r[6]), max(r[3], r[5]), max(r[4], r[6])] for r in rows]
     found = look(*valid)
-    outside = [r for r in valid if r[5] < 0 or r[6] < 0 or (r[3:5] > LIMITS[int(r[0]), 1:]).any()]
+    outside = [r for r in valid if r[5] < 0 or r[6] < 0 or (r[3:5] > LIMITS[int(r[0]), 1:3]).any()]
     assert found.outside == len(outside)
     assert found.above_1 == sum(r[2] > 1 for r in valid)
     assert found.in_unit_square == sum(all(0 <= value <= 1 for value in r[3:]) for r in valid)

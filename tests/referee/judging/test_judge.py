@@ -420,7 +420,7 @@ def test_blind_rows_and_a_log_out_at_once_outrank_a_champion_unless_there_is_a_l
     strict = replace(contest, config=replace(contest.config, least_map=0.05))
     found = standings(strict)
     assert [place.standing.run for place in found.places] == [champion.id]
-    assert [one.run for one, _ in found.unranked] == [run.id]
+    assert [one.standing.run for one in found.unranked] == [run.id]
 
 
 def test_extra_time_is_a_part_of_the_signature_beside_the_contest_s_window(contest: Contest) -> None:

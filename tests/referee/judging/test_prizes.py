@@ -58,6 +58,13 @@ def test_no_team_gets_a_prize_whose_condition_none_fulfils() -> None:
     assert least.bar == pytest.approx(0.3 + 0.03**0.5)
 
 
+def test_an_energy_bar_below_0_is_told_as_it_is() -> None:
+    # Energy 1 1 1 1 100: mean 20.8, SD 39.6: no energy lies a deviation below the mean.
+    spread = [team(name, 0.1, 1) for name in ("ant", "bee", "cat", "dog")] + [team("elk", 0.1, 100)]
+    (highest,) = awards([Prize("Accuracy", "highest-map")], spread)
+    assert (highest.teams, highest.bar) == ((), pytest.approx(20.8 - 39.6))
+
+
 def test_without_participants_there_is_no_winner_and_alone_a_team_wins_all() -> None:
     assert won() == dict.fromkeys(PRIZE_RULES, ())
     assert won(team("ant", 0.2, 3)) == dict.fromkeys(PRIZE_RULES, ("ant",))

@@ -99,6 +99,14 @@ def test_what_a_dry_run_says_is_what_judging_again_then_gives(contest: Contest, 
     assert rejudge(replace(contest, test_set=corrected), None, CLOCK) == said
 
 
+def test_a_dry_run_leaves_out_runs_of_another_window_as_the_board_does(contest: Contest) -> None:
+    other = replace(contest, config=replace(contest.config, window_s=contest.config.window_s + 1))
+    said = preview(other, None, CLOCK, None, None)
+    assert [one.rank for one in said.changes] == [(None, None)] * 2
+    assert standings(other).places == ()
+    assert rejudge(other, None, CLOCK) == said
+
+
 def test_a_corrected_ground_truth_is_on_record_and_the_board_is_by_it(
     contest: Contest, tmp_path: Path
 ) -> None:

@@ -26,7 +26,6 @@ from referee.judging.results import (
     place_document,
     score_document,
     standings,
-    unranked_document,
 )
 from referee.judging.reviews import let_stand
 from referee.scoring.result import RULES_VERSION
@@ -159,16 +158,16 @@ def test_a_run_below_least_map_is_shown_with_the_reason_and_wins_nothing(hall: H
     with open_contest(hall.folder) as contest:
         found = standings(contest)
         assert [(one.rank, one.standing.run) for one in found.places] == [(1, 1)]
-        assert [(one.run, why) for one, why in found.unranked] == [
+        assert [(one.standing.run, one.not_ranked) for one in found.unranked] == [
             (3, "its mAP 0.01000 is below least_map 0.05"),
             (2, "its mAP 0.00020 is below least_map 0.05"),
         ]
         assert found.left_out == ()
         assert {one.teams for one in found.awards} == {("ant",)}
-        document = unranked_document(*found.unranked[0])
-        assert (document["rank"], document["not_ranked"]) == (None, found.unranked[0][1])
+        document = place_document(found.unranked[0])
+        assert (document["rank"], document["not_ranked"]) == (None, found.unranked[0].not_ranked)
         assert set(document) == set(place_document(found.places[0]))
-        assert figures_of(contest, contest.store.run(2)).not_ranked == found.unranked[1][1]
+        assert figures_of(contest, contest.store.run(2)).not_ranked == found.unranked[1].not_ranked
         assert figures_of(contest, contest.store.run(1)).not_ranked is None
 
 

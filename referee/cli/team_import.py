@@ -74,7 +74,9 @@ def read_teams(file: Path, present: Mapping[str, object]) -> dict[str, str | Non
         dialect = "," if "," in text or ";" not in text else ";"
         reader = csv.reader(io.StringIO(text), delimiter=dialect, strict=True)
         rows = [(reader.line_num, row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
+        raise RefereeError("bad-team-list", f"{file} cannot be read: {error.strerror}.") from error
+    except (UnicodeDecodeError, csv.Error) as error:
         raise RefereeError("bad-team-list", f"{file} cannot be read as CSV in UTF-8: {error}.") from error
     listed: dict[str, str | None] = {}
     lines: dict[str, int] = {}
@@ -85,7 +87,9 @@ def read_teams(file: Path, present: Mapping[str, object]) -> dict[str, str | Non
         if not any(cells) or (line == 1 and cells[0].casefold() == "team"):
             continue
         team, affiliation = cells[0], "".join(cells[1:2])
-        if problem := _problem(cells, lines, known):
+        if line == 1 and "affiliation" in map(str.casefold, cells):
+            problems.append(f"line 1: the columns are team,affiliation, not {','.join(cells)}")
+        elif problem := _problem(cells, lines, known):
             problems.append(f"line {line}: {problem}")
         lines.setdefault(team.casefold(), line)
         listed[team] = affiliation or None

@@ -82,7 +82,12 @@ def test_every_bad_line_is_told_with_its_number_and_nothing_is_imported(folder: 
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [(b"\xff\xfe", "cannot be read as CSV"), ("", "it has no team"), ('"ant', "cannot be read as CSV")],
+    [
+        (b"\xff\xfe", "cannot be read as CSV"),
+        ("", "it has no team"),
+        ('"ant', "cannot be read as CSV"),
+        ("Name;Affiliation\nant;A", "line 1: the columns are team,affiliation, not Name,Affiliation"),
+    ],
 )
 def test_a_file_that_is_no_list_of_teams_is_refused(folder: Path, text: str | bytes, words: str) -> None:
     code, _, news = imported(folder, text)

@@ -65,6 +65,6 @@ def data_uri(path: Path) -> str | None:
         small.thumbnail((WIDTH, WIDTH * 4))
         packed = io.BytesIO()
         small.save(packed, "JPEG", quality=QUALITY)
-    except (OSError, ValueError, Image.DecompressionBombError):
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):  # a bad PNG is a SyntaxError
         return None
     return f"data:image/jpeg;base64,{base64.b64encode(packed.getvalue()).decode()}"

@@ -243,5 +243,5 @@ def _paths(plan: Plan) -> dict[str, str]:
         "database": str(plan.folder / "contest.db"),
         "report": str(plan.folder / "report.json"),
         "test set": str(plan.testset or plan.folder / "testset"),
-        "page": str(plan.folder / PAGE_NAME),
+        "report page": str(plan.folder / PAGE_NAME),
     }

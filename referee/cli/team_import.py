@@ -76,7 +76,9 @@ def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:
         reader = csv.DictReader(io.StringIO(text), None, SURPLUS, "", delimiter=delimiter, strict=True)
         reader.fieldnames = [name.strip().casefold() for name in reader.fieldnames or ()]
         rows = [(reader.line_num, row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
+        raise RefereeError("bad-team-list", f"{file} cannot be read: {error.strerror}.") from error
+    except (UnicodeDecodeError, csv.Error) as error:
         raise RefereeError("bad-team-list", f"{file} cannot be read as CSV in UTF-8: {error}.") from error
     listed: dict[str, str | None] = {}
     seen = {team.casefold(): team for team in present}

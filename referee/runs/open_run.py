@@ -69,6 +69,7 @@ class OpenRun:
         self._paused_until_s = 0.0
         self.closing = threading.Lock()
         self.ending = threading.Event()
+        self.told: list[str] = []  # what the team was last warned of in its rows
         if self.closed_by is not None:
             self.ending.set()
         self.done = threading.Event()

@@ -82,8 +82,9 @@ class DayTables(Database):
         return tuple(Announcement(**row) for row in self._rows(_ANNOUNCED))
 
     def queue(self) -> list[str]:
-        """The teams that run next, in order."""
-        return [row["team"] for row in self._rows("SELECT team FROM queue ORDER BY position")]
+        """The teams that run next, in order; a disabled one keeps its place, which counts when it is enabled."""
+        sql = "SELECT team FROM queue JOIN teams ON name = team WHERE NOT disabled ORDER BY position"
+        return [row["team"] for row in self._rows(sql)]
 
     def change_queue(self, change: Callable[[list[str]], list[str]]) -> list[str]:
         """Replace the queue by what `change` makes of it; of several at once, each sees what the others did."""

@@ -100,7 +100,7 @@ class _Server(MPServer):
 
 
 def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent: int | None = None) -> None:
-    """Serve the contest in `folder` until SIGINT or SIGTERM; `on_ready` gets one line once requests are answered.
+    """Serve the contest in `folder` until SIGINT or SIGTERM; `on_ready` gets what to say once requests are answered.
 
     With `parent`, a process id, the server ends when that process does.
 
@@ -251,6 +251,7 @@ def _announce(listen: Listen, contest: Contest, on_ready: Callable[[str], None])
     images = f"{each} of " * bool(each) + f"{len(contest.test_set.images)} images"
     urls = " and ".join(listen.urls)
     on_ready(f"Serving {contest.config.name} at {urls} ({images}, window {window_s} s)")
+    on_ready(f"The board is at {listen.urls[0]}/, the operators' console at {listen.urls[0]}/operator/")
 
 
 def _answers(listen: Listen) -> bool:

@@ -33,22 +33,23 @@ document.addEventListener("click", event => {
 form.addEventListener("submit", async event => {
   event.preventDefault();
   if (underWay) return;
-  setUnderWay(true);
   const sent = {...JSON.parse(asked.send)};
   for (const [name, value] of new FormData(form)) if (value !== "") sent[name] = value;
-  const [ok, sentence] = await post(asked.path, sent);
+  if (asked.later) { ask.close(); say(asked.later); say((await post(asked, sent))[1]); return; }
+  setUnderWay(true);
+  const [ok, sentence] = await post(asked, sent);
   setUnderWay(false);
   if (ok) { ask.close(); say(sentence); } else { failure.textContent = sentence; failure.hidden = false; }
   part("live").dispatchEvent(new Event("look"));
 });
 
-async function post(path, body) {
+async function post({path, done}, body) {
   const headers = {"Content-Type": "application/json", "X-CSRF-Token": document.querySelector("meta[name=csrf]").content};
   try {
     const answer = await fetch(path, {method: "POST", headers, body: JSON.stringify(body)});
     const document_ = await answer.json().catch(() => ({}));
     if (answer.status === 401) location.reload();
-    if (answer.ok) return [true, [document_.sentence ?? asked.done, document_.config_changed].filter(Boolean).join(" ")];
+    if (answer.ok) return [true, [document_.sentence ?? done, document_.config_changed].filter(Boolean).join(" ")];
     return [false, document_.detail ?? `The server answered ${answer.status}.`];
   } catch {
     return [false, "No answer came, so it may have happened or not: look before you repeat it."];

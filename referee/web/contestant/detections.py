@@ -69,6 +69,8 @@ def post(state: WebState, environ: Environ) -> Answer:
         "sha256": receipt.sha256,
     }
     warnings = found.sentences if found.rows else []
+    if warnings:
+        live.told = warnings
     return document(202, content | ({"warnings": warnings} if warnings else {}))
 
 

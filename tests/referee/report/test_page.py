@@ -70,14 +70,16 @@ class Page(HTMLParser):
             self.text += " ".join(data.split()) + "\n"
 
 
-def closed_run(hall: House, *, share: float = 1.0, energy_wh: float | None = 0.06, **more: Any) -> Run:
-    """A closed run of 6 s that has found that share of the objects of its images."""
+def closed_run(
+    hall: House, *, share: float = 1.0, scale: float = 1.0, energy_wh: float | None = 0.06, **more: Any
+) -> Run:
+    """A closed run of 6 s that has found that share of the objects of its images, its boxes times `scale`."""
     store, test_set = hall.store, hall.contest.test_set
     images = len(test_set.images)
     run = stored_run(store, images=images, testset_digest=test_set.digest, **more)
     truth = read_ground_truth(test_set.folder)
     confidence = np.linspace(0.9, 0.5, len(truth.image))
-    found = np.column_stack([truth.image, truth.category, confidence, truth.boxes])[
+    found = np.column_stack([truth.image, truth.category, confidence, truth.boxes * scale])[
         : round(share * len(confidence))
     ]
     store.log_served(run.id, [(image, 10) for image in range(1, images + 1)], 1.0)
@@ -208,6 +210,12 @@ def test_a_run_with_nothing_but_crowds_or_nothing_at_all_has_a_report(
         hall.store.change_run(run.id, (RunState.ARMED,), state="closed", **over)
         judge(hall.contest, run.id, Clock())
         assert "it has no score" in page_of(hall.contest, hall.store.run(run.id)).text
+
+
+def test_boxes_that_look_like_a_mistake_are_told_before_the_result(build: Callable[..., House]) -> None:
+    hall = build()
+    text = page_of(hall.contest, judged_run(hall, scale=1e-4)).text
+    assert text.index("send pixels, not fractions") < text.index("Result\n")
 
 
 def test_a_run_of_an_earlier_form_and_one_on_another_test_set_show_what_is_known(

@@ -68,6 +68,11 @@ def test_the_queue_is_drawn_by_lot_changed_and_left_by_who_is_armed(stage: Day) 
     assert act(stage, "/queue/add", team=late).json()["queue"] == [*drawn[1:], late]
     assert [one["team"] for one in status(stage)["queue"]] == [*drawn[1:], late]
 
+    stage.refers("team", "disable", late)
+    until(lambda: [one["team"] for one in status(stage)["queue"]] == drawn[1:])
+    stage.refers("team", "enable", late)
+    until(lambda: [one["team"] for one in status(stage)["queue"]] == [*drawn[1:], late])
+
     number = act(stage, "/runs", team=late).json()["id"]
     assert [one["team"] for one in status(stage)["queue"]] == drawn[1:]
     assert late not in act(stage, "/queue/draw").json()["queue"], "it has a run"

@@ -38,8 +38,10 @@ def test_a_station_from_free_to_armed_waiting_open_and_without_its_meter(day: Ca
     made.refers("run", "void", "1", "--reason", "only one came")
 
     made.refers("run", "arm", TEAM)
-    made.fetched(made.login()["token"])
+    token = made.fetched(made.login()["token"])
+    made.post(token, [[1, 1, 0.5, 0.1, 0.1, 0.9, 0.9]])
     until(lambda: station(made)["run"]["power_w"] == 36)
+    assert "all coordinates in 0..1" in station(made)["run"]["warnings"][0]
     shown = station(made)
     assert (shown["meter_state"], shown["run"]["images_served"]) == ("integrating", 6)
     assert 0 < shown["run"]["elapsed_s"] < 600

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -185,9 +184,4 @@ def test_the_command_line_does_the_same(stage: Day) -> None:
     assert stage.refers("run", "unvoid", str(number)).stdout == f"Run {number} counts again: it is closed.\n"
     assert "needs it void" in stage.refers("run", "unvoid", str(number)).stderr
     assert "only a judged run" in stage.refers("run", "review", str(number), "--note", "fine").stderr
-    drawn = stage.refers("queue", "draw").stdout
-    assert stage.refers("queue", "list").stdout == drawn
-    assert stage.refers("queue", "absent", "bee").stdout.endswith("bee\n")
-    assert "is published" in stage.refers("announce", "The last round").stdout
     assert stage.refers("operator", "add", "eve").returncode == 1, "no password"
-    assert json.loads(stage.refers("status", "--json").stdout)["announcements"][0]["text"] == "The last round"

@@ -69,7 +69,9 @@ def test_status_of_a_contest_that_is_not_served_is_that_of_the_store(day: Callab
     assert "station-1: meter idle, free" in shown.stdout.splitlines()
 
 
-def test_a_copy_of_a_served_folder_is_not_taken_for_the_served_one(hall: Day, tmp_path: Path) -> None:
+def test_a_copy_of_a_served_folder_is_not_taken_for_the_served_one(
+    hall: Day, token: str, tmp_path: Path
+) -> None:
     copy = shutil.copytree(hall.folder, tmp_path / "copy")
     assert "is not being served" in called("run", "close", "1", "--contest", str(copy)).stderr
     assert hall.run().state is RunState.OPEN

@@ -25,6 +25,7 @@ from referee.web.state import web_state
 
 LOGIN = "console.login"
 LISTS = ("queue", "runs", "teams", "announcements", "refusals", "events", "left_out")
+FOLLOWED = dict.fromkeys(("elapsed_s", "energy_wh", "map", "score"))  # of an open run, at its station
 REFUSED = {
     "bad-credentials": "The name or the password is wrong.",
     "too-many-failures": "There were too many failed log-ins. Wait a minute, then try again.",
@@ -129,7 +130,8 @@ def _shown(body: bytes) -> dict[str, Any]:
     others = [one["team"] for one in now["teams"] if not one["disabled"] and one["team"] not in queued]
     free = [station["name"] for station in now["stations"] if station["run"] is None]
     choices = {"free": free, "queued": queued, "callable": queued + others, "window_s": now["window_s"]}
-    lists = _lists(orjson.dumps({"now": {key: now[key] for key in LISTS}} | choices))
+    runs = [one | FOLLOWED if one["state"] == "open" else one for one in now["runs"]]
+    lists = _lists(orjson.dumps({"now": {key: now[key] for key in LISTS} | {"runs": runs}} | choices))
     return {"now": now, "heats": _heats(now["stations"]), "lists": Markup(lists)} | choices  # noqa: S704 - rendered
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+from contextlib import suppress
 from pathlib import Path
 
 from referee.errors import RefereeError
@@ -10,6 +12,7 @@ SECRET_NAME = "secret"  # noqa: S105 - a file's name
 OPERATOR_KEY_NAME = "operator-key"
 SECRET_BYTES = 32
 SERVER_NAME = "server"
+LOCK_NAME = ".lock"  # held by the server of the folder
 CERTIFICATE_NAME = "server.crt"
 
 
@@ -19,6 +22,16 @@ def server_url(folder: Path) -> str | None:
         return (folder / SERVER_NAME).read_text().strip()
     except FileNotFoundError:
         return None
+
+
+def is_served(folder: Path) -> bool:
+    """Whether a server of this contest folder is at work."""
+    with suppress(FileNotFoundError), (folder / LOCK_NAME).open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def read_secret(path: Path) -> bytes:

@@ -26,8 +26,8 @@ from referee.contest import (
     require_unchanged,
 )
 from referee.errors import RefereeError
+from referee.served import is_served
 from referee.store import DATABASE_NAME, Store
-from referee.store.database import is_served
 from testsets import TestSetError, load_test_set
 
 LEAST_FREE_BYTES = 2**30

@@ -13,7 +13,6 @@ from referee.errors import RefereeError
 
 # By name: the module in this room, and what its help begins with.
 COMMANDS = {
-    "announce": ("day", "Tell all teams and viewers something."),
     "board": ("board", "Freeze and unveil the public board."),
     "demo": ("demo", "Serve a rehearsed contest day to look at."),
     "doctor": ("doctor", "List what is wrong with a contest, its meters and this host."),
@@ -23,7 +22,6 @@ COMMANDS = {
     "leaderboard": ("leaderboard", "Rank the best judged run of each team by its score."),
     "model": ("model", "Model tracks: validate, measure, submit and rank TFLite models."),
     "operator": ("operator", "Register, list and remove operators of the console."),
-    "queue": ("day", "Who runs next: draw by lot, list and change."),
     "rehearse": ("rehearse", "Carry out a whole contest run here."),
     "rejudge": ("rejudge", "Judge runs again: by other settings or a corrected ground truth."),
     "report": ("report", "Write the report of a run as one HTML file."),

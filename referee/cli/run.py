@@ -14,7 +14,7 @@ from referee.cli.options import as_json, contest_folder, run_number
 from referee.cli.run_export import export
 from referee.cli.run_list import list_runs
 from referee.cli.run_versus import versus
-from referee.cli.server import NotServed, ask
+from referee.cli.server import NoServer, ask
 from referee.cli.status import active_line
 from referee.config import LONGEST_WINDOW_S
 from referee.contest import open_contest
@@ -161,7 +161,7 @@ def _live(folder: Path, number: int) -> dict[str, Any] | None:
     """What the server knows of an armed or open run."""
     try:
         runs = [station["run"] for station in ask(folder, "/status")["stations"]]
-    except NotServed:
+    except NoServer:
         return None
     return next((one for one in runs if one is not None and one["run"] == number), None)
 

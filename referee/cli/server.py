@@ -10,60 +10,61 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from referee.errors import RefereeError
-from referee.served import CERTIFICATE_NAME, OPERATOR_KEY_NAME, read_secret, server_url
+from referee.served import CERTIFICATE_NAME, OPERATOR_KEY_NAME, is_served, read_secret, server_url
 
-TIMEOUT_S = 60.0
+ACT_TIMEOUT_S, LOOK_TIMEOUT_S = 60.0, 5.0
 
 
-class NotServed(RefereeError):
-    """The contest is not being served."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__("not-served", f"{folder} is not being served; start: referee serve {folder}")
+class NoServer(RefereeError):
+    """The contest is not being served, or its server does not answer."""
 
 
 def ask(folder: Path, path: str, body: dict[str, Any] | None = None) -> Any:
     """What the server answers to a POST of `body` to /operator`path`, or to a GET without a body.
 
-    Raises NotServed, RefereeError `contest-missing`, `no-answer`, `certificate-wrong`, and what the server or
-    `read_secret` refuses with.
+    Raises NoServer `not-served`, `no-answer`; RefereeError `contest-missing`, `certificate-wrong`, and what the server
+    or `read_secret` refuses with.
     """
     if not (folder / "contest.toml").exists():
         from referee.config import read_config  # importing it takes a twentieth of a second
 
         read_config(folder)
     url, key = server_url(folder), read_secret(folder / OPERATOR_KEY_NAME).hex()
-    if url is None:
-        raise NotServed(folder)
+    not_served = NoServer("not-served", f"{folder} is not being served; start: referee serve {folder}")
+    if url is None or not is_served(folder):  # of a server that was killed, or a copy of a served folder
+        raise not_served
+    timeout_s = LOOK_TIMEOUT_S if body is None else ACT_TIMEOUT_S
     try:
-        status, content = _answer(folder, f"{url}/operator{path}", body, key)
+        status, content = _answer(folder, f"{url}/operator{path}", body, key, timeout_s)
         document: Any = json.loads(content)
     except TimeoutError as error:
-        raise RefereeError(
+        raise NoServer(
             "no-answer",
-            f"The server at {url} has not answered in {TIMEOUT_S:.0f} s; see its log, and: referee run list",
+            f"The server at {url} has not answered in {timeout_s:.0f} s; see its log, and: referee run list",
         ) from error
     except ssl.SSLError as error:
         raise RefereeError(
             "certificate-wrong", f"What answers at {url} has not the certificate of this contest: {error}."
         ) from error
     except (OSError, HTTPException, ValueError) as error:
-        raise NotServed(folder) from error
+        raise not_served from error
     if status >= 400:
         raise RefereeError(document.get("code", "failed"), document.get("detail", content.decode()))
     return document
 
 
-def _answer(folder: Path, url: str, body: dict[str, Any] | None, key: str) -> tuple[int, bytes]:
+def _answer(
+    folder: Path, url: str, body: dict[str, Any] | None, key: str, timeout_s: float
+) -> tuple[int, bytes]:
     where = urlsplit(url)
-    connection: HTTPConnection = HTTPConnection(where.hostname or "", where.port, timeout=TIMEOUT_S)
+    connection: HTTPConnection = HTTPConnection(where.hostname or "", where.port, timeout=timeout_s)
     if where.scheme == "https":
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         # Trust this certificate, whoever issued it, and no other.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         context.load_verify_locations(folder / CERTIFICATE_NAME)
-        connection = HTTPSConnection(where.hostname or "", where.port, timeout=TIMEOUT_S, context=context)
+        connection = HTTPSConnection(where.hostname or "", where.port, timeout=timeout_s, context=context)
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     try:
         sent = None if body is None else json.dumps(body)

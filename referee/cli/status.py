@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
 from referee.cli.options import as_json, contest_folder
-from referee.cli.server import NotServed, ask
+from referee.cli.server import NoServer, ask
 from referee.clock import Clock
 from referee.pages.figures import clock_text, map_text, score_text, time_text, watt_text, wh_text
 
@@ -26,20 +27,21 @@ REFUSALS_SHOWN = 5
 def status(folder: Path, *, watch: bool, as_json: bool) -> None:
     """Show what goes on: stations, queue, runs to see to, refusals."""
     clock, never = Clock(), threading.Event()
-    while True:
-        text = _text(folder, as_json=as_json)
-        if not watch:
+    with suppress(KeyboardInterrupt):
+        while True:
+            text = _text(folder, as_json=as_json)
+            if watch:
+                click.clear()
             click.echo(text)
-            return
-        click.clear()
-        click.echo(text)
-        clock.wait(never, clock.monotonic_s() + WATCH_S)
+            if not watch:
+                return
+            clock.wait(never, clock.monotonic_s() + WATCH_S)
 
 
 def _text(folder: Path, *, as_json: bool) -> str:
     try:
         found = ask(folder, "/status")
-    except NotServed as error:
+    except NoServer as error:
         found = json.loads(_stored(folder))
         click.echo(f"{error.sentence} This is what is stored.", err=True)
     return json.dumps(found) if as_json else "\n".join(_lines(found))
@@ -78,9 +80,9 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
             yield f"{word}: run {', '.join(numbers)}"
     yield from (f"announced by {one['operator']}: {one['text']}" for one in found["announcements"])
     for one in found["refusals"][:REFUSALS_SHOWN]:
-        who = one["team"] or "no team"
+        who = repr(one["team"]) if one["team"] else "no team"
         times = f" ({one['count']} times)" if one["count"] > 1 else ""
-        yield f"refused {time_text(one['utc'])}{times}: {who!r} from {one['address']}: {one['sentence']}"
+        yield f"refused {time_text(one['utc'])}{times}: {who} from {one['address']}: {one['sentence']}"
 
 
 def active_line(run: dict[str, Any]) -> str:

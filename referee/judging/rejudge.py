@@ -12,7 +12,7 @@ from referee.errors import RefereeError, TestSetChanged
 from referee.judging.judge import judgement
 from referee.judging.results import standings
 from referee.judging.uncertainty import judge_with_interval
-from referee.store.database import is_served
+from referee.served import is_served
 from referee.store.records import Run, RunState, Score
 from testsets import load_test_set
 

@@ -76,7 +76,7 @@ class StatusReader:
         teams = {
             team: {
                 "team": team,
-                "affiliation": affiliations[team],
+                "affiliation": affiliations.get(team),
                 "disabled": off,
                 "attempts_used": used.get(team, 0),
             }
@@ -86,8 +86,9 @@ class StatusReader:
         at = {run.station: run for run in runs if run.state in (RunState.ARMED, RunState.OPEN)}
         active = {name: self._active(run, known, now) for name, run in at.items()}
         for one in active.values():
-            one["affiliation"] = affiliations[one["team"]]
-        left = {team: config.attempts - used.get(team, 0) if config.attempts else None for team in teams}
+            one["affiliation"] = affiliations.get(one["team"])
+        limit = config.attempts
+        left = {team: max(limit - used.get(team, 0), 0) if limit else None for team in teams}
         return {
             "utc": now.isoformat(),
             "contest": config.name,
@@ -105,7 +106,7 @@ class StatusReader:
                 }
                 for one in config.stations
             ],
-            "queue": [teams[team] | {"attempts_left": left[team]} for team in store.queue()],
+            "queue": [teams[team] | {"attempts_left": left[team]} for team in store.queue() if team in teams],
             "runs": listed,
             "teams": list(teams.values()),
             "announcements": store.announcements(),

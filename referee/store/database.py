@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import threading
@@ -14,11 +13,12 @@ from typing import NoReturn
 import sqlite_utils
 
 from referee.errors import RefereeError, StorageFailed
+from referee.served import is_served
 from referee.store.group_commit import GroupCommit
 from referee.store.schema import COLUMNS, VERSION, create_tables
 
 DATABASE_NAME = "contest.db"
-LOCK_NAME = ".lock"  # held by the server of the folder
+LARGEST_NUMBER = 2**63 - 1  # that SQLite takes
 _COLUMNS = "SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c"
 ATTEMPTS, PAUSE_S = 100, 0.05  # at what SQLite does not wait for
 LOCK_TIMEOUT_S = 30.0  # how long a write waits for another process, such as the judge's, to finish its own
@@ -129,16 +129,6 @@ class Database:
                 return self._reader.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             _fail("read", error)
-
-
-def is_served(folder: Path) -> bool:
-    """Whether a server of this contest folder is at work."""
-    with suppress(FileNotFoundError), (folder / LOCK_NAME).open() as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
 
 
 def _require_content(path: Path) -> None:

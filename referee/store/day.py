@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from referee.errors import RefereeError
-from referee.store.database import Database
+from referee.store.database import LARGEST_NUMBER, Database
 from referee.store.records import Announcement, Refusal, Review
 from referee.store.schema import insert
 
@@ -71,7 +71,7 @@ class DayTables(Database):
         """Withdraw an announcement; it stays on record. Raises RefereeError `announcement-unknown`."""
         sql = "UPDATE announcements SET withdrawn_utc = ? WHERE id = ? AND withdrawn_utc IS NULL"
         with self._transaction() as connection:
-            changed = connection.execute(sql, (now.isoformat(), number)).rowcount
+            changed = connection.execute(sql, (now.isoformat(), min(number, LARGEST_NUMBER))).rowcount
         if not changed:
             raise RefereeError(
                 "announcement-unknown", f"There is no announcement {number}, or it is withdrawn already."
@@ -130,8 +130,8 @@ class DayTables(Database):
         return kept
 
     def refusals(self, most: int) -> tuple[Refusal, ...]:
-        """The newest refusals, by their last time."""
-        rows = self._rows(f"SELECT {_REFUSAL} FROM refusals ORDER BY utc DESC, id DESC LIMIT ?", most)  # noqa: S608 - a constant
+        """The newest refusals, by when they began to be refused: the clock may have been set back."""
+        rows = self._rows(f"SELECT {_REFUSAL} FROM refusals ORDER BY id DESC LIMIT ?", most)  # noqa: S608 - a constant
         return tuple(Refusal(*row) for row in rows)
 
     def events_after(self, number: int, most: int) -> tuple[int, list[dict[str, Any]]]:

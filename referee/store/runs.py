@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from power.meter import Setup, Standing
 from referee.errors import RefereeError, SessionRefused
-from referee.store.database import Database
+from referee.store.database import LARGEST_NUMBER, Database
 from referee.store.records import Run, RunState
 from referee.store.schema import insert
 
-LARGEST_NUMBER = 2**63 - 1
 _RUN_NAMES = [field.name for field in fields(Run)]
 _RUN_COLUMNS = ", ".join(_RUN_NAMES)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from referee.clock import Clock
 from referee.errors import RefereeError
-from referee.store.database import LOCK_NAME
+from referee.served import LOCK_NAME
 
 LOOK_S = 0.5
 STOP_TIMEOUT_S = 3

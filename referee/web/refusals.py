@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from referee.clock import Clock
@@ -36,7 +35,6 @@ class Refusals:
     store: Store
     clock: Clock
     _found: dict[Key, _Alike] = field(default_factory=dict)
-    _of_address: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(
@@ -44,17 +42,16 @@ class Refusals:
     ) -> None:
         """Count a refused request."""
         now_s, utc = self.clock.monotonic_s(), self.clock.utc().isoformat()
-        key: Key = (code, team and team[:LONGEST_NAME], run, address)
+        key: Key = (code, team and _stored(team, LONGEST_NAME), run, address)
         with self._lock:
-            if key not in self._found and self._of_address[address] >= MOST_OF_ADDRESS:
+            if key not in self._found and sum(one[3] == address for one in self._found) >= MOST_OF_ADDRESS:
                 key = (code, None, None, address)
             if key not in self._found and len(self._found) >= MOST_ALIKE:
                 key = (code, None, None, OTHERS)
             found = self._found.get(key)
             if found is None:
-                new = Refusal(utc, utc, 1, code, status, *key[1:], sentence[:LONGEST_SENTENCE])
+                new = Refusal(utc, utc, 1, code, status, *key[1:], _stored(sentence, LONGEST_SENTENCE))
                 self._found[key] = _Alike(new, now_s)
-                self._of_address[key[3]] += 1
             else:
                 found.refusal = replace(found.refusal, utc=utc, count=found.refusal.count + 1)
 
@@ -73,7 +70,6 @@ class Refusals:
             for key, one in list(self._found.items()):
                 if one.began_s <= over_s and one.refusal.count == one.stored:
                     del self._found[key]
-                    self._of_address[key[3]] -= 1
 
     def _log(self, new: list[Refusal]) -> None:
         for one in new[:MOST_LINES]:
@@ -83,3 +79,8 @@ class Refusals:
             )
         if len(new) > MOST_LINES:
             logger.warning("refused: %d more kinds, see: referee status", len(new) - MOST_LINES)
+
+
+def _stored(text: str, longest: int) -> str:
+    """The text as SQLite takes it: JSON can name half of a surrogate pair."""
+    return text[:longest].encode("utf-8", "replace").decode()

@@ -59,7 +59,7 @@ def _operator(state: WebState, environ: Environ) -> str | None:
         return KEY if is_right else None
     cookie = operator_cookie(environ)
     session = cookie and tokens.read_operator(state.contest.secret, cookie)
-    if not session or state.clock.utc().timestamp() >= session.expires_s:
+    if not session or cookie in state.ended_sessions or state.clock.utc().timestamp() >= session.expires_s:
         return None
     by = state.contest.operator_key if session.by_key else state.contest.store.operators().get(session.name)
     stamp = by and tokens.stamp(state.contest.secret, by)

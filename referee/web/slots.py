@@ -6,18 +6,38 @@ A caller is an open run, the operator, or everyone else together. A request that
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 
 from referee.errors import RefereeError
 from referee.runs.open_run import OpenRun
 from referee.web.answers import Environ
 from referee.web.sessions import open_run_of, operator_of
-from referee.web.state import WebState
+from referee.web.state import AddressSlots, WebState
 
 OPERATOR_PATH = "/operator"
 _SLOTS = "referee.slots"
 
 
-def slots_of(state: WebState, environ: Environ) -> threading.BoundedSemaphore:
+@dataclass(frozen=True)
+class OtherSlots:
+    """The slots of an address among those of everyone else."""
+
+    all: AddressSlots
+    address: str
+
+    def acquire(self, *, blocking: bool) -> bool:
+        """Take a slot if one is free; it never waits."""
+        return not blocking and self.all.acquire(self.address)
+
+    def release(self) -> None:
+        """Give it back."""
+        self.all.release(self.address)
+
+
+Slots = threading.BoundedSemaphore | OtherSlots
+
+
+def slots_of(state: WebState, environ: Environ) -> Slots:
     """The slots that the request counts on: those of the open run whose token it bears, of the operator, of others."""
     if environ["PATH_INFO"].startswith(OPERATOR_PATH) and operator_of(state, environ) is not None:
         return state.operator_slots
@@ -26,7 +46,12 @@ def slots_of(state: WebState, environ: Environ) -> threading.BoundedSemaphore:
             return open_run_of(state, environ).slots
         except RefereeError:
             pass  # the handler raises it
-    return state.other_slots
+    return other_slots(state, environ)
+
+
+def other_slots(state: WebState, environ: Environ) -> OtherSlots:
+    """The slots of a request without an open run."""
+    return OtherSlots(state.other_slots, environ.get("REMOTE_ADDR", ""))
 
 
 def too_many_requests() -> RefereeError:
@@ -38,7 +63,7 @@ def too_many_requests() -> RefereeError:
     )
 
 
-def hold_slot(environ: Environ, slots: threading.BoundedSemaphore) -> None:
+def hold_slot(environ: Environ, slots: Slots) -> None:
     """Take a slot for the length of the request. Raises RefereeError `too-many-requests`."""
     if not slots.acquire(blocking=False):
         raise too_many_requests()

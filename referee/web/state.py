@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
@@ -27,8 +28,29 @@ from referee.web.published_board import PublishedBoard
 from referee.web.refusals import Refusals
 
 EXTENSION = "referee"
-UNAUTHENTICATED_AT_ONCE = 128
+UNAUTHENTICATED_AT_ONCE, OF_AN_ADDRESS = 128, 64
 OPERATORS_AT_ONCE = 8
+
+
+class AddressSlots:
+    """The slots of those without a run; an address holds half of them at most: one host keeps no one else out."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: Counter[str] = Counter()
+
+    def acquire(self, address: str) -> bool:
+        """Take a slot if one is free."""
+        with self._lock:
+            is_free = self._held[address] < OF_AN_ADDRESS and self._held.total() < UNAUTHENTICATED_AT_ONCE
+            self._held[address] += is_free
+            return is_free
+
+    def release(self, address: str) -> None:
+        """Give one back."""
+        with self._lock:
+            self._held[address] -= 1
+            self._held += Counter()  # without those that hold none
 
 
 @dataclass(frozen=True)
@@ -36,7 +58,8 @@ class WebState:
     """The finished objects that the app was made with.
 
     An open run has its own slots for requests at the same time (`OpenRun.slots`), the operator has some, and everyone
-    else shares the rest: a run can only exhaust itself, and no one can keep the operator out.
+    else shares the rest, of which one address gets half: a run can only exhaust itself, and neither a run nor a single
+    host can keep the operator out.
     """
 
     contest: Contest
@@ -52,9 +75,9 @@ class WebState:
     operator_slots: threading.BoundedSemaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(OPERATORS_AT_ONCE)
     )
-    other_slots: threading.BoundedSemaphore = field(
-        default_factory=lambda: threading.BoundedSemaphore(UNAUTHENTICATED_AT_ONCE)
-    )
+    other_slots: AddressSlots = field(default_factory=AddressSlots)
+    ended_sessions: set[str] = field(default_factory=set)
+    """Cookies of operators who have logged out; a restart forgets them, their 12 hours end all the same."""
     _limits: WeakKeyDictionary[OpenRun, NDArray[np.float64]] = field(default_factory=WeakKeyDictionary)
 
     def limits_for(self, live: OpenRun) -> NDArray[np.float64]:

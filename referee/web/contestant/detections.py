@@ -13,7 +13,7 @@ from referee.store.records import Post
 from referee.web.answers import Answer, Environ, document
 from referee.web.bodies import LARGEST_BODY_BYTES, read_body
 from referee.web.sessions import open_run_of, require_own, session_of
-from referee.web.slots import too_many_requests
+from referee.web.slots import other_slots, too_many_requests
 from referee.web.state import WebState
 
 DETECTIONS_PATH = "/v1/detections"
@@ -80,10 +80,11 @@ def _repeated(
     """The receipt that this body got while its run was open: too late for a new one, not for the same answer."""
     require_own(state, environ, session, state.contest.store.run(session.run))
     if body is None:
-        if not state.other_slots.acquire(blocking=False):
+        slots = other_slots(state, environ)
+        if not slots.acquire(blocking=False):
             raise too_many_requests()
         try:
             body = read_body(environ, LARGEST_BODY_BYTES)
         finally:
-            state.other_slots.release()
+            slots.release()
     return state.control.receipt(session.run, body, key)

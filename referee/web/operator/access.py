@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import re
 from urllib.parse import parse_qs, urlencode
 
 from flask import Blueprint, Response, redirect, request
@@ -19,6 +20,7 @@ from referee.web.state import web_state
 LIFETIME_S = 12 * 3600
 LONGEST_NAME = 60
 SAFE = ("GET", "HEAD", "OPTIONS")
+OWN_PAGE = re.compile(r"/(operator|display)/[^\x00-\x1f]*")  # a browser would read "/\t/host" as another host
 
 blueprint = Blueprint("operator-access", __name__, url_prefix=OPERATOR_PATH)
 
@@ -54,19 +56,17 @@ def csrf_token() -> str:
 def log_in() -> Response:
     """Begin a session: by a registered name and its password, or by the operator key and any name, or none.
 
-    A browser is sent to the page `next` or the console, or back to the log-in with `refused=<code>`.
+    The browser is sent to the page `next` or the console, or back to the log-in with `refused=<code>`.
     """
     state = web_state()
     body = read_body(request.environ, LARGEST_DOCUMENT_BYTES).decode("utf-8", "replace")
     fields = parse_qs(body, keep_blank_values=True, separator="&")
     name, password, wanted = (fields.get(key, [""])[0] for key in ("name", "password", "next"))
-    if not wanted.startswith("/") or wanted.startswith(("//", "/\\")):
+    if not OWN_PAGE.fullmatch(wanted):
         wanted = f"{OPERATOR_PATH}/"
     try:
         session = _session(name.strip(), password)
     except RefereeError as error:
-        if "text/html" not in request.headers.get("Accept", ""):
-            raise
         note_refusal(state, request.environ, error, answer_to(error).status)
         back = urlencode({"refused": error.code, "next": wanted})
         return _redirect(f"{OPERATOR_PATH}/login?{back}")
@@ -82,8 +82,11 @@ def log_in() -> Response:
 
 @blueprint.post("/logout")
 def log_out() -> Response:
-    """End the session of this browser."""
+    """End the session, also for who has a copy of its cookie."""
     require_operator()
+    state, cookie = web_state(), operator_cookie(request.environ)
+    state.ended_sessions.add(cookie)
+    state.contest.store.log_event(state.clock.utc(), None, "operator", operator=acting(), action="log-out")
     response = _redirect(f"{OPERATOR_PATH}/login")
     response.delete_cookie(OPERATOR_COOKIE, httponly=True, samesite="Strict")
     return response

@@ -8,7 +8,7 @@ from flask import Blueprint, Response, jsonify, request
 
 from power.errors import MeterError
 from referee.contest import Contest
-from referee.errors import RefereeError
+from referee.errors import RefereeError, StorageFailed
 from referee.judging.results import run_document
 from referee.judging.reviews import let_stand
 from referee.store.records import RunState
@@ -26,12 +26,14 @@ blueprint.before_request(require_operator)
 
 
 def record(run: int | None, action: str, **detail: object) -> None:
-    """Log who did what, before it is answered. Raises StorageFailed."""
-    state = web_state()
-    state.contest.store.log_event(
-        state.clock.utc(), run, "operator", operator=acting(), action=action, **detail
-    )
-    state.status.renew()
+    """Log who did what, before it is answered. Raises StorageFailed, which says that it was done all the same."""
+    state, act = web_state(), {"operator": acting(), "action": action} | detail
+    try:
+        state.contest.store.log_event(state.clock.utc(), run, "operator", **act)
+    except StorageFailed as error:
+        raise StorageFailed(f"This was done, but who did it is not on record: {error.sentence}") from error
+    finally:
+        state.status.renew()
 
 
 @blueprint.get("/status")
@@ -139,10 +141,9 @@ def judge_all() -> Response:
 
 
 def _judge(numbers: list[int]) -> Response:
+    web_state().judging.ask(numbers)
     for number in numbers:
         record(number, "judge")
-    web_state().judging.ask(numbers)
-    web_state().status.renew()
     return jsonify(judging=numbers)
 
 

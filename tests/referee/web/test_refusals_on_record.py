@@ -78,6 +78,17 @@ def test_however_many_addresses_there_are_the_rows_are_bounded(
     assert len(store.refusals(10_000)) == 2 * MOST_ALIKE
 
 
+def test_the_newest_is_first_also_after_the_clock_was_set_back_and_a_strange_name_is_stored(
+    store: Store,
+) -> None:
+    refusals = Refusals(store, DrivenClock())
+    later = Refusal("2099", "2099", 1, "not-armed", 409, TEAM, None, "10.0.0.1", "No run is armed.")
+    store.keep_refusals([(None, later)])
+    note(refusals, team="half \ud800")
+    refusals.store_new()
+    assert [one.team for one in store.refusals(1)] == ["half ?"]
+
+
 def test_what_cannot_be_stored_is_kept_for_the_next_time(
     store: Store, tmp_path: Path, short_lock_timeout: None
 ) -> None:

@@ -18,6 +18,7 @@ import requests
 
 from referee.web import live_process
 from referee.web.listener import own_addresses
+from referee.web.processes import sole_server
 from tests.contest_day import PATIENCE_S, TEAM, Day, Program, problem, program, refers
 from testsets import import_labels, load_test_set, synthesize
 
@@ -149,7 +150,7 @@ def test_the_operator_s_key_goes_to_no_server_with_another_certificate(
     server.end()
     impostor = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     impostor.load_cert_chain(*certificate(tmp_path))
-    with socket.create_server(("127.0.0.1", server.port)) as listener:
+    with sole_server(made.folder), socket.create_server(("127.0.0.1", server.port)) as listener:
         (made.folder / "server").write_text(f"{server.url}\n")
         with ThreadPoolExecutor() as pool:
             asked = pool.submit(made.refers, "run", "close", "1")

@@ -12,12 +12,14 @@ from referee.auth.passwords import hash_password
 from referee.auth.tokens import OperatorSession, csrf_token, issue_operator, stamp
 from referee.clock import Clock
 from referee.contest import read_secrets
+from referee.web.state import UNAUTHENTICATED_AT_ONCE
 from tests.contest_day import HASH, PASSWORD, Day, problem, until
 
 COOKIE = "referee-operator"
 
 
 def log_in(day: Day, name: str, password: str, **headers: str) -> requests.Response:
+    """A new session, or the way back to the log-in with the code of the refusal."""
     assert day.server is not None
     form = {"name": name, "password": password}
     return day.server.ask("POST", "/operator/login", None, headers, data=form, allow_redirects=False)
@@ -80,6 +82,8 @@ def test_after_a_log_in_one_goes_on_where_one_was_but_never_to_another_host(hall
         ("//evil.example/", "/operator/"),
         ("https://evil.example/", "/operator/"),
         ("/\\evil.example/", "/operator/"),
+        ("/\t/evil.example/", "/operator/"),  # browsers leave the tab out
+        ("/operator/\nSet-Cookie: a=b", "/operator/"),
     ):
         form = {"name": "", "password": key, "next": wanted}
         answer = hall.server.ask("POST", "/operator/login", data=form, allow_redirects=False)
@@ -130,20 +134,58 @@ def test_a_session_ends_when_the_operator_is_removed_or_gets_another_password(ha
         assert ask(hall, one, "GET", "/operator/status").status_code == 401
 
 
+def test_a_log_out_ends_the_session_also_for_a_copy_of_its_cookie(hall: Day, cookie: str) -> None:
+    csrf = csrf_of(hall.folder, cookie)
+    assert ask(hall, cookie, "POST", "/operator/logout", csrf, allow_redirects=False).status_code == 303
+    problem(ask(hall, cookie, "GET", "/operator/status"), 401, "bad-token")
+    problem(ask(hall, cookie, "POST", "/operator/queue/draw", csrf), 401, "bad-token")
+    with hall.store() as store:
+        _, newest = store.events_after(0, 1)
+    assert newest[0]["detail"] == {"operator": "eve", "action": "log-out"}
+
+
 def test_log_ins_that_fail_are_limited_on_record_and_lead_a_browser_back(hall: Day) -> None:
-    problem(log_in(hall, "mallory", "wrong"), 401, "bad-credentials")
-    back = log_in(hall, "mallory", "wrong", Accept="text/html")
-    assert back.headers["Location"].startswith("/operator/login?refused=bad-credentials")
-    for _ in range(8):
-        log_in(hall, "mallory", "wrong")
-    problem(log_in(hall, "mallory", "wrong"), 429, "too-many-failures")
-    problem(log_in(hall, "ant", PASSWORD), 401, "bad-credentials")  # a team is no operator
+    def refused(name: str, password: str) -> str:
+        back = log_in(hall, name, password)
+        assert COOKIE not in back.cookies
+        return back.headers["Location"].removeprefix("/operator/login?refused=").partition("&")[0]
+
+    assert [refused("mallory", "wrong") for _ in range(11)] == ["bad-credentials"] * 10 + [
+        "too-many-failures"
+    ]
+    assert refused("ant", PASSWORD) == "bad-credentials", "a team is no operator"
 
     def counts() -> dict[str, int]:
         with hall.store() as store:
             return {one.code: one.count for one in store.refusals(50) if one.team == "operator mallory"}
 
     until(lambda: counts() == {"bad-credentials": 10, "too-many-failures": 1})
+
+
+def test_one_host_keeps_no_operator_from_logging_in(hall: Day, key: str) -> None:
+    assert hall.server is not None
+    held = []
+    try:
+        for _ in range(UNAUTHENTICATED_AT_ONCE + 10):
+            connection = socket.create_connection(
+                ("127.0.0.1", hall.server.port), source_address=("127.0.0.9", 0)
+            )
+            connection.sendall(b"POST /operator/login HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nn")
+            held.append(connection)
+
+        def is_refused() -> bool:
+            with socket.create_connection(
+                ("127.0.0.1", hall.server.port), source_address=("127.0.0.9", 0)
+            ) as one:
+                one.sendall(b"GET /v1/health HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+                return one.recv(100).startswith(b"HTTP/1.1 429")
+
+        until(is_refused)
+        assert hall.server.ask("GET", "/operator/login").status_code == 200
+        assert COOKIE in log_in(hall, "", key).cookies
+    finally:
+        for connection in held:
+            connection.close()
 
 
 def test_a_session_counts_on_the_operator_s_slots(hall: Day, cookie: str) -> None:

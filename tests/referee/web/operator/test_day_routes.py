@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,8 @@ def test_announcements_are_shown_until_they_are_withdrawn_and_stay_on_record(sta
     second = act(stage, "/announcements", text="Doors close").json()
     assert [one["id"] for one in status(stage)["announcements"]] == [second["id"], first["id"]]
     assert act(stage, f"/announcements/{first['id']}/withdraw").status_code == 200
-    problem(act(stage, f"/announcements/{first['id']}/withdraw"), 404, "announcement-unknown")
+    for number in (first["id"], 2**70):
+        problem(act(stage, f"/announcements/{number}/withdraw"), 404, "announcement-unknown")
     assert [one["text"] for one in status(stage)["announcements"]] == ["Doors close"]
     for bad in ("x" * 501, "a\x07b"):
         problem(act(stage, "/announcements", text=bad), 400, "bad-request")
@@ -150,6 +152,20 @@ def test_runs_are_judged_beside_the_server_and_one_in_review_may_stand(stage: Da
     act(stage, f"/runs/{void}/void", reason="done")
 
 
+def test_an_act_whose_record_cannot_be_stored_is_said_to_be_done(stage: Day) -> None:
+    number = act(stage, "/runs", team="cat").json()["id"]
+    with closing(sqlite3.connect(stage.folder / "contest.db")) as database:
+        database.execute(
+            "CREATE TRIGGER broken BEFORE INSERT ON events BEGIN INSERT INTO nowhere VALUES (1); END"
+        )
+        database.commit()
+        said = problem(act(stage, f"/runs/{number}/void", reason="gone"), 503, "storage-failed")["detail"]
+        database.execute("DROP TRIGGER broken")
+        database.commit()
+    assert said.startswith("This was done, but who did it is not on record: The contest database cannot")
+    assert stage.run(number).state is RunState.VOID
+
+
 def test_a_judgement_that_fails_is_an_event_with_its_sentence(stage: Day) -> None:
     number = closed_run(stage, "dog")
     image = next((stage.testset / "images").iterdir())
@@ -173,9 +189,4 @@ def test_the_command_line_does_the_same(stage: Day) -> None:
     assert stage.refers("run", "unvoid", str(number)).stdout == f"Run {number} counts again: it is closed.\n"
     assert "needs it void" in stage.refers("run", "unvoid", str(number)).stderr
     assert "only a judged run" in stage.refers("run", "review", str(number), "--note", "fine").stderr
-    drawn = stage.refers("queue", "draw").stdout
-    assert stage.refers("queue", "list").stdout == drawn
-    assert stage.refers("queue", "absent", "bee").stdout.endswith("bee\n")
-    assert "is published" in stage.refers("announce", "The last round").stdout
     assert stage.refers("operator", "add", "eve").returncode == 1, "no password"
-    assert json.loads(stage.refers("status", "--json").stdout)["announcements"][0]["text"] == "The last round"

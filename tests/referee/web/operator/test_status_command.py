@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from referee.cli import server
+from referee.store.records import RunState
 from tests import warm_programs
-from tests.contest_day import TEAM, Day, program, until
+from tests.contest_day import TEAM, Day, called, descendants_of, program, until
 
 SLOW = {"numpy", "sqlite_utils", "requests", "flask", "jinja2", "rich", "importlib.metadata"}
 
@@ -63,14 +69,41 @@ def test_status_of_a_contest_that_is_not_served_is_that_of_the_store(day: Callab
     assert "station-1: meter idle, free" in shown.stdout.splitlines()
 
 
-def test_watching_shows_it_again_until_it_is_ended(hall: Day) -> None:
+def test_a_copy_of_a_served_folder_is_not_taken_for_the_served_one(
+    hall: Day, token: str, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(hall.folder, tmp_path / "copy")
+    assert "is not being served" in called("run", "close", "1", "--contest", str(copy)).stderr
+    assert hall.run().state is RunState.OPEN
+
+
+def test_status_and_show_of_a_frozen_server_are_those_of_the_store(
+    hall: Day, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "LOOK_TIMEOUT_S", 0.2)
+    assert hall.server is not None
+    processes = [hall.server.pid, *descendants_of(hall.server.pid)]
+    for process in processes:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        shown, run = hall.refers("status"), hall.refers("run", "show", "1")
+    finally:
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+    assert "has not answered in 0 s" in shown.stderr
+    assert "run 1 of ant is open" in shown.stdout
+    assert (run.returncode, "state  open" in run.stdout) == (0, True)
+
+
+def test_watching_shows_it_again_until_ctrl_c(hall: Day) -> None:
     command = ["referee", "status", "--watch", "--contest", str(hall.folder)]
     process = warm_programs.start(command)
     for _ in range(2):
         while not process.stdout.readline().startswith("Test day, "):
             pass
-    process.terminate()
-    process.wait(10)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 0
+    assert "Aborted" not in process.stderr.read()
     process.stdout.close()
     process.stderr.close()
 

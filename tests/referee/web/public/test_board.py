@@ -15,7 +15,7 @@ from referee.judging.board import Publisher
 from referee.judging.judge import judge
 from referee.store import Store
 from referee.store.records import BoardState, Provisional, RunState
-from referee.web import create_app
+from referee.web.app import create_app
 from referee.web.login import issue_token
 from referee.web.published_board import LOOK_S
 from referee.web.state import state_of
@@ -122,7 +122,7 @@ def test_an_operator_freezes_and_unveils_and_both_are_on_record(client: FlaskCli
     assert "being unveiled" in client.get("/board/live").text.lower()
     assert act("unveil", places="all")["state"] == "live"
     assert [one["rank"] for one in client.get("/board.json").get_json()["ranking"]] == [1, 2]
-    done = [one["detail"] for one in made.store.newest_events(9) if one["kind"] == "operator"]
+    done = [one["detail"] for one in made.store.events_after(0, 9)[1] if one["kind"] == "operator"]
     assert [one["action"] for one in done] == ["board-unveil", "board-unveil", "board-freeze"]
     assert {one["operator"] for one in done} == {"key"}
 

@@ -22,7 +22,7 @@ from referee.judging.board import Publisher
 from referee.judging.judge import judge
 from referee.runs.control import RunControl
 from referee.store.records import Provisional, Review, RunState
-from referee.web import create_app
+from referee.web.app import create_app
 from referee.web.login import issue_token
 from referee.web.state import state_of
 from tests.contest_day import HASH, PASSWORD
@@ -33,7 +33,7 @@ from testsets import TestSet
 OTHERS = ("badgers", "voles", "stoats")
 # A route with another parameter is not covered until it is here.
 PARAMETERS = {"number": "1", "run": "1", "image": "1", "name": "one", "path": "style.css", "station": "one"}
-PARAMETERS |= {"team": TEAM}
+PARAMETERS |= {"team": TEAM, "action": "add"}
 BODY = {
     "team": TEAM,
     "username": TEAM,

@@ -1,0 +1,32 @@
+"""`referee board ...`: asks the server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from referee.cli.options import contest_folder
+from referee.cli.server import ask
+
+
+@click.group()
+def board() -> None:
+    """Freeze and unveil the public board."""
+
+
+@board.command()
+@contest_folder
+def freeze(folder: Path) -> None:
+    """Keep the public board as it is now, for everyone but the operators."""
+    click.echo(f"The board is frozen since {ask(folder, '/board/freeze', {})['frozen_utc']}.")
+
+
+@board.command()
+@click.option("--all", "all_places", is_flag=True, help="Show all that is left; the board is live again.")
+@contest_folder
+def unveil(folder: Path, *, all_places: bool) -> None:
+    """Show one more place of the final ranking, the last one first; after the first place the board is live again."""
+    told = ask(folder, "/board/unveil", {"places": "all"} if all_places else {})
+    shown = f"{told['unveiled']} of {told['places']} places are shown."
+    click.echo("The board is live." if told["state"] == "live" else shown)

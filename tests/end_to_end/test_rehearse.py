@@ -81,15 +81,9 @@ def test_a_rehearsal_gives_a_score_with_every_check_ok_but_that_its_meter_is_sim
     assert json.loads(judged.stdout)["map"] == document["map"]
 
 
-def test_a_load_of_36_w_is_measured_as_36_w(tmp_path: Path) -> None:
-    document = rehearsed(tmp_path / "rehearsal", "--images", "12", "--load", "constant:36W")
-    assert 36 * 0.999 <= document["mean_power_w"] <= 36 * (1 + start_stop_share(document)) * 1.001
-    assert document["energy_wh"] * 3600 == pytest.approx(document["mean_power_w"] * document["elapsed_s"])
-
-
 def test_a_recording_of_a_real_meter_is_measured_as_it_was(tmp_path: Path) -> None:
     recording = shared("lpirc2015", "wt310_readings_user_330.csv")
-    document = rehearsed(tmp_path / "rehearsal", "--images", "12", "--load", f"csv:{recording}")
+    document = rehearsed(tmp_path / "rehearsal", "--images", "2", "--load", f"csv:{recording}")
     watts = [float(line.split(",")[2]) for line in recording.read_text().split() if "+037" not in line]
     assert min(watts) <= document["mean_power_w"] <= max(watts) * (1 + start_stop_share(document))
 
@@ -101,6 +95,7 @@ def test_a_recording_of_meter_record_is_a_load(tmp_path: Path) -> None:
     assert recorded.returncode == 0, recorded.stderr
     by_load = rehearsed(tmp_path / "load", "--images", "2", "--load", f"csv:{recording}")
     assert 36 * 0.999 <= by_load["mean_power_w"] <= 36 * (1 + start_stop_share(by_load)) * 1.001
+    assert by_load["energy_wh"] * 3600 == pytest.approx(by_load["mean_power_w"] * by_load["elapsed_s"])
 
 
 @pytest.mark.parametrize("load", ["bogus", "constant:many", "csv:none.csv", "cpu:x"])
@@ -114,7 +109,7 @@ def test_a_load_that_there_is_not_is_told_once_before_anything_is_made(tmp_path:
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_rehearsal_stopped_in_mid_run_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
     folder = tmp_path / "rehearsal"
     arguments = ["rehearse", "--images", "12", "--out", str(folder), "--load", "constant:36W"]

@@ -16,7 +16,7 @@ import pytest
 from power.energy import Check, energy_checks
 from tests.power.energy.panel import CURRENT_RANGES, LOADS, VOLTAGE_RANGES, Action, Case, Rng, run
 
-SEQUENCES = int(os.environ.get("PANEL_SEQUENCES", "400"))
+SEQUENCES = int(os.environ.get("PANEL_SEQUENCES", "200"))
 SAYS_SO = {
     "integrator-trapezoid", "integrator-time", "integrator-stopped", "integrator-steps", "range-changed",
     "reading-gaps", "over-range", "no-data",

@@ -135,23 +135,21 @@ def test_number_and_image_are_read_from_the_screen_the_moment_the_client_has_its
         assert store.served_images(1) == list(range(1, len(ODD) + 1))
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_all_20_bits_are_shown(
-    camera_day: Day, browser: Browser, size: tuple[int, int], odd_set: Path
+def test_all_20_bits_are_shown_also_after_the_window_has_changed(
+    camera_day: Day, browser: Browser, odd_set: Path
 ) -> None:
-    numbers = iter([0b10110011100011110000, 0b01001100011100001111])
-    url = f"{display(camera_day)}"
-    profile = browser.new_context(
-        viewport={"width": size[0], "height": size[1]}, extra_http_headers=key_of(camera_day)
-    )
+    profile = browser.new_context(extra_http_headers=key_of(camera_day))
     page = profile.new_page()
-    page.route("**/next*", lambda route: route.fulfill(json={"run": 1, "image": number}))
-    page.route("**/images/*", lambda route: route.fulfill(path=odd_set / "images" / "1.jpg"))
-    for number in numbers:
-        page.goto(url)
+    for number in (0b10110011100011110000, 0b01001100011100001111):
+        page.route("**/next*", lambda route, _, n=number: route.fulfill(json={"run": 1, "image": n}))
+        page.route("**/images/*", lambda route: route.fulfill(path=odd_set / "images" / "1.jpg"))
+        page.goto(display(camera_day))
         page.wait_for_selector("body.is-showing")
-        assert decoded(screenshot(page))[0] == number
-    page.unroute_all(behavior="ignoreErrors")
+        for width, height in SIZES:
+            page.set_viewport_size({"width": width, "height": height})
+            page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            assert decoded(screenshot(page))[0] == number
+        page.unroute_all(behavior="ignoreErrors")
     profile.close()
 
 

@@ -10,8 +10,7 @@ import json
 import logging
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.resources import files
@@ -21,7 +20,6 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.results import (
-    Figures,
     Standings,
     figures_of,
     place_document,
@@ -33,62 +31,7 @@ from referee.store.records import BoardState, Published, Run, RunState, is_due
 logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
-UNKNOWN = Figures(None, None, None, None, judged=False)
 MOST_POINTS = 120  # of a power curve, over the whole window
-
-
-@dataclass(frozen=True)
-class Running:
-    """A run that is armed or open. `power` has the means of its course; the figures need `public_score`."""
-
-    team: str
-    affiliation: str | None
-    station: str
-    heat: str | None
-    state: RunState
-    window_s: float
-    ends_utc: str | None
-    power_w: float | None
-    power: dict[str, Sequence[float]]
-    map: float | None
-    energy_wh: float | None
-    score: float | None
-
-
-@dataclass(frozen=True)
-class Attempts:
-    """How many runs of a team were armed and are not void."""
-
-    team: str
-    affiliation: str | None
-    used: int
-
-
-@dataclass(frozen=True)
-class Board:
-    """The public document.
-
-    `ranking` and `unranked` have the documents of `judging.results`, each with the affiliation and number of images.
-    """
-
-    contest: str
-    metric: str
-    window_s: int
-    images: int
-    attempts_each: int
-    champions_metric: str
-    ranking: tuple[dict[str, Any], ...] = ()
-    unranked: tuple[dict[str, Any], ...] = ()
-    left_out: tuple[dict[str, Any], ...] = ()
-    prizes: tuple[dict[str, Any], ...] = ()
-    now: tuple[Running, ...] = ()
-    next: tuple[str, ...] = ()
-    announcements: tuple[dict[str, str], ...] = ()
-    attempts: tuple[Attempts, ...] = ()
-
-    def document(self) -> str:
-        """As it is published: JSON."""
-        return json.dumps(asdict(self) | {"champions": champions()}, ensure_ascii=False)
 
 
 @cache
@@ -98,15 +41,17 @@ def champions() -> list[dict[str, float]]:
     return read
 
 
-def empty_board(contest: Contest) -> Board:
-    """What is known before anything is published."""
-    config = contest.config
-    images = config.images.per_attempt or len(contest.test_set.images)
-    return Board(config.name, config.metric, config.window_s, images, config.attempts, PUBLISHED)
+def empty_board(contest: Contest) -> str:
+    """The document before anything is published."""
+    lists = ("ranking", "unranked", "left_out", "prizes", "now", "next", "announcements", "attempts")
+    return _document(contest, **{name: [] for name in lists})
 
 
-def public_board(contest: Contest, found: Standings | None = None) -> Board:
-    """The board as it stands now, all computed; `found` are standings that are known to be right still."""
+def public_board(contest: Contest, found: Standings | None = None) -> str:
+    """The document as it stands now, all computed; `found` are standings that are known to be right still.
+
+    `ranking` and `unranked` have the documents of `judging.results`, each with the affiliation and number of images.
+    """
     store = contest.store
     runs = {run.id: run for run in store.runs()}
     found, affiliations = found or standings(contest), store.affiliations()
@@ -117,44 +62,55 @@ def public_board(contest: Contest, found: Standings | None = None) -> Board:
         return place | more | {"reviewed": place["reviewed"] is not None}  # its note is for the operators
 
     teams = [team for team, is_disabled in store.teams().items() if not is_disabled]
-    return replace(
-        empty_board(contest),
-        ranking=tuple(told(place_document(place)) for place in found.places),
-        unranked=tuple(told(place_document(place)) for place in found.unranked),
-        left_out=tuple({"run": one.run, "team": one.team} for one in found.left_out),
-        prizes=tuple(asdict(one) for one in found.awards),
-        now=tuple(_running(contest, run, affiliations) for run in runs.values() if _is_on(run)),
-        next=tuple(store.queue()),
-        announcements=tuple({"utc": one.utc, "text": one.text} for one in store.announcements()),
-        attempts=tuple(Attempts(team, affiliations[team], used[team]) for team in teams),
+    on = [run for run in runs.values() if run.state in (RunState.ARMED, RunState.OPEN)]
+    return _document(
+        contest,
+        ranking=[told(place_document(place)) for place in found.places],
+        unranked=[told(place_document(place)) for place in found.unranked],
+        left_out=[{"run": one.run, "team": one.team} for one in found.left_out],
+        prizes=[asdict(one) for one in found.awards],
+        now=[_running(contest, run, affiliations[run.team]) for run in on],
+        next=store.queue(),
+        announcements=[{"utc": one.utc, "text": one.text} for one in store.announcements()],
+        attempts=[{"team": team, "used": used[team]} for team in teams],
     )
 
 
-def _is_on(run: Run) -> bool:
-    return run.state in (RunState.ARMED, RunState.OPEN)
+def _document(contest: Contest, **changing: object) -> str:
+    config = contest.config
+    fixed = {
+        "contest": config.name,
+        "metric": config.metric,
+        "window_s": config.window_s,
+        "images": config.images.per_attempt or len(contest.test_set.images),
+        "attempts_each": config.attempts,
+        "champions": champions(),
+        "champions_metric": PUBLISHED,
+    }
+    return json.dumps(fixed | changing, ensure_ascii=False)
 
 
-def _running(contest: Contest, run: Run, affiliations: Mapping[str, str | None]) -> Running:
+def _running(contest: Contest, run: Run, affiliation: str | None) -> dict[str, Any]:
+    """A run that is armed or open. `power` has the means of its course; the figures need `public_score`."""
     elapsed_s, power_w = contest.store.power_course(run.id, run.window_s, MOST_POINTS)
     opened = None if run.opened_utc is None else datetime.fromisoformat(run.opened_utc)
-    figures = figures_of(contest, run) if contest.config.public_score else UNKNOWN
-    return Running(
-        team=run.team,
-        affiliation=affiliations[run.team],
-        station=run.station,
-        heat=run.heat,
-        state=run.state,
-        window_s=run.window_s,
-        ends_utc=None if opened is None else (opened + timedelta(seconds=run.window_s)).isoformat(),
-        power_w=power_w[-1] if power_w else None,
-        power={
+    figures = figures_of(contest, run) if contest.config.public_score else None
+    return {
+        "team": run.team,
+        "affiliation": affiliation,
+        "station": run.station,
+        "heat": run.heat,
+        "state": run.state,
+        "ends_utc": None if opened is None else (opened + timedelta(seconds=run.window_s)).isoformat(),
+        "power_w": power_w[-1] if power_w else None,
+        "power": {
             "elapsed_s": [round(one, 1) for one in elapsed_s],
             "power_w": [round(one, 3) for one in power_w],
         },
-        map=figures.map,
-        energy_wh=figures.energy_wh,
-        score=figures.score,
-    )
+        "map": figures and figures.map,
+        "energy_wh": figures and figures.energy_wh,
+        "score": figures and figures.score,
+    }
 
 
 def shown(row: Published) -> dict[str, Any]:
@@ -225,12 +181,13 @@ class Publisher:
         row, freeze_at = self._store.published(), self._contest.config.freeze_at
         if row is not None and row.state is not BoardState.LIVE:
             return
-        document = public_board(self._contest, self._standings()).document()
+        document = public_board(self._contest, self._standings())
         now = self._clock.utc()
         if freeze_at is not None and is_due(None if row is None else row.unveiled_utc, now, freeze_at):
-            empty = empty_board(self._contest).document()
-            self._store.freeze_board(freeze_at.astimezone(UTC), empty, operator=None, due=freeze_at)
+            self._store.freeze_board(freeze_at.astimezone(UTC), empty_board(self._contest), operator=None)
+            self._store.log_event(now, None, "board-freeze", freeze_at=freeze_at.isoformat())
             logger.warning("the board is frozen: it is %s", freeze_at.isoformat())
+            return
         # An open run's clock is told from the time of publishing.
         if row is None or row.document != document or self._store.runs(RunState.OPEN):
             self._store.publish(document, now)

@@ -8,24 +8,14 @@ from datetime import datetime
 NONE = "–"  # noqa: RUF001 - an en dash, as tables have it
 
 
-def map_text(value: float | None) -> str:
-    """An mAP."""
-    return NONE if value is None else f"{value:.5f}"
+def _fixed(digits: int) -> Callable[[float | None], str]:
+    return lambda value: NONE if value is None else f"{value:.{digits}f}"
 
 
-def score_text(value: float | None) -> str:
-    """A score in mAP/Wh."""
-    return NONE if value is None else f"{value:.4f}"
-
-
-def wh_text(value: float | None) -> str:
-    """An energy in Wh, without the unit."""
-    return NONE if value is None else f"{value:.4f}"
-
-
-def watt_text(value: float | None) -> str:
-    """A power in W, without the unit."""
-    return NONE if value is None else f"{value:.2f}"
+map_text = _fixed(5)
+score_text = _fixed(4)  # in mAP/Wh
+wh_text = _fixed(4)  # these two without the unit
+watt_text = _fixed(2)
 
 
 def clock_text(seconds: float | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import datetime
 
 from referee.store.database import Database
 from referee.store.records import BoardState, Published
@@ -17,11 +17,12 @@ _FREEZE = (
     "INSERT INTO published (id, utc, document, state, unveiled, frozen_utc, operator)"
     " VALUES (1, :utc, :empty, 'frozen', 0, :utc, :operator)"
     " ON CONFLICT (id) DO UPDATE SET state = 'frozen', unveiled = 0, frozen_utc = :utc, operator = :operator"
-    " WHERE state = 'live' AND (:due IS NULL OR unveiled_utc IS NULL OR unveiled_utc < :due)"
+    " WHERE state = 'live'"
 )
 _UNVEIL = (  # the first one fixes the ranking that is unveiled; after the last one the board is live again
     "UPDATE published SET state = 'unveiling', final = :final WHERE state = 'frozen'",
-    "UPDATE published SET unveiled = unveiled + :places, operator = :operator WHERE state = 'unveiling'",
+    "UPDATE published SET unveiled = unveiled + :places, operator = :operator"
+    " WHERE state = 'unveiling' AND unveiled = :seen",
     "UPDATE published SET state = 'live', unveiled = 0, utc = :utc, document = final, final = NULL,"
     " unveiled_utc = :utc WHERE state = 'unveiling' AND unveiled >= json_array_length(final, '$.ranking')",
 )
@@ -44,24 +45,26 @@ class PublishedTable(Database):
         with self._transaction() as connection:
             connection.execute(_PUBLISH, {"utc": now.isoformat(), "document": document})
 
-    def freeze_board(
-        self, now: datetime, empty: str, operator: str | None, due: datetime | None = None
-    ) -> None:
-        """Freeze a live board; `empty` is shown where nothing was published yet.
+    def freeze_board(self, now: datetime, empty: str, operator: str | None) -> None:
+        """Freeze a live board; `empty` is shown where nothing was published yet."""
+        with self._transaction() as connection:
+            connection.execute(_FREEZE, {"utc": now.isoformat(), "empty": empty, "operator": operator})
 
-        With `due`, the time of a planned freeze, only if it was not unveiled since.
+    def unveil_board(self, now: datetime, final: str, seen: int, places: int, operator: str) -> bool:
+        """Show so many more places of `final`, the document whose ranking is unveiled; the first call fixes it.
+
+        Returns False, and does nothing, unless `seen` places are shown now.
         """
-        due_utc = None if due is None else due.astimezone(UTC).isoformat()
-        values = {"utc": now.isoformat(), "empty": empty, "operator": operator, "due": due_utc}
+        values = {
+            "utc": now.isoformat(),
+            "final": final,
+            "places": places,
+            "operator": operator,
+            "seen": seen,
+        }
         with self._transaction() as connection:
-            connection.execute(_FREEZE, values)
-
-    def unveil_board(self, now: datetime, final: str, places: int, operator: str) -> None:
-        """Show so many more places of `final`, the document whose ranking is unveiled; the first call fixes it."""
-        values = {"utc": now.isoformat(), "final": final, "places": places, "operator": operator}
-        with self._transaction() as connection:
-            for statement in _UNVEIL:
-                connection.execute(statement, values)
+            done = [connection.execute(statement, values).rowcount for statement in _UNVEIL]
+        return done[1] == 1
 
     def judgement_mark(self) -> tuple[int, ...]:
         """Changes with every judgement, interval and review."""

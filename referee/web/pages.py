@@ -25,7 +25,9 @@ blueprint = Blueprint("pages", __name__)
 
 @cache
 def _environment() -> Any:
-    return template_environment("referee.web")
+    environment = template_environment("referee.web")
+    environment.globals["static"] = static_url
+    return environment
 
 
 def rendered(template: str, **values: object) -> str:
@@ -56,6 +58,12 @@ def revalidated(response: Response) -> Response:
     return response
 
 
+@cache
+def static_url(name: str) -> str:
+    """Where a static file is, by its content: a browser asks for each content once."""
+    return f"/static/{name}?v={hashlib.sha256(_static_files()[name]).hexdigest()[:12]}"
+
+
 @blueprint.get("/static/<path:name>")
 def static_file(name: str) -> Response:
     """A stylesheet, a script or a picture of the program's own."""
@@ -63,7 +71,10 @@ def static_file(name: str) -> Response:
     if content is None:
         abort(404)
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-    return revalidated(Response(content, content_type=kind))
+    response = revalidated(Response(content, content_type=kind))
+    if request.full_path == static_url(name):
+        response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+    return response
 
 
 @cache

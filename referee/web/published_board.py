@@ -5,7 +5,7 @@ from __future__ import annotations
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.judging.board import empty_board
-from referee.store.records import BoardState, Published, is_due
+from referee.store.records import BoardState, Published
 
 LOOK_S = 0.5
 
@@ -23,14 +23,9 @@ class PublishedBoard:
         row, now_s = self._row, self._clock.monotonic_s()
         if row is None or now_s - self._looked_s >= LOOK_S:
             self._looked_s = now_s  # first: others need not look as well
-            row = self._row = self._contest.store.published() or self._nothing()
+            nothing = Published("", empty_board(self._contest), BoardState.LIVE, 0)
+            row = self._row = self._contest.store.published() or nothing
         return row
-
-    def _nothing(self) -> Published:
-        empty, freeze_at = empty_board(self._contest).document(), self._contest.config.freeze_at
-        if freeze_at is not None and is_due(None, self._clock.utc(), freeze_at):
-            return Published("", empty, BoardState.FROZEN, 0, frozen_utc=freeze_at.isoformat())
-        return Published("", empty, BoardState.LIVE, 0)
 
     def forget(self) -> None:
         """Look again at the next request: an operator has frozen or unveiled it."""

@@ -182,4 +182,4 @@ def reports(page: Page) -> None:
 
 def day_events(day: Day) -> list[dict[str, object]]:
     with day.store() as store:
-        return [one["detail"] for one in store.newest_events(1000)]
+        return [one["detail"] for one in store.events_after(0, 1000)[1]]

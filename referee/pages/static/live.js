@@ -1,10 +1,12 @@
-// Keeps every element with data-live=URL as new as the server's fragment: one conditional request each data-every ms.
+// Keeps the element with data-live=URL as new as the server's fragment: one conditional request each data-every ms.
 // The browser sends If-None-Match by itself; an unchanged fragment costs a 304. What a person has opened, focused or
-// typed stays, and so does what scripts drew in [data-keep]; what is new in [data-arrives] is lit for a moment. Says so when the server is lost, and how old all of it is.
-// Each new content is announced by the event "live"; the event "look" asks for it at once.
+// typed stays, and so does what scripts drew in [data-keep]; what is new in [data-arrives] is lit for a moment. Says so
+// when the server is lost, and how old all of it is. Each new content is announced by the event "live"; the event
+// "look" asks for it at once.
 "use strict";
 
 const LOST_AFTER_MS = 3000, GIVE_UP_MS = 5000;
+let heard = Date.now();
 const MORPH = {
   morphStyle: "innerHTML",
   callbacks: {
@@ -16,24 +18,16 @@ const MORPH = {
   },
 };
 
-function follow(element) {
-  let shown = null, heard = Date.now(), asked = 0, timer;
-  async function look() {
-    if (Date.now() - asked < GIVE_UP_MS) return;
-    clearTimeout(timer);
-    const mine = asked = Date.now();
+async function follow(element) {
+  let shown = null, wake = () => {};
+  element.addEventListener("look", () => wake());
+  document.addEventListener("visibilitychange", () => wake());
+  for (;;) {
     const text = await newest(element.dataset.live);
-    if (mine !== asked) return;
-    asked = 0;
-    timer = setTimeout(look, Number(element.dataset.every ?? 1000));
     if (text !== null) heard = Date.now();
-    tellAge(Date.now() - heard);
     if (text !== null && text !== shown) show(element, shown = text);
+    await new Promise(done => { wake = done; setTimeout(done, Number(element.dataset.every ?? 1000)); });
   }
-  element.addEventListener("look", look);
-  document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
-  setInterval(() => { tellAge(Date.now() - heard); if (Date.now() - heard > GIVE_UP_MS) look(); }, 1000);
-  look();
 }
 
 async function newest(url) {
@@ -52,11 +46,11 @@ function show(element, text) {
   element.dispatchEvent(new CustomEvent("live", {bubbles: true}));
 }
 
-function tellAge(ms) {
-  const lost = ms > LOST_AFTER_MS;
+function tellAge() {
+  const ms = Date.now() - heard, lost = ms > LOST_AFTER_MS;
   document.documentElement.classList.toggle("is-lost", lost);
   document.getElementById("lost").hidden = !lost;
-  document.getElementById("age").textContent = `What you see is ${Math.round(ms / 1000)} s old.`;
+  if (lost) document.getElementById("age").textContent = `What you see is ${Math.round(ms / 1000)} s old.`;
 }
 
 // Clocks: data-left = seconds left when the fragment was made, data-key = what they are left of. They count between two
@@ -88,4 +82,5 @@ document.getElementById("theme")?.addEventListener("click", () => {
 
 setClocks();
 setInterval(tick, 100);
-for (const element of document.querySelectorAll("[data-live]")) follow(element);
+setInterval(tellAge, 500);
+follow(document.querySelector("[data-live]"));

@@ -25,8 +25,7 @@ def freeze() -> Response:
     state, operator = web_state(), acting()
     found = state.contest.store.published()
     if found is None or found.state is BoardState.LIVE:
-        now, empty = state.clock.utc(), empty_board(state.contest).document()
-        state.contest.store.freeze_board(now, empty, operator)
+        state.contest.store.freeze_board(state.clock.utc(), empty_board(state.contest), operator)
         record(None, "board-freeze")
     return _changed(state)
 
@@ -35,18 +34,23 @@ def freeze() -> Response:
 def unveil() -> Response:
     """Show one more place, the last first, or those that are left (`places`: "all"); then the board is live again.
 
-    Raises RefereeError `board-state` unless it is frozen, `bad-json`.
+    `seen` is how many the operator sees unveiled: of two operators who do it at once, one shows the place. Raises
+    RefereeError `board-state`, also unless it is frozen, and `bad-json`.
     """
-    (wanted,) = read_texts(places="1")
+    wanted, seen = read_texts(places="1", seen="")
     if wanted not in ("1", ALL):
         raise RefereeError("bad-json", f'"places" is {wanted!r}; it must be "1" or "{ALL}".')
     state, operator = web_state(), acting()
     found = state.contest.store.published()
     if found is None or found.state is BoardState.LIVE:
         raise RefereeError("board-state", "The board is live, there is nothing to unveil; freeze it first.")
-    final = found.final or public_board(state.contest).document()
-    now, count = state.clock.utc(), 1 if wanted == "1" else MANY
-    state.contest.store.unveil_board(now, final, count, operator)
+    final, now = found.final or public_board(state.contest), state.clock.utc()
+    places = 1 if wanted == "1" else MANY
+    if str(found.unveiled) != (seen or str(found.unveiled)) or not state.contest.store.unveil_board(
+        now, final, found.unveiled, places, operator
+    ):
+        sentence = "Another operator has just unveiled; look at the board, then go on from there."
+        raise RefereeError("board-state", sentence)
     record(None, "board-unveil", places=wanted)
     return _changed(state)
 

@@ -26,20 +26,16 @@ from referee.web.state import web_state
 LOGIN = "console.login"
 LISTS = ("queue", "runs", "teams", "announcements", "refusals", "events", "left_out")
 FOLLOWED = dict.fromkeys(("elapsed_s", "energy_wh", "map", "score"))  # of an open run, at its station
-REFUSED = {
-    "bad-credentials": "The name or the password is wrong.",
-    "too-many-failures": "There were too many failed log-ins. Wait a minute, then try again.",
-}
+REFUSED = {"too-many-failures": "There were too many failed log-ins. Wait a minute, then try again."}
 # A report is one file with its own styles and pictures, and no script.
 REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
 )
-REPORTS_AT_ONCE = 4  # asked for; one is written at a time
+WAIT_S = 30.0  # for the reports that another operator asked for
 
 PROGRAM = "import os; os.nice(10); from referee.cli import main; main()"
 logger = logging.getLogger(__name__)
 blueprint = Blueprint("console", __name__, url_prefix=OPERATOR_PATH)
-_report_slots = threading.BoundedSemaphore(REPORTS_AT_ONCE)
 _report_lock = threading.Lock()
 
 
@@ -74,7 +70,7 @@ def live() -> Response:
 def login() -> Response:
     """The log-in."""
     code = request.args.get("refused")
-    sentence = code and REFUSED.get(code, f"You are not logged in: {code}.")
+    sentence = code and REFUSED.get(code, "The name or the password is wrong.")
     contest, back = web_state().contest.config.name, request.args.get("next", f"{OPERATOR_PATH}/")
     return page("operator/login.html", contest=contest, sentence=sentence, next=back)
 
@@ -103,20 +99,21 @@ def reports() -> Response:
 
 def _reports(numbers: list[int]) -> list[Path]:
     """Write reports in a process of its own and of low priority; returns their files. Raises RefereeError."""
-    if not _report_slots.acquire(blocking=False):
-        raise RefereeError("too-many-requests", "Other reports are being written; try again in some seconds.")
+    if not _report_lock.acquire(timeout=WAIT_S):
+        raise RefereeError(
+            "too-many-requests", "Other reports are being written; try again when they are done."
+        )
     try:
-        with _report_lock:
-            arguments = [*map(str, numbers), "--contest", str(web_state().contest.folder)]
-            done = subprocess.run(  # noqa: S603 - our own program
-                [sys.executable, "-P", "-c", PROGRAM, "report", *arguments],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+        arguments = [*map(str, numbers), "--contest", str(web_state().contest.folder)]
+        done = subprocess.run(  # noqa: S603 - our own program
+            [sys.executable, "-P", "-c", PROGRAM, "report", *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     finally:
-        _report_slots.release()
+        _report_lock.release()
     if done.returncode:
         logger.error("reports of runs %s: %s", numbers, done.stderr.strip())
         last = done.stderr.strip().rpartition("\n")[2].removeprefix("referee: ")
@@ -131,9 +128,10 @@ def _shown(body: bytes) -> dict[str, Any]:
     others = [one["team"] for one in now["teams"] if not one["disabled"] and one["team"] not in queued]
     free = [station["name"] for station in now["stations"] if station["run"] is None]
     choices = {"free": free, "queued": queued, "callable": queued + others, "window_s": now["window_s"]}
+    choices["board"] = now["board"]["state"]
     runs = [one | FOLLOWED if one["state"] == "open" else one for one in now["runs"]]
     lists = _lists(orjson.dumps({"now": {key: now[key] for key in LISTS} | {"runs": runs}} | choices))
-    return {"now": now, "heats": _heats(now["stations"]), "lists": Markup(lists)} | choices  # noqa: S704 - rendered
+    return {"now": now, "lists": Markup(lists)} | choices  # noqa: S704 - rendered
 
 
 @lru_cache(maxsize=2)
@@ -145,16 +143,3 @@ def _fragment(body: bytes) -> str:
 def _lists(values: bytes) -> str:
     """The part below the stations: the longest, and it seldom changes."""
     return rendered("operator/lists.html", **orjson.loads(values))
-
-
-def _heats(stations: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The heats that have not started, with their armed runs."""
-    heats: dict[str, list[dict[str, Any]]] = {}
-    for station in stations:
-        run = station["run"]
-        if run is not None and run["state"] == "armed" and run["heat"]:
-            heats.setdefault(run["heat"], []).append(run)
-    return [
-        {"name": name, "runs": runs, "ready": all(one["waiting"] for one in runs)}
-        for name, runs in heats.items()
-    ]

@@ -1,9 +1,7 @@
-"""The public board at `/`, its live part, and the same as JSON and CSV: all of the published row alone."""
+"""The public board at `/`, its live part, and the same as JSON: all of the published row alone."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from datetime import datetime
 from functools import lru_cache
@@ -18,10 +16,6 @@ from referee.web.pages import page, rendered, revalidated
 from referee.web.state import web_state
 
 BAR_WIDTH = 200  # of the picture of an interval, in its own units
-CSV_FIELDS = (
-    *("rank", "team", "affiliation", "run", "score", "score_low", "score_high", "map", "map_ilsvrc_det"),
-    *("energy_wh", "images", "needs_review", "official"),
-)
 
 blueprint = Blueprint("board", __name__)
 
@@ -49,16 +43,6 @@ def live_part() -> Response:
 def as_json() -> Response:
     """The document with the state of the board."""
     return revalidated(Response(_json(web_state().board.row()), content_type="application/json"))
-
-
-@blueprint.get("/board.csv")
-def as_csv() -> Response:
-    """The ranking; a team that is not unveiled yet has no rank."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, CSV_FIELDS, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(shown(web_state().board.row())["ranking"])
-    return revalidated(Response(text.getvalue(), content_type="text/csv; charset=utf-8"))
 
 
 @lru_cache(4)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import StorageFailed
-from referee.judging.board import Board, Publisher, public_board, publish, shown
+from referee.judging.board import Publisher, empty_board, public_board, publish, shown
 from referee.judging.judge import judge
 from referee.judging.uncertainty import judge_with_interval
 from referee.store import Store
@@ -57,12 +57,12 @@ def judged(contest: Contest, team: str, energy_wh: float = 1.0, seed: int = 0) -
 
 
 def frozen(contest: Contest, clock: Clock) -> None:
-    contest.store.freeze_board(clock.utc(), Board("", "", 0, 0, 0, "").document(), "jo")
+    contest.store.freeze_board(clock.utc(), empty_board(contest), "jo")
 
 
 def unveiled(contest: Contest, clock: Clock, places: int = 1) -> None:
-    final = row(contest).final or public_board(contest).document()
-    contest.store.unveil_board(clock.utc(), final, places, "jo")
+    final = row(contest).final or public_board(contest)
+    assert contest.store.unveil_board(clock.utc(), final, row(contest).unveiled, places, "jo")
 
 
 def test_the_board_has_what_the_hall_may_know(contest: Contest) -> None:
@@ -114,11 +114,11 @@ def test_nothing_that_happens_after_a_freeze_is_published(contest: Contest) -> N
     judged(contest, "otters")
     publisher.tick()
     before = row(contest)
-    document = public_board(contest).document()
+    document = public_board(contest)
     frozen(contest, clock)
     judged(contest, "badgers", 0.5)
     publisher.tick()
-    contest.store.publish(public_board(contest).document(), clock.utc())  # one that was under way
+    contest.store.publish(public_board(contest), clock.utc())  # one that was under way
     assert (
         (row(contest).document, row(contest).utc) == (before.document, before.utc) == (document, before.utc)
     )
@@ -162,14 +162,14 @@ def test_an_unveiled_place_does_not_say_how_it_compares_with_one_that_is_not(con
         judge_with_interval(contest, run.id, Clock())
     Publisher(contest, Clock()).tick()
     frozen(contest, Clock())
-    final = json.loads(public_board(contest).document())
+    final = json.loads(public_board(contest))
     final["ranking"][2]["level_with"] = [
         {"team": "badgers", "chance": 0.6},
         {"team": "otters", "chance": 0.7},
     ]
-    contest.store.unveil_board(START, json.dumps(final), 1, "jo")
+    contest.store.unveil_board(START, json.dumps(final), 0, 1, "jo")
     assert shown(row(contest))["ranking"][2]["level_with"] == []
-    contest.store.unveil_board(START, "", 1, "jo")
+    contest.store.unveil_board(START, "", 1, 1, "jo")
     assert [one["team"] for one in shown(row(contest))["ranking"][2]["level_with"]] == ["badgers"]
 
 
@@ -185,6 +185,7 @@ def test_the_board_freezes_at_its_time_with_what_was_known_before(build: Build) 
     publisher.tick()
     assert (row(contest).state, row(contest).document) == (BoardState.FROZEN, before)
     assert row(contest).frozen_utc == FREEZE.isoformat()
+    assert [one["kind"] for one in contest.store.events_after(0, 9)[1]].count("board-freeze") == 1
     clock.now = FREEZE + timedelta(hours=1)
     unveiled(contest, clock, places=99)
     publisher.tick()
@@ -297,7 +298,7 @@ def test_the_published_board_is_always_that_of_a_full_recomputation(
         act(busy, action, pick)
         publisher.tick()
         with open_contest(busy.folder) as again:
-            assert json.loads(row(busy).document) == json.loads(public_board(again).document()), action
+            assert json.loads(row(busy).document) == json.loads(public_board(again)), action
 
 
 def act(contest: Contest, action: str, pick: int) -> None:

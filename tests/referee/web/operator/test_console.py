@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,22 +35,6 @@ def key(served: Day) -> str:
         return contest.operator_key
 
 
-@pytest.fixture
-def console(served: Day, browser: Browser, key: str) -> Iterator[Callable[..., Page]]:
-    """Open the console, logged in as ruth; nothing may go wrong on its page."""
-    with ExitStack() as stack:
-        yield lambda **more: stack.enter_context(logged_in(served, browser, key, **more))
-
-
-@contextmanager
-def logged_in(served: Day, browser: Browser, key: str, **more: object) -> Iterator[Page]:
-    with visit(browser, f"{server_of(served).url}/operator/", **more) as page:  # type: ignore[arg-type]
-        page.set_default_timeout(PATIENCE_MS)
-        log_in(page, key)
-        page.wait_for_selector("#theme")
-        yield page
-
-
 def server_of(day: Day) -> Server:
     assert day.server is not None
     return day.server
@@ -77,102 +60,96 @@ def act(page: Page, name: str, **fields: str) -> None:
     page.keyboard.press("Enter")
 
 
-def test_the_log_in_refuses_in_words_and_leads_back(served: Day, browser: Browser, key: str) -> None:
-    with visit(browser, f"{server_of(served).url}/operator/") as page:
+def test_a_run_s_life_by_keyboard_on_a_screen_that_any_name_and_size_leaves_whole(
+    served: Day, browser: Browser, key: str
+) -> None:
+    with visit(browser, f"{server_of(served).url}/operator/", color_scheme="light") as page:
+        page.set_default_timeout(PATIENCE_MS)
         assert "/operator/login" in page.url
         assert_accessible(page)
-        log_in(page, "a guess")
-        page.wait_for_selector("text=The name or the password is wrong.")
         log_in(page, key)
         page.wait_for_selector("#session >> text=ruth")
         assert page.url.endswith("/operator/")
+        assert page.get_by_role("rowheader", name=MARKUP).is_visible()
+        for width, height in (
+            (1440, 900),
+            (1920, 1080),
+            (720, 450),
+            (390, 844),
+        ):  # 720: 1440 at a zoom of 200 %
+            page.set_viewport_size({"width": width, "height": height})
+            wide, high = page.evaluate("[document.body.scrollWidth, document.body.scrollHeight]")
+            assert wide <= width
+            assert width < 1440 or high <= height
+        page.focus(f"#arm-{TEAM}")
+        page.keyboard.press("Enter")
+        assert f"A run of {TEAM} is armed" in page.inner_text("#ask-says")
+        page.keyboard.press("Escape")
+        assert page.evaluate("document.activeElement.id") == f"arm-{TEAM}"
+        act(page, f"Arm {TEAM}")
+        said(page, "The run is armed.")
+        number = served.runs(RunState.ARMED)[-1].id
+        served.login()
+        page.wait_for_selector(f".clock[data-key='{number}']")
+        page.wait_for_selector(".chart canvas")
+        act(page, f"Void run {number}", Reason="the board fell")
+        page.wait_for_selector(f"#run-{number} >> text=the board fell")
+        act(page, f"Unvoid run {number}")
+        said(page, "counts again")
+        with served.store() as store:
+            acts = [one for one in store.events(number) if one["kind"] == "operator"]
+        expected = [("ruth", action) for action in ("arm", "void", "unvoid")]
+        assert [(one["operator"], one["action"]) for one in acts] == expected
+        report = server_of(served).ask("GET", f"/operator/runs/{number}/report", key)
+        assert f"Run {number} of {TEAM}" in report.text
+        assert "script" not in report.headers["Content-Security-Policy"]
 
 
-def test_the_console_is_one_screen_and_a_name_in_markup_or_without_end_does_no_harm(
-    console: Callable[..., Page],
+def test_nothing_typed_is_lost_or_sent_twice_and_what_the_server_refuses_is_said(
+    served: Day, browser: Browser, key: str
 ) -> None:
-    page = console(color_scheme="light")
-    assert page.get_by_role("rowheader", name=MARKUP).is_visible()
-    assert_accessible(page)
-    for width, height in ((1440, 900), (1920, 1080), (390, 844)):
-        page.set_viewport_size({"width": width, "height": height})
-        wide, high = page.evaluate("[document.body.scrollWidth, document.body.scrollHeight]")
-        assert wide <= width
-        assert width < 400 or high <= height
-    page.click("#theme")
-    page.reload()
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-    assert_accessible(page)
+    server = server_of(served)
+    with visit(browser, f"{server.url}/operator/", refused=[404, 401], color_scheme="dark") as page:
+        page.set_default_timeout(PATIENCE_MS)
+        log_in(page, key)
+        page.click("#add-bee")
+        page.click("#ask-do")
+        page.wait_for_selector("#remove-bee")
+        click = "document.getElementById('remove-bee').click()"
+        events = "getComputedStyle(document.getElementById('ask-do')).pointerEvents"
+        assert page.evaluate(f"{click}, {events}") == "none", "a double click confirms nothing"
+        assert server.ask("POST", "/operator/queue/remove", key, json={"team": "bee"}).status_code == 200
+        page.click("#ask-do")
+        page.wait_for_selector("#ask-failure >> text=bee is not in the queue")
+        page.evaluate("document.querySelector('meta[name=csrf]').content = 'of an earlier session'")
+        page.click("#ask-do")
+        page.wait_for_selector("#ask-failure >> text=load the page again")
+        assert_accessible(page)
+        page.reload()
 
-
-def test_a_run_s_life_by_keyboard_is_told_in_words_and_put_on_record(
-    served: Day, console: Callable[..., Page], key: str
-) -> None:
-    page = console()
-    page.focus(f"#arm-{TEAM}")
-    page.keyboard.press("Enter")
-    assert f"A run of {TEAM} is armed" in page.inner_text("#ask-says")
-    assert_accessible(page)
-    page.keyboard.press("Escape")
-    assert page.evaluate("document.activeElement.id") == f"arm-{TEAM}"
-    act(page, f"Arm {TEAM}")
-    said(page, "The run is armed.")
-    number = served.runs(RunState.ARMED)[-1].id
-    served.login()
-    page.wait_for_selector(f".clock[data-key='{number}']")
-    page.wait_for_selector(".chart canvas")
-    act(page, f"Close run {number}")
-    said(page, f"Run {number} of {TEAM} is closed.")
-    report = server_of(served).ask("GET", f"/operator/runs/{number}/report", key)
-    assert f"Run {number} of {TEAM}" in report.text
-    assert "script" not in report.headers["Content-Security-Policy"]
-    act(page, f"Void run {number}", Reason="the board fell")
-    said(page, "is void")
-    page.wait_for_selector(f"#run-{number} >> text=the board fell")
-    act(page, f"Unvoid run {number}")
-    said(page, "counts again")
-    with served.store() as store:
-        acts = [one for one in store.events(number) if one["kind"] == "operator"]
-    assert [(one["operator"], one["action"]) for one in acts] == [
-        ("ruth", action) for action in ("arm", "close", "void", "unvoid")
-    ]
-
-
-def test_what_the_server_refuses_is_said_in_the_dialog_and_nothing_typed_is_lost(
-    served: Day, console: Callable[..., Page], key: str
-) -> None:
-    page = console(refused=[404])
-    page.click("#add-bee")
-    page.click("#ask-do")
-    page.click("#remove-bee")
-    removed = server_of(served).ask("POST", "/operator/queue/remove", key, json={"team": "bee"})
-    assert removed.status_code == 200
-    page.click("#ask-do")
-    page.wait_for_selector("#ask-failure >> text=bee is not in the queue")
-    assert page.locator("#ask").is_visible()
-
-
-def test_what_is_typed_opened_and_focused_outlives_the_news_and_nothing_is_sent_twice(
-    served: Day, console: Callable[..., Page], key: str
-) -> None:
-    page = console()
-    page.focus("#main")
-    armed = server_of(served).ask("POST", "/operator/runs", key, json={"team": "bee"}).json()["id"]
-    server_of(served).ask("POST", f"/operator/runs/{armed}/void", key, json={"reason": "a draught"})
-    page.wait_for_selector("small >> text=a draught")  # also what lies within the focused element is renewed
-    page.get_by_role("button", name="Announce", exact=True).click()
-    page.keyboard.type("Lunch at one")
-    wrong = {"team": TEAM, "password": "wrong"}
-    assert server_of(served).ask("POST", "/v1/session", json=wrong).status_code == 401
-    page.wait_for_selector("text=bad-credentials")
-    assert page.input_value("[name=text]") == "Lunch at one"
-    assert page.evaluate("document.activeElement.name") == "text"
-    page.evaluate("form.requestSubmit(); form.requestSubmit()")
-    said(page, "It is announced.")
-    page.wait_for_selector("text=Lunch at one")
-    with served.store() as store:
-        assert [one.text for one in store.announcements()] == ["Lunch at one"]
-    assert page.evaluate("document.activeElement.ariaLabel") == "Announce"
+        page.focus("#main")
+        armed = server.ask("POST", "/operator/runs", key, json={"team": "bee"}).json()["id"]
+        server.ask("POST", f"/operator/runs/{armed}/void", key, json={"reason": "a draught"})
+        page.wait_for_selector(
+            "small >> text=a draught"
+        )  # also what lies within the focused element is renewed
+        page.get_by_role("button", name="Announce", exact=True).click()
+        page.keyboard.type("Lunch at one")
+        wrong = {"team": TEAM, "password": "wrong"}
+        assert server.ask("POST", "/v1/session", json=wrong).status_code == 401
+        page.wait_for_selector("text=bad-credentials")
+        assert page.input_value("[name=text]") == "Lunch at one"
+        assert page.evaluate("document.activeElement.name") == "text"
+        page.evaluate("form.requestSubmit(); form.requestSubmit()")
+        said(page, "It is announced.")
+        page.wait_for_selector("text=Lunch at one")
+        with served.store() as store:
+            assert [one.text for one in store.announcements()] == ["Lunch at one"]
+        assert page.evaluate("document.activeElement.ariaLabel") == "Announce"
+        page.click("#theme")
+        page.reload()
+        assert page.evaluate("document.documentElement.dataset.theme") == "light"
+        assert_accessible(page)
 
 
 def test_it_says_that_the_server_is_lost_and_outlives_a_restart_and_a_session_s_end(

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import csv
-import io
 import json
+import re
 from collections.abc import Callable
-from datetime import timedelta
 
 import pytest
 from flask.testing import FlaskClient
@@ -60,14 +58,11 @@ def test_a_browser_gets_the_board_and_an_old_client_what_it_always_got(client: F
         assert (old.status_code, old.headers["Location"]) == (302, "/help")
 
 
-def test_the_page_its_live_part_json_and_csv_tell_the_same(client: FlaskClient) -> None:
+def test_the_page_its_live_part_and_json_tell_the_same(client: FlaskClient) -> None:
     page, live = client.get("/", headers=BROWSER).text, client.get("/board/live").text
     assert live in page
     document = client.get("/board.json").get_json()
-    rows = list(csv.DictReader(io.StringIO(client.get("/board.csv").text)))
-    for place, line in zip(document["ranking"], rows, strict=True):
-        assert line["team"] == place["team"]
-        assert float(line["score"]) == place["score"]
+    for place in document["ranking"]:
         assert f"{place['score']:.4f}" in live
     assert document["state"] == "live"
 
@@ -80,7 +75,7 @@ def test_a_teams_name_in_markup_stays_a_name(client: FlaskClient) -> None:
 
 
 def test_who_has_the_newest_board_gets_304(client: FlaskClient, made: House) -> None:
-    for path in ("/", "/board/live", "/board.json", "/board.csv"):
+    for path in ("/", "/board/live", "/board.json"):
         first = client.get(path, headers=BROWSER)
         known = BROWSER | {"If-None-Match": first.headers["ETag"]}
         assert client.get(path, headers=known).status_code == 304
@@ -136,16 +131,29 @@ def test_only_an_operator_does_and_only_what_can_be_done(client: FlaskClient, ma
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad-json")
 
 
-def test_before_anything_is_published_the_board_is_empty_and_after_its_freeze_it_says_so(
-    build: Build,
-) -> None:
-    for key, state in (({}, "live"), ({"freeze_at": START - timedelta(days=1)}, "frozen")):
-        made = build(name=state, **key)
-        closed_run(made.contest, TEAM)
-        client = create_app(made.contest, made.control, made.clock).test_client()
-        document, live = client.get("/board.json").get_json(), client.get("/board/live").text
-        assert "None" not in live
-        assert (document["state"], document["ranking"], document["contest"]) == (state, [], "Test")
+def test_of_two_operators_who_unveil_at_once_one_shows_the_place(client: FlaskClient, made: House) -> None:
+    def act(what: str, **body: str) -> int:
+        return client.post(f"/operator/board/{what}", json=body, headers=operator(made)).status_code
+
+    assert act("freeze") == 200
+    assert [act("unveil", seen="0"), act("unveil", seen="0")] == [200, 409]
+    assert [one["rank"] for one in client.get("/board.json").get_json()["ranking"]] == [None, 2]
+
+
+def test_before_anything_is_published_the_board_is_empty(build: Build) -> None:
+    made = build()
+    closed_run(made.contest, TEAM)
+    client = create_app(made.contest, made.control, made.clock).test_client()
+    document, live = client.get("/board.json").get_json(), client.get("/board/live").text
+    assert "None" not in live
+    assert (document["state"], document["ranking"], document["contest"]) == ("live", [], "Test")
+
+
+def test_a_static_file_is_asked_for_once_and_by_another_name_when_it_changes(client: FlaskClient) -> None:
+    page = client.get("/", headers=BROWSER).text
+    (path,) = re.findall(r'href="(/static/style.css[^"]+)"', page)
+    assert "immutable" in client.get(path).headers["Cache-Control"]
+    assert client.get(path + "0").headers["Cache-Control"] == "no-cache"
 
 
 @pytest.mark.parametrize("by_hand", [True, False])

@@ -61,17 +61,10 @@ def ranks(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("width", [390, 1440])
-def test_the_board_is_readable_and_accessible(hall: Day, browser: Browser, width: int) -> None:
-    with visit(browser, url(hall), size=(width, 900)) as page:
+def test_the_board_is_readable_accessible_and_live(hall: Day, browser: Browser) -> None:
+    with visit(browser, url(hall), size=(1440, 900)) as page:
         page.get_by_text("Lunch at noon.").wait_for()
         page.get_by_role("row").nth(14).wait_for()
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert_accessible(page)
-
-
-def test_a_run_its_clock_and_its_power_are_live(hall: Day, browser: Browser) -> None:
-    with visit(browser, url(hall)) as page:
         page.get_by_text("No team is running.").wait_for()
         hall.login()
         clock = page.locator(".now .clock")
@@ -80,6 +73,9 @@ def test_a_run_its_clock_and_its_power_are_live(hall: Day, browser: Browser) -> 
         shown = clock.inner_text()
         page.wait_for_function("was => document.querySelector('.now .clock').textContent !== was", arg=shown)
         assert_accessible(page)
+        for width in (390, 720, 1440):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_a_projector_pages_through_a_long_ranking_and_follows_the_unveiling(

@@ -100,9 +100,6 @@ def test_a_run_s_life_by_keyboard_on_a_screen_that_any_name_and_size_leaves_whol
             acts = [one for one in store.events(number) if one["kind"] == "operator"]
         expected = [("ruth", action) for action in ("arm", "void", "unvoid")]
         assert [(one["operator"], one["action"]) for one in acts] == expected
-        report = server_of(served).ask("GET", f"/operator/runs/{number}/report", key)
-        assert f"Run {number} of {TEAM}" in report.text
-        assert "script" not in report.headers["Content-Security-Policy"]
 
 
 def test_nothing_typed_is_lost_or_sent_twice_and_what_the_server_refuses_is_said(

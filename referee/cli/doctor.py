@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from referee.cli.doctor_meters import TRIAL_S, Finding, look_at_meter, trial_run
+from referee.cli.doctor_meters import ADVICE, TRIAL_S, Finding, look_at_meter, trial_run
 from referee.cli.options import as_json
 from referee.clock import Clock
 from referee.config import read_config
@@ -50,6 +50,8 @@ SLACK = timedelta(seconds=2)  # a clock that is being set may step back so far
 def doctor(folder: Path, port: int | None, *, trial: bool, accept: bool, as_json: bool) -> None:
     """List what is wrong with the contest in FOLDER, its meters and this host; exit code 1 if anything is.
 
+    Ranges that are not fixed are told, but are no failure.
+
     While FOLDER is served the meters are not asked. Nothing is changed without --accept.
     """
     if accept:
@@ -68,7 +70,7 @@ def doctor(folder: Path, port: int | None, *, trial: bool, accept: bool, as_json
     else:
         lines = (f"{code}: {sentence}" for sentence, code in told.items())
         click.echo("\n".join(lines) or f"Nothing is wrong with {folder}.")
-    sys.exit(bool(told))
+    sys.exit(any(code != ADVICE for code in told.values()))
 
 
 def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> Iterator[Finding]:
@@ -141,5 +143,5 @@ def _look_at_stations(contest: Contest, *, trial: bool, served: bool) -> Iterato
     for station in contest.config.stations:
         found = list(look_at_meter(contest, station))
         yield from found
-        if trial and all(code == "range-automatic" for code, _ in found):
+        if trial and all(code == ADVICE for code, _ in found):
             yield from trial_run(contest, station)

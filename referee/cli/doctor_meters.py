@@ -24,6 +24,7 @@ from referee.store import DATABASE_NAME, Store
 TRIAL_S = 10
 CLOSE_TIMEOUT_S = 60.0
 TEAM = "doctor"
+ADVICE = "range-automatic"
 Finding = tuple[str, str]
 """A code and its sentence."""
 
@@ -36,7 +37,7 @@ def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
     if missing:
         what = " and ".join(missing)
         yield (
-            "range-automatic",
+            ADVICE,
             f"Station {station.name}: {what} not fixed; find them with: meter range {station.meter}",
         )
     try:

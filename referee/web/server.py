@@ -250,8 +250,8 @@ def _announce(listen: Listen, contest: Contest, on_ready: Callable[[str], None])
     each, window_s = contest.config.images.per_attempt, contest.config.window_s
     images = f"{each} of " * bool(each) + f"{len(contest.test_set.images)} images"
     urls = " and ".join(listen.urls)
-    on_ready(f"Serving {contest.config.name} at {urls} ({images}, window {window_s} s)")
-    on_ready(f"The board is at {listen.urls[0]}/, the operators' console at {listen.urls[0]}/operator/")
+    pages = "in a browser / is the board, /operator/ the console"
+    on_ready(f"Serving {contest.config.name} at {urls} ({images}, window {window_s} s); {pages}")
 
 
 def _answers(listen: Listen) -> bool:

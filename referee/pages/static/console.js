@@ -48,7 +48,6 @@ async function post({path, done}, body) {
   try {
     const answer = await fetch(path, {method: "POST", headers, body: JSON.stringify(body)});
     const document_ = await answer.json().catch(() => ({}));
-    if (answer.status === 401) location.reload();
     if (answer.ok) return [true, [document_.sentence ?? done, document_.config_changed].filter(Boolean).join(" ")];
     return [false, document_.detail ?? `The server answered ${answer.status}.`];
   } catch {

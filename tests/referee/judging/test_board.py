@@ -70,7 +70,7 @@ def test_the_board_has_what_the_hall_may_know(contest: Contest) -> None:
     judged(contest, "otters", 1.0)
     opened_run(contest, "voles")
     armed_run(contest, "otters", station="two", heat="final")
-    contest.store.change_queue(lambda _: ["stoats", "otters"])
+    contest.store.change_queue(lambda _: ["voles", "otters"])
     contest.store.announce("jo", "Lunch at noon.", START)
     Publisher(contest, Clock()).tick()
     board = shown(row(contest))
@@ -83,7 +83,7 @@ def test_the_board_has_what_the_hall_may_know(contest: Contest) -> None:
     assert first["ends_utc"] == (START + timedelta(seconds=600)).isoformat()
     assert len(first["power"]["power_w"]) == len(first["power"]["elapsed_s"]) > 5
     assert (second["team"], second["state"], second["heat"]) == ("otters", "armed", "final")
-    assert board["next"] == ["stoats", "otters"]
+    assert board["next"] == ["voles", "otters"]
     assert [one["text"] for one in board["announcements"]] == ["Lunch at noon."]
     assert [(one["team"], one["used"]) for one in board["attempts"]] == [
         ("badgers", 1),

@@ -115,12 +115,11 @@ class ContestConfig:
     """A contest: its rules and its stations. `testset` is a path relative to the contest folder.
 
     Arming measures the power of the idle board for `idle_baseline_s` seconds; None skips that. `live_score` computes a
-    provisional score each second of an open run, for the operator; `teams_see_score` shows it to the team as well.
-    `trusted_proxy` lists the networks or addresses of the proxies whose X-Forwarded-For is believed. With
-    `count_unserved` detections count also for images that the run was not served. `id` is the contest's, which its
-    database and secrets have as well; blank in folders of earlier versions. A run below `least_map` is shown and not
-    ranked. A team has `attempts`; 0: as many as the operator arms. The public board shows nothing newer than
-    `freeze_at` until it is unveiled, and provisional scores only with `public_score`.
+    provisional score each second of an open run, which the team sees with `teams_see_score` and everyone with
+    `public_score`. `trusted_proxy` lists the networks or addresses of the proxies whose X-Forwarded-For is believed.
+    With `count_unserved` detections count also for images that the run was not served. `id` is in database and secrets,
+    too; blank in folders of earlier versions. A run below `least_map` is shown and not ranked. A team has `attempts`;
+    0: any number. The public board shows nothing newer than `freeze_at` until it is unveiled.
     """
 
     name: str
@@ -142,10 +141,8 @@ class ContestConfig:
     attempts: int = 0
     freeze_at: datetime | None = None
     public_score: bool = False
-    prizes: tuple[Prize, ...] = (
-        Prize("Best score", "best-score"),
-        Prize("Least energy", "least-energy"),
-        Prize("Highest accuracy", "highest-map"),
+    prizes: tuple[Prize, ...] = tuple(
+        map(Prize, ("Best score", "Least energy", "Highest accuracy"), PRIZE_RULES)
     )
 
     def setup(self, station: str, window_s: int) -> Setup:
@@ -164,12 +161,11 @@ def read_config(folder: Path) -> ContestConfig:
         text = path.read_text(encoding="utf-8-sig")
         table = toml_table(text)
     except FileNotFoundError:
-        raise RefereeError(
-            "contest-missing",
-            f"{folder} is not a contest folder: it has no {CONFIG_NAME}. Make one with: referee init {folder}",
-        ) from None
-    # ValueError: not TOML, not UTF-8, or a huge number
-    except (OSError, ValueError, RecursionError) as error:
+        sentence = (
+            f"{folder} is not a contest folder: it has no {CONFIG_NAME}. Make one with: referee init {folder}"
+        )
+        raise RefereeError("contest-missing", sentence) from None
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: not TOML, not UTF-8, a huge number
         raise RefereeError("bad-config", f"{path} cannot be read: {error}.") from error
     return _contest(_Table(path, text), table)
 

@@ -43,7 +43,7 @@ ERRORS = {
     ErrorType.DUPLICATE: "on an object that another detection has found already",
     ErrorType.BACKGROUND: "on no object",
     ErrorType.MISSED: "objects that no detection is about",
-    ErrorType.FALSE_POSITIVE: "all false detections; as much as better confidences could gain at most",
+    ErrorType.FALSE_POSITIVE: "all false detections, of whatever type",
     ErrorType.FALSE_NEGATIVE: "all objects that were not found",
 }
 

@@ -22,7 +22,7 @@ from testsets import GroundTruth, read_ground_truth
 PAUSE = timedelta(minutes=6)  # between the starts of two runs
 POSTS = 10  # of a run
 BLIND_ROWS = 100
-METER = "YOKOGAWA WT310 C2PH13047V F1.03"
+METER = "YOKOGAWA WT310 C0DEMO016V F1.03"
 VOLTAGE_V = 120.0
 
 

@@ -100,10 +100,12 @@ def test_init_makes_a_contest_that_can_be_served(tmp_path: Path, small_set: Path
     assert "contest folder already" in stated(called("init", str(folder), "--testset", str(small_set)))
 
 
-def test_init_makes_a_test_set_when_none_is_given(tmp_path: Path) -> None:
-    made = refers("init", "contest", cwd=tmp_path)
+def test_init_makes_a_test_set_when_none_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("referee.cli.contest.DEFAULT_IMAGES", 5)
+    monkeypatch.chdir(tmp_path)
+    made = called("init", "contest")
     assert (made.returncode, made.stderr) == (0, "Preparing contest/testset\n")
-    assert len(load_test_set(tmp_path / "contest" / "testset").images) == 200
+    assert len(load_test_set(tmp_path / "contest" / "testset").images) == 5
 
 
 def test_init_refuses_what_could_not_be_served(tmp_path: Path, small_set: Path) -> None:

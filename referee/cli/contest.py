@@ -16,6 +16,22 @@ from testsets import load_test_set, synthesize
 
 DEFAULT_IMAGES = 200
 DEFAULT_CATEGORIES = 10
+EXAMPLES = """\
+
+# [[stations]]              # one more board with its own meter
+# name = "station-2"
+# meter = "TCPIP::192.168.1.21::INSTR"
+
+# [[prizes]]                # without any: these three rules, named Best score, Least energy and Highest accuracy
+# name = "Best score"
+# rule = "best-score"       # or "least-energy" (mAP one deviation above the mean), "highest-map" (energy one below)
+
+# [[tracks]]                # a model track: teams hand in TFLite models
+# name = "phones"
+# rule = "ovic-classification"   # or "ovic-detection", "lpirc2018-track1", "dac-sdc"
+# testset = "public"        # a test-set folder, relative to this file; holdout = "..." is another one, for the prize
+# submissions_per_day = 3
+"""
 
 
 def config_text(
@@ -35,7 +51,8 @@ def config_text(
     quoted = {
         key: json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f") for key, text in texts.items()
     }
-    return f"""\
+    return (
+        f"""\
 name = {quoted["name"]}
 window_s = {window_s}              # whole seconds from the first log-in
 metric = "lpirc"            # the contests of 2015-2019 ran "ilsvrc-det": docs/scoring.md
@@ -69,21 +86,9 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 {fixed}update_interval_s = {update_interval_s}
 # loopback_meter = true     # a real meter behind a tunnel at 127.0.0.1 or localhost counts; else it is unofficial
 # clients = ["192.168.1.0/24"]   # accept requests about this station's runs only from these networks or addresses
-
-# [[stations]]              # one more board with its own meter
-# name = "station-2"
-# meter = "TCPIP::192.168.1.21::INSTR"
-
-# [[prizes]]                # without any: these three rules, named Best score, Least energy and Highest accuracy
-# name = "Best score"
-# rule = "best-score"       # or "least-energy" (mAP one deviation above the mean), "highest-map" (energy one below)
-
-# [[tracks]]                # a model track: teams hand in TFLite models
-# name = "phones"
-# rule = "ovic-classification"   # or "ovic-detection", "lpirc2018-track1", "dac-sdc"
-# testset = "public"        # a test-set folder, relative to this file; holdout = "..." is another one, for the prize
-# submissions_per_day = 3
 """
+        + EXAMPLES
+    )
 
 
 @click.command()

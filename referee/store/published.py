@@ -20,7 +20,7 @@ _FREEZE = (
     " WHERE state = 'live'"
 )
 _UNVEIL = (  # the first one fixes the ranking that is unveiled; after the last one the board is live again
-    "UPDATE published SET state = 'unveiling', final = :final WHERE state = 'frozen'",
+    "UPDATE published SET state = 'unveiling', final = :final WHERE state = 'frozen' AND unveiled = :seen",
     "UPDATE published SET unveiled = unveiled + :places, operator = :operator"
     " WHERE state = 'unveiling' AND unveiled = :seen",
     "UPDATE published SET state = 'live', unveiled = 0, utc = :utc, document = final, final = NULL,"

@@ -1,4 +1,4 @@
-"""Judging from the console: the command `judge` as a process of low priority, one at a time: no request waits."""
+"""Commands that the console begins, as processes of low priority; judging, one run at a time: no request waits."""
 
 from __future__ import annotations
 
@@ -16,6 +16,20 @@ from referee.store import Store
 PROGRAM = "import os; os.nice(10); from referee.cli import main; main()"
 
 logger = logging.getLogger(__name__)
+
+
+def run_command(*words: str) -> tuple[subprocess.CompletedProcess[str], str]:
+    """The command `referee`, run to its end at low priority, and the last line of what it complained of."""
+    # A session of its own: a Ctrl-C at the terminal ends the server, not what it has begun.
+    ended = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-P", "-c", PROGRAM, *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        start_new_session=True,
+    )
+    return ended, ended.stderr.strip().rpartition("\n")[2].removeprefix("referee: ")
 
 
 class Judging:
@@ -36,14 +50,9 @@ class Judging:
             threading.Thread(target=self._judge, args=(run,), name=f"judge-{run}", daemon=True).start()
 
     def _judge(self, run: int) -> None:
-        command = [sys.executable, "-P", "-c", PROGRAM, "judge", str(run), "--contest", str(self._folder)]
         try:
             with self._turn:
-                # A session of its own: a Ctrl-C at the terminal ends the server, not a judgement.
-                ended = subprocess.run(  # noqa: S603 - our own program
-                    command, stdin=subprocess.DEVNULL, capture_output=True, text=True, start_new_session=True
-                )
-            said = ended.stderr.strip().rpartition("\n")[2].removeprefix("referee: ")
+                ended, said = run_command("judge", str(run), "--contest", str(self._folder))
             sentence = None if ended.returncode == 0 else said or f"It broke off ({ended.returncode})."
         except OSError as error:
             sentence = f"It cannot be started: {error}."

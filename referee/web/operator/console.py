@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 import threading
 from functools import lru_cache
 from http import HTTPStatus
@@ -17,6 +15,7 @@ from markupsafe import Markup
 
 from referee.errors import RefereeError
 from referee.store.records import OVER
+from referee.web.judge_process import run_command
 from referee.web.operator.access import csrf_token, require_operator
 from referee.web.pages import html, page, rendered
 from referee.web.sessions import operator_of
@@ -33,7 +32,6 @@ REPORT_POLICY = (
 )
 WAIT_S = 30.0  # for the reports that another operator asked for
 
-PROGRAM = "import os; os.nice(10); from referee.cli import main; main()"
 logger = logging.getLogger(__name__)
 blueprint = Blueprint("console", __name__, url_prefix=OPERATOR_PATH)
 _report_lock = threading.Lock()
@@ -104,20 +102,12 @@ def _reports(numbers: list[int]) -> list[Path]:
             "too-many-requests", "Other reports are being written; try again when they are done."
         )
     try:
-        arguments = [*map(str, numbers), "--contest", str(web_state().contest.folder)]
-        done = subprocess.run(  # noqa: S603 - our own program
-            [sys.executable, "-P", "-c", PROGRAM, "report", *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done, said = run_command("report", *map(str, numbers), "--contest", str(web_state().contest.folder))
     finally:
         _report_lock.release()
     if done.returncode:
         logger.error("reports of runs %s: %s", numbers, done.stderr.strip())
-        last = done.stderr.strip().rpartition("\n")[2].removeprefix("referee: ")
-        raise RefereeError("report-failed", f"The report cannot be written: {last}")
+        raise RefereeError("report-failed", f"The report cannot be written: {said}")
     return [Path(line) for line in done.stdout.splitlines()]
 
 

@@ -65,6 +65,13 @@ def unveiled(contest: Contest, clock: Clock, places: int = 1) -> None:
     assert contest.store.unveil_board(clock.utc(), final, row(contest).unveiled, places, "jo")
 
 
+def test_an_unveiling_by_an_outdated_page_changes_nothing(contest: Contest) -> None:
+    frozen(contest, Clock())
+    before = row(contest)
+    assert not contest.store.unveil_board(START, public_board(contest), 3, 1, "jo")
+    assert row(contest) == before
+
+
 def test_the_board_has_what_the_hall_may_know(contest: Contest) -> None:
     judged(contest, "badgers", 2.0)
     judged(contest, "otters", 1.0)

@@ -16,7 +16,7 @@ import pytest
 from referee.cli import server
 from referee.store.records import RunState
 from tests import warm_programs
-from tests.contest_day import TEAM, Day, called, descendants_of, program, until
+from tests.contest_day import TEAM, Day, called, freeze, program, until
 
 SLOW = {"numpy", "sqlite_utils", "requests", "flask", "jinja2", "rich", "importlib.metadata"}
 
@@ -82,9 +82,7 @@ def test_status_and_show_of_a_frozen_server_are_those_of_the_store(
 ) -> None:
     monkeypatch.setattr(server, "LOOK_TIMEOUT_S", 0.2)
     assert hall.server is not None
-    processes = [hall.server.pid, *descendants_of(hall.server.pid)]
-    for process in processes:
-        os.kill(process, signal.SIGSTOP)
+    processes = freeze(hall.server.pid)
     try:
         shown, run = hall.refers("status"), hall.refers("run", "show", "1")
     finally:

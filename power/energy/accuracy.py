@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
-from power.energy.measurement import Check, Measurement, json_ready
+from power.energy.measurement import Check, Measurement, check
 from power.meter import ALL_ELEMENTS, Limits, Reading, Setup
 
 Signal = Literal["ac", "dc"] | None
@@ -111,17 +111,19 @@ def accuracy(inside: Sequence[Reading], measured: Measurement) -> Check:
     # A meter that has limits, but shows no power to apply them to, may not keep them.
     ok = found <= LARGEST_UNCERTAINTY if found is not None else measured.limits is None
     signal = signal_of(setup.mode, voltage_v, power_w, apparent_va)
-    figures: dict[str, float | int | None] = {
-        "uncertainty": json_ready(found),
-        "limit": LARGEST_UNCERTAINTY,
-        "mean_power_w": json_ready(power_w),
-        "mean_apparent_va": json_ready(apparent_va),
-        "range_w": json_ready(power_range_w(setup, measured.limits, voltage_v, current_a)),
-        "signal_known": int(signal is not None),
-    }
     automatic = setup.range_w is None
-    sentence = _sentence(found, measured.limits, signal, ok=ok, automatic=automatic)
-    return Check("accuracy", ok, "warning" if automatic else "error", sentence, figures)
+    return check(
+        "accuracy",
+        ok,
+        "warning" if automatic else "error",
+        _sentence(found, measured.limits, signal, ok=ok, automatic=automatic),
+        uncertainty=found,
+        limit=LARGEST_UNCERTAINTY,
+        mean_power_w=power_w,
+        mean_apparent_va=apparent_va,
+        range_w=power_range_w(setup, measured.limits, voltage_v, current_a),
+        signal_known=int(signal is not None),
+    )
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -10,7 +10,7 @@ from typing import Final
 
 from power.energy.accuracy import accuracy, limit_w, power_range_w
 from power.energy.integral import integrator_time, integrator_trapezoid
-from power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, json_ready
+from power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
 from power.energy.steps import energy_wh, integrator_steps, integrator_stopped
 from power.meter import Reading
 
@@ -66,12 +66,8 @@ def _flagged(code: str, what: str, effect: str, flagged: Sequence[Reading], tota
         else f"No reading was {what}, of {total} in all."
     )
     first_s = flagged[0].monotonic_s if flagged else None
-    figures: dict[str, float | int | None] = {
-        "flagged": len(flagged),
-        "readings": total,
-        "first_monotonic_s": first_s,
-    }
-    return Check(code, not flagged, "error", sentence, figures)
+    figures = {"flagged": len(flagged), "readings": total, "first_monotonic_s": first_s}
+    return check(code, not flagged, "error", sentence, **figures)
 
 
 def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
@@ -95,13 +91,9 @@ def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
         if negative
         else f"No reading was negative beyond the meter's own error, of {len(inside)} in all."
     )
-    figures: dict[str, float | int | None] = {
-        "negative": len(negative),
-        "readings": len(inside),
-        "least_w": json_ready(least_w),
-        "first_monotonic_s": negative[0].monotonic_s if negative else None,
-    }
-    return Check("negative-power", not negative, "error", sentence, figures)
+    figures = {"negative": len(negative), "readings": len(inside), "least_w": least_w}
+    first_s = negative[0].monotonic_s if negative else None
+    return check("negative-power", not negative, "error", sentence, **figures, first_monotonic_s=first_s)
 
 
 def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
@@ -128,13 +120,8 @@ def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
         sentence = (
             "The load is large enough for its range." if finite else "Unknown: no reading carries a power."
         )
-    figures: dict[str, float | int | None] = {
-        "mean_power_w": json_ready(mean_w),
-        "least_w": least_w,
-        "zeros": len(zeros),
-        "readings": len(inside),
-    }
-    return Check("low-load", not (too_low or zeros), "error" if too_low else "warning", sentence, figures)
+    figures = {"mean_power_w": mean_w, "least_w": least_w, "zeros": len(zeros), "readings": len(inside)}
+    return check("low-load", not (too_low or zeros), "error" if too_low else "warning", sentence, **figures)
 
 
 def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
@@ -159,14 +146,9 @@ def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
         sentences.append(
             f"No pause between readings is longer than {limit_s:.3g} s, and few updates were missed."
         )
-    figures: dict[str, float | int | None] = {
-        "gaps": len(found_s),
-        "longest_s": longest_s,
-        "limit_s": limit_s,
-        "readings": len(inside),
-        "expected": round(expected),
-    }
-    return Check("reading-gaps", not (found_s or missed), "warning", " ".join(sentences), figures)
+    figures = {"gaps": len(found_s), "longest_s": longest_s, "limit_s": limit_s, "readings": len(inside)}
+    ok, sentence = not (found_s or missed), " ".join(sentences)
+    return check("reading-gaps", ok, "warning", sentence, **figures, expected=round(expected))
 
 
 def no_data(inside: Sequence[Reading], measured: Measurement) -> Check:
@@ -181,20 +163,16 @@ def no_data(inside: Sequence[Reading], measured: Measurement) -> Check:
         sentence = f"Readings without data: {len(empty)} of {len(inside)}."
     else:
         sentence = f"Every reading carries data once the meter had measured, of {len(inside)} in all."
-    return Check(
-        "no-data",
-        bool(finite) and not empty,
-        "warning" if finite else "error",
-        sentence,
-        {"empty": len(empty), "finite": finite, "readings": len(inside)},
-    )
+    figures = {"empty": len(empty), "finite": finite, "readings": len(inside)}
+    ok = bool(finite) and not empty
+    return check("no-data", ok, "warning" if finite else "error", sentence, **figures)
 
 
 def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`range-changed`: the meter was set up as for the run in every reading, and still at its end."""
     different = [one for one in inside if _differing(one, measured)]
-    sentences, figures = [], dict[str, float | int | None]()
-    figures |= {"changes": len(measured.changes), "readings": len(different)}
+    sentences: list[str] = []
+    figures: dict[str, float] = {"changes": len(measured.changes), "readings": len(different)}
     if different:
         first, last = different[0], different[-1]
         span = [one for one in inside if first.monotonic_s <= one.monotonic_s <= last.monotonic_s]
@@ -205,13 +183,13 @@ def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
             f"From {first_s:.1f} s to {last_s:.1f} s of the window the meter was not set up as for the run "
             f"({'; '.join(found)}): {measured_wh:.3g} Wh were measured so, and not with the accuracy of its setup."
         )
-        figures |= {"first_s": first_s, "last_s": last_s, "measured_wh": json_ready(measured_wh)}
+        figures |= {"first_s": first_s, "last_s": last_s, "measured_wh": measured_wh}
     if measured.changes:
         sentences.append(
             f"At the end the meter was not set up as for the run: {'; '.join(measured.changes)}."
         )
     sentence = " ".join(sentences) or "The meter was set up as for the run, in mid-run as at the end."
-    return Check("range-changed", not sentences, "error", sentence, figures)
+    return check("range-changed", not sentences, "error", sentence, **figures)
 
 
 def _differing(reading: Reading, measured: Measurement) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, json_ready
+from power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
 from power.meter import Reading
 
 RELATIVE_TOLERANCE: Final = 0.005
@@ -87,15 +87,18 @@ def integrator_trapezoid(
         )
     if filled:
         sentence += " In gaps the readings are those that WH before and after tells."
-    figures: dict[str, float | int | None] = {
-        "integrator_wh": json_ready(integrator_wh),
-        "trapezoid_wh": json_ready(sum_wh),
-        "difference_wh": json_ready(difference_wh),
-        "tolerance_wh": json_ready(tolerance_wh),
-        "start_stop_s": json_ready(measured.start_stop_s),
-        "filled": len(filled),
-    }
-    return Check("integrator-trapezoid", ok, "error", sentence, figures)
+    return check(
+        "integrator-trapezoid",
+        ok,
+        "error",
+        sentence,
+        integrator_wh=integrator_wh,
+        trapezoid_wh=sum_wh,
+        difference_wh=difference_wh,
+        tolerance_wh=tolerance_wh,
+        start_stop_s=measured.start_stop_s,
+        filled=len(filled),
+    )
 
 
 def _filled(inside: Sequence[Reading], measured: Measurement) -> list[list[Reading]]:
@@ -164,28 +167,18 @@ def _edge_power_w(readings: Sequence[Reading], measured: Measurement) -> float:
 
 def integrator_time(measured: Measurement) -> Check:
     """`integrator-time`: the integrator ran as long as the window lasted."""
-    tolerance_s = TIME_TOLERANCE_S
     more_s = measured.integrator_s - measured.elapsed_s
-    ok = abs(more_s) <= tolerance_s
+    ok = abs(more_s) <= TIME_TOLERANCE_S
     sentence = (
         f"The integrator ran {measured.integrator_s:.0f} s, the window lasted {measured.elapsed_s:.3f} s; "
     )
     if ok:
-        sentence += f"at most {tolerance_s:.0f} s apart."
+        sentence += f"at most {TIME_TOLERANCE_S:.0f} s apart."
     elif more_s > 0:
         sentence += f"the energy is also that of {more_s:.0f} s outside the window."
     elif more_s < 0:
         sentence += f"the energy of {-more_s:.0f} s of the window is missing."
     else:
         sentence += "what the energy covers is unknown."
-    return Check(
-        "integrator-time",
-        ok,
-        "error",
-        sentence,
-        {
-            "integrator_s": json_ready(measured.integrator_s),
-            "window_s": json_ready(measured.elapsed_s),
-            "tolerance_s": tolerance_s,
-        },
-    )
+    figures = {"integrator_s": measured.integrator_s, "window_s": measured.elapsed_s}
+    return check("integrator-time", ok, "error", sentence, **figures, tolerance_s=TIME_TOLERANCE_S)

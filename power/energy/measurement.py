@@ -81,6 +81,7 @@ class Measurement:
         return math.inf if range_w is None or self.setup.element == ALL_ELEMENTS else MOST_OF_RANGE * range_w
 
 
-def json_ready(value: float | None) -> float | None:
-    """Return a figure as JSON can hold it: None for NaN and infinity."""
-    return value if value is not None and math.isfinite(value) else None
+def check(code: str, ok: bool, severity: Severity, sentence: str, **figures: float | None) -> Check:
+    """Return a check with its figures as JSON can hold them: None for NaN and infinity."""
+    held = {name: one if one is not None and math.isfinite(one) else None for name, one in figures.items()}
+    return Check(code, ok, severity, sentence, held)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from power.energy.integral import START_STOP_S, TIME_TOLERANCE_S, UNSEEN_UPDATES, WH_RESOLUTION
-from power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, json_ready
+from power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
 from power.meter import IntegratorState, Reading
 
 UPDATES_APART: Final = 2.0
@@ -26,7 +26,7 @@ Fault = tuple[float, str, float]
 def integrator_stopped(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`integrator-stopped`: the integrator runs in every reading; only its timer may have ended it."""
     stopped = [one for one in inside if not _runs(one, measured)]
-    figures: dict[str, float | int | None] = {"stopped": len(stopped), "readings": len(inside)}
+    figures: dict[str, float] = {"stopped": len(stopped), "readings": len(inside)}
     sentence = f"The integrator ran in every reading, of {len(inside)} in all."
     if stopped:
         missing_wh = energy_wh(inside, stopped)
@@ -36,8 +36,8 @@ def integrator_stopped(inside: Sequence[Reading], measured: Measurement) -> Chec
             f"The integrator did not run ({states}) in {len(stopped)} of {len(inside)} readings, from {first_s:.1f} s "
             f"to {last_s:.1f} s of the window: some {missing_wh:.3g} Wh are missing, and all before a reset."
         )
-        figures |= {"first_s": first_s, "last_s": last_s, "missing_wh": json_ready(missing_wh)}
-    return Check("integrator-stopped", not stopped, "error", sentence, figures)
+        figures |= {"first_s": first_s, "last_s": last_s, "missing_wh": missing_wh}
+    return check("integrator-stopped", not stopped, "error", sentence, **figures)
 
 
 def energy_wh(inside: Sequence[Reading], some: Sequence[Reading]) -> float:
@@ -58,7 +58,7 @@ def integrator_steps(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`integrator-steps`: from reading to reading WH and TIME rise as the power and the host's clock say."""
     seen = [one for one in inside if math.isfinite(one.energy_wh) and math.isfinite(one.integrator_s)]
     faults = sorted((*_energy_faults(seen, measured), *_time_faults(seen, measured)))
-    figures: dict[str, float | int | None] = {"faults": len(faults), "readings": len(seen)}
+    figures: dict[str, float] = {"faults": len(faults), "readings": len(seen)}
     sentence = f"WH and TIME rose as they should, in {len(seen)} readings."
     if faults:
         at_s, cost_wh = faults[0][0] - measured.start_s, max(fault[2] for fault in faults)
@@ -66,8 +66,8 @@ def integrator_steps(inside: Sequence[Reading], measured: Measurement) -> Check:
             f"WH or TIME do not fit in {len(faults)} places, the first at {at_s:.1f} s of the window, where "
             f"{faults[0][1]}; it may have cost {cost_wh:.3g} Wh."
         )
-        figures |= {"first_s": at_s, "cost_wh": json_ready(cost_wh)}
-    return Check("integrator-steps", not faults, "error", sentence, figures)
+        figures |= {"first_s": at_s, "cost_wh": cost_wh}
+    return check("integrator-steps", not faults, "error", sentence, **figures)
 
 
 def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[Fault]:

@@ -14,12 +14,12 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Final
+from typing import IO, Final, cast
 
 from power.clocks import Clocks
 from power.errors import MeterAddressError, MeterError, MeterLost
 from power.home.hwmon import Hwmon
-from power.home.meter import Box, HomeMeter, Sensor
+from power.home.meter import HomeMeter, Sensor
 from power.home.rapl import Rapl
 from power.meter import OFFICIAL_MAKER, Driver, Identity, Limits, Meter, Standing
 from power.wt300.driver import Wt300Family
@@ -64,7 +64,7 @@ class MeterAddress:
         self._sysfs = sysfs or Path(os.environ.get(SYSFS_VARIABLE) or SYSFS)
         self._kind, _, self._rest = address.partition(":")
         self._child: subprocess.Popen[str] | None = None
-        self._box: Box | None = None
+        self._home: HomeMeter | None = None
         self._drivers: dict[type[Driver], Driver] = {}
         self._resource, self._backend = address, "@py"
         if self._kind != SIMULATOR and self._kind not in _HOME:
@@ -73,9 +73,9 @@ class MeterAddress:
     def connect(self, clocks: Clocks) -> Meter:
         """Open a link and identify the meter behind it. The caller closes it."""
         if self._kind in _HOME:
-            if self._box is None:
-                self._box = Box(_HOME[self._kind](self._rest, self._sysfs))
-            return HomeMeter(self._box, clocks)
+            if self._home is None:
+                self._home = HomeMeter(_HOME[self._kind](self._rest, self._sysfs), clocks)
+            return self._home
         # VISA takes a fifth of a second to import: only who opens a link waits for it.
         from power.visa.link import Link
 
@@ -90,17 +90,16 @@ class MeterAddress:
 
     def close(self) -> None:
         """End the simulator, if one was started, or forget the integrator of a meter at home; may be repeated."""
-        self._box = None
+        self._home = None
         child, self._child = self._child, None
         if child is None:
             return
         child.terminate()
-        try:
-            child.wait(ENDING_S)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
-        _close_pipes(child)
+        with child:  # which closes its pipes, and waits
+            try:
+                child.wait(ENDING_S)
+            except subprocess.TimeoutExpired:
+                child.kill()
 
     def _visa_resource(self) -> str:
         if self._kind != SIMULATOR:
@@ -188,15 +187,11 @@ def identity(answer: str) -> Identity:
 @contextlib.contextmanager
 def open_meter(address: str, clocks: Clocks) -> Iterator[Meter]:
     """Give an identified meter for the length of a with statement; nothing is set in it yet."""
-    opened = MeterAddress(address)
-    try:
-        meter = opened.connect(clocks)
-        try:
-            yield meter
-        finally:
-            meter.close()
-    finally:
-        opened.close()
+    with (
+        contextlib.closing(MeterAddress(address)) as opened,
+        contextlib.closing(opened.connect(clocks)) as meter,
+    ):
+        yield meter
 
 
 def _visa(address: str) -> tuple[str, str]:
@@ -254,23 +249,11 @@ def _start_simulator(load: str) -> tuple[subprocess.Popen[str], str]:
     child = subprocess.Popen(  # noqa: S603  our own program
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    line = _first_line(child)
-    if line:
+    pipe = cast("IO[str]", child.stdout)
+    ready, _, _ = select.select([pipe], [], [], STARTING_S)
+    if ready and (line := pipe.readline().strip()):
         return child, line
     child.kill()
     _, complaint = child.communicate()
     reason = complaint.strip().removeprefix("meter: ") or "It did not start."
     raise MeterError("simulator-failed", f"No simulated meter: {reason}")
-
-
-def _first_line(child: subprocess.Popen[str]) -> str:
-    if child.stdout is None:
-        return ""
-    ready, _, _ = select.select([child.stdout], [], [], STARTING_S)
-    return child.stdout.readline().strip() if ready else ""
-
-
-def _close_pipes(child: subprocess.Popen[str]) -> None:
-    for pipe in (child.stdout, child.stderr):
-        if pipe is not None:
-            pipe.close()

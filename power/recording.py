@@ -13,11 +13,11 @@ from __future__ import annotations
 import csv
 import errno
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Any, Final, cast
 
 from power.errors import MeterError
 from power.meter import IntegratorState, Reading
@@ -31,6 +31,8 @@ NO_DATE: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """The start of a 2015 recording's wall time: the file does not hold its date."""
 SHOWN_LENGTH: Final = 60
 """So much of a cell is quoted in an error."""
+Parsers = Mapping[str, tuple[Callable[[str], object], str]]
+"""By column: what makes a value of a cell, and what should be in it."""
 _FLAGS: Final = ("over_range", "voltage_peak_over", "current_peak_over")
 
 
@@ -44,24 +46,6 @@ def row(reading: Reading) -> str:
     return ",".join(_cell(getattr(reading, name)) for name in COLUMNS)
 
 
-class RecordingWriter:
-    """Writes readings to a text stream, each row complete and flushed; the caller opens and closes the stream."""
-
-    def __init__(self, stream: TextIO) -> None:
-        """Write the heading."""
-        self._stream = stream
-        self._write(header_line())
-
-    def write(self, reading: Reading) -> None:
-        """Write one row; OSError if the disk does not take it."""
-        self._write(row(reading))
-
-    def _write(self, line: str) -> None:
-        # One call for row and line end: a process that is killed leaves complete lines.
-        self._stream.write(line + "\n")
-        self._stream.flush()
-
-
 def read_recording(path: Path) -> list[Reading]:
     """Return the readings of a recording of ours or of 2015, whichever it is.
 
@@ -70,7 +54,21 @@ def read_recording(path: Path) -> list[Reading]:
     `recording-empty` (no reading).
     """
     lines = _lines(path)
-    return _read_ours(path, lines) if _is_ours(lines) else _read_2015(path, lines)
+    number, names = lines[0]
+    parsers, make = _PARSERS, cast("Callable[..., Reading]", Reading)
+    if tuple(names) in (COLUMNS, FORMER_COLUMNS):
+        del lines[0]
+    elif len(names) == len(COLUMNS_2015) and all(map(_is_number, names)):
+        names, parsers, make = list(COLUMNS_2015), _PARSERS_2015, _reading_of_2015
+    else:
+        raise MeterError(
+            "recording-format",
+            f"{path}, line {number}, begins no recording: neither the heading {header_line()} nor the five numbers "
+            "V, A, W, Wh, s of the 2015 driver.",
+        )
+    return _in_order(
+        path, ((number, make(**_values(path, number, names, cells, parsers))) for number, cells in lines)
+    )
 
 
 def require_file(path: Path) -> None:
@@ -93,28 +91,6 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
     return lines
 
 
-def _is_ours(lines: list[tuple[int, list[str]]]) -> bool:
-    return tuple(lines[0][1]) in (COLUMNS, FORMER_COLUMNS)
-
-
-def _read_ours(path: Path, lines: list[tuple[int, list[str]]]) -> list[Reading]:
-    names = lines[0][1]
-    return _in_order(
-        path, ((number, _our_reading(path, number, names, cells)) for number, cells in lines[1:])
-    )
-
-
-def _read_2015(path: Path, lines: list[tuple[int, list[str]]]) -> list[Reading]:
-    number, first = lines[0]
-    if len(first) != len(COLUMNS_2015) or not all(map(_is_number, first)):
-        raise MeterError(
-            "recording-format",
-            f"{path}, line {number}, begins no recording: neither the heading {header_line()} nor the five numbers "
-            "V, A, W, Wh, s of the 2015 driver.",
-        )
-    return _in_order(path, ((number, _reading_of_2015(path, number, cells)) for number, cells in lines))
-
-
 def _in_order(path: Path, readings: Iterator[tuple[int, Reading]]) -> list[Reading]:
     taken: list[Reading] = []
     for number, reading in readings:
@@ -132,33 +108,30 @@ def _in_order(path: Path, readings: Iterator[tuple[int, Reading]]) -> list[Readi
     return taken
 
 
-def _our_reading(path: Path, number: int, names: list[str], cells: list[str]) -> Reading:
-    _require_width(path, number, cells, len(names))
-    values: dict[str, object] = {}
+def _values(path: Path, number: int, names: list[str], cells: list[str], parsers: Parsers) -> dict[str, Any]:
+    if len(cells) != len(names):
+        raise MeterError(
+            "recording-value",
+            f"{path}, line {number}, has {len(cells)} cells where {len(names)} should be; if it is the last line, the "
+            "recording was cut off there: delete the line to use the rest.",
+        )
+    values: dict[str, Any] = {}
     for name, text in zip(names, cells, strict=True):
-        parse, wanted = _PARSERS.get(name, (_number, "a number, NAN or INF"))
+        parse, wanted = parsers[name]
         try:
             values[name] = parse(text)
         except (ValueError, OverflowError, MeterError):
             raise _wrong(path, number, name, text, wanted) from None
-    return Reading(**values)  # type: ignore[arg-type]  # the parser of each column gives its type
+    return values
 
 
-def _reading_of_2015(path: Path, number: int, cells: list[str]) -> Reading:
-    _require_width(path, number, cells, len(COLUMNS_2015))
-    for name, text in zip(COLUMNS_2015, cells, strict=True):
-        if not _is_number(text):
-            raise _wrong(path, number, name, text, "a number")
-    voltage_v, current_a, power_w, energy_wh, integrator_s = map(answers.value, cells)
-    try:
-        utc = NO_DATE + timedelta(seconds=integrator_s)
-    except (ValueError, OverflowError):
-        wanted = "a number of seconds that a calendar holds"
-        raise _wrong(path, number, "integrator_s", cells[-1], wanted) from None
+def _reading_of_2015(
+    voltage_v: float, current_a: float, power_w: float, energy_wh: float, integrator_s: float
+) -> Reading:
     apparent_va = voltage_v * current_a
     return Reading(
         monotonic_s=integrator_s,
-        utc=utc,
+        utc=NO_DATE + timedelta(seconds=integrator_s),
         voltage_v=voltage_v,
         current_a=current_a,
         apparent_va=apparent_va,
@@ -171,15 +144,6 @@ def _reading_of_2015(path: Path, number: int, cells: list[str]) -> Reading:
         voltage_peak_over=False,
         current_peak_over=False,
     )
-
-
-def _require_width(path: Path, number: int, cells: list[str], wanted: int) -> None:
-    if len(cells) != wanted:
-        raise MeterError(
-            "recording-value",
-            f"{path}, line {number}, has {len(cells)} cells where {wanted} should be; if it is the last line, the "
-            "recording was cut off there: delete the line to use the rest.",
-        )
 
 
 def _cell(value: object) -> str:
@@ -214,11 +178,27 @@ def _flag(text: str) -> bool:
     return text == "1"
 
 
-_PARSERS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
+def _number_of_2015(text: str) -> float:
+    _number(text)
+    return answers.value(text)
+
+
+def _seconds_of_2015(text: str) -> float:
+    seconds = _number_of_2015(text)
+    NO_DATE + timedelta(seconds=seconds)  # ValueError, OverflowError
+    return seconds
+
+
+_PARSERS: Final[Parsers] = {
+    **dict.fromkeys(COLUMNS, (_number, "a number, NAN or INF")),
+    **dict.fromkeys(_FLAGS, (_flag, "0 or 1")),
     "utc": (_moment, "a time in ISO 8601 with its offset"),
     "state": (IntegratorState.parse, "a state of the integrator"),
     "changed": (str, "text"),
-    **dict.fromkeys(_FLAGS, (_flag, "0 or 1")),
+}
+_PARSERS_2015: Final[Parsers] = {
+    **dict.fromkeys(COLUMNS_2015, (_number_of_2015, "a number")),
+    "integrator_s": (_seconds_of_2015, "a number of seconds that a calendar holds"),
 }
 
 
@@ -231,13 +211,10 @@ def _is_number(text: str) -> bool:
 
 
 def _wrong(path: Path, number: int, name: str, text: str, wanted: str) -> MeterError:
+    shown = repr(text) if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]!r}..."
     return MeterError(
-        "recording-value", f"{path}, line {number}: {name} is {_shown(text)} where {wanted} should be."
+        "recording-value", f"{path}, line {number}: {name} is {shown} where {wanted} should be."
     )
-
-
-def _shown(text: str) -> str:
-    return repr(text) if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]!r}..."
 
 
 def _empty(path: Path) -> MeterError:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
 
 from power.cli.program import ProgramMissing
 from power.errors import MeterError
 from power.meter import Reading
-from power.recording import RecordingWriter
+from power.recording import header_line, row
 
 
 class Logbook:
@@ -28,12 +28,11 @@ class Logbook:
         self.path = path
         self.readings: list[Reading] = []
         self.error: OSError | None = None
+        self.written = 0
+        """How many readings are in the file."""
         self._force = force
         self._guard = threading.Lock()
-        self._stream: TextIO | None = None
-        self._writer: RecordingWriter | None = None
-        self._whole_bytes = 0
-        self._written = 0
+        self._file: io.FileIO | None = None
         if path.is_dir():
             raise MeterError("recording-file", f"{path} is a folder; give the name of a file.")
         if path.is_fifo():  # it would be waited for, with the meter set up
@@ -46,74 +45,64 @@ class Logbook:
                 f"There is no folder {str(path.parent)!r} to write {path.name} to; make it first.",
             )
 
-    @property
-    def written(self) -> int:
-        """How many readings are in the file."""
-        return self._written
-
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
         """Open the file for the length of a with statement; a new one is gone again if no reading came into it."""
-        stream, is_new = self._open()
+        is_new = not self.path.exists()
+        if not (is_new or self._force):  # made since the meter was armed
+            raise _exists(self.path)
         try:
-            self._stream = stream
-            if is_new:
-                # At once: a full disk shows before anything is measured.
-                self._begin(stream)
-            yield
+            # Without a buffer nothing is left to be written at the end.
+            with self.path.open("ab", buffering=0) as file:
+                if is_new:
+                    self._begin(file)
+                self._file = file
+                try:
+                    yield
+                finally:
+                    with self._guard:
+                        self._file = None
         except ProgramMissing:
-            self._written = 0  # the readings so far are not those of the program
+            self.written = 0  # the readings so far are not those of the program
             raise
         finally:
-            with self._guard:
-                self._stream = self._writer = None
-                self._close(stream)
-            if is_new and not self._written:
+            if is_new and not self.written:
                 self.path.unlink(missing_ok=True)
 
     def take(self, reading: Reading) -> None:
         """Record a reading."""
         with self._guard:
             self.readings.append(reading)
-            if self._stream is None or self.error is not None:
+            if self._file is None or self.error is not None:
                 return
             try:
-                self._write(self._stream, reading)
+                if not self.written:
+                    if self.path.is_file():
+                        self._file.truncate(0)
+                    _add(self._file, header_line())
+                _add(self._file, row(reading))
+                self.written += 1
             except OSError as error:
                 self.error = error
 
-    def _begin(self, stream: TextIO) -> None:
+    def _begin(self, file: io.FileIO) -> None:
+        # At once: a full disk shows before anything is measured.
         try:
-            self._writer = RecordingWriter(stream)
+            _add(file, header_line())
         except OSError as error:
             raise MeterError("recording-file", f"{self.path} cannot be written: {error.strerror}.") from error
 
-    def _write(self, stream: TextIO, reading: Reading) -> None:
-        if self._writer is None:
-            if self.path.is_file():
-                stream.truncate(0)
-            self._writer = RecordingWriter(stream)
-        self._writer.write(reading)
-        self._written += 1
-        self._whole_bytes = os.fstat(stream.fileno()).st_size
 
-    def _open(self) -> tuple[TextIO, bool]:
-        try:
-            return self.path.open("x", encoding="utf-8", newline=""), True
-        except FileExistsError:
-            if not self._force:
-                raise _exists(self.path) from None
-        return self.path.open("a", encoding="utf-8", newline=""), False
-
-    def _close(self, stream: TextIO) -> None:
-        try:
-            stream.close()
-        except OSError as error:  # it tries once more to write what the disk did not take
-            self.error = self.error or error
-        if self.error is not None and self._written:
-            with contextlib.suppress(OSError):
-                if self.path.is_file():
-                    os.truncate(self.path, self._whole_bytes)
+def _add(file: io.FileIO, line: str) -> None:
+    """Write a line, or nothing at all: a process that is killed, and a disk that gets full, leave complete lines."""
+    size, rest = os.fstat(file.fileno()).st_size, f"{line}\n".encode()
+    try:
+        while rest:
+            rest = rest[file.write(rest) :]
+    except OSError:
+        with contextlib.suppress(OSError):
+            file.truncate(size)
+        raise
 
 
 def _exists(path: Path) -> MeterError:

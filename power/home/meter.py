@@ -112,36 +112,26 @@ class Integrator:
             self.state = IntegratorState.STOP
 
 
-class Box:
-    """What outlives a link, as a real meter does: the sensor, the integrator, the last update.
-
-    Owned by the address: a link that is opened again finds the integral as it was.
-    """
-
-    def __init__(self, sensor: Sensor) -> None:
-        self.sensor = sensor
-        self.integrator = Integrator()
-        self.update_interval_s = UPDATE_INTERVAL_S
-        self.reading: Reading | None = None
-        self.due_s = -math.inf
-
-
 class HomeMeter:
-    """A link to a box. Implements power.meter.Meter.
+    """A sensor, its integrator and its last update. Implements power.meter.Meter.
 
-    It looks at its sensor once per update interval; in between it shows the last update. Only the update interval and
+    Owned by the address: there is no link to lose, and whoever connects again finds the integral as it was. It looks at its sensor once per update interval; in between it shows the last update. Only the update interval and
     the timer of a setup mean something to it: ranges, filters and the like are ignored, so a contest set up for a
     real meter runs with it unchanged.
     """
 
-    def __init__(self, box: Box, clocks: Clocks) -> None:
-        self._box = box
+    def __init__(self, sensor: Sensor, clocks: Clocks) -> None:
+        self.sensor = sensor
         self._clocks = clocks
+        self._integrator = Integrator()
+        self._update_interval_s = UPDATE_INTERVAL_S
+        self._reading: Reading | None = None
+        self._due_s = -math.inf
 
     @property
     def identity(self) -> Identity:
         """Its kind and what was chosen."""
-        return self._box.sensor.identity
+        return self.sensor.identity
 
     def attach(self, element: str = "1") -> None:
         """Check the element: there is one input, which is also the sum. MeterError `meter-range` for others."""
@@ -162,30 +152,30 @@ class HomeMeter:
             raise MeterBusy(
                 f"The meter {self.identity.model} {self.identity.serial} is integrating; stop it before a new run."
             )
-        self._box.update_interval_s = setup.update_interval_s
-        self._box.integrator.reset(setup.integrator_timer_s)
-        self._box.reading, self._box.due_s = None, -math.inf
+        self._update_interval_s = setup.update_interval_s
+        self._integrator.reset(setup.integrator_timer_s)
+        self._reading, self._due_s = None, -math.inf
 
     def start(self) -> None:
         """Start the integrator; the first update comes an interval later."""
-        box, now_s = self._box, self._clocks.monotonic()
-        sample = box.sensor.look(now_s)
-        box.integrator.start(sample)
+        now_s = self._clocks.monotonic()
+        sample = self.sensor.look(now_s)
+        self._integrator.start(sample)
         self._hold(now_s, sample)
 
     def stop(self) -> None:
         """Stop the integrator with all that was used until now; nothing happens if it does not run."""
-        box, now_s = self._box, self._clocks.monotonic()
-        if box.integrator.state is IntegratorState.START:
-            sample = box.sensor.look(now_s)
-            box.integrator.stop(sample)
+        if self._integrator.state is IntegratorState.START:
+            now_s = self._clocks.monotonic()
+            sample = self.sensor.look(now_s)
+            self._integrator.stop(sample)
             self._hold(now_s, sample)
 
     def state(self) -> IntegratorState:
         """Return the integrator's state now."""
-        if self._box.integrator.state is IntegratorState.START:
-            self._box.integrator.advance(self._box.sensor.look(self._clocks.monotonic()))
-        return self._box.integrator.state
+        if self._integrator.state is IntegratorState.START:
+            self._integrator.advance(self.sensor.look(self._clocks.monotonic()))
+        return self._integrator.state
 
     def read(self) -> Reading:
         """Return the last update, or a new one if it is due."""
@@ -193,13 +183,11 @@ class HomeMeter:
 
     def read_update(self) -> tuple[Reading, bool]:
         """Return the last update, and whether it was made just now."""
-        box, now_s = self._box, self._clocks.monotonic()
-        if box.reading is not None and now_s < box.due_s:
-            return box.reading, False
+        now_s, due_s = self._clocks.monotonic(), self._due_s
+        if self._reading is not None and now_s < due_s:
+            return self._reading, False
         # On a grid: asking a little late must not delay every later update; after a pause, on a new grid.
-        late_s = now_s - box.due_s
-        grid_s = box.due_s if late_s < box.update_interval_s else now_s
-        return self._update(now_s, grid_s), True
+        return self._update(now_s, due_s if now_s - due_s < self._update_interval_s else now_s), True
 
     def read_final(self) -> Reading:
         """Take the sample of record, after the integrator has stopped."""
@@ -213,7 +201,7 @@ class HomeMeter:
             voltage_auto=True,
             current_range_a=math.nan,
             current_auto=True,
-            update_interval_s=self._box.update_interval_s,
+            update_interval_s=self._update_interval_s,
             mode=NO_SETTING,
             crest_factor=3,
             line_filter=False,
@@ -248,14 +236,13 @@ class HomeMeter:
         """Do nothing: files are open only while they are read."""
 
     def _update(self, now_s: float, grid_s: float) -> Reading:
-        sample = self._box.sensor.look(now_s)
-        self._box.integrator.advance(sample)
+        sample = self.sensor.look(now_s)
+        self._integrator.advance(sample)
         return self._hold(now_s, sample, grid_s)
 
     def _hold(self, now_s: float, sample: Sample, grid_s: float | None = None) -> Reading:
-        box = self._box
-        box.due_s = (now_s if grid_s is None else grid_s) + box.update_interval_s
-        box.reading = Reading(
+        self._due_s = (now_s if grid_s is None else grid_s) + self._update_interval_s
+        self._reading = Reading(
             monotonic_s=now_s,
             utc=self._clocks.utcnow(),
             voltage_v=sample.voltage_v,
@@ -263,14 +250,14 @@ class HomeMeter:
             apparent_va=sample.apparent_va,
             power_w=sample.power_w,
             power_factor=sample.power_factor,
-            energy_wh=box.integrator.energy_wh,
-            integrator_s=box.integrator.running_s,
-            state=box.integrator.state,
+            energy_wh=self._integrator.energy_wh,
+            integrator_s=self._integrator.running_s,
+            state=self._integrator.state,
             over_range=False,
             voltage_peak_over=False,
             current_peak_over=False,
         )
-        return box.reading
+        return self._reading
 
 
 def _require_possible(setup: Setup) -> None:

@@ -21,7 +21,7 @@ from power.wt300.driver import Wt300Family
 from tests.power.foreign import served
 
 FOREIGN = '''
-from power.home.meter import Box, HomeMeter
+from power.home.meter import HomeMeter
 from power.home.meter import Sample
 from power.meter import Limits
 
@@ -41,19 +41,15 @@ class Watts:
 
 
 class Foreign(HomeMeter):
-    def __init__(self, box, link, clocks):
-        super().__init__(box, clocks)
-        self.link = link
-
     def close(self):
-        self.link.close()
+        self.sensor.link.close()
 
 
 class Driver:
     models = "PM100"
 
     def __init__(self):
-        self.box = None
+        self.made = None
 
     @staticmethod
     def matches(identity):
@@ -65,10 +61,9 @@ class Driver:
 
     def meter(self, link, identity, clocks):
         watts = Watts(link, identity)
-        if self.box is None:
-            self.box = Box(watts)
-        self.box.sensor = watts
-        return Foreign(self.box, link, clocks)
+        self.made = self.made or Foreign(watts, clocks)
+        self.made.sensor = watts
+        return self.made
 '''
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import math
 from collections.abc import Callable
 from dataclasses import astuple, replace
@@ -18,7 +17,6 @@ from power.meter import IntegratorState, Reading
 from power.recording import (
     COLUMNS,
     NO_DATE,
-    RecordingWriter,
     header_line,
     read_recording,
     row,
@@ -73,10 +71,7 @@ def test_what_is_written_is_read_back_exactly(
 ) -> None:
     readings.sort(key=lambda reading: reading.monotonic_s)
     path = tmp_path_factory.mktemp("round") / "trip.csv"
-    with path.open("w") as stream:
-        writer = RecordingWriter(stream)
-        for reading in readings:
-            writer.write(reading)
+    path.write_text("\n".join((header_line(), *map(row, readings))))
     back = read_recording(path)
     assert len(back) == len(readings)
     assert all(map(same, readings, back))
@@ -96,23 +91,6 @@ def test_no_data_is_nan_and_over_range_is_inf(reading: Make) -> None:
     assert shown["over_range"] == "1"
     assert shown["utc"] == "2026-01-01T00:00:00+00:00"
     assert shown["state"] == "START"
-
-
-def test_every_row_is_on_its_way_before_the_next_one(tmp_path: Path, reading: Make) -> None:
-    path = tmp_path / "run.csv"
-    with path.open("w") as stream:
-        writer = RecordingWriter(stream)
-        assert path.read_text() == header_line() + "\n"
-        writer.write(reading(1.0))
-        assert len(read_recording(path)) == 1
-        writer.write(reading(2.0))
-        assert len(read_recording(path)) == 2
-
-
-def test_a_writer_needs_only_a_text_stream(reading: Make) -> None:
-    stream = io.StringIO()
-    RecordingWriter(stream).write(reading(1.0))
-    assert stream.getvalue() == f"{header_line()}\n{row(reading(1.0))}\n"
 
 
 def test_spreadsheets_line_ends_and_marks_do_no_harm(written: Callable[[str], Path], reading: Make) -> None:
@@ -150,10 +128,7 @@ def test_a_real_recording_of_2015_keeps_its_energy(recordings: Path) -> None:
 def test_a_recording_of_2015_is_written_in_our_form_without_loss(recordings: Path, tmp_path: Path) -> None:
     readings = read_recording(recordings / "wt310_readings_lpirc.csv")
     path = tmp_path / "ours.csv"
-    with path.open("w") as stream:
-        writer = RecordingWriter(stream)
-        for reading in readings:
-            writer.write(reading)
+    path.write_text("\n".join((header_line(), *map(row, readings))))
     assert all(map(same, readings, read_recording(path)))
 
 

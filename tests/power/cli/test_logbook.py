@@ -78,6 +78,15 @@ def test_a_former_file_lives_until_the_first_reading(tmp_path: Path, reading: Ma
     assert read_recording(path) == [reading(1.0)]
 
 
+def test_every_row_is_on_its_way_before_the_next_one(tmp_path: Path, reading: Make) -> None:
+    logbook = Logbook(tmp_path / "run.csv", force=False)
+    with logbook.opened():
+        assert logbook.path.read_text() == header_line() + "\n"
+        for count in (1, 2):
+            logbook.take(reading(float(count)))
+            assert len(read_recording(logbook.path)) == count
+
+
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(MeterError, match="is a folder") as caught:
         Logbook(tmp_path, force=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from power.errors import MeterError
-from power.home.meter import Box, HomeMeter, Sample
+from power.home.meter import HomeMeter, Sample
 from power.meter import UNOFFICIAL, Choices, Identity, IntegratorState, Meter, Setup
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)
@@ -31,13 +31,8 @@ def lamp() -> Lamp:
 
 
 @pytest.fixture
-def box(lamp: Lamp) -> Box:
-    return Box(lamp)
-
-
-@pytest.fixture
-def meter(box: Box, hand: Any) -> Meter:
-    return HomeMeter(box, hand.clocks())
+def meter(lamp: Lamp, hand: Any) -> Meter:
+    return HomeMeter(lamp, hand.clocks())
 
 
 def test_a_run_measures_from_start_to_stop(meter: Meter, hand: Any) -> None:
@@ -103,17 +98,16 @@ def test_after_a_pause_updates_do_not_come_in_a_crowd(meter: Meter, hand: Any) -
     assert not meter.read_update()[1]
 
 
-def test_what_it_measured_survives_its_link(meter: Meter, box: Box, hand: Any) -> None:
+def test_what_it_measured_survives_its_link(meter: Meter, hand: Any) -> None:
     meter.configure(SETUP)
     meter.start()
     hand.passes(1.0)
     meter.close()
     meter.close()
-    again = HomeMeter(box, hand.clocks())
-    assert again.state() is IntegratorState.START
+    assert meter.state() is IntegratorState.START
     hand.passes(9.0)
-    again.stop()
-    assert again.read_final().energy_wh == pytest.approx(0.1)
+    meter.stop()
+    assert meter.read_final().energy_wh == pytest.approx(0.1)
 
 
 def test_a_meter_that_integrates_is_not_set_up(meter: Meter) -> None:

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from power.errors import MeterError
-from power.meter import IntegratorState
-from power.recording import RecordingWriter
+from power.meter import IntegratorState, Reading
+from power.recording import header_line, row
 from power.simulator.loads import Drawn, Wave, noise, parse_load
 
 NOISE = noise(36.0, 2.0, 7)
@@ -43,15 +43,15 @@ def test_steps_repeat_from_the_start() -> None:
 def test_a_recording_of_2015_is_played_at_its_own_seconds_and_again(recordings: Path, name: str) -> None:
     load = parse_load(f"csv:{recordings / name}", time.monotonic)
     with (recordings / name).open(newline="") as lines:
-        rows = [[float(cell) for cell in row] for row in csv.reader(lines)]
+        rows = [[float(cell) for cell in line] for line in csv.reader(lines)]
     length_s = rows[-1][4]
-    for (*_, before_s), row in itertools.pairwise(
+    for (*_, before_s), cells in itertools.pairwise(
         rows[: 1 + next(n for n, r in enumerate(rows) if r[4] == length_s)]
     ):
         for round_s in (0.0, length_s):
-            seen = load.mean(round_s + before_s, round_s + row[4])
+            seen = load.mean(round_s + before_s, round_s + cells[4])
             assert (seen.voltage_v, seen.current_a, seen.power_w) == pytest.approx(
-                tuple(row[:3]), rel=1e-6, abs=1e-12
+                tuple(cells[:3]), rel=1e-6, abs=1e-12
             )
 
 
@@ -62,17 +62,17 @@ def test_a_recorded_run_of_a_real_meter_is_a_load_of_the_energy_that_the_meter_i
     assert load.mean(0.0, 30.0).power_w * 30 / 3600 == pytest.approx(0.000729776, rel=0.002)
 
 
+def write(path: Path, *readings: Reading) -> None:
+    path.write_text("\n".join((header_line(), *map(row, readings))))
+
+
 @pytest.mark.parametrize("state", [IntegratorState.STOP, IntegratorState.TIMEUP])
 def test_what_was_read_after_the_end_of_the_integral_is_not_load(
     tmp_path: Path, reading: Any, state: IntegratorState
 ) -> None:
     path = tmp_path / "rec.csv"
-    with path.open("w") as stream:
-        writer = RecordingWriter(stream)
-        for at_s, power_w in ((0.0, 5.0), (1.0, 6.0), (2.0, 7.0)):
-            writer.write(reading(at_s, power_w=power_w))
-        writer.write(reading(5.0, power_w=100.0, state=state))
-        writer.write(reading(6.0, power_w=100.0, state=state))
+    inside = [reading(at_s, power_w=power_w) for at_s, power_w in ((0.0, 5.0), (1.0, 6.0), (2.0, 7.0))]
+    write(path, *inside, *(reading(at_s, power_w=100.0, state=state) for at_s in (5.0, 6.0)))
     load = parse_load(f"csv:{path}", time.monotonic)
     assert [load.mean(at_s, at_s + 1.0).power_w for at_s in (0, 1, 2)] == pytest.approx([6.0, 7.0, 6.0])
 
@@ -183,10 +183,11 @@ def test_a_file_of_meter_record_is_a_load_with_the_energy_that_it_tells(tmp_path
     powers_w = [50.0, 2.0, math.nan, 9.0, 4.0, 4.0]
     times_s = [10.0, 10.25, 10.5, 10.75, 11.0, 11.0]
     path = tmp_path / "rec.csv"
-    with path.open("w") as stream:
-        writer = RecordingWriter(stream)
-        for at_s, power_w in zip(times_s, powers_w, strict=True):
-            writer.write(reading(at_s, power_w=power_w, voltage_v=230.0, current_a=power_w / 230.0))
+    taken = zip(times_s, powers_w, strict=True)
+    write(
+        path,
+        *(reading(at_s, power_w=watts, voltage_v=230.0, current_a=watts / 230.0) for at_s, watts in taken),
+    )
     load = parse_load(f"csv:{path}", time.monotonic)
     assert [load.mean(at_s, at_s + 0.25).power_w for at_s in (0.0, 0.25, 0.5, 0.75, 1.0)] == pytest.approx(
         [2.0, 9.0, 9.0, 4.0, 2.0]
@@ -198,10 +199,8 @@ def test_a_recording_at_home_that_knows_only_the_power_is_drawn_at_mains_voltage
     tmp_path: Path, reading: Any
 ) -> None:
     path = tmp_path / "rec.csv"
-    with path.open("w") as stream:
-        writer = RecordingWriter(stream)
-        for at_s in (0.0, 1.0):
-            writer.write(reading(at_s, power_w=12.0, voltage_v=math.nan, current_a=math.nan))
+    unknown = {"voltage_v": math.nan, "current_a": math.nan}
+    write(path, *(reading(at_s, power_w=12.0, **unknown) for at_s in (0.0, 1.0)))
     seen = parse_load(f"csv:{path}", time.monotonic).mean(0.0, 1.0)
     assert (seen.voltage_v, seen.current_a, seen.power_w) == pytest.approx((120.0, 0.1, 12.0))
 
@@ -213,10 +212,7 @@ def test_a_file_of_meter_record_without_any_power_is_no_load(
     tmp_path: Path, reading: Any, powers_w: list[float], told: str
 ) -> None:
     path = tmp_path / "rec.csv"
-    with path.open("w") as stream:
-        writer = RecordingWriter(stream)
-        for at_s, power_w in enumerate(powers_w):
-            writer.write(reading(float(at_s), power_w=power_w))
+    write(path, *(reading(float(at_s), power_w=power_w) for at_s, power_w in enumerate(powers_w)))
     with pytest.raises(MeterError, match=told) as caught:
         parse_load(f"csv:{path}", time.monotonic)
     assert caught.value.code == "simulator-load"

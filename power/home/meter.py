@@ -115,7 +115,9 @@ class Integrator:
 class HomeMeter:
     """A sensor, its integrator and its last update. Implements power.meter.Meter.
 
-    Owned by the address: there is no link to lose, and whoever connects again finds the integral as it was. It looks at its sensor once per update interval; in between it shows the last update. Only the update interval and
+    Owned by the address: there is no link to lose, and whoever connects again finds the integral as it was.
+
+    It looks at its sensor once per update interval; in between it shows the last update. Only the update interval and
     the timer of a setup mean something to it: ranges, filters and the like are ignored, so a contest set up for a
     real meter runs with it unchanged.
     """

@@ -11,12 +11,11 @@ import math
 import socket
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from power.errors import MeterError
 from power.simulator.doors import Door
-from power.simulator.instrument import Instrument, may_wait
+from power.simulator.instrument import may_wait
 from power.simulator.loads import parse_load
 from power.simulator.syntax import RefusedError, spelled
 from power.simulator.vxi11 import Vxi11Server
@@ -28,15 +27,7 @@ LONGEST_LINE: Final = 4096
 RESTARTS: Final = ("keep", "lose", "error")
 SWITCHES: Final = ("line_filter", "frequency_filter", "hold", "header", "verbose", "remote", "lockout")
 """What `state` tells of the simulator's settings that are on or off."""
-
-
-@dataclass(frozen=True)
-class Rig:
-    """A simulated meter with its server, and the clock that new loads measure with."""
-
-    instrument: Instrument
-    server: Vxi11Server
-    clock: Callable[[], float]
+Control = Callable[[Vxi11Server, str], str | None]
 
 
 def _number(text: str, unit: str, most: float) -> float:
@@ -59,74 +50,59 @@ def _needed(text: str, what: str) -> str:
     return text
 
 
-def _drop(rig: Rig, text: str) -> None:
-    rig.server.cut(_seconds(text or "0"))
+def _set(name: str, parse: Callable[[str], object]) -> Control:
+    return lambda server, text: setattr(server.instrument.faults, name, parse(text))
 
 
-def _hang(rig: Rig, text: str) -> None:
-    rig.instrument.faults.hang(_seconds(text))
-
-
-def _slow(rig: Rig, text: str) -> None:
-    rig.instrument.faults.slow_s = _number(text, "milliseconds", LONGEST_S * 1000) / 1000
-
-
-def _wrong(rig: Rig, text: str) -> None:
-    rig.instrument.faults.wrong_answer = text
-
-
-def _lasting(name: str) -> Callable[[Rig, str], None]:
-    def run(rig: Rig, text: str) -> None:
-        seconds = _seconds(text)
-        with rig.instrument.state.changed:
-            rig.instrument.state.measuring.catch_up(exact=True)
-            setattr(rig.instrument.faults, name, rig.instrument.faults.until(seconds))
+def _lasting(name: str) -> Control:
+    def run(server: Vxi11Server, text: str) -> None:
+        seconds, instrument = _seconds(text), server.instrument
+        with instrument.state.changed:
+            instrument.state.measuring.catch_up(exact=True)
+            setattr(instrument.faults, name, instrument.faults.until(seconds))
 
     return run
 
 
-def _restart(rig: Rig, text: str) -> None:
+def _restart(server: Vxi11Server, text: str) -> None:
     after, _, away = text.partition(" ")
     if after not in RESTARTS:
         raise MeterError("simulator-control", f"restart takes one of {', '.join(RESTARTS)}, not {text!r}.")
     seconds = _seconds(away or "0")
-    with rig.instrument.state.changed:
-        rig.instrument.state.restart(after)
-    rig.server.cut(seconds)
+    with server.instrument.state.changed:
+        server.instrument.state.restart(after)
+    server.cut(seconds)
 
 
-def _busy(rig: Rig, text: str) -> None:
-    rig.instrument.faults.busy_after_start_s = _seconds(text)
+def _load(server: Vxi11Server, text: str) -> None:
+    state = server.instrument.state
+    load = parse_load(_needed(text, "the specification of a load, such as constant:36W"), state.clock)
+    with state.changed:
+        state.measuring.set_load(load)
 
 
-def _load(rig: Rig, text: str) -> None:
-    load = parse_load(_needed(text, "the specification of a load, such as constant:36W"), rig.clock)
-    with rig.instrument.state.changed:
-        rig.instrument.state.measuring.set_load(load)
+def _change_range(server: Vxi11Server, _text: str) -> None:
+    with server.instrument.state.changed:
+        server.instrument.state.measuring.change_range()
 
 
-def _change_range(rig: Rig, _text: str) -> None:
-    with rig.instrument.state.changed:
-        rig.instrument.state.measuring.change_range()
-
-
-def _knob(rig: Rig, text: str) -> str | None:
+def _knob(server: Vxi11Server, text: str) -> str | None:
     # A command that waits here blocks every other one, `heal` too.
     if may_wait(text):
         raise MeterError("simulator-control", "No knob waits for an event; send that over a link.")
     try:
-        return rig.instrument.at_panel(_needed(text, "a program message, such as :INTEGRATE:STOP"))
+        return server.instrument.at_panel(_needed(text, "a program message, such as :INTEGRATE:STOP"))
     except RefusedError as refusal:
         raise MeterError("simulator-control", f"The meter refuses it: {refusal}.") from refusal
 
 
-def _heal(rig: Rig, _text: str) -> None:
-    rig.instrument.faults.heal()
-    rig.server.mend()
+def _heal(server: Vxi11Server, _text: str) -> None:
+    server.instrument.faults.heal()
+    server.mend()
 
 
-def _state(rig: Rig, _text: str) -> str:
-    state = rig.instrument.state
+def _state(server: Vxi11Server, _text: str) -> str:
+    state = server.instrument.state
     with state.changed:
         measuring = state.measuring
         measuring.catch_up(exact=True)
@@ -152,25 +128,25 @@ def _state(rig: Rig, _text: str) -> str:
                 "items": settings.item_count,
                 **{key: spelled(value, verbose=True) for key, value in settings.words.items()},
             },
-            "faults": rig.instrument.faults.active(),
+            "faults": server.instrument.faults.active(),
         }
     return json.dumps(facts)
 
 
-def _help(_rig: Rig, _text: str) -> str:
+def _help(_server: Vxi11Server, _text: str) -> str:
     return "; ".join(f"{word} {argument}".strip() for word, (argument, _) in CONTROLS.items())
 
 
-CONTROLS: Final[dict[str, tuple[str, Callable[[Rig, str], str | None]]]] = {
-    "drop-link": ("[SECONDS]", _drop),
-    "hang": ("SECONDS", _hang),
-    "slow": ("MS", _slow),
-    "wrong": ("TEXT", _wrong),
+CONTROLS: Final[dict[str, tuple[str, Control]]] = {
+    "drop-link": ("[SECONDS]", lambda server, text: server.cut(_seconds(text or "0"))),
+    "hang": ("SECONDS", lambda server, text: server.instrument.faults.hang(_seconds(text))),
+    "slow": ("MS", _set("slow_s", lambda text: _number(text, "milliseconds", 1000 * LONGEST_S) / 1000)),
+    "wrong": ("TEXT", _set("wrong_answer", str)),
     "nan": ("SECONDS", _lasting("no_data_until_s")),
     "over-range": ("SECONDS", _lasting("over_range_until_s")),
     "clip": ("SECONDS", _lasting("clip_until_s")),
     "restart": ("keep|lose|error [SECONDS]", _restart),
-    "busy-after-start": ("SECONDS", _busy),
+    "busy-after-start": ("SECONDS", _set("busy_after_start_s", _seconds)),
     "load": ("SPEC", _load),
     "range-change": ("", _change_range),
     "knob": ("MESSAGE", _knob),
@@ -181,17 +157,17 @@ CONTROLS: Final[dict[str, tuple[str, Callable[[Rig, str], str | None]]]] = {
 """Every command of the control socket, with its argument; docs/wt300-commands.md says what each does."""
 
 
-def obey(rig: Rig, line: str) -> str:
+def obey(server: Vxi11Server, line: str) -> str:
     """Run one line and return its answer."""
     word, _, text = line.strip().partition(" ")
     if word not in CONTROLS:
-        return f"error There is no command {word!r}; there are {_help(rig, '')}."
+        return f"error There is no command {word!r}; there are {_help(server, '')}."
     argument, run = CONTROLS[word]
     text = text.strip()
     if text and not argument:
         return f"error {word} takes no argument, {text!r} was given."
     try:
-        answer = run(rig, text) or ""
+        answer = run(server, text) or ""
     except MeterError as error:
         return f"error {' '.join(error.sentence.split())}"
     return f"ok {answer}".strip()
@@ -200,8 +176,8 @@ def obey(rig: Rig, line: str) -> str:
 class ControlServer:
     """Listens for commands, on this host only, from the moment it is built; OSError if the port cannot be had."""
 
-    def __init__(self, rig: Rig, port: int) -> None:
-        self._rig = rig
+    def __init__(self, server: Vxi11Server, port: int) -> None:
+        self._server = server
         self._lock = threading.Lock()
         self._door = Door(HOST, port, self._serve, "control")
         self.address = f"{HOST}:{self._door.port}"
@@ -218,6 +194,6 @@ class ControlServer:
                     stream.write(b"error The line is too long.\n")
                     return
                 with self._lock:
-                    answer = obey(self._rig, line.decode("utf-8", "replace"))
+                    answer = obey(self._server, line.decode("utf-8", "replace"))
                 stream.write(answer.encode() + b"\n")
                 stream.flush()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable
 from typing import Final
 
 from power.simulator.instrument import Instrument, may_wait
 
 INPUT_BUFFER: Final = 16384
-"""Bytes that are written and not yet run, and the longest message. Twice what a write may carry; the real size is not
-known."""
+"""The longest message. Twice what a write may carry; the real size is not known."""
+MOST_MESSAGES: Final = 256
+"""That wait to be run: more are refused."""
 
 IO_TIMEOUT: Final = 15
 ABORTED: Final = 23
@@ -30,7 +30,7 @@ class Link:
 
     def __init__(self, number: int, desk: Desk) -> None:
         self.number = number
-        self.pending = 0
+        self._pending = 0
         self._desk = desk
         self._incoming = b""
         self._answer = b""
@@ -38,19 +38,13 @@ class Link:
         self._cleared = 0
         self._changed = threading.Condition()
 
-    def write(self, data: bytes, end: bool, timeout_s: float) -> int:
-        """Take a chunk and hand over complete messages, which end at NL or with END; return the error.
-
-        While the buffer is full, wait, at most `timeout_s`.
-        """
-        with self._changed:
-            self._aborted = False
-        size = len(self._incoming) + len(data)
-        if size > INPUT_BUFFER:
+    def write(self, data: bytes, end: bool) -> int:
+        """Take a chunk and hand over complete messages, which end at NL or with END; return the error."""
+        if len(self._incoming) + len(data) > INPUT_BUFFER:
             self._incoming = b""
             return OUT_OF_RESOURCES
-        if not self._desk.wait_for_space(size, timeout_s, lambda: self._aborted):
-            return ABORTED if self._aborted else IO_TIMEOUT
+        if self._desk.is_full():
+            return IO_TIMEOUT
         self._incoming += data
         *complete, rest = self._incoming.split(b"\n")
         if end:
@@ -58,6 +52,8 @@ class Link:
         self._incoming = rest
         for message in complete:
             if message.strip():
+                with self._changed:
+                    self._pending += 1
                 self._desk.put(self, message.rstrip(b"\r"), self._cleared)
         return 0
 
@@ -66,7 +62,7 @@ class Link:
         with self._changed:
             self._aborted = False
             if not self._changed.wait_for(lambda: self._answer or self._aborted, timeout_s):
-                if not self.pending:
+                if not self._pending:
                     self._desk.instrument.query_error(420)
                 return IO_TIMEOUT, 0, b""
             if self._aborted:
@@ -91,19 +87,19 @@ class Link:
             dropped, self._answer = bool(self._answer), b""
             return dropped, generation == self._cleared
 
-    def answer(self, data: bytes, generation: int) -> None:
-        """Lay an answer out for reading, unless the link was cleared since its message came."""
+    def answer(self, data: bytes | None, generation: int) -> None:
+        """End a message: lay its answer out for reading, unless the link was cleared since it came."""
         with self._changed:
-            if generation == self._cleared:
+            self._pending -= 1
+            if data is not None and generation == self._cleared:
                 self._answer = data
                 self._changed.notify_all()
 
     def abort(self) -> None:
-        """Make a read or a write that waits end at once."""
+        """Make a read that waits end at once."""
         with self._changed:
             self._aborted = True
             self._changed.notify_all()
-        self._desk.look_again()
 
     def clear(self) -> None:
         """Forget everything written and answered, and free a message that waits for an event."""
@@ -119,16 +115,11 @@ class Desk:
     A write is acknowledged before its message runs. Then the thread that brought the message runs it, which is
     fastest; a message that may wait for an event is left to the desk's own thread, so its link can still be read,
     cleared and aborted.
-
-    The buffer is bounded: when it is full a write waits too, as VXI-11 has it, and then times out. How the
-    real meter behaves with a full buffer is not known.
     """
 
     def __init__(self, instrument: Instrument) -> None:
         self.instrument = instrument
         self._messages: deque[tuple[Link, str, int]] = deque()
-        self._held = 0
-        self._space = threading.Condition()
         self._lock = threading.Lock()
         self._calls: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._wait_for_calls, name="instrument", daemon=True)
@@ -136,21 +127,11 @@ class Desk:
 
     def put(self, link: Link, message: bytes, generation: int) -> None:
         """Queue a complete message; `work` runs it."""
-        with self._space:
-            self._held += len(message)
-            link.pending += 1
         self._messages.append((link, message.decode("latin-1"), generation))
 
-    def wait_for_space(self, size: int, timeout_s: float, given_up: Callable[[], bool]) -> bool:
-        """Wait until so many bytes more may be queued; False if they may not, or if the writer gave up."""
-        with self._space:
-            self._space.wait_for(lambda: self._has_space(size) or given_up(), timeout_s)
-            return self._has_space(size) and not given_up()
-
-    def look_again(self) -> None:
-        """Let threads that wait for space check whether to give up."""
-        with self._space:
-            self._space.notify_all()
+    def is_full(self) -> bool:
+        """Whether too many messages wait, behind one that waits for an event."""
+        return len(self._messages) >= MOST_MESSAGES
 
     def work(self, waiting: bool = False) -> None:
         """Run what is queued, unless another thread does so already; only a `waiting` call may block."""
@@ -173,9 +154,6 @@ class Desk:
         self.instrument.close()
         self._thread.join()
 
-    def _has_space(self, size: int) -> bool:
-        return self._held + size <= INPUT_BUFFER
-
     def _may_wait(self, message: str) -> bool:
         return self.instrument.faults.slow_s > 0 or may_wait(message)
 
@@ -184,20 +162,13 @@ class Desk:
             self.work(waiting=True)
 
     def _run(self, link: Link, message: str, generation: int) -> None:
-        with self._space:
-            self._held -= len(message)
-            self._space.notify_all()
         dropped, wanted = link.take_unread(generation)
         if dropped:
             self.instrument.query_error(410)
-        if not wanted:
-            link.pending -= 1
-            return
-        answer = self.instrument.execute(message)
+        answer, said = self.instrument.execute(message) if wanted else None, None
         if answer is not None:
-            answer = self.instrument.faults.spoil(answer)
-            link.answer(answer.encode("latin-1", "replace") + b"\n", generation)
-        link.pending -= 1
+            said = self.instrument.faults.spoil(answer).encode("latin-1", "replace") + b"\n"
+        link.answer(said, generation)
 
 
 class DeviceLock:

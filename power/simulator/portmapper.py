@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import socket
 import threading
 from collections.abc import Mapping
@@ -87,14 +86,9 @@ def _datagram_socket(host: str, port: int, door: Door) -> socket.socket:
 
 
 def _unavailable(host: str, port: int, error: OSError) -> MeterError:
-    if error.errno in (errno.EACCES, errno.EPERM):
-        why = "ports below 1024 are for root; run it as root, or"
-    elif error.errno == errno.EADDRINUSE:
-        why = "it is taken, probably by the portmapper of this machine (rpcbind); stop that, or"
-    else:
-        why = f"{error.strerror}; choose another host, or"
     return MeterError(
         "simulator-port",
-        f"The portmapper cannot listen on {host} port {port}: {why} leave --portmapper out and use the address "
-        "with its port, TCPIP::HOST,PORT::INSTR.",
+        f"The portmapper cannot listen on {host} port {port}: {error.strerror}; port {PORT} is for root, and may be "
+        "taken by the portmapper of this machine (rpcbind). Or leave --portmapper out and use the address with its "
+        "port, TCPIP::HOST,PORT::INSTR.",
     )

@@ -58,7 +58,7 @@ def serve(
             "meter", plan.host, plan.port, lambda: Vxi11Server(instrument, plan.host, plan.port)
         )
         stack.callback(server.close)
-        lines = [server.address, *_others(plan, instrument, server, clock, stack)]
+        lines = [server.address, *_others(plan, server, stack)]
         ticker = threading.Thread(target=_tick, args=(instrument, ending), name="ticker", daemon=True)
         ticker.start()
         stack.callback(ticker.join)
@@ -68,13 +68,7 @@ def serve(
         _wait(ending, parent)
 
 
-def _others(
-    plan: Plan,
-    instrument: Instrument,
-    server: Vxi11Server,
-    clock: Callable[[], float],
-    stack: contextlib.ExitStack,
-) -> list[str]:
+def _others(plan: Plan, server: Vxi11Server, stack: contextlib.ExitStack) -> list[str]:
     """Start what was asked for beside the meter; return what is to be announced of it."""
     if plan.portmapper:
         from power.simulator.portmapper import Portmapper
@@ -90,10 +84,10 @@ def _others(
         lines.append(f"serial {line.path}")
     if plan.control_port is None:
         return lines
-    from power.simulator.control import HOST, ControlServer, Rig
+    from power.simulator.control import HOST, ControlServer
 
-    rig, port = Rig(instrument, server, clock), plan.control_port
-    control = _listening("meter's control socket", HOST, port, lambda: ControlServer(rig, port))
+    port = plan.control_port
+    control = _listening("meter's control socket", HOST, port, lambda: ControlServer(server, port))
     stack.callback(control.close)
     return [*lines, f"control {control.address}"]
 

@@ -29,7 +29,7 @@ class SerialLine:
         link = Link(0, self._desk)
         with contextlib.suppress(OSError), os.fdopen(self._ours, "r+b", buffering=0) as line:
             while message := line.readline(INPUT_BUFFER):
-                link.write(message, end=False, timeout_s=0.0)
+                link.write(message, end=False)
                 self._desk.work(waiting=True)
                 while link.waiting():
                     line.write(link.read(INPUT_BUFFER, 0.0, None)[2])

@@ -82,7 +82,7 @@ class MeterState:
         self.measuring: Measuring = Measuring(model, load, clock, self.status, self.faults)
         self.settings: Settings = Settings(model, dialect)
         self._busy_until_s = NEVER
-        self._clock = clock
+        self.clock = clock
         self._interrupts = 0
         self._closed = False
 
@@ -114,7 +114,7 @@ class MeterState:
 
     def is_busy(self) -> bool:
         """Whether it ignores messages now."""
-        return self._busy_until_s > NEVER and self._clock() < self._busy_until_s
+        return self._busy_until_s > NEVER and self.clock() < self._busy_until_s
 
     def switch(self, name: str, on: bool) -> None:
         """Switch what is of that name in `Settings`; holds freeze what is shown and answered."""

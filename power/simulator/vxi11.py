@@ -117,12 +117,12 @@ class CoreChannel:
         return uint(0, link.number, self._device.abort_port, self._device.max_receive)
 
     def _write(self, reader: Reader) -> bytes:
-        number, io_timeout_ms, lock_timeout_ms, flags = reader.numbers(_WRITE)
+        number, _io_timeout_ms, lock_timeout_ms, flags = reader.numbers(_WRITE)
         data = reader.opaque()
         link, error = self._admitted(number, flags, lock_timeout_ms)
         if link is None:
             return uint(error, 0)
-        error = link.write(data, bool(flags & END_FLAG), _seconds(io_timeout_ms))
+        error = link.write(data, bool(flags & END_FLAG))
         return uint(error, 0 if error else len(data))
 
     def _read(self, reader: Reader) -> bytes:

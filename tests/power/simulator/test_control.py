@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from power.simulator.control import CONTROLS, LONGEST_LINE, ControlServer, Rig
+from power.simulator.control import CONTROLS, LONGEST_LINE, ControlServer
 from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
 from power.simulator.vxi11 import Vxi11Server
@@ -47,12 +47,12 @@ class Bench:
 
 
 @pytest.fixture
-def bench(meter: Callable[..., Instrument], clock: Any) -> Iterator[Bench]:
+def bench(meter: Callable[..., Instrument]) -> Iterator[Bench]:
     instrument = meter()
     instrument.execute(VALUES + ";:INPUT:CURRENT:RANGE 500MA;:INPUT:VOLTAGE:RANGE 150V")
     with (
         contextlib.closing(Vxi11Server(instrument, "127.0.0.1", 0)) as server,
-        contextlib.closing(ControlServer(Rig(instrument, server, clock), 0)) as control,
+        contextlib.closing(ControlServer(server, 0)) as control,
     ):
         yield Bench(instrument, server, control)
 

@@ -1,4 +1,4 @@
-"""The command `meter`, one command a file. Imports what is slow only when a command needs it; start with `main`."""
+"""The command `meter`, one command a file. Start with `main`."""
 
 try:
     from power.cli.main import main

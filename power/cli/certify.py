@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 import click
 
 from power.cli.boundary import StatedFailure
+from power.cli.certifying import Certification
 from power.cli.options import Figure, address_argument, setup_options
 from power.errors import MeterError
 from power.meter import Setup
@@ -37,10 +39,6 @@ def certify(address: str, out: Path, seconds: float, load_w: float | None, yes: 
     FILE (meter-certify.json) holds all of it, without the address, and with the serial number as XXX;
     docs/real-meter.md says where to send it. The exit code is 1 if something differs or has failed.
     """
-    from importlib.metadata import version
-
-    from power.cli.certifying import Certification
-
     if out.exists():
         raise MeterError("recording-file", f"{out} exists already; give another name with --out.")
     if not out.parent.is_dir():

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
+from power.addresses import open_meter, standing
 from power.cli.options import address_argument, element_option, json_option
-from power.clocks import real_clocks
-
-if TYPE_CHECKING:
-    from power.clocks import Clocks
-    from power.meter import Meter, Reading
-
+from power.clocks import Clocks, real_clocks
+from power.meter import Meter, Reading
+from power.report.probe import Probe, probe_facts, probe_lines
 
 LONGEST_WAIT_S: Final = 3.0
 POLL_S: Final = 0.05
@@ -30,10 +28,6 @@ def probe(address: str, element: str, as_json: bool) -> None:
     Identity, settings and what they can be, integrator, a reading, how accurate it is, and the errors the meter has
     queued, which are thereby read and gone. No setting of the measurement is changed, no run with it disturbed.
     """
-    # Imported here: `meter simulate` must start fast.
-    from power.addresses import open_meter, standing
-    from power.report.probe import Probe, probe_facts, probe_lines
-
     clocks = real_clocks()
     with open_meter(address, clocks) as meter:
         meter.look(element)
@@ -65,8 +59,6 @@ def zero(address: str, as_json: bool) -> None:
     """
     # That the meter makes the zero inside itself, and the half hour: as other meters of this maker do it; the page of
     # the WT300's own manual was not at hand.
-    from power.addresses import open_meter
-
     with open_meter(address, real_clocks()) as meter:
         meter.zero()
         identity = meter.identity

@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import Final, cast
+
 import click
 
 from power.cli.boundary import Boundary
-from power.cli.certify import certify
-from power.cli.fault import fault
-from power.cli.look import probe, zero
-from power.cli.ptd import ptd
-from power.cli.ranging import range_command
-from power.cli.record import record
-from power.cli.simulate import simulate
-from power.cli.watch import watch
+
+COMMANDS: Final = {
+    "certify": "certify.certify",
+    "fault": "fault.fault",
+    "probe": "look.probe",
+    "ptd": "ptd.ptd",
+    "range": "ranging.range_command",
+    "record": "record.record",
+    "simulate": "simulate.simulate",
+    "watch": "watch.watch",
+    "zero": "look.zero",
+}
+"""Where each is in this room: only the module of the one that is called is imported, so a simulator starts fast."""
 
 
-@click.group("meter", cls=Boundary, context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(Boundary):
+    """The group of the commands."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(".")
+        return cast("click.Command", getattr(importlib.import_module(f"power.cli.{module}"), name))
+
+
+@click.group("meter", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lpirc-referee", prog_name="meter")
 def main() -> None:
     """Power meters: look at one, record an energy, find its ranges, certify or simulate one.
@@ -34,7 +57,3 @@ def main() -> None:
 
     Every failure is one sentence on stderr and exit code 1; 2 is a wrong option.
     """  # noqa: D301  click wants the character itself
-
-
-for _command in (probe, watch, record, range_command, zero, certify, ptd, simulate, fault):
-    main.add_command(_command)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import click
 
+from power.addresses import MeterAddress
 from power.errors import MeterError
 from power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
 
@@ -83,8 +84,6 @@ _SETUP: Final = (
 
 def require_address(address: str) -> None:
     """Check the form of ADDRESS before anything else; a usage error if a program stands in its place."""
-    from power.addresses import MeterAddress
-
     try:
         MeterAddress(address).close()
     except MeterError as error:

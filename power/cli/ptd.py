@@ -14,6 +14,7 @@ from power.cli.boundary import on_endings, warnings_printed
 from power.cli.options import address_argument, element_option
 from power.clocks import real_clocks
 from power.errors import MeterError
+from power.ptd import Daemon
 
 
 @click.command(short_help="Serve a meter to MLPerf's power harness.")
@@ -31,7 +32,6 @@ def ptd(address: str, log: IO[str], port: int, element: str) -> None:
     of a WT310 (49) or WT330 (52), changes nothing. Mode, filters and crest factor stay as they are set in the meter. It
     listens on 127.0.0.1 until Ctrl-C or SIGTERM, then restores the former settings. docs/mlperf.md shows how to use it.
     """
-    from power.ptd import Daemon  # here: `meter simulate` must start fast
 
     class Conversation(socketserver.StreamRequestHandler):
         def handle(self) -> None:

@@ -6,23 +6,21 @@ import contextlib
 import json
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import click
 
+from power.addresses import standing
 from power.cli.boundary import to_stderr, warnings_printed
 from power.cli.options import DURATION, Figure, address_argument, json_option, setup_options
 from power.cli.program import Course
 from power.clocks import real_clocks
 from power.errors import MeterError, MeterRangeError, PassingMeterError
-from power.meter import ALL_ELEMENTS, Setup
-
-if TYPE_CHECKING:
-    from power.meter import Meter, Peaks, Reading
-    from power.report.ranges import Ranged
-    from power.sampling.connection import MeterSession
-    from power.sampling.polling import Sample
-    from power.wt300.range_fit import Drawn
+from power.meter import ALL_ELEMENTS, Meter, Peaks, Reading, Setup
+from power.report.ranges import Ranged, ranged_facts, ranged_lines
+from power.sampling.connection import MeterSession, require_no_energy
+from power.sampling.polling import Sample, updates
+from power.wt300.range_fit import Drawn, drawn
 
 Answer = TypeVar("Answer")
 
@@ -63,8 +61,6 @@ def range_command(
     COMMAND's output stays its own: the result then goes to stderr, with --json to the last line of stdout. The exit
     code is COMMAND's, or 1 if the meter failed.
     """  # noqa: D301  click wants the character itself
-    from power.report.ranges import ranged_facts, ranged_lines
-
     if setup.element == ALL_ELEMENTS:
         raise click.UsageError("Ranges are found for one element: name the one with the largest load.")
     run = Course(duration, command, real_clocks().monotonic)
@@ -78,11 +74,6 @@ def range_command(
 
 
 def _ranged(address: str, setup: Setup, headroom: float, run: Course) -> Ranged:
-    from power.addresses import standing
-    from power.report.ranges import Ranged
-    from power.sampling.connection import MeterSession, require_no_energy
-    from power.wt300.range_fit import drawn
-
     with (
         contextlib.closing(MeterSession(address, setup.element, real_clocks())) as session,
         warnings_printed(),
@@ -124,8 +115,6 @@ class _Watch:
 
     def taken(self) -> tuple[list[Reading], list[Peaks]]:
         """Return every update, and the peaks in it."""
-        from power.sampling.polling import updates
-
         readings: list[Reading] = []
         peaks: list[Peaks] = []
         for reading in updates(self._sample, self._setup.update_interval_s, self._run.wait):

@@ -8,11 +8,13 @@ from typing import Any
 
 import click
 
+from power.cli import recording_run
 from power.cli.boundary import StatedFailure
 from power.cli.options import DURATION, address_argument, json_option, require_address, setup_options
 from power.cli.program import Course
 from power.clocks import real_clocks
 from power.errors import MeterError
+from power.report.recorded import recorded_facts, recorded_lines
 
 
 def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
@@ -62,9 +64,6 @@ def record(
     The exit code is COMMAND's own if that is not 0. Else it is 1, with one sentence on stderr, if there is no energy,
     if it needs review because a check of severity error failed, or if the file is incomplete; 0 if all is well.
     """  # noqa: D301  click wants the character itself
-    from power.cli import recording_run
-    from power.report.recorded import recorded_facts, recorded_lines
-
     order = recording_run.Order(**given)
     require_address(order.address)
     run = Course(duration, command, real_clocks().monotonic)

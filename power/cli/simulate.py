@@ -9,7 +9,9 @@ import click
 
 from power.meter import SIMULATED
 from power.simulator.dialects import DEFAULT, DIALECTS
+from power.simulator.instrument import command_lines
 from power.simulator.models import MODELS
+from power.simulator.process import Plan, serve
 
 NAMES = [model.name for model in MODELS]
 
@@ -53,11 +55,6 @@ def simulate(*, parent: int | None, commands: bool, **plan: Any) -> None:
     Loads: constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W.
     """
     if commands:
-        from power.simulator.instrument import command_lines
-
         click.echo("\n".join(command_lines()))
         return
-    # Imported here: a simulator must start fast.
-    from power.simulator.process import Plan, serve
-
     serve(Plan(**plan), parent=parent, clock=time.monotonic, announce=click.echo)

@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -15,13 +15,13 @@ from power.cli.boundary import to_stderr
 from power.cli.options import address_argument, element_option
 from power.clocks import real_clocks
 from power.errors import MeterChanged, MeterError
-
-if TYPE_CHECKING:
-    from power.meter import Reading
-    from power.sampling.connection import MeterSession
+from power.meter import Reading
+from power.report.readings import reading_facts, reading_line
+from power.sampling.connection import MeterSession
+from power.sampling.polling import updates
 
 RETRY_S: Final = 0.5
-Show = Callable[["Reading"], None]
+Show = Callable[[Reading], None]
 
 
 @click.command(short_help="Show every update of a meter.")
@@ -37,8 +37,6 @@ def watch(address: str, count: int | None, element: str, as_json: bool) -> None:
     On a terminal it is a table with the power of the last minute, else a line for each reading. A lost link is reported
     on stderr and opened again. Ctrl-C ends it.
     """
-    from power.sampling.connection import MeterSession
-
     session = MeterSession(address, element, real_clocks())
     with (
         contextlib.closing(session),
@@ -53,8 +51,6 @@ def watch(address: str, count: int | None, element: str, as_json: bool) -> None:
 
 @contextlib.contextmanager
 def _shown(address: str, as_json: bool) -> Iterator[Show]:
-    from power.report.readings import reading_facts, reading_line
-
     if as_json:
         yield lambda reading: click.echo(json.dumps(reading_facts(reading)))
     elif sys.stdout is not None and sys.stdout.isatty():
@@ -68,8 +64,6 @@ def _shown(address: str, as_json: bool) -> Iterator[Show]:
 
 def _readings(session: MeterSession, element: str) -> Iterator[Reading]:
     """Give a reading for each update, for ever; only a meter that is not there at first, or another one, ends it."""
-    from power.sampling.polling import updates
-
     known = lost = False
     while True:
         try:

@@ -19,7 +19,7 @@ from typing import Final
 
 from power.addresses import limits_of
 from power.clocks import Clocks
-from power.energy.accuracy import uncertainty
+from power.energy.accuracy import LARGEST_UNCERTAINTY, uncertainty
 from power.errors import MeterBusy, MeterError, PassingMeterError
 from power.meter import Reading, Setup
 from power.sampling.connection import MeterSession, require_no_energy
@@ -30,8 +30,6 @@ OWN_NAME: Final = f"lpirc meter {version('lpirc-referee')}"
 """Never SPEC's: whoever wants SPEC PTDaemon must see that this is another program."""
 INTERVAL_MS: Final = 1000
 MOST_SAMPLES: Final = 500_000
-LARGEST_UNCERTAINTY: Final = 0.01
-"""The part of its power that a sample's limit of error may be; MLPerf accepts no more."""
 PADDING: Final = " " * 9216
 """Pushes out what is said of a measurement: the harness copies its log of us while 8 KiB of it are still buffered."""
 QUANTITIES: Final = ("Watts", "Volts", "Amps", "PF")

@@ -13,14 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from power.errors import MeterError
-from power.meter import IntegratorState
-
-if TYPE_CHECKING:
-    from power.meter import Reading
-
+from power.meter import IntegratorState, Reading
 
 CELL_S: Final = 0.1
 """Each power holds so long: the shortest update interval, so even the fastest readings differ."""
@@ -130,8 +126,7 @@ def parse_load(spec: str, clock: Callable[[], float]) -> Load:
             watts = _quantity(words[0], "W", negative=True)
             return Drawn(lambda _start, _end: watts, wave)
         if kind == "steps":
-            words, wave, _ = _wave(rest)
-            return _steps(words, wave)
+            return _steps(rest)
         if kind == "noise":
             return _noise(rest)
         if kind == "cpu":
@@ -172,7 +167,8 @@ def _wave(rest: str, **own: str) -> tuple[list[str], Wave, dict[str, str]]:
     return words, Wave(voltage_v, power_factor, crest), own
 
 
-def _steps(words: Sequence[str], wave: Wave) -> Load:
+def _steps(rest: str) -> Load:
+    words, wave, _ = _wave(rest)
     edges_s, rows = [0.0], []
     for word in words:
         watts, at, until = word.partition("@")

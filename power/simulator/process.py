@@ -12,9 +12,12 @@ from typing import Final, TypeVar
 
 from power.errors import MeterError
 from power.meter import SIMULATED
+from power.simulator.control import HOST, ControlServer
 from power.simulator.dialects import DEFAULT
 from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
+from power.simulator.portmapper import Portmapper
+from power.simulator.serial_line import SerialLine
 from power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
 
 Server = TypeVar("Server")
@@ -58,7 +61,18 @@ def serve(
             "meter", plan.host, plan.port, lambda: Vxi11Server(instrument, plan.host, plan.port)
         )
         stack.callback(server.close)
-        lines = [server.address, *_others(plan, server, stack)]
+        lines = [server.address]
+        if plan.portmapper:
+            ports = {CORE_PROGRAM: server.port, ABORT_PROGRAM: server.abort_port}
+            stack.callback(Portmapper(ports, plan.host).close)
+        if plan.pty:
+            serial_line = SerialLine(server.desk)
+            stack.callback(serial_line.close)
+            lines.append(f"serial {serial_line.path}")
+        if (port := plan.control_port) is not None:
+            control = _listening("meter's control socket", HOST, port, lambda: ControlServer(server, port))
+            stack.callback(control.close)
+            lines.append(f"control {control.address}")
         ticker = threading.Thread(target=_tick, args=(instrument, ending), name="ticker", daemon=True)
         ticker.start()
         stack.callback(ticker.join)
@@ -66,30 +80,6 @@ def serve(
         for line in lines:
             announce(line)
         _wait(ending, parent)
-
-
-def _others(plan: Plan, server: Vxi11Server, stack: contextlib.ExitStack) -> list[str]:
-    """Start what was asked for beside the meter; return what is to be announced of it."""
-    if plan.portmapper:
-        from power.simulator.portmapper import Portmapper
-
-        ports = {CORE_PROGRAM: server.port, ABORT_PROGRAM: server.abort_port}
-        stack.callback(Portmapper(ports, plan.host).close)
-    lines = []
-    if plan.pty:
-        from power.simulator.serial_line import SerialLine
-
-        line = SerialLine(server.desk)
-        stack.callback(line.close)
-        lines.append(f"serial {line.path}")
-    if plan.control_port is None:
-        return lines
-    from power.simulator.control import HOST, ControlServer
-
-    port = plan.control_port
-    control = _listening("meter's control socket", HOST, port, lambda: ControlServer(server, port))
-    stack.callback(control.close)
-    return [*lines, f"control {control.address}"]
 
 
 def _listening(what: str, host: str, port: int, make: Callable[[], Server]) -> Server:

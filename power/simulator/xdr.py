@@ -5,12 +5,16 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 LONGEST_RECORD: Final = 1 << 20
 LAST_FRAGMENT: Final = 0x80000000
 RECEIVE_SIZE: Final = 1 << 16
+NO_PROGRAM: Final = 1
+NO_VERSION: Final = 2
+NO_PROCEDURE: Final = 3
+GARBAGE: Final = 4
+"""How an accepted call may end, 0 being success."""
 _CALL: Final = struct.Struct(">6I")
 _AUTHENTICATION: Final = struct.Struct(">2I")
 
@@ -70,59 +74,31 @@ def opaque(data: bytes) -> bytes:
     return uint(len(data)) + data + bytes(-len(data) % 4)
 
 
-@dataclass(frozen=True)
-class Call:
-    """The header of an RPC call."""
-
-    transaction: int
-    rpc_version: int
-    program: int
-    version: int
-    procedure: int
-
-
-def read_call(reader: Reader) -> Call:
-    """Take a call's header off a record, credentials skipped; MalformedError if it is not a call."""
-    transaction, kind, *rest = reader.numbers(_CALL)
-    if kind != 0:
-        raise MalformedError(f"message type {kind} is not a call")
-    for _ in ("credentials", "verifier"):
-        _flavour, length = reader.numbers(_AUTHENTICATION)
-        reader.skip(length)
-    return Call(transaction, *rest)
-
-
-def accepted(call: Call, status: int, body: bytes = b"") -> bytes:
-    """Return an accepted reply; 0 success, 1 no such program, 2 version, 3 procedure, 4 garbage arguments."""
-    return uint(call.transaction, 1, 0, 0, 0, status) + body
-
-
-def rpc_mismatch(call: Call) -> bytes:
-    """Return the refusal of any RPC version but 2."""
-    return uint(call.transaction, 1, 1, 0, 2, 2)
-
-
 def reply(record: bytes, program: int, version: int, procedures: Mapping[int, Procedure]) -> bytes:
     """Return the reply to a call of one program's procedures, beside procedure 0, which every program has.
 
     MalformedError if the record is not a call.
     """
     reader = Reader(record)
-    call = read_call(reader)
-    if call.rpc_version != 2:
-        return rpc_mismatch(call)
-    if call.program != program:
-        return accepted(call, 1)
-    if call.version != version:
-        return accepted(call, 2, uint(version, version))
-    if call.procedure == 0:
-        return accepted(call, 0)
-    if call.procedure not in procedures:
-        return accepted(call, 3)
+    transaction, kind, rpc_version, called, called_version, procedure = reader.numbers(_CALL)
+    if kind != 0:
+        raise MalformedError(f"message type {kind} is not a call")
+    for _ in ("credentials", "verifier"):
+        _flavour, length = reader.numbers(_AUTHENTICATION)
+        reader.skip(length)
+    if rpc_version != 2:
+        return uint(transaction, 1, 1, 0, 2, 2)
+    accepted = uint(transaction, 1, 0, 0, 0)
+    if called != program:
+        return accepted + uint(NO_PROGRAM)
+    if called_version != version:
+        return accepted + uint(NO_VERSION, version, version)
+    if procedure not in procedures:
+        return accepted + uint(NO_PROCEDURE if procedure else 0)
     try:
-        return accepted(call, 0, procedures[call.procedure](reader))
+        return accepted + uint(0) + procedures[procedure](reader)
     except MalformedError:
-        return accepted(call, 4)
+        return accepted + uint(GARBAGE)
 
 
 class Records:

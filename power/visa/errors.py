@@ -90,15 +90,6 @@ def no_permission(address: str, vendor: int, product: int) -> MeterError:
     )
 
 
-def not_plugged_in(address: str, others: int) -> MeterError:
-    """No USB device of that serial number, vendor and product."""
-    if others:
-        why = "a meter of this kind is plugged in, but with another serial number"
-    else:
-        why = "no USB device of this vendor and product is plugged in"
-    return unreachable(address, why)
-
-
 def no_session(address: str, text: str) -> MeterError | None:
     """Return the error behind what pyvisa-py says of a kind of interface that it cannot serve; None if it says else."""
     if "PyUSB does not seem" in text:

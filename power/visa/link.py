@@ -71,9 +71,6 @@ class Link:
         manager = _manager(address, backend)
         try:
             self._resource = _open(manager, address, timeout_ms)
-        except pyvisa.VisaIOError as error:
-            _close_left_open(error)
-            raise _refused_by_visa(address, error) from error
         except Exception as error:  # pyvisa-py raises anything here, down to a bare Exception
             _close_left_open(error)
             raise _unopened(address, error) from error
@@ -258,24 +255,17 @@ def _close_left_open(error: BaseException) -> None:
                 left.close()
 
 
-def _refused_by_visa(address: str, error: pyvisa.VisaIOError) -> MeterError:
-    if error.error_code in _TAKEN:
-        return link_failures.locked(address)
-    # pyvisa-py calls a network resource "not found" also if its host is silent.
-    silent = error.error_code == StatusCode.error_resource_not_found and link_failures.host_of(address)
-    if error.error_code in _NAME_ERRORS and not silent:
-        return link_failures.wrong_address(address, error.description)
-    return (
-        _no_vxi11(address, error)
-        or _unknown_host(address)
-        or link_failures.unreachable(address, error.description)
-    )
-
-
 def _unopened(address: str, error: Exception) -> MeterError:
-    text = str(error) or type(error).__name__
-    refused = re.search(r"error creating link: (\S+)", text)
-    if refused:
+    code, text = None, str(error) or type(error).__name__
+    if isinstance(error, pyvisa.VisaIOError):
+        code, text = error.error_code, error.description
+    # pyvisa-py calls a network resource "not found" also if its host is silent.
+    silent = code == StatusCode.error_resource_not_found and link_failures.host_of(address)
+    if code in _TAKEN:
+        return link_failures.locked(address)
+    if code in _NAME_ERRORS and not silent:
+        return link_failures.wrong_address(address, text)
+    if refused := re.search(r"error creating link: (\S+)", text):
         return link_failures.no_link(address, refused[1])
     return (
         link_failures.no_session(address, text)
@@ -317,23 +307,21 @@ def _unopened_usb(address: str, error: Exception) -> MeterError | None:
         return link_failures.locked(address)
     if number == errno.EACCES:
         return link_failures.no_permission(address, *ids)
-    if "No device found" in str(error):
-        return _unseen_usb(address, *ids)
-    return None
-
-
-def _unseen_usb(address: str, vendor: int, product: int) -> MeterError:
-    # Without the right to open it a device's serial number cannot be read, and pyvisa-py calls that "not found".
-    found = importlib.import_module("usb.core").find(find_all=True, idVendor=vendor, idProduct=product)
-    devices = list(found)
-    if any(_serial_of(device) is None for device in devices):
-        return link_failures.no_permission(address, vendor, product)
-    return link_failures.not_plugged_in(address, len(devices))
-
-
-def _serial_of(device: Any) -> str | None:
-    try:
-        serial: str | None = device.serial_number
-    except (ValueError, NotImplementedError, OSError):
+    if "No device found" not in str(error):
         return None
-    return serial
+    devices = list(importlib.import_module("usb.core").find(find_all=True, idVendor=ids[0], idProduct=ids[1]))
+    # Without the right to open it a device's serial number cannot be read, and pyvisa-py calls that "not found".
+    if not all(map(_has_serial, devices)):
+        return link_failures.no_permission(address, *ids)
+    if devices:
+        why = "a meter of this kind is plugged in, but with another serial number"
+    else:
+        why = "no USB device of this vendor and product is plugged in"
+    return link_failures.unreachable(address, why)
+
+
+def _has_serial(device: Any) -> bool:
+    try:
+        return device.serial_number is not None
+    except (ValueError, NotImplementedError, OSError):
+        return False

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from power.errors import MeterRangeError
-from power.meter import ALL_ELEMENTS, Identity, IntegratorState, Setup, Status
+from power.meter import (
+    ALL_ELEMENTS,
+    CREST_FACTORS,
+    MODES,
+    SYNCHRONIZE,
+    Identity,
+    IntegratorState,
+    Setup,
+    Status,
+)  # fmt: skip
 from power.wt300 import answers
 from power.wt300.models import Model, listed
 
@@ -46,9 +55,6 @@ class Setting:
         return not self.holds(answer) and answers.understood(answer, self.expected)
 
 
-MODES: Final = {"rms": "RMS", "vmean": "VMEAN", "dc": "DC"}
-SYNCHRONIZATIONS: Final = {"voltage": "VOLTAGE", "current": "CURRENT", "off": "OFF"}
-CREST_FACTORS: Final = (3, 6)
 LONGEST_TIMER_S: Final = 10000 * 3600
 _ITEM: Final = ":NUMERIC:NORMAL:ITEM"
 AVERAGING: Final = ":MEASURE:AVERAGING:STATE"
@@ -117,8 +123,10 @@ def sample_items(functions: Sequence[str], element: str, first: int) -> tuple[Se
 def measuring(setup: Setup, model: Model) -> tuple[Setting, ...]:
     """Return the settings of a measurement; MeterError `meter-range` for what the model does not have."""
     mode = _word(setup.mode, MODES, "mode")
-    synchronization = _word(setup.synchronize, SYNCHRONIZATIONS, "synchronisation")
-    crest_factor = _crest_factor(setup.crest_factor)
+    synchronization = _word(setup.synchronize, SYNCHRONIZE, "synchronisation")
+    crest_factor = setup.crest_factor
+    if crest_factor not in CREST_FACTORS:
+        raise MeterRangeError(f"The meter has no crest factor {crest_factor}; it has 3 and 6.")
     rate_s = listed(setup.update_interval_s, model.rates_s, "update interval", "s")
     return (
         *HOLDS,
@@ -147,16 +155,10 @@ def _range(node: str, unit: str, wanted: float | None, choices: tuple[float, ...
     return [plain(auto, "OFF"), Setting(f":INPUT:{node}:RANGE", written, f"{value:g}")]
 
 
-def _crest_factor(wanted: int) -> int:
-    if wanted not in CREST_FACTORS:
-        raise MeterRangeError(f"The meter has no crest factor {wanted}; it has 3 and 6.")
-    return wanted
-
-
-def _word(wanted: str, words: dict[str, str], what: str) -> str:
+def _word(wanted: str, words: Sequence[str], what: str) -> str:
     if wanted not in words:
         raise MeterRangeError(f"The meter has no {what} {wanted!r}; it has {', '.join(words)}.")
-    return words[wanted]
+    return wanted.upper()
 
 
 def _timer(timer_s: int) -> str:
@@ -225,7 +227,7 @@ def status(
         crest_factor=crest_factor(ask),
         line_filter=answers.boolean(ask(":INPUT:FILTER:LINE?")),
         frequency_filter=answers.boolean(ask(":INPUT:FILTER:FREQUENCY?")),
-        synchronize=_named(SYNCHRONIZATIONS, ask(":INPUT:SYNCHRONIZE?")),
+        synchronize=_named(SYNCHRONIZE, ask(":INPUT:SYNCHRONIZE?")),
         state=state(),
         errors=errors(),
     )
@@ -252,7 +254,7 @@ def _present_range(answer: str) -> float:
     return math.nan if answer.upper().startswith("EXT") else answers.value(answer)
 
 
-def _named(words: dict[str, str], answer: str) -> str:
+def _named(words: Sequence[str], answer: str) -> str:
     # Short words are beginnings of the long ones; none of those of a setting begins another.
-    found = [name for name, word in words.items() if answer and word.startswith(answer.upper())]
-    return found[0] if found else answer.lower()
+    short = answer.lower()
+    return next((word for word in words if short and word.startswith(short)), short)

@@ -57,8 +57,8 @@ def _set(name: str, parse: Callable[[str], object]) -> Control:
 def _lasting(name: str) -> Control:
     def run(server: Vxi11Server, text: str) -> None:
         seconds, instrument = _seconds(text), server.instrument
-        with instrument.state.changed:
-            instrument.state.measuring.catch_up(exact=True)
+        with instrument.changed:
+            instrument.measuring.catch_up(exact=True)
             setattr(instrument.faults, name, instrument.faults.until(seconds))
 
     return run
@@ -69,21 +69,21 @@ def _restart(server: Vxi11Server, text: str) -> None:
     if after not in RESTARTS:
         raise MeterError("simulator-control", f"restart takes one of {', '.join(RESTARTS)}, not {text!r}.")
     seconds = _seconds(away or "0")
-    with server.instrument.state.changed:
-        server.instrument.state.restart(after)
+    with server.instrument.changed:
+        server.instrument.restart(after)
     server.cut(seconds)
 
 
 def _load(server: Vxi11Server, text: str) -> None:
-    state = server.instrument.state
-    load = parse_load(_needed(text, "the specification of a load, such as constant:36W"), state.clock)
-    with state.changed:
-        state.measuring.set_load(load)
+    meter = server.instrument
+    load = parse_load(_needed(text, "the specification of a load, such as constant:36W"), meter.clock)
+    with meter.changed:
+        meter.measuring.set_load(load)
 
 
 def _change_range(server: Vxi11Server, _text: str) -> None:
-    with server.instrument.state.changed:
-        server.instrument.state.measuring.change_range()
+    with server.instrument.changed:
+        server.instrument.measuring.change_range()
 
 
 def _knob(server: Vxi11Server, text: str) -> str | None:
@@ -102,14 +102,14 @@ def _heal(server: Vxi11Server, _text: str) -> None:
 
 
 def _state(server: Vxi11Server, _text: str) -> str:
-    state = server.instrument.state
-    with state.changed:
-        measuring = state.measuring
+    meter = server.instrument
+    with meter.changed:
+        measuring = meter.measuring
         measuring.catch_up(exact=True)
-        sums, ranges, settings = measuring.integrator, measuring.ranges, state.settings
-        total = measuring.figures(state.model.elements[0] if len(state.model.elements) == 1 else None)
+        sums, ranges, settings = measuring.integrator, measuring.ranges, meter.settings
+        total = measuring.figures(meter.model.elements[0] if len(meter.model.elements) == 1 else None)
         facts = {
-            "model": state.model.name,
+            "model": meter.model.name,
             "integrator": spelled(sums.state, verbose=True),
             "true_energy_wh": sums.true_wh,
             "energy_wh": (sums.plus_wh + sums.minus_wh) * len(measuring.wired),
@@ -128,7 +128,7 @@ def _state(server: Vxi11Server, _text: str) -> str:
                 "items": settings.item_count,
                 **{key: spelled(value, verbose=True) for key, value in settings.words.items()},
             },
-            "faults": server.instrument.faults.active(),
+            "faults": meter.faults.active(),
         }
     return json.dumps(facts)
 

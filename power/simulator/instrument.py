@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from power.simulator.command import Command, Data
 from power.simulator.command import query as asking
 from power.simulator.common_commands import COMMON, COMMUNICATION, INTEGRATE, STATUS, SYSTEM
-from power.simulator.dialects import DEFAULT, DIALECTS
-from power.simulator.faults import Faults
 from power.simulator.input_commands import INPUT
-from power.simulator.loads import Load
-from power.simulator.models import Model, model_named
 from power.simulator.numeric import NUMERIC
 from power.simulator.state import LAST_ITEM, MeterState
 from power.simulator.syntax import RefusedError, parse_unit, units
@@ -32,7 +28,6 @@ GROUPS: Final = {
 COMMANDS: Final[tuple[Command, ...]] = tuple(command for group in GROUPS.values() for command in group)
 """Every command the simulated meter knows."""
 
-REMEMBERED_LENGTH: Final = 1000
 _PATTERNS: Final[tuple[tuple[re.Pattern[str], Command], ...]] = tuple(
     (command.pattern.compiled(), command) for command in COMMANDS
 )
@@ -54,12 +49,6 @@ class Step:
     refusal: int = 0
 
 
-def steps(message: str) -> tuple[Step, ...]:
-    """Return what a message asks for, unit by unit, up to the first that cannot be understood."""
-    # Clients say the same few things over and over.
-    return _remembered(message) if len(message) <= REMEMBERED_LENGTH else _looked_up(message)
-
-
 def command_lines() -> Iterator[str]:
     """Give the table of commands as plain text; R marks what is refused until the integrator is reset."""
     for group, commands in GROUPS.items():
@@ -74,7 +63,9 @@ def may_wait(message: str) -> bool:
     return any(step.command is not None and step.command.waits for step in steps(message))
 
 
-def _looked_up(message: str) -> tuple[Step, ...]:
+@functools.lru_cache(maxsize=128)  # clients say the same few things over and over
+def steps(message: str) -> tuple[Step, ...]:
+    """Return what a message asks for, unit by unit, up to the first that cannot be understood."""
     found: list[Step] = []
     path = ""
     try:
@@ -85,9 +76,6 @@ def _looked_up(message: str) -> tuple[Step, ...]:
     except RefusedError as refusal:
         found.append(Step(refusal=refusal.code))
     return tuple(found)
-
-
-_remembered = functools.lru_cache(maxsize=512)(_looked_up)
 
 
 def _command(header: str, query: bool) -> tuple[Command, int | None]:
@@ -114,24 +102,8 @@ def _all_of(meter: MeterState, listed: list[Command]) -> str:
     return ";".join(found)
 
 
-class Instrument:
+class Instrument(MeterState):
     """A meter that runs one message at a time, like the real box; callable from any thread."""
-
-    def __init__(
-        self,
-        load: Load,
-        clock: Callable[[], float],
-        serial: str = "C2PH13047V",
-        model: str | Model = "WT310",
-        dialect: str = DEFAULT,
-    ) -> None:
-        known = model_named(model) if isinstance(model, str) else model
-        self.state = MeterState(known, load, clock, serial, DIALECTS[dialect])
-
-    @property
-    def faults(self) -> Faults:
-        """What is wrong with it at the moment."""
-        return self.state.faults
 
     def execute(self, message: str) -> str | None:
         """Run a message without its terminator; return the joined answers, or None if it asked nothing.
@@ -139,50 +111,42 @@ class Instrument:
         A refused unit queues its error and ends the message, but answers made before it are still sent.
         """
         answers: list[str] = []
-        with self.state.changed:
-            if self.state.is_busy():
+        with self.changed:
+            if self.is_busy():
                 return None
             try:
                 self._run(message, answers)
             except RefusedError as refusal:
-                self.state.status.add_error(refusal.code)
+                self.status.add_error(refusal.code)
         return ";".join(answers) if answers else None
 
     def at_panel(self, message: str) -> str | None:
         """Run a message as if someone had turned the knobs; RefusedError instead of a queued error."""
         answers: list[str] = []
-        with self.state.changed:
+        with self.changed:
             self._run(message, answers)
         return ";".join(answers) if answers else None
 
     def query_error(self, code: int) -> None:
         """Queue 410 for an answer that was not read before the next message, 420 for a read of none."""
-        with self.state.changed:
-            self.state.status.add_error(code)
+        with self.changed:
+            self.status.add_error(code)
 
     def status_byte(self, answer_waiting: bool) -> int:
         """Return the status byte, as a serial poll reads it."""
-        with self.state.changed:
-            return self.state.status.status_byte(answer_waiting)
+        with self.changed:
+            return self.status.status_byte(answer_waiting)
 
     def tick(self) -> float:
         """Catch up with the clock, wake who waits for an update, return the seconds to the next one."""
-        with self.state.changed:
-            self.state.measuring.catch_up()
-            self.state.changed.notify_all()
-            return self.state.measuring.until_update_s()
-
-    def interrupt(self) -> None:
-        """Free a message that waits for an event."""
-        self.state.interrupt()
-
-    def close(self) -> None:
-        """Let nothing wait any more."""
-        self.state.close()
+        with self.changed:
+            self.measuring.catch_up()
+            self.changed.notify_all()
+            return self.measuring.until_update_s()
 
     def _run(self, message: str, answers: list[str]) -> None:
         for step in steps(message):
-            self.state.measuring.catch_up()
+            self.measuring.catch_up()
             answer = self._take(step)
             if answer is not None:
                 answers.append(answer)
@@ -193,12 +157,12 @@ class Instrument:
             raise RefusedError(step.refusal)
         # Settings may be asked for at any time; a locked query that sets nothing is itself an action.
         acts = not step.query or command.write is None
-        if command.locked and acts and self.state.measuring.integrator.state != "RESet":
+        if command.locked and acts and self.measuring.integrator.state != "RESet":
             raise RefusedError(813)
         action = command.query if step.query else command.write
         if action is None:
             raise RefusedError(113)
         if command.most and not 1 <= (step.suffix or 0) <= command.most:
             raise RefusedError(114)
-        answer = action(self.state, step.suffix, step.data)
-        return None if answer is None else command.said(self.state, step.suffix, answer)
+        answer = action(self, step.suffix, step.data)
+        return None if answer is None else command.said(self, step.suffix, answer)

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from power.simulator.dialects import Dialect
+from power.simulator.dialects import DEFAULT, DIALECTS, Dialect
 from power.simulator.faults import NEVER, Faults
 from power.simulator.loads import Load
 from power.simulator.measuring import Measuring
-from power.simulator.models import Model
+from power.simulator.models import Model, model_named
 from power.simulator.status import StatusRegisters
 from power.simulator.syntax import RefusedError
 
@@ -72,15 +72,20 @@ class MeterState:
     """The parts of the meter. `changed` guards them all and is notified at each update."""
 
     def __init__(
-        self, model: Model, load: Load, clock: Callable[[], float], serial: str, dialect: Dialect
+        self,
+        load: Load,
+        clock: Callable[[], float],
+        serial: str = "C2PH13047V",
+        model: str | Model = "WT310",
+        dialect: str = DEFAULT,
     ) -> None:
-        self.model = model
+        self.model = model = model_named(model) if isinstance(model, str) else model
         self.identity: str = f"YOKOGAWA,{model.name},{serial},{FIRMWARE}"
         self.changed = threading.Condition(threading.RLock())
         self.faults: Faults = Faults(clock)
         self.status: StatusRegisters = StatusRegisters()
         self.measuring: Measuring = Measuring(model, load, clock, self.status, self.faults)
-        self.settings: Settings = Settings(model, dialect)
+        self.settings: Settings = Settings(model, DIALECTS[dialect])
         self._busy_until_s = NEVER
         self.clock = clock
         self._interrupts = 0

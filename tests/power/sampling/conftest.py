@@ -120,9 +120,9 @@ class Paced:
 
     @property
     def updates(self) -> int:
-        with self.instrument.state.changed:
-            self.instrument.state.measuring.catch_up()
-            return self.instrument.state.measuring.updates
+        with self.instrument.changed:
+            self.instrument.measuring.catch_up()
+            return self.instrument.measuring.updates
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def test_the_integral_does_not_depend_on_when_anyone_asks(naps: list[float], rat
     box.execute(":INTEGRATE:STOP")
     rounds, rest = divmod(now[0], 2.1)
     joules = rounds * (2.6 + 7.2) + 2 * min(rest, 1.3) + 9 * max(rest - 1.3, 0)
-    assert box.state.measuring.integrator.plus_wh * 3600 == pytest.approx(joules, rel=1e-9, abs=1e-9)
+    assert box.measuring.integrator.plus_wh * 3600 == pytest.approx(joules, rel=1e-9, abs=1e-9)
 
 
 def test_a_fixed_range_is_over_above_140_percent(meter: Any, clock: Any) -> None:
@@ -107,7 +107,7 @@ def test_what_is_half_a_percent_of_a_range_or_less_is_blanked_and_still_integrat
     box.execute(show)
     clock.pass_s(1)
     assert box.execute(":NUMERIC:VALUE?") == "120.00E+00,0.0000E+00,0.0000E+00,0.0000E+00,INF"
-    assert box.state.measuring.integrator.plus_wh * 3600 == pytest.approx(12.0)
+    assert box.measuring.integrator.plus_wh * 3600 == pytest.approx(12.0)
     box = meter("constant:12W")
     box.execute(f":INPUT:CFACTOR 6;{VALUES};:INPUT:CURRENT:RANGE 10A")  # 1 % at crest factor 6
     clock.pass_s(1)

@@ -82,7 +82,7 @@ class Certification:
         course = Course(seconds, (), real_clocks().monotonic)
         with tempfile.TemporaryDirectory() as folder:
             order = Order(self.address, self.setup, Path(folder, "run.csv"), False, None, False, False)
-            run = self._try(name, lambda: recorded(order, course).recorded)
+            run = self._try(name, lambda: recorded(order, course)[0])
         course.require_going_on()
         if run is None:
             return

@@ -6,6 +6,7 @@ import functools
 import math
 import shutil
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, Final
 
 import click
@@ -44,10 +45,21 @@ element_option: Final = click.option(
     help="Input element, or the sum of all (WT332E, WT333E).",
 )
 _SETUP: Final = (
-    click.option("--voltage-range", type=Figure("V"), help="Fixed voltage range in volts; else automatic."),
-    click.option("--current-range", type=Figure("A"), help="Fixed current range in amperes; else automatic."),
+    click.option(
+        "--voltage-range",
+        "voltage_range_v",
+        type=Figure("V"),
+        help="Fixed voltage range in volts; else automatic.",
+    ),
+    click.option(
+        "--current-range",
+        "current_range_a",
+        type=Figure("A"),
+        help="Fixed current range in amperes; else automatic.",
+    ),
     click.option(
         "--update",
+        "update_interval_s",
         type=Figure("S"),
         default=0.25,
         show_default=True,
@@ -65,6 +77,7 @@ _SETUP: Final = (
         type=click.Choice([str(factor) for factor in CREST_FACTORS]),
         default="3",
         show_default=True,
+        callback=lambda _ctx, _param, factor: int(factor),
         help="Peak over range that is still measured; 6 halves the ranges.",
     ),
     click.option(
@@ -73,6 +86,7 @@ _SETUP: Final = (
     click.option("--frequency-filter", is_flag=True, help="Filter only the finding of zero crossings."),
     click.option(
         "--sync",
+        "synchronize",
         type=click.Choice(SYNCHRONIZE),
         default="voltage",
         show_default=True,
@@ -99,19 +113,8 @@ def setup_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def with_setup(*arguments: Any, **given: Any) -> None:
-        setup = Setup(
-            voltage_range_v=given.pop("voltage_range"),
-            current_range_a=given.pop("current_range"),
-            update_interval_s=given.pop("update"),
-            integrator_timer_s=0,
-            mode=given.pop("mode"),
-            crest_factor=int(given.pop("crest_factor")),
-            line_filter=given.pop("line_filter"),
-            frequency_filter=given.pop("frequency_filter"),
-            synchronize=given.pop("sync"),
-            element=given.pop("element"),
-        )
-        command(*arguments, setup=setup, **given)
+        values = {field.name: given.pop(field.name) for field in fields(Setup) if field.name in given}
+        command(*arguments, setup=Setup(integrator_timer_s=0, **values), **given)
 
     for option in reversed(_SETUP):
         with_setup = option(with_setup)

@@ -68,13 +68,13 @@ def record(
     require_address(order.address)
     run = Course(duration, command, real_clocks().monotonic)
     try:
-        outcome = recording_run.recorded(order, run)
+        found, problem = recording_run.recorded(order, run)
     except MeterError as error:
         raise StatedFailure(error.sentence, run.exit_code or 1) from error
     if as_json:
-        click.echo(json.dumps(recorded_facts(outcome.recorded, outcome.rows)))
+        click.echo(json.dumps(recorded_facts(found)))
     else:
-        click.echo("\n".join(recorded_lines(outcome.recorded, outcome.rows)), err=bool(command))
-    if outcome.problem:
-        raise StatedFailure(outcome.problem, run.exit_code or 1)
+        click.echo("\n".join(recorded_lines(found)), err=bool(command))
+    if problem:
+        raise StatedFailure(problem, run.exit_code or 1)
     ctx.exit(run.exit_code)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +16,7 @@ from power.errors import MeterBusy, MeterError
 from power.meter import Identity, Reading, Setup
 from power.report.recorded import Recorded
 from power.sampling.connection import require_no_energy, set_up
-from power.sampling.sampler import Idle, LinkEvent, Sampler
+from power.sampling.sampler import LinkEvent, Sampler
 
 
 @dataclass(frozen=True)
@@ -35,22 +32,12 @@ class Order:
     take_over: bool
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The result of a recording: how many readings are in the file, and one sentence if there is a problem."""
-
-    recorded: Recorded
-    rows: int
-    problem: str | None
-
-
-def recorded(order: Order, course: Course) -> Outcome:
-    """Record, and return the result."""
+def recorded(order: Order, course: Course) -> tuple[Recorded, str | None]:
+    """Record; return the recording, and one sentence if there is a problem with it."""
     logbook = Logbook(order.output, force=order.force)
-    run = _Run(order, course, logbook)
     with warnings_printed(), course.interruptible():
-        found = run.recorded()
-    return Outcome(found, logbook.written, _problem(found, logbook))
+        found = _Run(order, course, logbook).recorded()
+    return found, _problem(found, logbook)
 
 
 class _Run:
@@ -62,7 +49,6 @@ class _Run:
         self._logbook = logbook
         self._clocks = real_clocks()
         self._events: list[LinkEvent] = []
-        self._in_idle = False
         timer_s = 0 if course.duration_s is None else math.ceil(course.duration_s)
         # The timer ends the integral on the meter's own clock, also if this program dies.
         self._setup = replace(order.setup, integrator_timer_s=timer_s)
@@ -73,30 +59,31 @@ class _Run:
             self._clocks.monotonic,
             self._clocks.utcnow,
             on_link=self._events.append,
-            wait=self._wait,
         )
 
     def recorded(self) -> Recorded:
         """Record from arming to the restored meter."""
         try:
-            with self._advised_to_take_over():
-                if self._order.zero:
-                    self._zero()
-                identity = self._sampler.arm(take_over=self._order.take_over, spare_energy=True)
-            idle = self._idle()
+            identity, idle = self._armed(), None
+            if self._order.idle_s is not None:
+                idle = self._sampler.measure_idle(self._order.idle_s, self._course.require_going_on)
             self._course.require_going_on()
             with self._logbook.opened():
                 measured = self._measured(identity)
         finally:
             self._sampler.close()
-        return Recorded(
-            identity,
-            measured,
-            tuple(self._logbook.readings),
-            idle,
-            tuple(self._events),
-            str(self._logbook.path),
-        )
+        readings, path, rows = tuple(self._logbook.readings), str(self._logbook.path), self._logbook.written
+        return Recorded(identity, measured, readings, idle, tuple(self._events), path, rows)
+
+    def _armed(self) -> Identity:
+        try:
+            if self._order.zero:
+                self._zero()
+            return self._sampler.arm(take_over=self._order.take_over, spare_energy=True)
+        except MeterBusy as error:
+            if self._order.take_over:
+                raise
+            raise MeterBusy(f"{error.sentence} Or add --take-over: its energy is then lost.") from error
 
     def _zero(self) -> None:
         with open_meter(self._order.address, self._clocks) as meter:
@@ -108,30 +95,6 @@ class _Run:
                 meter.zero()
             finally:
                 meter.restore()
-
-    @contextlib.contextmanager
-    def _advised_to_take_over(self) -> Iterator[None]:
-        try:
-            yield
-        except MeterBusy as error:
-            if self._order.take_over:
-                raise
-            raise MeterBusy(f"{error.sentence} Or add --take-over: its energy is then lost.") from error
-
-    def _idle(self) -> Idle | None:
-        if self._order.idle_s is None:
-            return None
-        self._in_idle = True
-        try:
-            return self._sampler.measure_idle(self._order.idle_s)
-        finally:
-            self._in_idle = False
-
-    def _wait(self, event: threading.Event, seconds: float) -> None:
-        event.wait(seconds)
-        # The measurement of the idle power may end in its middle; what restores the meter may not.
-        if self._in_idle:
-            self._course.require_going_on()
 
     def _measured(self, identity: Identity) -> Measurement:
         self._sampler.start()
@@ -182,6 +145,6 @@ def _problem(found: Recorded, logbook: Logbook) -> str | None:
     if logbook.error is not None:
         why = logbook.error.strerror or logbook.error
         sentences.append(
-            f"{logbook.path} is incomplete: it holds {logbook.written} of {len(found.readings)} readings ({why})."
+            f"{found.file} is incomplete: it holds {found.rows} of {len(found.readings)} readings ({why})."
         )
     return " ".join(sentences) or None

@@ -32,7 +32,7 @@ JOULES_PER_WH: Final = 3600.0
 class Recorded:
     """One recording, its energy of record and what that rests on.
 
-    The last of the `readings` is the one of record.
+    The last of the `readings` is the one of record; `rows` of them are in the file.
     """
 
     identity: Identity
@@ -41,6 +41,7 @@ class Recorded:
     idle: Idle | None
     link_events: Sequence[LinkEvent]
     file: str
+    rows: int
 
     @property
     def standing(self) -> Standing:
@@ -121,8 +122,8 @@ class Recorded:
         return None if limit is None or self.no_energy else limit + self.start_stop_share
 
 
-def recorded_facts(recorded: Recorded, rows: int) -> dict[str, object]:
-    """Return a recording ready for JSON; `rows` of its readings are in its file."""
+def recorded_facts(recorded: Recorded) -> dict[str, object]:
+    """Return a recording ready for JSON."""
     measured = recorded.measured
     above_wh = recorded.above_idle_wh
     limit = recorded.uncertainty
@@ -142,15 +143,16 @@ def recorded_facts(recorded: Recorded, rows: int) -> dict[str, object]:
         "accuracy": {**accuracy_facts(recorded.power_w, limit), "start_stop_percent": start_stop},
         "readings": len(recorded.readings),
         "file": recorded.file,
-        "rows": rows,
+        "rows": recorded.rows,
         "link_losses": sum(event.kind == "meter-lost" for event in recorded.link_events),
         "checks": [asdict(check) for check in recorded.checks],
     }
 
 
-def recorded_lines(recorded: Recorded, rows: int) -> list[str]:
-    """Return a recording for people: its figures, and the checks that did not hold; `rows` of them are in its file."""
-    of_them = f"{rows} of {len(recorded.readings)}" if rows < len(recorded.readings) else f"{rows}"
+def recorded_lines(recorded: Recorded) -> list[str]:
+    """Return a recording for people: its figures, and the checks that did not hold."""
+    rows, readings = recorded.rows, len(recorded.readings)
+    of_them = f"{rows} of {readings}" if rows < readings else f"{rows}"
     named = {
         "energy": _energy(recorded),
         "mean power": _power(recorded),

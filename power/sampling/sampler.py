@@ -101,12 +101,18 @@ class Sampler:
             self._session.configure(self._setup, take_over=take_over)
             return meter.identity
 
-    def measure_idle(self, duration_s: float) -> Idle:
+    def measure_idle(self, duration_s: float, require_going_on: Callable[[], object] = lambda: None) -> Idle:
         """Measure the mean power over at least `duration_s` seconds, after `arm` and before `start`.
 
-        Raises MeterError `meter-no-idle` if the readings show none, `meter-busy` if the integrator runs,
-        `meter-setup-changed` if the settings were changed.
+        `require_going_on` may raise at each pause, to end it. Raises MeterError `meter-no-idle` if the readings show
+        none, `meter-busy` if the integrator runs, `meter-setup-changed` if the settings were changed.
         """
+
+        def pause(seconds: float) -> None:
+            self._pause(seconds)
+            self._require_open()
+            require_going_on()
+
         with self._link_lock:
             self._require_idle()
             try:
@@ -116,8 +122,7 @@ class Sampler:
                         f"The meter {meter.identity.serial} is integrating; the idle power is measured before the "
                         "start."
                     )
-                interval_s = self._setup.update_interval_s
-                found = baseline(idle_readings(meter, duration_s, interval_s, self._pause_while_open))
+                found = baseline(idle_readings(meter, duration_s, self._setup.update_interval_s, pause))
                 self._require_setup(meter)
             except MeterError as error:
                 self._drop_if_passing(error)
@@ -304,7 +309,3 @@ class Sampler:
 
     def _pause(self, seconds: float) -> object:
         return self._wait(self._closing, seconds)
-
-    def _pause_while_open(self, seconds: float) -> None:
-        self._pause(seconds)
-        self._require_open()

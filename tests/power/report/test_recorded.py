@@ -40,13 +40,13 @@ def recorded(reading: Any) -> Any:
             limits_of(model),
             start_stop_s=0.02,
         )
-        return Recorded(IDENTITY, measured, readings, Idle(1.0, 2.0, 20), (), "run.csv")
+        return Recorded(IDENTITY, measured, readings, Idle(1.0, 2.0, 20), (), "run.csv", len(readings))
 
     return make
 
 
 def row(recorded: Recorded, name: str) -> str:
-    lines = [line for line in recorded_lines(recorded, len(recorded.readings)) if line.startswith(name)]
+    lines = [line for line in recorded_lines(recorded) if line.startswith(name)]
     return lines[0].removeprefix(name).strip() if lines else ""
 
 
@@ -55,7 +55,7 @@ def test_a_reset_integrator_leaves_no_energy(recorded: Any) -> None:
     assert "was reset" in found.no_energy
     assert row(found, "energy") == "none"
     assert [row(found, name) for name in ("mean power", "accuracy", "above idle")] == ["", "", ""]
-    facts = json.loads(json.dumps(recorded_facts(found, 3), allow_nan=False))
+    facts = json.loads(json.dumps(recorded_facts(found), allow_nan=False))
     for name in ("energy_wh", "energy_j", "mean_power_w", "energy_above_idle_wh"):
         assert facts[name] is None, name
     assert facts["accuracy"] == {"percent": None, "watts": None, "start_stop_percent": None}
@@ -64,11 +64,11 @@ def test_a_reset_integrator_leaves_no_energy(recorded: Any) -> None:
 
 def test_a_failed_check_marks_the_energy(recorded: Any) -> None:
     good = recorded(8.0)
-    assert (good.failed, recorded_facts(good, 81)["needs_review"]) == ((), False)
+    assert (good.failed, recorded_facts(good)["needs_review"]) == ((), False)
     assert "review" not in row(good, "energy")
     bad = recorded(8.0, integrator_s=4.0, state=IntegratorState.TIMEUP)
     assert row(bad, "energy").endswith(", needs review: integrator-time, integrator-steps")
-    assert recorded_facts(bad, 81)["needs_review"] is True
+    assert recorded_facts(bad)["needs_review"] is True
 
 
 def test_a_stop_by_somebody_else_needs_review(recorded: Any, reading: Any) -> None:
@@ -94,7 +94,7 @@ def test_start_and_stop_are_in_the_accuracy(recorded: Any) -> None:
     # An update and the 0.02 s between orders and confirmations, of 8 s; and 0.1 % P + 0.05 % of 15 W.
     assert found.uncertainty == pytest.approx(0.12 / 8 + 0.0135 / 6)
     assert "of it 1.5 % for start and stop" in row(found, "accuracy")
-    accuracy: Any = recorded_facts(found, 81)["accuracy"]
+    accuracy: Any = recorded_facts(found)["accuracy"]
     assert accuracy["start_stop_percent"] == pytest.approx(1.5)
 
 
@@ -102,7 +102,7 @@ def test_too_short_a_window_tells_no_mean_power(recorded: Any) -> None:
     short = recorded(0.9)
     assert math.isnan(short.power_w)
     assert row(short, "mean power").startswith("unknown: 0.900 s is less than 10 updates of 0.1 s")
-    assert recorded_facts(short, 10)["mean_power_w"] is None
+    assert recorded_facts(short)["mean_power_w"] is None
     assert recorded(1.1).power_w == pytest.approx(6.0)
 
 
@@ -122,6 +122,6 @@ def test_a_signal_that_may_be_dc_is_told(recorded: Any) -> None:
 
 
 def test_rows_that_the_disk_did_not_take_are_told(recorded: Any) -> None:
-    found = recorded(8.0)
-    assert f"3 of {len(found.readings)} readings in run.csv" in "\n".join(recorded_lines(found, 3))
-    assert recorded_facts(found, 3)["rows"] == 3
+    found = replace(recorded(8.0), rows=3)
+    assert f"3 of {len(found.readings)} readings in run.csv" in "\n".join(recorded_lines(found))
+    assert recorded_facts(found)["rows"] == 3

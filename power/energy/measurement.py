@@ -58,11 +58,15 @@ class Measurement:
         return self.end_s - self.start_s
 
     @property
+    def exact(self) -> bool:
+        """Whether TIME is known better than in whole seconds: the timer has ended it, or a meter at home tells it."""
+        return not self.integrator_s.is_integer() or 0 < self.integrator_s == self.setup.integrator_timer_s
+
+    @property
     def energy_s(self) -> float:
         """How long the energy was counted: TIME, or the window if TIME, in whole seconds, cannot be told from it."""
-        exact = not self.integrator_s.is_integer() or 0 < self.integrator_s == self.setup.integrator_timer_s
         near = abs(self.integrator_s - self.elapsed_s) < TIME_RESOLUTION_S
-        return self.elapsed_s if near and not exact else self.integrator_s
+        return self.elapsed_s if near and not self.exact else self.integrator_s
 
     @property
     def mean_power_w(self) -> float:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from power.energy import Check, Measurement, above_idle_wh, energy_checks, mean_power_w
+from power.energy import Check, Measurement, above_idle_wh, energy_checks
 from power.energy.continuity import why_lost
 from power.energy.integral import START_STOP_S
-from power.meter import Identity, IntegratorState, Reading, Standing
+from power.meter import Identity, Reading, Standing
 from power.report.readings import (
     accuracy_facts,
     accuracy_words,
@@ -60,37 +60,22 @@ class Recorded:
         return math.nan if self.no_energy else self.measured.integrator_wh
 
     @property
-    def integrated_s(self) -> float | None:
-        """How long the integrator ran by its own clock; None if only whole seconds are known.
-
-        A timer ends it at an exact time; meters at home do not round to whole seconds.
-        """
-        integrator_s = self.measured.integrator_s
-        exact = self.readings[-1].state is IntegratorState.TIMEUP or not integrator_s.is_integer()
-        return integrator_s if exact and math.isfinite(integrator_s) else None
-
-    @property
-    def lasted_s(self) -> float:
-        """How long the energy was counted: TIME, or the window where TIME's whole seconds say no more."""
-        return self.measured.energy_s if self.integrated_s is None else self.integrated_s
-
-    @property
     def has_power(self) -> bool:
         """Whether the time is known well enough for a mean power."""
         least_s = LEAST_UPDATES * self.measured.setup.update_interval_s
-        return self.integrated_s is not None or self.measured.elapsed_s >= least_s
+        return self.measured.exact or self.measured.elapsed_s >= least_s
 
     @property
     def power_w(self) -> float:
         """The mean power; NaN if it is unknown."""
-        return mean_power_w(self.energy_wh, self.lasted_s) if self.has_power else math.nan
+        return self.measured.mean_power_w if self.has_power and not self.no_energy else math.nan
 
     @property
     def above_idle_wh(self) -> float | None:
         """The energy above the idle baseline, if one was measured."""
         if self.idle is None:
             return None
-        return above_idle_wh(self.energy_wh, self.idle.power_w, self.lasted_s)
+        return above_idle_wh(self.energy_wh, self.idle.power_w, self.measured.energy_s)
 
     @functools.cached_property
     def checks(self) -> tuple[Check, ...]:
@@ -105,7 +90,7 @@ class Recorded:
     @property
     def start_stop_share(self) -> float:
         """How far the energy may be off because of the start and the stop, relative to it."""
-        if self.integrated_s is not None:
+        if self.measured.exact:
             return 0.0
         # One update more: nothing says that a meter begins and ends to integrate between two of its updates.
         commands_s = START_STOP_S if self.measured.start_stop_s is None else self.measured.start_stop_s
@@ -179,9 +164,9 @@ def _power(recorded: Recorded) -> str:
     if recorded.no_energy:
         return ""
     if recorded.has_power:
-        return f"{figure(recorded.power_w, 'W', 5)} over {recorded.lasted_s:.3f} s"
+        return f"{figure(recorded.power_w, 'W', 5)} over {recorded.measured.energy_s:.3f} s"
     return (
-        f"unknown: {recorded.lasted_s:.3f} s is less than {LEAST_UPDATES} updates of "
+        f"unknown: {recorded.measured.energy_s:.3f} s is less than {LEAST_UPDATES} updates of "
         f"{recorded.measured.setup.update_interval_s:g} s, too short beside starting and stopping the integrator"
     )
 

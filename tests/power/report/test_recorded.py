@@ -79,10 +79,11 @@ def test_a_stop_by_somebody_else_needs_review(recorded: Any, reading: Any) -> No
 
 
 def test_the_integrators_own_time_counts_where_it_tells(recorded: Any) -> None:
-    by_timer = recorded(8.3, energy_wh=8.0 / 600, integrator_s=8.0, state=IntegratorState.TIMEUP)
+    timer = replace(FIXED, integrator_timer_s=8)
+    by_timer = recorded(8.3, timer, energy_wh=8.0 / 600, integrator_s=8.0, state=IntegratorState.TIMEUP)
     at_home = recorded(0.3, energy_wh=0.31 / 600, integrator_s=0.31)
     by_us = recorded(8.3)
-    assert [found.integrated_s for found in (by_timer, at_home, by_us)] == [8.0, 0.31, None]
+    assert [found.measured.energy_s for found in (by_timer, at_home, by_us)] == [8.0, 0.31, 8.3]
     assert by_timer.power_w == pytest.approx(6.0)
     assert at_home.power_w == pytest.approx(6.0)
     assert by_timer.start_stop_share == 0.0

@@ -19,7 +19,7 @@ from power.errors import MeterError, MeterRangeError, PassingMeterError
 from power.meter import ALL_ELEMENTS, Meter, Peaks, Reading, Setup
 from power.report.ranges import Ranged, ranged_facts, ranged_lines
 from power.sampling.connection import MeterSession, require_no_energy
-from power.sampling.polling import Sample, updates
+from power.sampling.polling import updates
 from power.wt300.range_fit import Drawn, drawn
 
 Answer = TypeVar("Answer")
@@ -86,7 +86,7 @@ def _ranged(address: str, setup: Setup, headroom: float, run: Course) -> Ranged:
                 raise MeterRangeError(f"The meter {identity} has no ranges to choose from.")
             run.require_going_on()
             with run.running():
-                readings, peaks = _Watch(session, setup, run).taken()
+                readings, peaks = _taken(session, setup, run)
         finally:
             session.restore_settings()
     load = drawn(readings, peaks)
@@ -104,44 +104,32 @@ def _nothing_seen(load: Drawn) -> MeterError:
     )
 
 
-class _Watch:
-    """Reads a meter with its peaks until the course is over; a lost link costs readings only."""
+def _taken(session: MeterSession, setup: Setup, run: Course) -> tuple[list[Reading], list[Peaks]]:
+    """Return every update until the course is over, and the peaks in it; a lost link costs readings only."""
+    lost = False
 
-    def __init__(self, session: MeterSession, setup: Setup, run: Course) -> None:
-        self._session = session
-        self._setup = setup
-        self._run = run
-        self._lost = False
-
-    def taken(self) -> tuple[list[Reading], list[Peaks]]:
-        """Return every update, and the peaks in it."""
-        readings: list[Reading] = []
-        peaks: list[Peaks] = []
-        for reading in updates(self._sample, self._setup.update_interval_s, self._run.wait):
-            readings.append(reading)
-            found = self._asked(lambda meter: meter.peaks())
-            if found is not None:
-                peaks.append(found)
-        return readings, peaks
-
-    def _sample(self) -> Sample | None:
-        return self._asked(lambda meter: meter.read_update())
-
-    def _asked(self, ask: Callable[[Meter], Answer]) -> Answer | None:
+    def asked(ask: Callable[[Meter], Answer]) -> Answer | None:
+        nonlocal lost
         try:
-            return ask(self._meter())
+            meter = session.meter()
+            if lost:
+                if meter.changes(setup):
+                    session.configure(setup)  # it was switched off and on
+                to_stderr(f"meter: The meter {meter.identity} is back.")
+                lost = False
+            return ask(meter)
         except PassingMeterError as error:
-            self._session.drop()
-            if not self._lost:
+            session.drop()
+            if not lost:
                 to_stderr(f"meter: {error.sentence} Trying again until the end of the run.")
-            self._lost = True
+            lost = True
             return None
 
-    def _meter(self) -> Meter:
-        meter = self._session.meter()
-        if self._lost:
-            if meter.changes(self._setup):
-                self._session.configure(self._setup)  # it was switched off and on
-            to_stderr(f"meter: The meter {meter.identity} is back.")
-            self._lost = False
-        return meter
+    readings, peaks = [], []
+    for reading in updates(
+        lambda: asked(lambda meter: meter.read_update()), setup.update_interval_s, run.wait
+    ):
+        readings.append(reading)
+        if (found := asked(lambda meter: meter.peaks())) is not None:
+            peaks.append(found)
+    return readings, peaks

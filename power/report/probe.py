@@ -17,7 +17,6 @@ from power.report.readings import (
     json_ready,
     lines,
     offered,
-    plain,
     reading_facts,
     standing_words,
 )
@@ -72,22 +71,13 @@ def probe_facts(probe: Probe) -> dict[str, object]:
     return {
         "identity": identity_facts(probe.identity, probe.standing),
         "settings": settings,
-        "choices": _choices_facts(probe.choices),
+        "choices": {name: list(values) for name, values in asdict(probe.choices).items()},
         "integrator": probe.status.state.value,
         "reading": reading_facts(probe.reading),
         "peaks": {name: json_ready(value) for name, value in asdict(probe.peaks).items()},
         "accuracy": accuracy_facts(probe.reading.power_w, probe.uncertainty),
         "hints": list(probe.hints),
         "errors": list(probe.status.errors),
-    }
-
-
-def _choices_facts(choices: Choices) -> dict[str, object]:
-    return {
-        "voltage_ranges_v": [plain(value) for value in choices.voltage_ranges_v],
-        "current_ranges_a": [plain(value) for value in choices.current_ranges_a],
-        "update_intervals_s": list(choices.update_intervals_s),
-        "elements": list(choices.elements),
     }
 
 

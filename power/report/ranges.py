@@ -15,7 +15,6 @@ from power.report.readings import (
     identity_facts,
     json_ready,
     lines,
-    plain,
     standing_words,
 )
 from power.wt300.range_fit import Drawn, Fit, fits, reason
@@ -68,8 +67,8 @@ def ranged_facts(ranged: Ranged) -> dict[str, object]:
         "setup": asdict(ranged.setup),
         "headroom": headroom,
         "load": {name: json_ready(value) for name, value in asdict(ranged.load).items()},
-        "voltage_range_v": plain(voltage.value),
-        "current_range_a": plain(current.value),
+        "voltage_range_v": voltage.value,
+        "current_range_a": current.value,
         "reasons": [reason(voltage, factor, headroom), reason(current, factor, headroom)],
         "accuracy": accuracy_facts(ranged.load.power_w, ranged.uncertainty),
         "run_again": ranged.again,
@@ -91,7 +90,7 @@ def ranged_lines(ranged: Ranged) -> list[str]:
     found = lines(rows) + (lines({"run it again": again}) if again else [])
     if voltage.value is None or current.value is None:
         return found
-    fixed = replace(ranged.setup, voltage_range_v=plain(voltage.value), current_range_a=plain(current.value))
+    fixed = replace(ranged.setup, voltage_range_v=voltage.value, current_range_a=current.value)
     return [*found, "", "For contest.toml, under [[stations]]:", *station_lines(fixed)]
 
 

@@ -74,11 +74,6 @@ def offered(values: Sequence[float], unit: str) -> str:
     return f"{', '.join(f'{value:g}' for value in values)} {unit}"
 
 
-def plain(value: float | None) -> float | None:
-    """Return a range without rounding errors: 0.05 for 0.05000000000000001."""
-    return None if value is None else float(f"{value:.9g}")
-
-
 def lines(rows: Mapping[str, str]) -> list[str]:
     """Return named values as lines, the names in a column of their own."""
     return [f"{name:16} {value}" for name, value in rows.items()]

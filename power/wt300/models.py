@@ -52,11 +52,11 @@ class Model:
 
     def voltage_ranges_v(self, crest_factor: int) -> tuple[float, ...]:
         """Return the voltage ranges; crest factor 6 halves them."""
-        return tuple(value * 3 / crest_factor for value in VOLTAGES_V)
+        return tuple(value / (crest_factor / 3) for value in VOLTAGES_V)
 
     def current_ranges_a(self, crest_factor: int) -> tuple[float, ...]:
         """Return the current ranges; crest factor 6 halves them."""
-        return tuple(value * 3 / crest_factor for value in self.currents_a)
+        return tuple(value / (crest_factor / 3) for value in self.currents_a)
 
     @property
     def limits(self) -> Limits:

@@ -39,18 +39,13 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Fit:
-    """The smallest range that holds a load, and why: `needed` is the least that would do.
-
-    `value` is None if none is large enough. `by_peak` says that the peaks, not the rms value,
-    require that much.
-    """
+    """The smallest range that holds a load, None if none is large enough; `needed` is the least that would do."""
 
     unit: str
     rms: float
     peak: float
     needed: float
     value: float | None
-    by_peak: bool
 
 
 def drawn(readings: Sequence[Reading], peaks: Sequence[Peaks]) -> Drawn:
@@ -85,7 +80,7 @@ def fit(
     for_rms = 0.0 if math.isnan(rms) else abs(rms) * headroom
     needed = max(for_rms, for_peak)
     value = min((choice for choice in choices if choice >= needed), default=None)
-    return Fit(unit, rms, peak, needed, value, for_peak > for_rms)
+    return Fit(unit, rms, peak, needed, value)
 
 
 def fits(load: Drawn, choices: Choices, crest_factor: int, headroom: float = HEADROOM) -> tuple[Fit, Fit]:

@@ -16,7 +16,6 @@ class Faults:
         self._clock = clock
         self._changed = threading.Condition()
         self._closed = False
-        self.busy_after_start_s = 0.0
         self.heal()
 
     def heal(self) -> None:
@@ -65,19 +64,9 @@ class Faults:
     def active(self) -> dict[str, object]:
         """Return the faults at work now, by the words that set them, with the seconds they still last."""
         now_s = self._clock()
-        lasting = {
-            "nan": self.no_data_until_s,
-            "over-range": self.over_range_until_s,
-            "clip": self.clip_until_s,
-            "hang": self._hung_until_s,
-        }
-        found: dict[str, object] = {
-            word: round(until_s - now_s, 3) for word, until_s in lasting.items() if until_s > now_s
-        }
-        if self.slow_s:
-            found["slow"] = self.slow_s * 1000
-        if self.wrong_answer is not None:
-            found["wrong"] = self.wrong_answer
-        if self.busy_after_start_s:
-            found["busy-after-start"] = self.busy_after_start_s
-        return found
+        lasting = (self.no_data_until_s, self.over_range_until_s, self.clip_until_s, self._hung_until_s)
+        left_s = (round(until_s - now_s, 3) if until_s > now_s else None for until_s in lasting)
+        found: dict[str, object] = dict(zip(("nan", "over-range", "clip", "hang"), left_s, strict=True))
+        found |= {"slow": self.slow_s * 1000 or None, "wrong": self.wrong_answer}
+        found["busy-after-start"] = self.busy_after_start_s or None
+        return {word: value for word, value in found.items() if value is not None}

@@ -258,6 +258,16 @@ def noise(power_w: float, deviation_w: float, seed: int) -> Replay:
     return Replay(edges_s, [(0.0, 0.0, mean_w + value_w) for value_w in drawn_w])
 
 
+def process_facts(pid: int) -> list[str] | None:
+    """Return the fields of Linux' /proc/PID/stat from the third on, the state; None if there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    # The second field is the program's name in brackets and may hold blanks.
+    return text.rpartition(")")[2].split()
+
+
 class CpuPower:
     """The power of a device whose processor is one core, kept busy by process `pid`.
 
@@ -266,7 +276,7 @@ class CpuPower:
     """
 
     def __init__(self, pid: int, idle_w: float, busy_w: float, clock: Callable[[], float]) -> None:
-        self._stat = Path(f"/proc/{pid}/stat")
+        self._pid = pid
         self._idle_w = idle_w
         self._busy_w = busy_w
         self._clock = clock
@@ -288,10 +298,5 @@ class CpuPower:
         return self._power_w
 
     def _cpu_time_s(self) -> float | None:
-        try:
-            text = self._stat.read_text()
-        except OSError:
-            return None
-        # The second field is the program's name in brackets and may hold blanks: count from its end.
-        fields = text.rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        facts = process_facts(self._pid)
+        return None if facts is None else (int(facts[11]) + int(facts[12])) / os.sysconf("SC_CLK_TCK")

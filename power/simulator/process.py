@@ -7,7 +7,6 @@ import signal
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, TypeVar
 
 from power.errors import MeterError
@@ -15,7 +14,7 @@ from power.meter import SIMULATED
 from power.simulator.control import HOST, ControlServer
 from power.simulator.dialects import DEFAULT
 from power.simulator.instrument import Instrument
-from power.simulator.loads import parse_load
+from power.simulator.loads import parse_load, process_facts
 from power.simulator.portmapper import Portmapper
 from power.simulator.serial_line import SerialLine
 from power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
@@ -109,10 +108,6 @@ def _wait(ending: threading.Event, parent: int | None) -> None:
 
 
 def _start_time(pid: int) -> str | None:
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    fields = text.rpartition(")")[2].split()
+    facts = process_facts(pid)
     # a zombie has ended, though its parent has not reaped it yet
-    return None if fields[0] in "ZX" else fields[19]
+    return None if facts is None or facts[0] in "ZX" else facts[19]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import socket
 import struct
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -39,15 +41,15 @@ class Device:
     lock: DeviceLock = field(default_factory=DeviceLock)
     links: dict[int, Link] = field(default_factory=dict)
     guard: threading.Lock = field(default_factory=threading.Lock)
-    last_link: int = 0
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def create_link(self) -> Link | None:
         """Return a new link, or None when there are too many."""
         with self.guard:
             if len(self.links) >= MOST_LINKS:
                 return None
-            self.last_link += 1
-            link = self.links[self.last_link] = Link(self.last_link, self.desk)
+            link = Link(next(self.numbers), self.desk)
+            self.links[link.number] = link
             return link
 
     def find(self, number: int) -> Link | None:
@@ -84,10 +86,10 @@ class CoreChannel:
             11: self._write,
             12: self._read,
             13: self._read_status_byte,
-            14: self._simple,
+            14: self._nothing,
             15: self._clear,
-            16: self._simple,
-            17: self._simple,
+            16: self._nothing,
+            17: self._nothing,
             18: self._lock,
             19: self._unlock,
             20: lambda _reader: uint(NOT_SUPPORTED),
@@ -146,9 +148,8 @@ class CoreChannel:
             link.clear()
         return uint(error)
 
-    def _simple(self, reader: Reader) -> bytes:
-        _, error = self._generic(reader)
-        return uint(error)
+    def _nothing(self, reader: Reader) -> bytes:
+        return uint(self._generic(reader)[1])
 
     def _lock(self, reader: Reader) -> bytes:
         number, flags, lock_timeout_ms = reader.sint(), reader.sint(), reader.uint()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import click
@@ -21,7 +21,6 @@ from power.sampling.connection import MeterSession
 from power.sampling.polling import updates
 
 RETRY_S: Final = 0.5
-Show = Callable[[Reading], None]
 
 
 @click.command(short_help="Show every update of a meter.")
@@ -34,32 +33,12 @@ def watch(address: str, count: int | None, element: str, as_json: bool) -> None:
 
     A run with this meter is not disturbed, whichever element it measures.
 
-    On a terminal it is a table with the power of the last minute, else a line for each reading. A lost link is reported
-    on stderr and opened again. Ctrl-C ends it.
+    A line for each reading. A lost link is reported on stderr and opened again. Ctrl-C ends it.
     """
     session = MeterSession(address, element, real_clocks())
-    with (
-        contextlib.closing(session),
-        contextlib.suppress(KeyboardInterrupt),
-        _shown(address, as_json) as show,
-    ):
-        for number, reading in enumerate(_readings(session, element), start=1):
-            show(reading)
-            if number == count:
-                return
-
-
-@contextlib.contextmanager
-def _shown(address: str, as_json: bool) -> Iterator[Show]:
-    if as_json:
-        yield lambda reading: click.echo(json.dumps(reading_facts(reading)))
-    elif sys.stdout is not None and sys.stdout.isatty():
-        from power.cli.live import live_table
-
-        with live_table(address) as show:
-            yield show
-    else:
-        yield lambda reading: click.echo(reading_line(reading))
+    with contextlib.closing(session), contextlib.suppress(KeyboardInterrupt):
+        for reading in itertools.islice(_readings(session, element), count):
+            click.echo(json.dumps(reading_facts(reading)) if as_json else reading_line(reading))
 
 
 def _readings(session: MeterSession, element: str) -> Iterator[Reading]:

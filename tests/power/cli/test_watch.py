@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import signal
 import subprocess
 import sys
 from typing import Any
 
 from tests.patience import PATIENCE_S
-from tests.power.cli.conftest import METER, one_line
+from tests.power.cli.conftest import one_line
 
 
 def test_watch_prints_one_object_for_each_update(simulate: Any, meter: Any) -> None:
@@ -65,30 +63,3 @@ def test_watch_that_nobody_reads_any_more_ends_without_a_trace(simulate: Any) ->
     ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
     assert ended.stdout.count("\n") == 1
     assert ended.stderr == ""
-
-
-def test_watch_on_a_terminal_is_a_table_with_the_power_of_the_last_minute(simulate: Any) -> None:
-    near, far = pty.openpty()
-    command = [*METER, "watch", simulate("--load", "constant:36W").address, "--count", "3"]
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "40"}
-    with subprocess.Popen(command, stdout=far, stderr=subprocess.PIPE, env=environment) as watching:
-        os.close(far)
-        shown = b""
-        while part := _read(near):
-            shown += part
-        assert watching.wait(PATIENCE_S) == 0
-        assert watching.stderr is not None
-        assert watching.stderr.read() == b""
-    os.close(near)
-    text = shown.decode()
-    assert "integrated for" in text
-    assert "36 W" in text
-    assert "power of the last minute: 36 to 36 W" in text
-    assert "▄" in text
-
-
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 4096)
-    except OSError:  # Linux says so when the other side has closed
-        return b""

@@ -28,13 +28,11 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 ENTRIES = {"referee": "referee.cli", "meter": "power.cli", "lpirc-client": "lpirc_client.cli"}
+ROOT = Path(__file__).parents[1]
 # What the commands import late.
 IMPORTED = (
-    *ENTRIES.values(), "power.addresses", "power.cli.live", "power.cli.recording_run", "power.report.probe",
-    "power.report.ranges", "power.report.readings", "power.simulator.control", "power.simulator.loads",
-    "power.ptd", "power.simulator.portmapper", "power.simulator.process", "power.visa.link",
-    "power.sampling.polling",
-    *(f"referee.cli.{one.stem}" for one in (Path(__file__).parents[1] / "referee/cli").glob("[a-z]*.py")),
+    *ENTRIES.values(), "power.visa.link",
+    *(f"{room}.cli.{one.stem}" for room in ("power", "referee") for one in (ROOT / room / "cli").glob("[a-z]*.py")),
     "referee.scoring.coco_reference", "referee.web.server", "lpirc_client.sample_detector.detector",
 )  # fmt: skip
 LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE)

@@ -81,7 +81,7 @@ class Certification:
         """Record a run as `meter record` does: with a known load if `load_w` is given, or with the link `pulled`."""
         course = Course(seconds, (), real_clocks().monotonic)
         with tempfile.TemporaryDirectory() as folder:
-            order = Order(self.address, self.setup, Path(folder, "run.csv"), False, None, False, False)
+            order = Order(self.address, self.setup, Path(folder, "run.csv"), False, None, False)
             run = self._try(name, lambda: recorded(order, course)[0])
         course.require_going_on()
         if run is None:

@@ -40,7 +40,6 @@ def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 @click.option("--duration", type=DURATION, help="Record for so many seconds; else until Ctrl-C.")
 @click.option("--idle", "idle_s", type=DURATION, help="First measure the idle power for so many seconds.")
-@click.option("--zero", is_flag=True, help="First compensate the meter's zero level.")
 @click.option(
     "--take-over", is_flag=True, help="Use a meter that integrates or holds an energy; that energy is lost."
 )

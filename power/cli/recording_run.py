@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from power.addresses import limits_of, open_meter, standing
+from power.addresses import limits_of, standing
 from power.cli.boundary import warnings_printed
 from power.cli.logbook import Logbook
 from power.cli.program import Course
@@ -15,7 +15,6 @@ from power.energy import Measurement
 from power.errors import MeterBusy, MeterError
 from power.meter import Identity, Reading, Setup
 from power.report.recorded import Recorded
-from power.sampling.connection import require_no_energy, set_up
 from power.sampling.sampler import LinkEvent, Sampler
 
 
@@ -28,7 +27,6 @@ class Order:
     output: Path
     force: bool
     idle_s: float | None
-    zero: bool
     take_over: bool
 
 
@@ -77,24 +75,11 @@ class _Run:
 
     def _armed(self) -> Identity:
         try:
-            if self._order.zero:
-                self._zero()
             return self._sampler.arm(take_over=self._order.take_over, spare_energy=True)
         except MeterBusy as error:
             if self._order.take_over:
                 raise
             raise MeterBusy(f"{error.sentence} Or add --take-over: its energy is then lost.") from error
-
-    def _zero(self) -> None:
-        with open_meter(self._order.address, self._clocks) as meter:
-            if not self._order.take_over:
-                require_no_energy(meter)
-            try:
-                # A meter that still holds an energy does not compensate.
-                set_up(meter, self._setup, take_over=self._order.take_over)
-                meter.zero()
-            finally:
-                meter.restore()
 
     def _measured(self, identity: Identity) -> Measurement:
         self._sampler.start()

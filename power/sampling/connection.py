@@ -70,11 +70,20 @@ class MeterSession:
         self.identity, self._configured = None, False
 
     def configure(self, setup: Setup, *, take_over: bool = False) -> None:
-        """Set the meter up as `set_up` does; from now on there are settings to restore."""
+        """Set the meter up; from now on there are settings to restore.
+
+        With `take_over` a meter that integrates is stopped first, but not for an invalid setup.
+        """
         meter = self.untouched()
         before, self._configured = self._configured, True
         try:
-            set_up(meter, setup, take_over=take_over)
+            try:
+                meter.configure(setup)
+            except MeterBusy:
+                if not take_over:
+                    raise
+                meter.stop()
+                meter.configure(setup)
             self._attached = True
         except (MeterBusy, MeterRangeError):  # nothing was set
             self._configured = before
@@ -124,17 +133,6 @@ class MeterSession:
         """Close the link, and end the simulator of `sim:`."""
         self.drop()
         self._address.close()
-
-
-def set_up(meter: Meter, setup: Setup, *, take_over: bool) -> None:
-    """Set a meter up. With `take_over` a meter that integrates is stopped first, but not for an invalid setup."""
-    try:
-        meter.configure(setup)
-    except MeterBusy:
-        if not take_over:
-            raise
-        meter.stop()
-        meter.configure(setup)
 
 
 def require_no_energy(meter: Meter) -> None:

@@ -184,18 +184,18 @@ def test_a_meter_in_use_is_only_taken_over_when_told(simulate: Any, meter: Any, 
     address = simulate().address
     with contextlib.closing(Link(address)) as other:
         other.write(":INTEGRATE:START")
-        busy = meter("record", address, "-o", "run.csv", "--duration", "1", "--zero")
+        busy = meter("record", address, "-o", "run.csv", "--duration", "1")
         assert busy.returncode == 1
         assert one_line(busy.stderr)
         assert "--take-over" in busy.stderr
         assert not (tmp_path / "run.csv").exists()
         other.write(":COMMUNICATE:HEADER OFF;VERBOSE ON")
         assert other.query(":INTEGRATE:STATE?") == "START"
-    taken = meter("record", address, "-o", "run.csv", "--duration", "1", "--zero", "--take-over")
+    taken = meter("record", address, "-o", "run.csv", "--duration", "1", "--take-over")
     assert went_well(taken), taken.stderr
 
 
-@pytest.mark.parametrize("command", ["record", "record --zero", "range"])
+@pytest.mark.parametrize("command", ["record", "range"])
 def test_an_energy_that_nobody_may_have_read_is_only_given_up_when_told(
     simulate: Any, meter: Any, tmp_path: Path, until: Any, command: str
 ) -> None:
@@ -324,14 +324,13 @@ def test_two_elements_and_their_sum_are_recorded(simulate: Any, meter: Any) -> N
     assert joules == {"2": pytest.approx(12.0, rel=1e-4), "sum": pytest.approx(36.0, rel=1e-4)}
 
 
-@pytest.mark.parametrize("zero", [(), ("--zero",)])
 def test_a_meter_in_use_is_not_taken_over_for_a_range_that_it_does_not_have(
-    simulate: Any, meter: Any, asked: Any, zero: tuple[str, ...]
+    simulate: Any, meter: Any, asked: Any
 ) -> None:
     address = simulate().address
     asked(address, ":INTEGRATE:START;*OPC?")
     ended = meter(
-        "record", address, "-o", "run.csv", "--duration", "1", "--take-over", "--voltage-range", "77", *zero
+        "record", address, "-o", "run.csv", "--duration", "1", "--take-over", "--voltage-range", "77"
     )
     assert ended.returncode == 1
     assert "no voltage range 77 V" in ended.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -160,18 +161,12 @@ class HomeMeter:
 
     def start(self) -> None:
         """Start the integrator; the first update comes an interval later."""
-        now_s = self._clocks.monotonic()
-        sample = self.sensor.look(now_s)
-        self._integrator.start(sample)
-        self._hold(now_s, sample)
+        self._update(self._integrator.start)
 
     def stop(self) -> None:
         """Stop the integrator with all that was used until now; nothing happens if it does not run."""
         if self._integrator.state is IntegratorState.START:
-            now_s = self._clocks.monotonic()
-            sample = self.sensor.look(now_s)
-            self._integrator.stop(sample)
-            self._hold(now_s, sample)
+            self._update(self._integrator.stop)
 
     def state(self) -> IntegratorState:
         """Return the integrator's state now."""
@@ -185,16 +180,17 @@ class HomeMeter:
 
     def read_update(self) -> tuple[Reading, bool]:
         """Return the last update, and whether it was made just now."""
-        now_s, due_s = self._clocks.monotonic(), self._due_s
-        if self._reading is not None and now_s < due_s:
+        late_s = self._clocks.monotonic() - self._due_s
+        if self._reading is not None and late_s < 0:
             return self._reading, False
         # On a grid: asking a little late must not delay every later update; after a pause, on a new grid.
-        return self._update(now_s, due_s if now_s - due_s < self._update_interval_s else now_s), True
+        return self._update(
+            self._integrator.advance, late_s if late_s < self._update_interval_s else 0.0
+        ), True
 
     def read_final(self) -> Reading:
         """Take the sample of record, after the integrator has stopped."""
-        now_s = self._clocks.monotonic()
-        return self._update(now_s, now_s)
+        return self._update(self._integrator.advance)
 
     def status(self) -> Status:
         """Return what there is: no ranges, no filters, no errors."""
@@ -237,13 +233,12 @@ class HomeMeter:
     def close(self) -> None:
         """Do nothing: files are open only while they are read."""
 
-    def _update(self, now_s: float, grid_s: float) -> Reading:
+    def _update(self, act: Callable[[Sample], None], late_s: float = 0.0) -> Reading:
+        """Look at the sensor, hand to the integrator what it shows, and show both until the next update."""
+        now_s = self._clocks.monotonic()
         sample = self.sensor.look(now_s)
-        self._integrator.advance(sample)
-        return self._hold(now_s, sample, grid_s)
-
-    def _hold(self, now_s: float, sample: Sample, grid_s: float | None = None) -> Reading:
-        self._due_s = (now_s if grid_s is None else grid_s) + self._update_interval_s
+        act(sample)
+        self._due_s = now_s - late_s + self._update_interval_s
         self._reading = Reading(
             monotonic_s=now_s,
             utc=self._clocks.utcnow(),

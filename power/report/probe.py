@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 
 from power.addresses import limits_of
@@ -20,7 +19,6 @@ from power.report.readings import (
     reading_facts,
     standing_words,
 )
-from power.wt300.range_fit import drawn, fits, hint
 
 
 @dataclass(frozen=True)
@@ -48,20 +46,6 @@ class Probe:
         limits, load = limits_of(self.identity.model), (reading.power_w, reading.apparent_va)
         return uncertainty(present, limits, reading.voltage_v, reading.current_a, *load)
 
-    @property
-    def hints(self) -> tuple[str, ...]:
-        """What is wrong with the ranges that are fixed, for the present load."""
-        status, reading = self.status, self.reading
-        voltage, current = fits(drawn([reading], [self.peaks]), self.choices, status.crest_factor)
-        found = []
-        if not status.voltage_auto:
-            over = reading.voltage_peak_over or math.isinf(reading.voltage_v)
-            found.append(hint(voltage, status.voltage_range_v, over=over))
-        if not status.current_auto:
-            over = reading.current_peak_over or math.isinf(reading.current_a)
-            found.append(hint(current, status.current_range_a, over=over))
-        return tuple(sentence for sentence in found if sentence)
-
 
 def probe_facts(probe: Probe) -> dict[str, object]:
     """Return what a probe found, ready for JSON."""
@@ -76,7 +60,6 @@ def probe_facts(probe: Probe) -> dict[str, object]:
         "reading": reading_facts(probe.reading),
         "peaks": {name: json_ready(value) for name, value in asdict(probe.peaks).items()},
         "accuracy": accuracy_facts(probe.reading.power_w, probe.uncertainty),
-        "hints": list(probe.hints),
         "errors": list(probe.status.errors),
     }
 
@@ -94,7 +77,7 @@ def probe_lines(probe: Probe) -> list[str]:
         "accuracy": f"{accuracy_words(probe.uncertainty, reading.power_w, 'W')} at this load, in the present ranges",
         "errors": "; ".join(status.errors) or "none",
     }
-    return lines(rows) + [line for sentence in probe.hints for line in lines({"hint": sentence})]
+    return lines(rows)
 
 
 def _setting_rows(status: Status, choices: Choices) -> dict[str, str]:

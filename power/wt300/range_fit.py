@@ -2,7 +2,7 @@
 
 A range holds a load if the largest rms value, with headroom, is within the range, and the largest peak, with
 headroom, within crest factor x range: above that the wave is clipped, which only a flag shows (IM WT310E-01EN,
-measurement range). Where a range is called far too large or too small, automatic ranging would have left it.
+measurement range).
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ from typing import Final
 from power.meter import Choices, Peaks, Reading
 
 HEADROOM: Final = 1.2
-FAR_TOO_LARGE: Final = 0.30
-TOO_SMALL: Final = 1.30
-"""Below and above these parts of its range, automatic ranging would have gone down and up."""
 
 
 @dataclass(frozen=True)
@@ -104,25 +101,6 @@ def reason(found: Fit, crest_factor: int, headroom: float) -> str:
     if found.value is None:
         return f"No range of this meter holds {rms} and {peak}."
     return f"The smallest that holds {rms}; {peak}."
-
-
-def hint(found: Fit, present: float, *, over: bool) -> str | None:
-    """Return what is wrong with a range: far too large or too small for the load; None if it is suitable.
-
-    `over` says that a reading was over range or clipped in it; its values then do not measure the load.
-    """
-    unit = found.unit
-    if over or found.needed > TOO_SMALL * present:
-        return (
-            f"The {present:g} {unit} range is too small for this load; choose a larger one, or `meter range`."
-        )
-    if found.value is None or found.value >= present or abs(found.rms) >= FAR_TOO_LARGE * present:
-        return None
-    part = abs(found.rms) / present
-    return (
-        f"The {present:g} {unit} range is far too large for {found.rms:.4g} {unit} ({part:.1%} of it); "
-        f"the {found.value:g} {unit} range would do."
-    )
 
 
 def _largest(values: Sequence[float]) -> float:

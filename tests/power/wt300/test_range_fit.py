@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from power.meter import Choices, Peaks, Reading
-from power.wt300.range_fit import drawn, fit, fits, hint, reason
+from power.wt300.range_fit import drawn, fit, fits, reason
 
 Make = Callable[..., Reading]
 VOLTAGES_V = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)
@@ -104,17 +104,3 @@ def test_both_ranges_of_a_load_come_with_their_reasons(reading: Make) -> None:
         "The smallest that holds 120 V rms x 1.2 = 144 V; peaks of 169.7 V x 1.2 = 203.6 V, within 3 x 150 V."
     )
     assert reason(fit((0.5,), "A", 3.0, 9.0, 3), 3, 1.2).startswith("No range of this meter holds 3 A rms")
-
-
-def test_a_hint_is_given_for_a_range_far_off_and_for_no_other() -> None:
-    small_load = fit(CURRENTS_A, "A", 0.3, 0.42, 3)
-    assert hint(small_load, 0.5, over=False) is None
-    assert hint(small_load, 1.0, over=False) is None
-    too_large = hint(small_load, 20.0, over=False)
-    assert too_large is not None
-    assert "far too large for 0.3 A (1.5% of it); the 0.5 A range would do" in too_large
-    for found, over in ((fit(CURRENTS_A, "A", 0.7, 1.0, 3), False), (small_load, True)):
-        too_small = hint(found, 0.5, over=over)
-        assert too_small is not None
-        assert "too small" in too_small
-    assert hint(fit(CURRENTS_A, "A", 0.001, 0.001, 3), 0.005, over=False) is None

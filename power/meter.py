@@ -9,7 +9,7 @@ from enum import Enum, StrEnum
 from typing import ClassVar, Final, Protocol
 
 from power.clocks import Clocks
-from power.errors import MeterAnswerError
+from power.errors import MeterAnswerError, MeterBusy
 
 UNOFFICIAL: Final = "UNOFFICIAL"
 """The maker that meters for rehearsals at home name: their results are not official."""
@@ -257,6 +257,19 @@ class Meter(Protocol):
 
     def close(self) -> None:
         """Close the link; a second call does nothing."""
+
+
+def require_no_energy(meter: Meter) -> None:
+    """Raise MeterError `meter-busy` for a meter whose integrator has ended: its energy may not have been read yet.
+
+    Setting the meter up would reset it. A meter that still integrates cannot be set up anyway.
+    """
+    state = meter.state()
+    if state not in (IntegratorState.RESET, IntegratorState.START):
+        raise MeterBusy(
+            f"The meter {meter.identity} still holds the energy of a run (state {state.value}); read it with `meter "
+            "probe`, then press RESET on its panel."
+        )
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from power.addresses import limits_of
 from power.clocks import Clocks
 from power.energy.accuracy import LARGEST_UNCERTAINTY, uncertainty
 from power.errors import MeterBusy, MeterError, PassingMeterError
-from power.meter import Reading, Setup
-from power.sampling.connection import MeterSession, require_no_energy
+from power.meter import Reading, Setup, require_no_energy
+from power.sampling.connection import MeterSession
 from power.sampling.thread import Sampling
 from power.wt300.range_fit import flagged
 

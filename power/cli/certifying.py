@@ -19,10 +19,9 @@ from power.cli.transcript import Transcript
 from power.clocks import real_clocks
 from power.energy import Check
 from power.errors import MeterBusy, MeterError, MeterLost, PassingMeterError
-from power.meter import SIMULATED, Identity, IntegratorState, Meter, Setup
+from power.meter import SIMULATED, Identity, IntegratorState, Meter, Setup, require_no_energy
 from power.recording import header_line, row
 from power.report.readings import figure, identity_facts
-from power.sampling.connection import require_no_energy
 from power.sampling.polling import RETRY_S
 from power.visa.errors import host_of
 

@@ -16,9 +16,9 @@ from power.cli.options import DURATION, Figure, address_argument, json_option, s
 from power.cli.program import Course
 from power.clocks import real_clocks
 from power.errors import MeterError, MeterRangeError, PassingMeterError
-from power.meter import ALL_ELEMENTS, Meter, Peaks, Reading, Setup
+from power.meter import ALL_ELEMENTS, Meter, Peaks, Reading, Setup, require_no_energy
 from power.report.ranges import Ranged, ranged_facts, ranged_lines
-from power.sampling.connection import MeterSession, require_no_energy
+from power.sampling.connection import MeterSession
 from power.sampling.polling import updates
 from power.wt300.range_fit import Drawn, drawn
 

@@ -135,18 +135,5 @@ class MeterSession:
         self._address.close()
 
 
-def require_no_energy(meter: Meter) -> None:
-    """Raise MeterError `meter-busy` for a meter whose integrator has ended: its energy may not have been read yet.
-
-    Setting the meter up would reset it. A meter that still integrates cannot be set up anyway.
-    """
-    state = meter.state()
-    if state not in (IntegratorState.RESET, IntegratorState.START):
-        raise MeterBusy(
-            f"The meter {meter.identity} still holds the energy of a run (state {state.value}); read it with `meter "
-            "probe`, then press RESET on its panel."
-        )
-
-
 def _energy(reading: Reading) -> tuple[float, float]:
     return reading.energy_wh, reading.integrator_s

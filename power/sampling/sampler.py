@@ -12,8 +12,8 @@ from typing import Final, TypeVar
 
 from power.clocks import Clocks
 from power.errors import MeterBusy, MeterError, PassingMeterError
-from power.meter import Identity, IntegratorState, Meter, Reading, Setup, Unconfirmed
-from power.sampling.connection import MeterSession, require_no_energy
+from power.meter import Identity, IntegratorState, Meter, Reading, Setup, Unconfirmed, require_no_energy
+from power.sampling.connection import MeterSession
 from power.sampling.polling import RETRY_S, Idle, baseline, idle_readings
 from power.sampling.thread import LinkEvent, Sampling
 
@@ -117,11 +117,7 @@ class Sampler:
             self._require_idle()
             try:
                 meter = self._session.meter()
-                if meter.state() is IntegratorState.START:
-                    raise MeterBusy(
-                        f"The meter {meter.identity.serial} is integrating; the idle power is measured before the "
-                        "start."
-                    )
+                self._require_setup(meter)
                 found = baseline(idle_readings(meter, duration_s, self._setup.update_interval_s, pause))
                 self._require_setup(meter)
             except MeterError as error:

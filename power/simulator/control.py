@@ -44,12 +44,6 @@ def _seconds(text: str) -> float:
     return _number(text, "seconds", LONGEST_S)
 
 
-def _needed(text: str, what: str) -> str:
-    if not text:
-        raise MeterError("simulator-control", f"It needs {what}.")
-    return text
-
-
 def _set(name: str, parse: Callable[[str], object]) -> Control:
     return lambda server, text: setattr(server.instrument.faults, name, parse(text))
 
@@ -76,7 +70,7 @@ def _restart(server: Vxi11Server, text: str) -> None:
 
 def _load(server: Vxi11Server, text: str) -> None:
     meter = server.instrument
-    load = parse_load(_needed(text, "the specification of a load, such as constant:36W"), meter.clock)
+    load = parse_load(text, meter.clock)
     with meter.changed:
         meter.measuring.set_load(load)
 
@@ -88,10 +82,13 @@ def _change_range(server: Vxi11Server, _text: str) -> None:
 
 def _knob(server: Vxi11Server, text: str) -> str | None:
     # A command that waits here blocks every other one, `heal` too.
-    if may_wait(text):
-        raise MeterError("simulator-control", "No knob waits for an event; send that over a link.")
+    if not text or may_wait(text):
+        raise MeterError(
+            "simulator-control",
+            "No knob waits for an event, or does nothing; send a message such as :HOLD ON.",
+        )
     try:
-        return server.instrument.at_panel(_needed(text, "a program message, such as :INTEGRATE:STOP"))
+        return server.instrument.at_panel(text)
     except RefusedError as refusal:
         raise MeterError("simulator-control", f"The meter refuses it: {refusal}.") from refusal
 

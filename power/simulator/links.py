@@ -12,7 +12,7 @@ from power.simulator.instrument import Instrument, may_wait
 INPUT_BUFFER: Final = 16384
 """The longest message. Twice what a write may carry; the real size is not known."""
 MOST_MESSAGES: Final = 256
-"""That wait to be run: more are refused."""
+"""Of a link that are not run yet: more are refused."""
 
 IO_TIMEOUT: Final = 15
 ABORTED: Final = 23
@@ -43,7 +43,7 @@ class Link:
         if len(self._incoming) + len(data) > INPUT_BUFFER:
             self._incoming = b""
             return OUT_OF_RESOURCES
-        if self._desk.is_full():
+        if self._pending >= MOST_MESSAGES:
             return IO_TIMEOUT
         self._incoming += data
         *complete, rest = self._incoming.split(b"\n")
@@ -90,8 +90,10 @@ class Link:
     def answer(self, data: bytes | None, generation: int) -> None:
         """End a message: lay its answer out for reading, unless the link was cleared since it came."""
         with self._changed:
+            if generation != self._cleared:
+                return
             self._pending -= 1
-            if data is not None and generation == self._cleared:
+            if data is not None:
                 self._answer = data
                 self._changed.notify_all()
 
@@ -105,6 +107,7 @@ class Link:
         """Forget everything written and answered, and free a message that waits for an event."""
         with self._changed:
             self._incoming = self._answer = b""
+            self._pending = 0
             self._cleared += 1
         self._desk.instrument.interrupt()
 
@@ -128,10 +131,6 @@ class Desk:
     def put(self, link: Link, message: bytes, generation: int) -> None:
         """Queue a complete message; `work` runs it."""
         self._messages.append((link, message.decode("latin-1"), generation))
-
-    def is_full(self) -> bool:
-        """Whether too many messages wait, behind one that waits for an event."""
-        return len(self._messages) >= MOST_MESSAGES
 
     def work(self, waiting: bool = False) -> None:
         """Run what is queued, unless another thread does so already; only a `waiting` call may block."""

@@ -24,6 +24,7 @@ from power.meter import (
     Status,
     Unconfirmed,
     VisaLink,
+    require_no_energy,
 )  # fmt: skip
 from power.wt300 import answers
 from power.wt300 import settings as present
@@ -261,12 +262,7 @@ class Wt300:
         when it refuses; `meter-refused` if it says that the compensation failed.
         """
         self._require_not_integrating()
-        state = self.state()
-        if state is not IntegratorState.RESET:
-            raise MeterBusy(
-                f"The meter {self._identity} still holds the energy of a run (state {state.value}); read it with "
-                "`meter probe`, then press RESET on its panel: only then it compensates its zero level."
-            )
+        require_no_energy(self)  # only then it compensates
         answer = self._link.query("*CAL?", timeout_ms=ZERO_TIMEOUT_MS).strip()
         if answer != "0":
             errors = self._dialogue.errors()

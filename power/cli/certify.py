@@ -11,6 +11,7 @@ import click
 
 from power.cli.boundary import StatedFailure
 from power.cli.certifying import Certification
+from power.cli.logbook import require_folder
 from power.cli.options import Figure, address_argument, setup_options
 from power.errors import MeterError
 from power.meter import Setup
@@ -41,10 +42,7 @@ def certify(address: str, out: Path, seconds: float, load_w: float | None, yes: 
     """
     if out.exists():
         raise MeterError("recording-file", f"{out} exists already; give another name with --out.")
-    if not out.parent.is_dir():
-        raise MeterError(
-            "recording-file", f"There is no folder '{out.parent}' to write {out.name} to; make it first."
-        )
+    require_folder(out)
     out.touch()  # what cannot be written must show now, not when all is done
     out.unlink()
     tried, skipped = Certification(address, setup), []

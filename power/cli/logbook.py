@@ -33,17 +33,12 @@ class Logbook:
         self._force = force
         self._guard = threading.Lock()
         self._file: io.FileIO | None = None
-        if path.is_dir():
-            raise MeterError("recording-file", f"{path} is a folder; give the name of a file.")
-        if path.is_fifo():  # it would be waited for, with the meter set up
-            raise MeterError("recording-file", f"{path} is a pipe; give the name of a file.")
+        if path.is_dir() or path.is_fifo():  # a pipe would be waited for, with the meter set up
+            what = "folder" if path.is_dir() else "pipe"
+            raise MeterError("recording-file", f"{path} is a {what}; give the name of a file.")
         if path.exists() and not force:
             raise _exists(path)
-        if not path.parent.is_dir():
-            raise MeterError(
-                "recording-file",
-                f"There is no folder {str(path.parent)!r} to write {path.name} to; make it first.",
-            )
+        require_folder(path)
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
@@ -103,6 +98,13 @@ def _add(file: io.FileIO, line: str) -> None:
         with contextlib.suppress(OSError):
             file.truncate(size)
         raise
+
+
+def require_folder(path: Path) -> None:
+    """Raise MeterError `recording-file` if there is no folder to write a file to."""
+    if not path.parent.is_dir():
+        sentence = f"There is no folder {str(path.parent)!r} to write {path.name} to; make it first."
+        raise MeterError("recording-file", sentence)
 
 
 def _exists(path: Path) -> MeterError:

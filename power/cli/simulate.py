@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from power.meter import SIMULATED
-from power.simulator.dialects import DEFAULT, DIALECTS
 from power.simulator.instrument import command_lines
 from power.simulator.models import MODELS
 from power.simulator.process import Plan, serve
+from power.simulator.state import DEFAULT_DIALECT, DIALECTS
 
 NAMES = [model.name for model in MODELS]
 
@@ -29,7 +29,7 @@ NAMES = [model.name for model in MODELS]
 )
 @click.option(
     "--dialect",
-    default=DEFAULT,
+    default=DEFAULT_DIALECT,
     show_default=True,
     type=click.Choice(list(DIALECTS), case_sensitive=False),
     help="In which form it answers: as a WT310's log shows, as the manuals print, or as a WT310E's log shows.",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import socketserver
 import threading
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final, cast
 
 from power.errors import MeterError
 from power.simulator.doors import Door
@@ -18,7 +19,6 @@ VERSION: Final = 2
 TCP: Final = 6
 _GET_PORT: Final = 3
 _DUMP: Final = 4
-_LONGEST_DATAGRAM: Final = 9000
 
 
 class Portmapper:
@@ -30,25 +30,22 @@ class Portmapper:
 
     def __init__(self, ports: Mapping[int, int], host: str, port: int = PORT) -> None:
         self._ports = dict(ports)
-        self._closing = threading.Event()
         try:
-            self._door = Door(host, port, self._serve, "portmapper")
-            self.port = self._door.port
-            self._datagrams = _datagram_socket(host, self.port, self._door)
+            with contextlib.ExitStack() as opened:
+                self._door = Door(host, port, self._serve, "portmapper")
+                opened.callback(self._door.close)
+                self.port = self._door.port
+                self._datagrams = socketserver.UDPServer((host, self.port), cast("Any", self._answer))
+                opened.pop_all()
         except OSError as error:
             raise _unavailable(host, port, error) from error
-        self._thread = threading.Thread(target=self._serve_datagrams, name="portmapper-udp", daemon=True)
-        self._thread.start()
+        threading.Thread(target=self._datagrams.serve_forever, daemon=True).start()
 
     def close(self) -> None:
         """Stop answering."""
-        self._closing.set()
         self._door.close()
-        # recvfrom() in another thread is not woken by close() alone
-        with contextlib.suppress(OSError):
-            self._datagrams.shutdown(socket.SHUT_RDWR)
-        self._thread.join()
-        self._datagrams.close()
+        self._datagrams.shutdown()
+        self._datagrams.server_close()
 
     def _serve(self, connection: socket.socket) -> None:
         records = Records(connection)
@@ -56,12 +53,11 @@ class Portmapper:
             while (record := records.receive()) is not None:
                 records.send(self._reply(record))
 
-    def _serve_datagrams(self) -> None:
-        while not self._closing.is_set():
-            # Ignore what is not a call, and senders that cannot be answered.
-            with contextlib.suppress(MalformedError, OSError):
-                record, sender = self._datagrams.recvfrom(_LONGEST_DATAGRAM)
-                self._datagrams.sendto(self._reply(record), sender)
+    def _answer(self, request: Any, sender: Any, _server: object) -> None:
+        record, datagrams = request
+        # Ignore what is not a call, and senders that cannot be answered.
+        with contextlib.suppress(MalformedError, OSError):
+            datagrams.sendto(self._reply(record), sender)
 
     def _reply(self, record: bytes) -> bytes:
         return reply(record, PROGRAM, VERSION, {_GET_PORT: self._port_of, _DUMP: self._all})
@@ -72,17 +68,6 @@ class Portmapper:
 
     def _all(self, _reader: Reader) -> bytes:
         return b"".join(uint(1, program, 1, TCP, port) for program, port in self._ports.items()) + uint(0)
-
-
-def _datagram_socket(host: str, port: int, door: Door) -> socket.socket:
-    datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    try:
-        datagrams.bind((host, port))
-    except OSError:
-        datagrams.close()
-        door.close()
-        raise
-    return datagrams
 
 
 def _unavailable(host: str, port: int, error: OSError) -> MeterError:

@@ -12,11 +12,11 @@ from typing import Final, TypeVar
 from power.errors import MeterError
 from power.meter import SIMULATED
 from power.simulator.control import HOST, ControlServer
-from power.simulator.dialects import DEFAULT
 from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load, process_facts
 from power.simulator.portmapper import Portmapper
 from power.simulator.serial_line import SerialLine
+from power.simulator.state import DEFAULT_DIALECT
 from power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
 
 Server = TypeVar("Server")
@@ -36,7 +36,7 @@ class Plan:
     model: str = "WT310"
     control_port: int | None = None
     portmapper: bool = False
-    dialect: str = DEFAULT
+    dialect: str = DEFAULT_DIALECT
     pty: bool = False
 
 

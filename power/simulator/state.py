@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from power.simulator.dialects import DEFAULT, DIALECTS, Dialect
 from power.simulator.faults import NEVER, Faults
 from power.simulator.loads import Load
 from power.simulator.measuring import Measuring
@@ -27,6 +27,26 @@ Item = tuple[str, int | None]
 """A function and an element; None is the sum of all."""
 FIRMWARE = "F1.03"
 """What a real WT310 said; that of the E models is not known."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """A form of answers, all of the same values. `verbose` is that of power-on; a client can change it.
+
+    `brief` meters leave out what can be understood without: the element of functions that have none (`TIME`), the
+    optional node within a header (`:NUM:ITEM2`), and the zeros of a block's length (`#240`, not `#40040`).
+    """
+
+    verbose: bool = False
+    brief: bool = False
+
+
+DIALECTS: Final = {
+    "log2015": Dialect(),  # the recorded log of a WT310 as it was found: headers in short words
+    "manual": Dialect(verbose=True),  # as the manuals print answers: every node, in long words
+    "wt310e": Dialect(brief=True),  # a public log of a WT310E's answer to :NUM:NORM?
+}
+DEFAULT_DIALECT: Final = "log2015"
 
 
 class Settings:
@@ -77,7 +97,7 @@ class MeterState:
         clock: Callable[[], float],
         serial: str = "C2PH13047V",
         model: str | Model = "WT310",
-        dialect: str = DEFAULT,
+        dialect: str = DEFAULT_DIALECT,
     ) -> None:
         self.model = model = model_named(model) if isinstance(model, str) else model
         self.identity: str = f"YOKOGAWA,{model.name},{serial},{FIRMWARE}"

@@ -6,8 +6,6 @@ import itertools
 import socket
 import struct
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
 from power.simulator.doors import Door
@@ -31,55 +29,11 @@ PROGRAM_VERSION: Final = 1
 MAX_RECEIVE: Final = 8192
 
 
-@dataclass
-class Device:
-    """What all connections share."""
-
-    desk: Desk
-    max_receive: int
-    abort_port: int = 0
-    lock: DeviceLock = field(default_factory=DeviceLock)
-    links: dict[int, Link] = field(default_factory=dict)
-    guard: threading.Lock = field(default_factory=threading.Lock)
-    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-
-    def create_link(self) -> Link | None:
-        """Return a new link, or None when there are too many."""
-        with self.guard:
-            if len(self.links) >= MOST_LINKS:
-                return None
-            link = Link(next(self.numbers), self.desk)
-            self.links[link.number] = link
-            return link
-
-    def find(self, number: int) -> Link | None:
-        """Return the link of that number, whichever connection it belongs to."""
-        with self.guard:
-            return self.links.get(number)
-
-    def free(self, number: int) -> None:
-        """Forget a link and what it locks; a message of it that waits for an event is freed."""
-        with self.guard:
-            link = self.links.pop(number, None)
-        if link:
-            link.abort()
-            link.clear()
-            self.lock.release(number)
-
-    def abort(self, reader: Reader) -> bytes:
-        """The one procedure of the abort channel."""
-        link = self.find(reader.sint())
-        if link is None:
-            return uint(INVALID_LINK)
-        link.abort()
-        return uint(0)
-
-
 class CoreChannel:
     """One connection to the core channel; owns the links made through it."""
 
-    def __init__(self, device: Device) -> None:
-        self._device = device
+    def __init__(self, server: Vxi11Server) -> None:
+        self._server = server
         self._mine: set[int] = set()
         self.procedures: dict[int, Procedure] = {
             10: self._create_link,
@@ -102,21 +56,21 @@ class CoreChannel:
     def close(self) -> None:
         """Free what the connection held; a client that vanished leaves no lock behind."""
         for number in sorted(self._mine):
-            self._device.free(number)
+            self._server.free(number)
 
     def _create_link(self, reader: Reader) -> bytes:
         reader.sint()
         wants_lock, lock_timeout_ms = reader.uint(), reader.uint()
         reader.opaque()
-        link = self._device.create_link()
+        link = self._server.create_link()
         if link is None:
             return uint(OUT_OF_RESOURCES, 0, 0, 0)
-        error = self._device.lock.acquire(link.number, _seconds(lock_timeout_ms)) if wants_lock else 0
+        error = self._server.lock.acquire(link.number, _seconds(lock_timeout_ms)) if wants_lock else 0
         if error:
-            self._device.free(link.number)
+            self._server.free(link.number)
             return uint(error, 0, 0, 0)
         self._mine.add(link.number)
-        return uint(0, link.number, self._device.abort_port, self._device.max_receive)
+        return uint(0, link.number, self._server.abort_port, self._server.max_receive)
 
     def _write(self, reader: Reader) -> bytes:
         number, _io_timeout_ms, lock_timeout_ms, flags = reader.numbers(_WRITE)
@@ -140,7 +94,7 @@ class CoreChannel:
         link, error = self._generic(reader)
         if link is None:
             return uint(error, 0)
-        return uint(0, self._device.desk.instrument.status_byte(link.waiting()))
+        return uint(0, self._server.instrument.status_byte(link.waiting()))
 
     def _clear(self, reader: Reader) -> bytes:
         link, error = self._generic(reader)
@@ -153,22 +107,22 @@ class CoreChannel:
 
     def _lock(self, reader: Reader) -> bytes:
         number, flags, lock_timeout_ms = reader.sint(), reader.sint(), reader.uint()
-        if self._device.find(number) is None:
+        if self._server.find(number) is None:
             return uint(INVALID_LINK)
         wait_s = _seconds(lock_timeout_ms) if flags & WAIT_FOR_LOCK else 0.0
-        return uint(self._device.lock.acquire(number, wait_s))
+        return uint(self._server.lock.acquire(number, wait_s))
 
     def _unlock(self, reader: Reader) -> bytes:
         number = reader.sint()
-        known = self._device.find(number) is not None
-        return uint(self._device.lock.release(number) if known else INVALID_LINK)
+        known = self._server.find(number) is not None
+        return uint(self._server.lock.release(number) if known else INVALID_LINK)
 
     def _destroy_link(self, reader: Reader) -> bytes:
         number = reader.sint()
-        if self._device.find(number) is None:
+        if self._server.find(number) is None:
             return uint(INVALID_LINK)
         self._mine.discard(number)
-        self._device.free(number)
+        self._server.free(number)
         return uint(0)
 
     def _generic(self, reader: Reader) -> tuple[Link | None, int]:
@@ -176,11 +130,11 @@ class CoreChannel:
         return self._admitted(number, flags, lock_timeout_ms)
 
     def _admitted(self, number: int, flags: int, lock_timeout_ms: int) -> tuple[Link | None, int]:
-        link = self._device.find(number)
+        link = self._server.find(number)
         if link is None:
             return None, INVALID_LINK
         wait_s = _seconds(lock_timeout_ms) if flags & WAIT_FOR_LOCK else 0.0
-        error = self._device.lock.passes(number, wait_s)
+        error = self._server.lock.passes(number, wait_s)
         return (None if error else link), error
 
 
@@ -197,7 +151,11 @@ class Vxi11Server:
     def __init__(self, instrument: Instrument, host: str, port: int, max_receive: int = MAX_RECEIVE) -> None:
         self.instrument = instrument
         self.desk = Desk(instrument)
-        self._device = Device(self.desk, max_receive)
+        self.lock = DeviceLock()
+        self.max_receive = max_receive
+        self._links: dict[int, Link] = {}
+        self._numbers = itertools.count(1)
+        self._guard = threading.Lock()
         self._doors: list[Door] = []
         self._mending: threading.Timer | None = None
         try:
@@ -207,8 +165,38 @@ class Vxi11Server:
             self.close()
             raise
         self.port, self.abort_port = (door.port for door in self._doors)
-        self._device.abort_port = self.abort_port
         self.address = f"TCPIP::{host},{self.port}::INSTR"
+
+    def create_link(self) -> Link | None:
+        """Return a new link, or None when there are too many."""
+        with self._guard:
+            if len(self._links) >= MOST_LINKS:
+                return None
+            link = Link(next(self._numbers), self.desk)
+            self._links[link.number] = link
+            return link
+
+    def find(self, number: int) -> Link | None:
+        """Return the link of that number, whichever connection it belongs to."""
+        with self._guard:
+            return self._links.get(number)
+
+    def free(self, number: int) -> None:
+        """Forget a link and what it locks; a message of it that waits for an event is freed."""
+        with self._guard:
+            link = self._links.pop(number, None)
+        if link:
+            link.abort()
+            link.clear()
+            self.lock.release(number)
+
+    def abort(self, reader: Reader) -> bytes:
+        """The one procedure of the abort channel."""
+        link = self.find(reader.sint())
+        if link is None:
+            return uint(INVALID_LINK)
+        link.abort()
+        return uint(0)
 
     def cut(self, seconds: float = 0.0) -> None:
         """Cut every connection, and refuse new ones for so long."""
@@ -234,8 +222,8 @@ class Vxi11Server:
         self.instrument.close()
         for door in self._doors:
             door.close()
-        for number in list(self._device.links):
-            self._device.free(number)
+        for number in list(self._links):
+            self.free(number)
         self.desk.close()
 
     def _forget_mending(self) -> None:
@@ -244,14 +232,14 @@ class Vxi11Server:
             mending.cancel()
 
     def _serve_core(self, connection: socket.socket) -> None:
-        channel = CoreChannel(self._device)
+        channel = CoreChannel(self)
         try:
             self._serve(CORE_PROGRAM, channel.procedures, connection)
         finally:
             channel.close()
 
     def _serve_abort(self, connection: socket.socket) -> None:
-        self._serve(ABORT_PROGRAM, {1: self._device.abort}, connection)
+        self._serve(ABORT_PROGRAM, {1: self.abort}, connection)
 
     def _serve(self, program: int, procedures: dict[int, Procedure], connection: socket.socket) -> None:
         faults = self.instrument.faults

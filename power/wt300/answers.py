@@ -30,48 +30,29 @@ _ABBREVIATED: Final = ("AUTO", "A6", "EXT", "EXTERNAL")
 _WITHOUT_ELEMENT: Final = ("TIME", "MATH")
 """Functions of the whole meter: a WT310E names them without an element (public log of :NUM:NORM?)."""
 # 113, 350, 813, 842, 844 and 845 are of IM WT310-17EN. The other codes below 500 follow IEEE 488.2 and the maker's
-# sibling instruments, the other 8xx are inferred from those: likely, not proven on a WT300.
-_COMMAND_ERRORS: Final = {
+# sibling instruments, 843 is inferred from the number that predecessors show: likely, not proven on a WT300.
+EXPLANATIONS: Final = {
     102: "it cannot read the command; a character in it may be wrong",
-    103: "a separator between the parts of the command is wrong",
     104: "a value of the command is of the wrong type",
     108: "the command was given more values than it takes",
     109: "the command needs a value that is missing",
-    111: "the space between the command and its value is missing",
-    112: "a word of the command is longer than any it knows",
     113: "it does not know the command",
     114: "the number in the command, of an item or a filter, is not one it has",
     120: "a number is expected in the command",
     123: "the exponent of a number is too large",
-    128: "the command takes a word, not a number",
     131: "the unit behind the number is not one it knows",
     141: "the command does not take this word",
-    148: "the command takes a number, not a word",
-}
-_EXECUTION_ERRORS: Final = {
     221: "this does not go together with another setting; check mode, wiring and what else is switched on",
     222: "the value is out of range",
-    224: "the value is not one of those that the command takes",
-    241: "the command needs an option or an element that this meter does not have",
     350: "its error queue overflowed; later errors are lost",
     410: "a new command came before the last answer was read",
     420: "an answer was asked for, but no question",
-}
-# Inferred: 800 and the number of the error that the family's predecessors show on their displays.
-_STATE_ERRORS: Final = {
-    811: "it does not take this command",
-    812: "the value is out of range",
     813: "this cannot be changed until the integrator is reset",
-    841: "the integrator was ended by a fault, and must be reset before it can start",
     842: "the integrator cannot start now: it runs already, or must be reset first",
     843: "the integrator was ended because a value overflowed or the power failed; its energy is not complete",
     844: "the integrator cannot stop: it does not run",
     845: "the integrator cannot be reset while it runs",
-    846: "the integrator cannot start while a peak is over range; choose a larger range",
-    847: "continuous integration needs a timer that is not 0",
 }
-EXPLANATIONS: Final[dict[int, str]] = {**_COMMAND_ERRORS, **_EXECUTION_ERRORS, **_STATE_ERRORS}
-
 _BY_HUNDREDS: Final = {
     1: "it does not understand the command",
     2: "it cannot carry out the command",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from power.simulator.dialects import DIALECTS
+from power.simulator.state import DIALECTS
 
 
 @pytest.fixture(params=DIALECTS)

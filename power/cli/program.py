@@ -38,7 +38,7 @@ class Course:
         if command and duration_s is not None:
             raise click.UsageError("Give either --duration or a COMMAND, not both.")
         if command and shutil.which(command[0]) is None:
-            raise _missing(command[0], "There is no program {!r} that could be run and measured.")
+            raise ProgramMissing(f"There is no program {command[0]!r} that could be run and measured.")
         self.duration_s = duration_s
         self.exit_code = 0
         self._command = tuple(command)
@@ -101,7 +101,7 @@ def _started(command: tuple[str, ...]) -> Iterator[subprocess.Popen[bytes]]:
     try:
         program = subprocess.Popen(command)  # noqa: S603  the user's own command, without a shell
     except OSError as error:
-        raise _missing(command[0], f"The program {{!r}} cannot be run: {error.strerror}.") from error
+        raise ProgramMissing(f"The program {command[0]!r} cannot be run: {error.strerror}.") from error
     with program:
         yield program
 
@@ -113,7 +113,3 @@ def _end(program: subprocess.Popen[bytes], watcher: threading.Thread, *, timeout
             return
         act()
         watcher.join(ENDING_TIMEOUT_S)
-
-
-def _missing(name: str, sentence: str) -> ProgramMissing:
-    return ProgramMissing(sentence.format(name))

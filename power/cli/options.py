@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
-import shutil
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Final
 
 import click
 
-from power.addresses import MeterAddress
-from power.errors import MeterError
 from power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
 
 LONGEST_S: Final = 36_000_000.0
@@ -94,18 +91,6 @@ _SETUP: Final = (
     ),
     element_option,
 )
-
-
-def require_address(address: str) -> None:
-    """Check the form of ADDRESS before anything else; a usage error if a program stands in its place."""
-    try:
-        MeterAddress(address).close()
-    except MeterError as error:
-        if shutil.which(address) is None:
-            raise
-        raise click.UsageError(
-            f"Missing argument 'ADDRESS': {address!r} is a program; the address of a meter comes before it."
-        ) from error
 
 
 def setup_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,7 +10,7 @@ import click
 
 from power.cli import recording_run
 from power.cli.boundary import StatedFailure
-from power.cli.options import DURATION, address_argument, json_option, require_address, setup_options
+from power.cli.options import DURATION, address_argument, json_option, setup_options
 from power.cli.program import Course
 from power.clocks import real_clocks
 from power.errors import MeterError
@@ -64,7 +64,6 @@ def record(
     if it needs review because a check of severity error failed, or if the file is incomplete; 0 if all is well.
     """  # noqa: D301  click wants the character itself
     order = recording_run.Order(**given)
-    require_address(order.address)
     run = Course(duration, command, real_clocks().monotonic)
     try:
         found, problem = recording_run.recorded(order, run)

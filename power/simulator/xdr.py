@@ -16,7 +16,6 @@ NO_PROCEDURE: Final = 3
 GARBAGE: Final = 4
 """How an accepted call may end, 0 being success."""
 _CALL: Final = struct.Struct(">6I")
-_AUTHENTICATION: Final = struct.Struct(">2I")
 
 
 class MalformedError(Exception):
@@ -49,10 +48,6 @@ class Reader:
         self._take(-length % 4)
         return value
 
-    def skip(self, length: int) -> None:
-        """Pass over opaque data whose length has been read."""
-        self._take(length + -length % 4)
-
     def _take(self, length: int) -> bytes:
         if self._at + length > len(self._data):
             raise MalformedError(f"{length} bytes wanted, {len(self._data) - self._at} left")
@@ -84,8 +79,8 @@ def reply(record: bytes, program: int, version: int, procedures: Mapping[int, Pr
     if kind != 0:
         raise MalformedError(f"message type {kind} is not a call")
     for _ in ("credentials", "verifier"):
-        _flavour, length = reader.numbers(_AUTHENTICATION)
-        reader.skip(length)
+        reader.uint()  # the flavour
+        reader.opaque()
     if rpc_version != 2:
         return uint(transaction, 1, 1, 0, 2, 2)
     accepted = uint(transaction, 1, 0, 0, 0)

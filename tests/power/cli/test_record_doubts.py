@@ -125,16 +125,6 @@ def test_a_short_program_has_an_energy_but_no_mean_power(simulate: Any, meter: A
     assert "for start and stop" in ran.stderr
 
 
-def test_a_forgotten_address_is_told_as_such(meter: Any, tmp_path: Path) -> None:
-    forgotten = meter("record", "-o", "run.csv", "--", "python3", "-c", "pass")
-    assert forgotten.returncode == 2
-    assert "Missing argument 'ADDRESS': 'python3' is a program" in forgotten.stderr
-    wrong = meter("record", "-o", "run.csv", "--", "./no-program", "-c", "pass")
-    assert wrong.returncode == 1
-    assert "'./no-program' is not the address of a meter" in wrong.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_dash_is_no_file(meter: Any, tmp_path: Path) -> None:
     refused = meter("record", "sim:", "-o", "-", "--duration", "1")
     assert refused.returncode == 2

@@ -76,24 +76,14 @@ def only(data: Data) -> str:
 
 def query(pattern: str, answer: Callable[[MeterState], object], text: str, locked: bool = False) -> Command:
     """Return a command that can only be asked, without data."""
-
-    def ask(meter: MeterState, _suffix: int | None, data: Data) -> str:
-        if data:
-            raise RefusedError(108)
-        return str(answer(meter))
-
-    return Command(Pattern(pattern), text, query=ask, locked=locked)
+    return Command(
+        Pattern(pattern), text, query=lambda meter, _suffix, _data: str(answer(meter)), locked=locked
+    )
 
 
 def action(pattern: str, act: Callable[[MeterState], None], text: str) -> Command:
     """Return a command that does something, without data."""
-
-    def write(meter: MeterState, _suffix: int | None, data: Data) -> None:
-        if data:
-            raise RefusedError(108)
-        act(meter)
-
-    return Command(Pattern(pattern), text, write=write)
+    return Command(Pattern(pattern), text, write=lambda meter, _suffix, _data: act(meter))
 
 
 def setting(pattern: str, data: str, get: Get, put: Put, text: str, locked: bool = False) -> Command:

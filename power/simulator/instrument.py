@@ -159,6 +159,8 @@ class Instrument(MeterState):
         acts = not step.query or command.write is None
         if command.locked and acts and self.measuring.integrator.state != "RESet":
             raise RefusedError(813)
+        if step.data and not command.data:
+            raise RefusedError(108)
         action = command.query if step.query else command.write
         if action is None:
             raise RefusedError(113)

@@ -53,8 +53,6 @@ class Sampler:
         wait: Callable[[threading.Event, float], object] = threading.Event.wait,
     ) -> None:
         """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it is not valid."""
-        self.changes: tuple[str, ...] = ()
-        self.ran_s: float | None = None
         self._setup = setup
         self._on_reading = on_reading
         self._on_link = on_link
@@ -64,6 +62,14 @@ class Sampler:
         self._session = MeterSession(address, setup.element, self._clocks)
         self._link_lock = threading.RLock()
         self._sampling: Sampling | None = None
+        self._forget_run()
+
+    def _forget_run(self) -> None:
+        if self._sampling is not None:
+            self._sampling.close()
+        self._sampling = None
+        self.changes: tuple[str, ...] = ()
+        self.ran_s: float | None = None
         self._started = False
         self._begun_s: float | None = None
         self._longest_s = math.inf
@@ -237,13 +243,6 @@ class Sampler:
                 "meter-setup-changed",
                 f"The meter {meter.identity} is not set up as it was armed: {'; '.join(changes)}. Arm it again.",
             )
-
-    def _forget_run(self) -> None:
-        if self._sampling is not None:
-            self._sampling.close()
-        self._sampling = self._final = None
-        self._started, self._begun_s, self._longest_s = False, None, math.inf
-        self.changes, self.ran_s = (), None
 
     def _begin(self, *, is_watched: bool = True) -> None:
         if self._sampling is not None:

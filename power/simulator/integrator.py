@@ -46,10 +46,6 @@ class Integrator:
         self.state = "RESet"
         self.clear()
 
-    def restore_defaults(self) -> None:
-        """Return to the factory's mode and timer."""
-        self.timer_s, self.continuous = 0, False
-
     def left_s(self) -> float:
         """Return how long its timer still runs."""
         if not self.running or self.timer_s == 0:
@@ -76,8 +72,3 @@ class Integrator:
         else:
             self.elapsed_s = float(self.timer_s)
             self.state = "TIMeup"
-
-    def fail(self) -> None:
-        """Do what a power failure during integration does: state ERRor, the sums kept (as its siblings)."""
-        if self.running:
-            self.state = "ERRor"

@@ -205,8 +205,8 @@ class Measuring:
         if after == "lose":
             self.integrator.state = "RESet"
             self.integrator.clear()
-        elif after == "error":
-            self.integrator.fail()
+        elif after == "error" and self.integrator.running:
+            self.integrator.state = "ERRor"  # the sums are kept (as its siblings)
         self._share = NO_DATA
         self._held = None
         self.maximum = False
@@ -219,7 +219,7 @@ class Measuring:
         self._settled = False
         self._held = None
         self.maximum = False
-        self.integrator.restore_defaults()
+        self.integrator.timer_s, self.integrator.continuous = 0, False
         self.set_wiring(self._model.default_wiring)
         self.set_rate(0.25)
 

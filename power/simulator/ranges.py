@@ -62,10 +62,6 @@ class Axis:
         switched, self.index = wanted != self.index, wanted
         return switched
 
-    def to_largest(self) -> None:
-        """Select the largest range."""
-        self.index = len(self._at_three) - 1
-
     def _fitting(self, rms: float, peak: float) -> int:
         ranges, index, most = self.listed(), self.index, self._most_peak()
         if rms > UP * self._reach() * ranges[index] or peak > most * ranges[index]:
@@ -107,7 +103,7 @@ class Ranges:
         """Change the crest factor, which forces both ranges to their largest."""
         for axis in (self.voltage, self.current):
             axis.crest_factor = word
-            axis.to_largest()
+            axis.index = len(axis.listed()) - 1
 
     def is_protected(self) -> bool:
         """Whether a sustained overload makes the meter leave the present current range to save its input."""

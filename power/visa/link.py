@@ -89,9 +89,16 @@ class Link:
         client has locked the meter, `meter-lost` for all else.
         """
         _log.debug("> %s", message)
-        with self._translated(message, timeout_ms or self._timeout_ms), self._timeout(timeout_ms):
-            self._resource.write_raw(message.encode("ascii") + b"\n")
-            answer = self._resource.read_raw()
+        with self._translated(message, timeout_ms or self._timeout_ms):
+            # Only where it differs: setting it takes its time.
+            if timeout_ms:
+                self._resource.timeout = timeout_ms
+            try:
+                self._resource.write_raw(message.encode("ascii") + b"\n")
+                answer = self._resource.read_raw()
+            finally:
+                if timeout_ms:
+                    self._resource.timeout = self._timeout_ms
         _log.debug("< %r", answer)
         return answer.decode("latin-1").rstrip("\r\n")
 
@@ -110,17 +117,6 @@ class Link:
             self._resource.close()
 
     @contextlib.contextmanager
-    def _timeout(self, timeout_ms: int | None) -> Iterator[None]:
-        if timeout_ms is None:
-            yield
-            return
-        self._resource.timeout = timeout_ms
-        try:
-            yield
-        finally:
-            self._resource.timeout = self._timeout_ms
-
-    @contextlib.contextmanager
     def _translated(self, message: str, timeout_ms: int) -> Iterator[None]:
         if self._failed or self._closed:
             raise self._lost("it has failed before")
@@ -130,7 +126,10 @@ class Link:
             yield
         except pyvisa.VisaIOError as error:
             if error.error_code == StatusCode.error_timeout:
-                raise self._silent(message, timeout_ms) from error
+                raise MeterTimeout(
+                    f"The meter at {self.address} did not answer {message!r} in {timeout_ms / 1000:g} s; "
+                    "it may be busy, or not know the command."
+                ) from error
             locked = error.error_code in _TAKEN or self._is_locked()
             self._failed = True
             if locked:
@@ -152,12 +151,6 @@ class Link:
         except Exception:  # noqa: BLE001  whatever fails here, the link is lost
             return False
         return bool(refused == link_failures.LOCKED)
-
-    def _silent(self, message: str, timeout_ms: int) -> MeterError:
-        return MeterTimeout(
-            f"The meter at {self.address} did not answer {message!r} in {timeout_ms / 1000:g} s; "
-            "it may be busy, or not know the command."
-        )
 
     def _lost(self, why: str) -> MeterError:
         return MeterLost(

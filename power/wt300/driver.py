@@ -34,13 +34,13 @@ from power.wt300.sample import EVENTS, PLAIN, SampleForm, reading
 from power.wt300.settings import (
     FORMAT,
     HOLDS,
+    TALKING,
     TELLING,
     FormerSettings,
     Setting,
     measuring,
     measuring_headers,
     plain,
-    talking,
 )
 from power.wt300.watch import Watch
 
@@ -103,15 +103,13 @@ class Wt300:
         `element` is one of the meter's, or "sum" for all; MeterError `meter-range` if it has no such element.
         """
         self._choose(SampleForm.of_run(element))
-        talk = talking()
-        self._former.keep((":COMMUNICATE:HEADER", ":COMMUNICATE:VERBOSE"), self._dialogue.ask_all)
-        self._dialogue.apply_all(talk[:2])
+        self._change(TALKING)
         try:
-            self._change((*talk[2:], *self._form.settings))
+            self._change((*TELLING, *self._form.settings))
         except MeterRefused as error:
             _log.warning("The ranges are not known from reading to reading: %s", error.sentence)
             self._form = SampleForm.of_run(element, PLAIN)
-            self._change((*talk[2:], *self._form.settings))
+            self._change((*TELLING, *self._form.settings))
         with contextlib.suppress(MeterAnswerError):  # what it cannot say in `attach`, `configure` sets
             self._update_interval_s = present.interval_s(self._dialogue.ask, self._model)
         self._element = element

@@ -76,6 +76,8 @@ _MEASURING: Final = (
 )
 HOLDS: Final = tuple(Setting(header, "OFF", "OFF") for header in (":HOLD", NUMERIC_HOLD, MAXIMUM_HOLD))
 """What makes a meter answer values of some time ago, or their maxima, as if they were readings."""
+TALKING: Final = (Setting(":COMMUNICATE:HEADER", "OFF", "OFF"), Setting(":COMMUNICATE:VERBOSE", "ON", "ON"))
+"""Plain values in long words. *RST leaves both alone, so they are always set."""
 FORMAT: Final = Setting(":NUMERIC:FORMAT", "ASCII", "ASCII")
 TELLING: Final = (Setting(":STATUS:FILTER1", "FALL", "FALL"), FORMAT)
 """The end of an update as an event, and values as text."""
@@ -89,14 +91,6 @@ def measuring_headers(model: Model) -> tuple[str, ...]:
 def plain(header: str, written: str) -> Setting:
     """Return a setting that reads back as it is written."""
     return Setting(header, written, written)
-
-
-def talking() -> tuple[Setting, ...]:
-    """Return the form of messages: plain values in long words, as text, and the end of an update as an event.
-
-    *RST leaves headers and word length alone, so both are always set.
-    """
-    return (plain(":COMMUNICATE:HEADER", "OFF"), plain(":COMMUNICATE:VERBOSE", "ON"), *TELLING)
 
 
 def item(place: int, function: str) -> Setting:

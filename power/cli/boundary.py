@@ -115,9 +115,5 @@ def interrupt(number: int, _frame: FrameType | None) -> None:
     for one in ENDINGS:
         if signal.getsignal(one) is interrupt:
             # Not SIG_IGN: Python would print that a pending signal is ignored.
-            signal.signal(one, _nothing)
+            signal.signal(one, lambda *_: None)
     raise KeyboardInterrupt(number)
-
-
-def _nothing(_number: int, _frame: FrameType | None) -> None:
-    """Let the command clean up."""

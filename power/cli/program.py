@@ -47,15 +47,13 @@ class Course:
         self._ended = threading.Event()
         self._deadline_s = threading.TIMEOUT_MAX
 
-    @contextlib.contextmanager
-    def interruptible(self) -> Iterator[None]:
+    def interruptible(self) -> contextlib.AbstractContextManager[None]:
         """Let Ctrl-C, SIGTERM and SIGHUP end the waiting only.
 
         Interrupting a question to the meter leaves the link out of step; then the energy could not be read, nor the
         settings restored.
         """
-        with on_endings(self._interrupt):
-            yield
+        return on_endings(self._interrupt)
 
     def require_going_on(self) -> None:
         """Raise KeyboardInterrupt, with the signal's number, if the waiting was interrupted."""

@@ -112,10 +112,8 @@ def _time_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[Fau
     The update that a reading shows was made between one interval before the question for it and the next question, and
     TIME then is known to a second: so each reading bounds when the integrator started, if it never stopped.
     """
-    interval_s, untils_s = (
-        measured.setup.update_interval_s,
-        [*(one.monotonic_s for one in seen[1:]), measured.end_s],
-    )
+    interval_s = measured.setup.update_interval_s
+    untils_s = [*(one.monotonic_s for one in seen[1:]), measured.end_s]
     bounds = [
         (one.monotonic_s, one.monotonic_s - interval_s - one.integrator_s, until_s - one.integrator_s)
         for one, until_s in zip(seen, untils_s, strict=False)

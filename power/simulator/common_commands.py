@@ -14,14 +14,6 @@ OPTIONS: Final = "C7"
 LONGEST_TIMER_S: Final = 10000 * 3600
 
 
-def _put_filter(meter: MeterState, suffix: int | None, data: Data) -> None:
-    meter.status.filters[(suffix or 1) - 1] = choice(only(data), FILTERS)
-
-
-def _filter(meter: MeterState, suffix: int | None, _data: Data) -> str:
-    return spelled(meter.status.filters[(suffix or 1) - 1], meter.settings.verbose)
-
-
 def _wait(meter: MeterState, _suffix: int | None, data: Data) -> None:
     meter.wait_for_events(register(only(data), 65535))
 
@@ -69,8 +61,8 @@ STATUS: Final = (
         Pattern(":STATus:FILTer<n>"),
         "Which change of condition bit n-1 raises its extended event; n is 1 to 16.",
         "{RISE|FALL|BOTH|NEVer}",
-        _filter,
-        _put_filter,
+        lambda meter, n, _data: spelled(meter.status.filters[(n or 1) - 1], meter.settings.verbose),
+        lambda meter, n, data: meter.status.filters.__setitem__((n or 1) - 1, choice(only(data), FILTERS)),
         most=16,
     ),
     flag(

@@ -95,14 +95,11 @@ def no_session(address: str, text: str) -> MeterError | None:
     if "PyUSB does not seem" in text:
         return no_backend(address, "USB needs libusb; install the system's package libusb-1.0-0.")
     missing = re.match(r"Please install (PyUSB|PySerial|linux-gpib)", text)
-    if missing and missing[1] == "linux-gpib":
-        return no_backend(
-            address, "GPIB needs the driver linux-gpib with its Python module, or a vendor's VISA by @ivi."
-        )
     if missing:
-        return no_backend(
-            address, f"this kind of interface needs the Python package {missing[1].lower()}; install it."
-        )
+        needs = f"this kind of interface needs the Python package {missing[1].lower()}; install it."
+        if missing[1] == "linux-gpib":
+            needs = "GPIB needs the driver linux-gpib with its Python module, or a vendor's VISA by @ivi."
+        return no_backend(address, needs)
     if text.startswith("No class registered"):
         return wrong_address(address, "no such kind of interface")
     return None

@@ -50,7 +50,7 @@ class Logbook:
             # Without a buffer nothing is left to be written at the end.
             with self.path.open("ab", buffering=0) as file:
                 if is_new:
-                    self._begin(file)
+                    self._begin(file)  # at once: a full disk shows before anything is measured
                 self._file = file
                 try:
                     yield
@@ -81,7 +81,6 @@ class Logbook:
                 self.error = error
 
     def _begin(self, file: io.FileIO) -> None:
-        # At once: a full disk shows before anything is measured.
         try:
             _add(file, header_line())
         except OSError as error:

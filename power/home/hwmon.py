@@ -91,15 +91,16 @@ class Hwmon:
             before_s, before_w = self._last
             self._energy_wh += (power_w + before_w) / 2 * (now_s - before_s) / 3600
         self._last = (now_s, power_w)
-        if len(self._channels) > 1:
-            return Sample(energy_wh=self._energy_wh, running_s=now_s, power_w=power_w)
-        apparent_va = abs(voltages_v[0] * currents_a[0])
+        voltage_v, current_a = math.nan, math.nan
+        if len(self._channels) == 1:
+            (voltage_v,), (current_a,) = voltages_v, currents_a
+        apparent_va = abs(voltage_v * current_a)
         return Sample(
             energy_wh=self._energy_wh,
             running_s=now_s,
             power_w=power_w,
-            voltage_v=voltages_v[0],
-            current_a=currents_a[0],
+            voltage_v=voltage_v,
+            current_a=current_a,
             apparent_va=apparent_va,
             power_factor=power_w / apparent_va if apparent_va else math.nan,
         )

@@ -156,8 +156,9 @@ class Vxi11Server:
         self._links: dict[int, Link] = {}
         self._numbers = itertools.count(1)
         self._guard = threading.Lock()
+        self.port = self.abort_port = 0
         self._doors: list[Door] = []
-        self._mending: threading.Timer | None = None
+        self._mending = threading.Timer(0.0, self.mend)  # started when the doors are shut for a time
         try:
             for serve, wanted in ((self._serve_core, port), (self._serve_abort, 0)):
                 self._doors.append(Door(host, wanted, serve, "vxi11"))
@@ -200,7 +201,7 @@ class Vxi11Server:
 
     def cut(self, seconds: float = 0.0) -> None:
         """Cut every connection, and refuse new ones for so long."""
-        self._forget_mending()
+        self._mending.cancel()
         for door in self._doors:
             door.shut()
         if seconds <= 0:
@@ -212,24 +213,19 @@ class Vxi11Server:
 
     def mend(self) -> None:
         """Take connections again."""
-        self._forget_mending()
+        self._mending.cancel()
         for door in self._doors:
             door.open()
 
     def close(self) -> None:
         """Stop listening, drop every connection, end the instrument's thread."""
-        self._forget_mending()
+        self._mending.cancel()
         self.instrument.close()
         for door in self._doors:
             door.close()
         for number in list(self._links):
             self.free(number)
         self.desk.close()
-
-    def _forget_mending(self) -> None:
-        mending, self._mending = self._mending, None
-        if mending is not None:
-            mending.cancel()
 
     def _serve_core(self, connection: socket.socket) -> None:
         channel = CoreChannel(self)

@@ -54,7 +54,8 @@ class Link:
             if message.strip():
                 with self._changed:
                     self._pending += 1
-                self._desk.put(self, message.rstrip(b"\r"), self._cleared)
+                    generation = self._cleared
+                self._desk.put(self, message.rstrip(b"\r"), generation)
         return 0
 
     def read(self, size: int, timeout_s: float, terminator: int | None) -> tuple[int, int, bytes]:

@@ -32,4 +32,4 @@ function turn() {
 document.addEventListener("live", dress);
 addEventListener("resize", dress);
 if (document.body.classList.contains("projector")) setInterval(turn, 500);
-dress();
+painted.then(dress);

@@ -3,9 +3,13 @@
 // and data-keep.
 "use strict";
 
-const charts = new WeakMap();
+const charts = new WeakMap(), {dataset: {uplot}} = document.currentScript;
+const loaded = painted.then(() => new Promise(done => {
+  document.head.append(Object.assign(document.createElement("script"), {src: uplot, onload: done}));
+}));
 
-function drawPower(element, elapsed_s, power_w) {
+async function drawPower(element, elapsed_s, power_w) {
+  await loaded;
   const colours = getComputedStyle(element), line = colours.color, text = colours.outlineColor;
   const size = {width: element.clientWidth, height: element.clientHeight};
   const data = [elapsed_s, power_w], known = charts.get(element);
@@ -35,4 +39,4 @@ async function drawAll() {
   }
   setTimeout(drawAll, 1000);
 }
-drawAll();
+painted.then(drawAll);

@@ -19,12 +19,7 @@ from typing import Any
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.judging.results import (
-    Standings,
-    figures_of,
-    place_document,
-    standings,
-)
+from referee.judging.results import KnownStandings, Standings, figures_of, place_document, standings
 from referee.scoring.rules import PUBLISHED
 from referee.store.records import BoardState, Published, Run, RunState, is_due
 
@@ -167,11 +162,11 @@ def publish(contest: Contest, clock: Clock, stop: threading.Event) -> None:
 
 
 class Publisher:
-    """Publishes the board; ranks again only when a run, a judgement or a review has changed."""
+    """Publishes the board."""
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self._contest, self._store, self._clock = contest, contest.store, clock
-        self._ranked: tuple[object, Standings] | None = None
+        self._standings = KnownStandings(contest)
 
     def tick(self) -> None:
         """Publish once, unless the board is frozen, or due to be: then freeze it.
@@ -181,7 +176,7 @@ class Publisher:
         row, freeze_at = self._store.published(), self._contest.config.freeze_at
         if row is not None and row.state is not BoardState.LIVE:
             return
-        document = public_board(self._contest, self._standings())
+        document = public_board(self._contest, self._standings.now())
         now = self._clock.utc()
         if freeze_at is not None and is_due(None if row is None else row.unveiled_utc, now, freeze_at):
             self._store.freeze_board(freeze_at.astimezone(UTC), empty_board(self._contest), operator=None)
@@ -191,9 +186,3 @@ class Publisher:
         # An open run's clock is told from the time of publishing.
         if row is None or row.document != document or self._store.runs(RunState.OPEN):
             self._store.publish(document, now)
-
-    def _standings(self) -> Standings:
-        changes_with = (self._store.runs(), self._store.judgement_mark())
-        if self._ranked is None or self._ranked[0] != changes_with:
-            self._ranked = changes_with, standings(self._contest)
-        return self._ranked[1]

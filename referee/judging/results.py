@@ -189,6 +189,22 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
     return Standings(places, tuple(left_out), tuple(one for one in shown if one.not_ranked), won)
 
 
+class KnownStandings:
+    """The standings of a contest for who asks again and again: found again when a judgement or a review has changed."""
+
+    def __init__(self, contest: Contest) -> None:
+        self._contest = contest
+        self._found: tuple[object, Standings] | None = None
+
+    def now(self) -> Standings:
+        """The standings by contest.toml as it was read."""
+        store = self._contest.store
+        made_of = store.runs(RunState.JUDGED), store.judgement_mark()
+        if self._found is None or self._found[0] != made_of:
+            self._found = made_of, standings(self._contest)
+        return self._found[1]
+
+
 def place_document(place: Place) -> dict[str, Any]:
     """The JSON document of a place on the leaderboard."""
     level_with = [{"team": team, "chance": chance} for team, chance in place.level_with]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from datetime import datetime
 
+from referee.store.acts import put_on_record
 from referee.store.database import Database
 from referee.store.records import BoardState, Published
 
@@ -49,6 +50,7 @@ class PublishedTable(Database):
         """Freeze a live board; `empty` is shown where nothing was published yet."""
         with self._transaction() as connection:
             connection.execute(_FREEZE, {"utc": now.isoformat(), "empty": empty, "operator": operator})
+            put_on_record(connection)
 
     def unveil_board(self, now: datetime, final: str, seen: int, places: int, operator: str) -> bool:
         """Show so many more places of `final`, the document whose ranking is unveiled; the first call fixes it.
@@ -63,8 +65,10 @@ class PublishedTable(Database):
             "seen": seen,
         }
         with self._transaction() as connection:
-            done = [connection.execute(statement, values).rowcount for statement in _UNVEIL]
-        return done[1] == 1
+            is_done = [connection.execute(statement, values).rowcount for statement in _UNVEIL][1] == 1
+            if is_done:
+                put_on_record(connection)
+        return is_done
 
     def judgement_mark(self) -> tuple[int, ...]:
         """Changes with every judgement, interval and review."""

@@ -19,7 +19,14 @@ from typing import Any
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.judging.results import KnownStandings, Standings, figures_of, place_document, standings
+from referee.judging.results import (
+    KnownStandings,
+    Standings,
+    figures_of,
+    place_document,
+    power_course,
+    standings,
+)
 from referee.scoring.rules import PUBLISHED
 from referee.store.records import BoardState, Published, Run, RunState, is_due
 
@@ -87,7 +94,7 @@ def _document(contest: Contest, **changing: object) -> str:
 
 def _running(contest: Contest, run: Run, affiliation: str | None) -> dict[str, Any]:
     """A run that is armed or open. `power` has the means of its course; the figures need `public_score`."""
-    elapsed_s, power_w = contest.store.power_course(run.id, run.window_s, MOST_POINTS)
+    power = power_course(contest, run, MOST_POINTS)
     opened = None if run.opened_utc is None else datetime.fromisoformat(run.opened_utc)
     figures = figures_of(contest, run) if contest.config.public_score else None
     return {
@@ -97,11 +104,8 @@ def _running(contest: Contest, run: Run, affiliation: str | None) -> dict[str, A
         "heat": run.heat,
         "state": run.state,
         "ends_utc": None if opened is None else (opened + timedelta(seconds=run.window_s)).isoformat(),
-        "power_w": power_w[-1] if power_w else None,
-        "power": {
-            "elapsed_s": [round(one, 1) for one in elapsed_s],
-            "power_w": [round(one, 3) for one in power_w],
-        },
+        "power_w": power["power_w"][-1] if power["power_w"] else None,
+        "power": power,
         "map": figures and figures.map,
         "energy_wh": figures and figures.energy_wh,
         "score": figures and figures.score,

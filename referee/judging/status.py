@@ -15,10 +15,17 @@ from typing import Any
 
 from referee.contest import Contest
 from referee.judging.checks import rows_refused
-from referee.judging.results import KnownStandings, current_judgement, figures_of, standing_review
+from referee.judging.results import (
+    KnownStandings,
+    current_judgement,
+    figures_of,
+    power_course,
+    standing_review,
+)
 from referee.store.records import BoardState, Review, Run, RunState
 
 MOST_REFUSALS, MOST_EVENTS = 50, 100
+MOST_POINTS = 300  # of a power curve
 OF_ACTIVE = ("team", "state", "heat", "window_s", "extra_s", "images")
 OF_RUN = ("team", "station", "heat", "state", "closed_by", "elapsed_s", "official", "void_reason")
 FINAL = (RunState.JUDGED, RunState.VOID)  # what is known of such a run changes with a judgement or a review
@@ -170,5 +177,6 @@ class StatusReader:
             "map": shown["map"],
             "score": shown["score"],
             "provisional_age_s": None if age is None else age.total_seconds(),
+            "power": power_course(self._contest, run, MOST_POINTS),
             "warnings": [*live["warnings"], *(one["sentence"] for one in shown["failed_checks"])],
         }  # fmt: skip

@@ -21,7 +21,6 @@ from referee.web.config_watch import ConfigWatch
 from referee.web.judge_process import Judging
 
 KEPT_S = 0.5
-MOST_POINTS = 600
 
 
 class Look(NamedTuple):
@@ -72,20 +71,6 @@ class LiveStatus:
             judging=self._judging.runs,
             config_changed=self._config.changed,
         )
-
-    def power(self, station: str) -> bytes:
-        """The power of a station's open run as JSON: at most MOST_POINTS means over its window, in W, and when.
-
-        Raises RefereeError `station-unknown`.
-        """
-        self._contest.station(station)
-        run = next(
-            (one.run for one in self._control.live_runs().values() if one.run.station == station), None
-        )
-        times, power = (
-            self._contest.store.power_course(run.id, run.window_s, MOST_POINTS) if run else ([], [])
-        )
-        return orjson.dumps({"run": run and run.id, "elapsed_s": times, "power_w": power})
 
 
 def _live(live: OpenRun, now_s: float) -> LiveRun:

@@ -50,12 +50,6 @@ def status() -> Response:
     return response.make_conditional(request)  # type: ignore[return-value]  # the same response
 
 
-@blueprint.get("/stations/<name>/power")
-def power(name: str) -> Response:
-    """The course of the power of the station's open run."""
-    return Response(web_state().status.power(name), content_type="application/json")
-
-
 @blueprint.post("/runs")
 def arm() -> tuple[Response, int]:
     """Arm a run for a team at a station: the only station, when none is named. With `heat` it waits for its signal.

@@ -73,7 +73,7 @@ def public_board(contest: Contest, found: Standings | None = None) -> str:
         prizes=[asdict(one) for one in found.awards],
         now=[_running(contest, run, affiliations[run.team]) for run in on],
         next=store.queue(),
-        announcements=[{"utc": one.utc, "text": one.text} for one in store.announcements()],
+        announcements=[{"utc": one["utc"], "text": one["text"]} for one in store.announcements()],
         attempts=[{"team": team, "used": used[team]} for team in teams],
     )
 
@@ -183,7 +183,7 @@ class Publisher:
         document = public_board(self._contest, self._standings.now())
         now = self._clock.utc()
         if freeze_at is not None and is_due(None if row is None else row.unveiled_utc, now, freeze_at):
-            self._store.freeze_board(freeze_at.astimezone(UTC), empty_board(self._contest), operator=None)
+            self._store.freeze_board(freeze_at.astimezone(UTC), empty_board(self._contest))
             self._store.log_event(now, None, "board-freeze", freeze_at=freeze_at.isoformat())
             logger.warning("the board is frozen: it is %s", freeze_at.isoformat())
             return

@@ -7,7 +7,7 @@ and again when something of them has changed, so a look costs little however lon
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from importlib.metadata import version
@@ -30,30 +30,25 @@ OF_ACTIVE = ("team", "state", "heat", "window_s", "extra_s", "images")
 OF_RUN = ("team", "station", "heat", "state", "closed_by", "elapsed_s", "official", "void_reason")
 FINAL = (RunState.JUDGED, RunState.VOID)  # what is known of such a run changes with a judgement or a review
 LEFT_OUT = {True: "it has no score", False: "it was judged by other rules or settings; judge it again"}
+LIVE = (
+    "elapsed_s",
+    "remaining_s",
+    "images_served",
+    "power_w",
+    "energy_wh",
+)  # the last two of the newest reading
 NOT_KNOWN = "idle", None  # of a meter, while the contest is not served
 Document = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class LiveRun:
-    """What the server knows of an open run; energy and power are of the newest reading, None before there is one."""
-
-    elapsed_s: float | None = None
-    remaining_s: float | None = None
-    images_served: int | None = None
-    power_w: float | None = None
-    energy_wh: float | None = None
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Known:
-    """What only the server knows: live runs by number, (state, sentence) of meters by station, runs that wait.
+    """What only the server knows: LIVE of open runs by number, (state, sentence) of meters by station, runs that wait.
 
     The state of a meter is idle, ready, integrating or lost; the sentence says what is wrong, None if nothing is.
     """
 
-    live: Mapping[int, LiveRun] = field(default_factory=dict)
+    live: Mapping[int, Document] = field(default_factory=dict)
     meters: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
     waiting: frozenset[int] = frozenset()
     judging: frozenset[int] = frozenset()
@@ -163,7 +158,8 @@ class StatusReader:
 
     def _active(self, run: Run, known: Known, now: datetime) -> Document:
         """An armed or open run; its mAP and score are provisional, `provisional_age_s` old."""
-        shown, live = self._runs[run.id][1], asdict(known.live.get(run.id, LiveRun()))
+        shown = self._runs[run.id][1]
+        live: Document = dict.fromkeys(LIVE) | {"warnings": ()} | known.live.get(run.id, {})
         provisional = self._store.provisional(run.id)
         if live["images_served"] is None:
             live["images_served"] = len(self._store.served_images(run.id))

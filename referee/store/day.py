@@ -13,7 +13,7 @@ from typing import Any
 from referee.errors import RefereeError
 from referee.store.acts import UNDER_WAY, Act, put_on_record
 from referee.store.database import LARGEST_NUMBER, Database
-from referee.store.records import Announcement, Refusal, Review, RunState
+from referee.store.records import Refusal, Review, RunState
 from referee.store.schema import insert
 
 MOST_REFUSALS = 5000
@@ -99,9 +99,9 @@ class DayTables(Database):
                 )
             put_on_record(connection)
 
-    def announcements(self) -> tuple[Announcement, ...]:
-        """Those that stand, the newest first."""
-        return tuple(Announcement(**row) for row in self._rows(_ANNOUNCED))
+    def announcements(self) -> list[dict[str, Any]]:
+        """Those that stand, the newest first: id, utc, operator, text."""
+        return [dict(row) for row in self._rows(_ANNOUNCED)]
 
     def queue(self) -> list[str]:
         """The teams that run next, in order; a disabled one keeps its place, which counts when it is enabled."""

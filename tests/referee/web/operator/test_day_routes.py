@@ -164,7 +164,15 @@ def test_an_act_whose_record_cannot_be_stored_is_not_done(stage: Day) -> None:
         database.commit()
     assert said.startswith("The contest database cannot be written")
     assert stage.run(number).state is RunState.ARMED
+    stage.login("cat")
+    problem(act(stage, f"/runs/{number}/unvoid"), 409, "run-state")
     act(stage, f"/runs/{number}/void", reason="gone")
+    with stage.store() as store:
+        acts = [one for one in store.events(number) if one["kind"] == "operator"]
+    assert [(one["action"], one.get("reason")) for one in acts] == [
+        ("arm", None),
+        ("void", "gone"),
+    ], "what was not done is not on record, and closing is a step of voiding"
 
 
 def test_a_judgement_that_fails_is_an_event_with_its_sentence(stage: Day) -> None:

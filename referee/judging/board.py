@@ -20,9 +20,11 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.results import (
+    KnownStandings,
     Standings,
     figures_of,
     place_document,
+    power_course,
     standings,
 )
 from referee.scoring.rules import PUBLISHED
@@ -71,7 +73,7 @@ def public_board(contest: Contest, found: Standings | None = None) -> str:
         prizes=[asdict(one) for one in found.awards],
         now=[_running(contest, run, affiliations[run.team]) for run in on],
         next=store.queue(),
-        announcements=[{"utc": one.utc, "text": one.text} for one in store.announcements()],
+        announcements=[{"utc": one["utc"], "text": one["text"]} for one in store.announcements()],
         attempts=[{"team": team, "used": used[team]} for team in teams],
     )
 
@@ -92,7 +94,7 @@ def _document(contest: Contest, **changing: object) -> str:
 
 def _running(contest: Contest, run: Run, affiliation: str | None) -> dict[str, Any]:
     """A run that is armed or open. `power` has the means of its course; the figures need `public_score`."""
-    elapsed_s, power_w = contest.store.power_course(run.id, run.window_s, MOST_POINTS)
+    power = power_course(contest, run, MOST_POINTS)
     opened = None if run.opened_utc is None else datetime.fromisoformat(run.opened_utc)
     figures = figures_of(contest, run) if contest.config.public_score else None
     return {
@@ -102,11 +104,8 @@ def _running(contest: Contest, run: Run, affiliation: str | None) -> dict[str, A
         "heat": run.heat,
         "state": run.state,
         "ends_utc": None if opened is None else (opened + timedelta(seconds=run.window_s)).isoformat(),
-        "power_w": power_w[-1] if power_w else None,
-        "power": {
-            "elapsed_s": [round(one, 1) for one in elapsed_s],
-            "power_w": [round(one, 3) for one in power_w],
-        },
+        "power_w": power["power_w"][-1] if power["power_w"] else None,
+        "power": power,
         "map": figures and figures.map,
         "energy_wh": figures and figures.energy_wh,
         "score": figures and figures.score,
@@ -167,11 +166,11 @@ def publish(contest: Contest, clock: Clock, stop: threading.Event) -> None:
 
 
 class Publisher:
-    """Publishes the board; ranks again only when a run, a judgement or a review has changed."""
+    """Publishes the board."""
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self._contest, self._store, self._clock = contest, contest.store, clock
-        self._ranked: tuple[object, Standings] | None = None
+        self._standings = KnownStandings(contest)
 
     def tick(self) -> None:
         """Publish once, unless the board is frozen, or due to be: then freeze it.
@@ -181,19 +180,13 @@ class Publisher:
         row, freeze_at = self._store.published(), self._contest.config.freeze_at
         if row is not None and row.state is not BoardState.LIVE:
             return
-        document = public_board(self._contest, self._standings())
+        document = public_board(self._contest, self._standings.now())
         now = self._clock.utc()
         if freeze_at is not None and is_due(None if row is None else row.unveiled_utc, now, freeze_at):
-            self._store.freeze_board(freeze_at.astimezone(UTC), empty_board(self._contest), operator=None)
+            self._store.freeze_board(freeze_at.astimezone(UTC), empty_board(self._contest))
             self._store.log_event(now, None, "board-freeze", freeze_at=freeze_at.isoformat())
             logger.warning("the board is frozen: it is %s", freeze_at.isoformat())
             return
         # An open run's clock is told from the time of publishing.
         if row is None or row.document != document or self._store.runs(RunState.OPEN):
             self._store.publish(document, now)
-
-    def _standings(self) -> Standings:
-        changes_with = (self._store.runs(), self._store.judgement_mark())
-        if self._ranked is None or self._ranked[0] != changes_with:
-            self._ranked = changes_with, standings(self._contest)
-        return self._ranked[1]

@@ -75,6 +75,15 @@ def figures_of(contest: Contest, run: Run) -> Figures:
     return Figures(energy_wh, reached, scored, None, judged=False, refused=refused, provisional_utc=utc)
 
 
+def power_course(contest: Contest, run: Run, most: int) -> dict[str, list[float]]:
+    """The course of a run's power as pages draw it: at most `most` means over its window, `elapsed_s` and `power_w`."""
+    elapsed_s, power_w = contest.store.power_course(run.id, run.window_s, most)
+    return {
+        "elapsed_s": [round(one, 1) for one in elapsed_s],
+        "power_w": [round(one, 3) for one in power_w],
+    }
+
+
 def standing_review(judged: Score, review: Review | None) -> Review | None:
     """The review, if it covers every check that this judgement failed: judged again, a run may need another one."""
     failed = {check.code for check in judged.checks if not check.ok and check.severity == "error"}
@@ -187,6 +196,22 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
     places = rank([one.standing for one in shown if not one.not_ranked], maps)
     won = awards(contest.config.prizes, [place.standing for place in places])
     return Standings(places, tuple(left_out), tuple(one for one in shown if one.not_ranked), won)
+
+
+class KnownStandings:
+    """The standings of a contest for who asks again and again: found again when a judgement or a review has changed."""
+
+    def __init__(self, contest: Contest) -> None:
+        self._contest = contest
+        self._found: tuple[object, Standings] | None = None
+
+    def now(self) -> Standings:
+        """The standings by contest.toml as it was read."""
+        store = self._contest.store
+        made_of = store.runs(RunState.JUDGED), store.judgement_mark()
+        if self._found is None or self._found[0] != made_of:
+            self._found = made_of, standings(self._contest)
+        return self._found[1]
 
 
 def place_document(place: Place) -> dict[str, Any]:

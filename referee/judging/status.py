@@ -1,13 +1,13 @@
 """The contest as an operator sees it now: one JSON document for the console and the terminal.
 
-It tells all that the store knows; `Known` adds what only the server does. Runs that are over are read once and again
-when something of them has changed, so a look costs little however long the day is.
+It tells all that the store knows; `Known` adds what only the server does. Runs that are judged or void are read once
+and again when something of them has changed, so a look costs little however long the day is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from importlib.metadata import version
@@ -15,37 +15,40 @@ from typing import Any
 
 from referee.contest import Contest
 from referee.judging.checks import rows_refused
-from referee.judging.results import current_judgement, figures_of, standing_review, standings
-from referee.store.records import Review, Run, RunState
+from referee.judging.results import (
+    KnownStandings,
+    current_judgement,
+    figures_of,
+    power_course,
+    standing_review,
+)
+from referee.store.records import BoardState, Review, Run, RunState
 
 MOST_REFUSALS, MOST_EVENTS = 50, 100
+MOST_POINTS = 300  # of a power curve
 OF_ACTIVE = ("team", "state", "heat", "window_s", "extra_s", "images")
 OF_RUN = ("team", "station", "heat", "state", "closed_by", "elapsed_s", "official", "void_reason")
+FINAL = (RunState.JUDGED, RunState.VOID)  # what is known of such a run changes with a judgement or a review
 LEFT_OUT = {True: "it has no score", False: "it was judged by other rules or settings; judge it again"}
+LIVE = (
+    "elapsed_s",
+    "remaining_s",
+    "images_served",
+    "power_w",
+    "energy_wh",
+)  # the last two of the newest reading
 NOT_KNOWN = "idle", None  # of a meter, while the contest is not served
 Document = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class LiveRun:
-    """What the server knows of an open run; energy and power are of the newest reading, None before there is one."""
-
-    elapsed_s: float | None = None
-    remaining_s: float | None = None
-    images_served: int | None = None
-    power_w: float | None = None
-    energy_wh: float | None = None
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Known:
-    """What only the server knows: live runs by number, (state, sentence) of meters by station, runs that wait.
+    """What only the server knows: LIVE of open runs by number, (state, sentence) of meters by station, runs that wait.
 
     The state of a meter is idle, ready, integrating or lost; the sentence says what is wrong, None if nothing is.
     """
 
-    live: Mapping[int, LiveRun] = field(default_factory=dict)
+    live: Mapping[int, Document] = field(default_factory=dict)
     meters: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
     waiting: frozenset[int] = frozenset()
     judging: frozenset[int] = frozenset()
@@ -65,7 +68,7 @@ class StatusReader:
         self._contest, self._store = contest, contest.store
         self._runs: dict[int, tuple[object, Document]] = {}
         self._last_event, self._events = 0, list[Document]()
-        self._ranked: tuple[object, Document] = (None, {})
+        self._standings = KnownStandings(contest)
 
     def read(self, now: datetime, known: Known) -> Document:
         """The status at `now`, UTC, as docs/http.md describes it; runs, events and refusals newest first."""
@@ -82,7 +85,7 @@ class StatusReader:
             }
             for team, off in store.teams().items()
         }
-        listed = self._listed(runs, known)
+        listed, published, found = self._listed(runs, known), store.published(), self._standings.now()
         at = {run.station: run for run in runs if run.state in (RunState.ARMED, RunState.OPEN)}
         active = {name: self._active(run, known, now) for name, run in at.items()}
         for one in active.values():
@@ -112,14 +115,23 @@ class StatusReader:
             "announcements": store.announcements(),
             "refusals": store.refusals(MOST_REFUSALS),
             "events": self._events,
-        } | self._ranking(runs)
+            "left_out": [
+                {"run": one.run, "team": one.team, "why": LEFT_OUT[one.judged_by is None]}
+                for one in found.left_out
+            ],
+            "board": {
+                "state": published.state if published else BoardState.LIVE,
+                "frozen_utc": published and published.frozen_utc,
+                "unveiled": published.unveiled if published else 0,
+                "places": len(found.places),
+            },
+        }
 
     def _listed(self, runs: list[Run], known: Known) -> list[Document]:
-        versions, reviews = self._store.newest_scores(), self._store.latest_reviews()
-        refused, provisional = self._store.refused_counts(), self._store.provisional_times()
+        reviews, mark = self._store.latest_reviews(), self._store.judgement_mark()
         for run in runs:
-            made_of = run, *(facts.get(run.id) for facts in (versions, reviews, refused, provisional))
-            if self._runs.get(run.id, (None,))[0] != made_of:
+            made_of = (run, mark) if run.state in FINAL else None
+            if made_of is None or self._runs.get(run.id, (None,))[0] != made_of:
                 self._runs[run.id] = made_of, self._run(run, reviews.get(run.id))
         return [self._runs[run.id][1] | {"judging": run.id in known.judging} for run in reversed(runs)]
 
@@ -144,24 +156,10 @@ class StatusReader:
             "failed_checks": failed,
         }  # fmt: skip
 
-    def _ranking(self, runs: list[Run]) -> Document:
-        """The runs without a place, and the board: found again after each judgement."""
-        made_of = [self._runs[run.id][0] for run in runs if run.state is RunState.JUDGED]
-        if self._ranked[0] != made_of:
-            found = standings(self._contest)
-            left_out = [
-                {"run": one.run, "team": one.team, "why": LEFT_OUT[one.judged_by is None]}
-                for one in found.left_out
-            ]
-            self._ranked = made_of, {"left_out": left_out, "places": len(found.places)}
-        state, frozen_utc, unveiled = self._store.board_state()
-        places, left_out = self._ranked[1]["places"], self._ranked[1]["left_out"]
-        board = {"state": state, "frozen_utc": frozen_utc, "unveiled": unveiled, "places": places}
-        return {"left_out": left_out, "board": board}
-
     def _active(self, run: Run, known: Known, now: datetime) -> Document:
         """An armed or open run; its mAP and score are provisional, `provisional_age_s` old."""
-        shown, live = self._runs[run.id][1], asdict(known.live.get(run.id, LiveRun()))
+        shown = self._runs[run.id][1]
+        live: Document = dict.fromkeys(LIVE) | {"warnings": ()} | known.live.get(run.id, {})
         provisional = self._store.provisional(run.id)
         if live["images_served"] is None:
             live["images_served"] = len(self._store.served_images(run.id))
@@ -175,5 +173,6 @@ class StatusReader:
             "map": shown["map"],
             "score": shown["score"],
             "provisional_age_s": None if age is None else age.total_seconds(),
+            "power": power_course(self._contest, run, MOST_POINTS),
             "warnings": [*live["warnings"], *(one["sentence"] for one in shown["failed_checks"])],
         }  # fmt: skip

@@ -7,12 +7,10 @@ from datetime import datetime
 
 from referee.pages import STATIC, template_environment
 
-STYLES = ("vendor/pico.min.css", "style.css")
-
 
 def page_style() -> str:
     """The stylesheet of a page that stands alone."""
-    return "\n".join((STATIC / name).read_text(encoding="utf-8") for name in STYLES)
+    return (STATIC / "style.css").read_text(encoding="utf-8")
 
 
 def table_page(

@@ -34,7 +34,7 @@ from referee.scoring.rules import PUBLISHED
 from referee.store.records import OVER, Run, RunState, Score
 from testsets import TestSetError
 
-STYLES = (STATIC / "vendor" / "pico.min.css", STATIC / "style.css", Path(__file__).with_name("report.css"))
+STYLES = (STATIC / "style.css", Path(__file__).with_name("report.css"))
 FEW = 10  # of the best curves, and of the worst
 ERRORS = {
     ErrorType.CLASSIFICATION: "on an object, with another category",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
 from referee.errors import RefereeError
+from referee.store.acts import UNDER_WAY, Act, put_on_record
 from referee.store.database import LARGEST_NUMBER, Database
-from referee.store.records import Announcement, Refusal, Review
+from referee.store.records import Refusal, Review, RunState
 from referee.store.schema import insert
 
 MOST_REFUSALS = 5000
@@ -28,6 +30,24 @@ _POWER = (
 
 class DayTables(Database):
     """What an operator does beside the runs, on disk before it is answered; and bulk reads for the live status."""
+
+    @contextmanager
+    def act(
+        self, now: datetime, run: int | None, turns_to: RunState | None, **detail: object
+    ) -> Iterator[None]:
+        """What this thread changes within is an operator's act: the change and its record are stored, or neither.
+
+        An act that changes nothing here is recorded at the end. `turns_to`: see referee.store.acts.
+        """
+        act = Act(now.isoformat(), detail, run, turns_to)
+        token = UNDER_WAY.set(act)
+        try:
+            yield
+            if not act.is_stored:
+                with self._transaction() as connection:
+                    put_on_record(connection, turns_to)
+        finally:
+            UNDER_WAY.reset(token)
 
     def add_operator(self, name: str, password_hash: str, now: datetime) -> None:
         """Register an operator. Raises RefereeError `operator-exists`."""
@@ -65,21 +85,23 @@ class DayTables(Database):
             "withdrawn_utc": None,
         }
         with self._transaction() as connection:
-            return int(connection.execute(insert("announcements"), values).lastrowid or 0)
+            number = int(connection.execute(insert("announcements"), values).lastrowid or 0)
+            put_on_record(connection, announcement=number)
+        return number
 
     def withdraw_announcement(self, number: int, now: datetime) -> None:
         """Withdraw an announcement; it stays on record. Raises RefereeError `announcement-unknown`."""
         sql = "UPDATE announcements SET withdrawn_utc = ? WHERE id = ? AND withdrawn_utc IS NULL"
         with self._transaction() as connection:
-            changed = connection.execute(sql, (now.isoformat(), min(number, LARGEST_NUMBER))).rowcount
-        if not changed:
-            raise RefereeError(
-                "announcement-unknown", f"There is no announcement {number}, or it is withdrawn already."
-            )
+            if not connection.execute(sql, (now.isoformat(), min(number, LARGEST_NUMBER))).rowcount:
+                raise RefereeError(
+                    "announcement-unknown", f"There is no announcement {number}, or it is withdrawn already."
+                )
+            put_on_record(connection)
 
-    def announcements(self) -> tuple[Announcement, ...]:
-        """Those that stand, the newest first."""
-        return tuple(Announcement(**row) for row in self._rows(_ANNOUNCED))
+    def announcements(self) -> list[dict[str, Any]]:
+        """Those that stand, the newest first: id, utc, operator, text."""
+        return [dict(row) for row in self._rows(_ANNOUNCED)]
 
     def queue(self) -> list[str]:
         """The teams that run next, in order; a disabled one keeps its place, which counts when it is enabled."""
@@ -95,6 +117,7 @@ class DayTables(Database):
             connection.executemany(
                 "INSERT INTO queue (position, team) VALUES (?, ?)", enumerate(after, start=1)
             )
+            put_on_record(connection, before=before, queue=after)
         return after
 
     def add_review(self, run: int, review: Review) -> None:
@@ -102,6 +125,7 @@ class DayTables(Database):
         values = vars(review) | {"id": None, "run": run, "codes": json.dumps(review.codes)}
         with self._transaction() as connection:
             connection.execute(insert("reviews"), values)
+            put_on_record(connection, codes=review.codes)
 
     def reviews(self, run: int) -> list[Review]:
         """How a run was let stand, oldest first."""
@@ -143,24 +167,6 @@ class DayTables(Database):
             for _, utc, run, kind, detail in rows
         ]
         return (rows[0]["id"] if rows else number), found
-
-    def newest_scores(self) -> dict[int, int]:
-        """The number of the latest judgement of every run that has one."""
-        return dict(map(tuple, self._rows("SELECT run, max(id) FROM scores GROUP BY run")))
-
-    def provisional_times(self) -> dict[int, str]:
-        """When the provisional figures of every run were computed, UTC."""
-        return dict(map(tuple, self._rows("SELECT run, utc FROM provisional")))
-
-    def refused_counts(self) -> dict[int, int]:
-        """How many rows were refused of every run that had some."""
-        sql = "SELECT run, sum(refused) FROM posts WHERE refused IS NOT NULL GROUP BY run"
-        return dict(map(tuple, self._rows(sql)))
-
-    def board_state(self) -> tuple[str, str | None, int]:
-        """The public board's state, when it was frozen (UTC), and how many of its places are unveiled."""
-        rows = self._rows("SELECT state, frozen_utc, unveiled FROM published")
-        return (rows[0]["state"], rows[0]["frozen_utc"], rows[0]["unveiled"]) if rows else ("live", None, 0)
 
     def affiliations(self) -> dict[str, str | None]:
         """The affiliation of every team."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from datetime import datetime
 
+from referee.store.acts import put_on_record
 from referee.store.database import Database
 from referee.store.records import BoardState, Published
 
@@ -14,15 +15,14 @@ _PUBLISH = (
     " ON CONFLICT (id) DO UPDATE SET utc = :utc, document = :document WHERE state = 'live'"
 )
 _FREEZE = (
-    "INSERT INTO published (id, utc, document, state, unveiled, frozen_utc, operator)"
-    " VALUES (1, :utc, :empty, 'frozen', 0, :utc, :operator)"
-    " ON CONFLICT (id) DO UPDATE SET state = 'frozen', unveiled = 0, frozen_utc = :utc, operator = :operator"
+    "INSERT INTO published (id, utc, document, state, unveiled, frozen_utc)"
+    " VALUES (1, :utc, :empty, 'frozen', 0, :utc)"
+    " ON CONFLICT (id) DO UPDATE SET state = 'frozen', unveiled = 0, frozen_utc = :utc"
     " WHERE state = 'live'"
 )
 _UNVEIL = (  # the first one fixes the ranking that is unveiled; after the last one the board is live again
     "UPDATE published SET state = 'unveiling', final = :final WHERE state = 'frozen' AND unveiled = :seen",
-    "UPDATE published SET unveiled = unveiled + :places, operator = :operator"
-    " WHERE state = 'unveiling' AND unveiled = :seen",
+    "UPDATE published SET unveiled = unveiled + :places WHERE state = 'unveiling' AND unveiled = :seen",
     "UPDATE published SET state = 'live', unveiled = 0, utc = :utc, document = final, final = NULL,"
     " unveiled_utc = :utc WHERE state = 'unveiling' AND unveiled >= json_array_length(final, '$.ranking')",
 )
@@ -45,26 +45,23 @@ class PublishedTable(Database):
         with self._transaction() as connection:
             connection.execute(_PUBLISH, {"utc": now.isoformat(), "document": document})
 
-    def freeze_board(self, now: datetime, empty: str, operator: str | None) -> None:
+    def freeze_board(self, now: datetime, empty: str) -> None:
         """Freeze a live board; `empty` is shown where nothing was published yet."""
         with self._transaction() as connection:
-            connection.execute(_FREEZE, {"utc": now.isoformat(), "empty": empty, "operator": operator})
+            connection.execute(_FREEZE, {"utc": now.isoformat(), "empty": empty})
+            put_on_record(connection)
 
-    def unveil_board(self, now: datetime, final: str, seen: int, places: int, operator: str) -> bool:
+    def unveil_board(self, now: datetime, final: str, seen: int, places: int) -> bool:
         """Show so many more places of `final`, the document whose ranking is unveiled; the first call fixes it.
 
         Returns False, and does nothing, unless `seen` places are shown now.
         """
-        values = {
-            "utc": now.isoformat(),
-            "final": final,
-            "places": places,
-            "operator": operator,
-            "seen": seen,
-        }
+        values = {"utc": now.isoformat(), "final": final, "places": places, "seen": seen}
         with self._transaction() as connection:
-            done = [connection.execute(statement, values).rowcount for statement in _UNVEIL]
-        return done[1] == 1
+            is_done = [connection.execute(statement, values).rowcount for statement in _UNVEIL][1] == 1
+            if is_done:
+                put_on_record(connection)
+        return is_done
 
     def judgement_mark(self) -> tuple[int, ...]:
         """Changes with every judgement, interval and review."""

@@ -179,8 +179,7 @@ class Published:
     """What the public sees: a JSON document as of `utc`.
 
     `frozen_utc` says when the board was frozen last. While it is unveiled, `final` is the document with the final
-    ranking, of which the last `unveiled` places are shown; `unveiled_utc` is when the last unveiling ended. `operator`
-    froze or unveiled it last, None: the time did.
+    ranking, of which the last `unveiled` places are shown; `unveiled_utc` is when the last unveiling ended.
     """
 
     utc: str
@@ -188,7 +187,6 @@ class Published:
     state: BoardState
     unveiled: int
     frozen_utc: str | None = None
-    operator: str | None = None
     final: str | None = None
     unveiled_utc: str | None = None
 
@@ -217,16 +215,6 @@ class Review:
     note: str
     utc: str
     codes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Announcement:
-    """What an operator told everyone."""
-
-    id: int
-    utc: str
-    operator: str
-    text: str
 
 
 @dataclass(frozen=True)

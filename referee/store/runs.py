@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from power.meter import Setup, Standing
 from referee.errors import RefereeError, SessionRefused
+from referee.store.acts import put_on_record
 from referee.store.database import LARGEST_NUMBER, Database
 from referee.store.records import Run, RunState
 from referee.store.schema import insert
@@ -93,6 +94,7 @@ class RunTables(Database):
             numbers = order(number).astype("<i8").tobytes()
             connection.execute(insert("image_orders"), {"run": number, "numbers": numbers})
             connection.execute("DELETE FROM queue WHERE team = ?", (run.team,))
+            put_on_record(connection, RunState.ARMED, run=number)
         return replace(armed, id=number)
 
     def image_order(self, run: int) -> NDArray[np.int64]:
@@ -119,6 +121,8 @@ class RunTables(Database):
                 if not connection.execute(sql, (*_columns(values).values(), run, *expected)).rowcount:
                     found, wanted = self.run(run).state, " or ".join(expected)
                     raise RefereeError("run-state", f"Run {run} is {found}; this needs it {wanted}.", run=run)
+            several: dict[str, Any] = {"runs": [*changes]} if len(changes) > 1 else {}
+            put_on_record(connection, values.get("state"), **several)
         return [self.run(run) for run in changes]
 
     def run(self, number: int) -> Run:

@@ -113,7 +113,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
         {
             "id": int, "utc": str, "document": str,  # JSON
             "state": str,  # live, frozen, unveiling
-            "unveiled": int, "frozen_utc": str, "operator": str,
+            "unveiled": int, "frozen_utc": str,
             "final": str,  # JSON: the document that is being unveiled
             "unveiled_utc": str,  # the end of the last unveiling
         },

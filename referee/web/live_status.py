@@ -11,7 +11,7 @@ import orjson
 
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.judging.status import Known, LiveRun, StatusReader
+from referee.judging.status import Document, Known, StatusReader
 from referee.runs.control import RunControl
 from referee.runs.meters import state_of
 from referee.runs.open_run import OpenRun
@@ -21,7 +21,6 @@ from referee.web.config_watch import ConfigWatch
 from referee.web.judge_process import Judging
 
 KEPT_S = 0.5
-MOST_POINTS = 600
 
 
 class Look(NamedTuple):
@@ -73,33 +72,19 @@ class LiveStatus:
             config_changed=self._config.changed,
         )
 
-    def power(self, station: str) -> bytes:
-        """The power of a station's open run as JSON: at most MOST_POINTS means over its window, in W, and when.
 
-        Raises RefereeError `station-unknown`.
-        """
-        self._contest.station(station)
-        run = next(
-            (one.run for one in self._control.live_runs().values() if one.run.station == station), None
-        )
-        times, power = (
-            self._contest.store.power_course(run.id, run.window_s, MOST_POINTS) if run else ([], [])
-        )
-        return orjson.dumps({"run": run and run.id, "elapsed_s": times, "power_w": power})
-
-
-def _live(live: OpenRun, now_s: float) -> LiveRun:
+def _live(live: OpenRun, now_s: float) -> Document:
     reading, window = live.meter.sampler.last, live.window
     figures = (None, None) if reading is None else (reading.power_w, reading.energy_wh)
     power_w, energy_wh = (None if one is None or not math.isfinite(one) else one for one in figures)
     lost = state_of(live.meter)[1]
     told = (f"The team was told: {one}" for one in live.told)
     warnings = (*live.meter.log.warnings, *([lost] if lost else []), *told)
-    return LiveRun(
-        elapsed_s(window, now_s),
-        remaining_s(window, now_s),
-        live.served_images,
-        power_w,
-        energy_wh,
-        warnings,
-    )
+    return {
+        "elapsed_s": elapsed_s(window, now_s),
+        "remaining_s": remaining_s(window, now_s),
+        "images_served": live.served_images,
+        "power_w": power_w,
+        "energy_wh": energy_wh,
+        "warnings": warnings,
+    }

@@ -1,15 +1,11 @@
-// The public board: local times, the charts of power, and on a projector one page of the ranking after the other.
+// The public board: local times, and on a projector one page of the ranking after the other.
 "use strict";
 
 const PAGE_MS = 10000;
-const short = new Intl.DateTimeFormat([], {hour: "2-digit", minute: "2-digit"});
+const SHORT = {hour: "2-digit", minute: "2-digit"};
 
 function dress() {
-  for (const time of document.querySelectorAll("[data-time]")) time.textContent = short.format(new Date(time.dataset.time));
-  for (const run of document.querySelectorAll("[data-course]")) {
-    const {elapsed_s, power_w} = JSON.parse(run.dataset.course), chart = run.querySelector(".chart");
-    if (chart && elapsed_s.length > 1) drawPower(chart, elapsed_s, power_w);
-  }
+  for (const time of document.querySelectorAll("[data-time]")) time.textContent = new Date(time.dataset.time).toLocaleTimeString([], SHORT);
   if (document.body.classList.contains("projector")) turn();
 }
 
@@ -32,4 +28,4 @@ function turn() {
 document.addEventListener("live", dress);
 addEventListener("resize", dress);
 if (document.body.classList.contains("projector")) setInterval(turn, 500);
-dress();
+painted.then(dress);

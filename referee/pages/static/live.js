@@ -5,6 +5,8 @@
 // "look" asks for it at once.
 "use strict";
 
+// What a page draws or asks for before its first paint only delays that.
+const painted = new Promise(done => new PerformanceObserver(done).observe({type: "paint", buffered: true}));
 const LOST_AFTER_MS = 3000, GIVE_UP_MS = 5000;
 let heard = Date.now();
 const MORPH = {
@@ -23,10 +25,10 @@ async function follow(element) {
   element.addEventListener("look", () => wake());
   document.addEventListener("visibilitychange", () => wake());
   for (;;) {
+    await new Promise(done => { wake = done; setTimeout(done, Number(element.dataset.every ?? 1000)); });
     const text = await newest(element.dataset.live);
     if (text !== null) heard = Date.now();
     if (text !== null && text !== shown) show(element, shown = text);
-    await new Promise(done => { wake = done; setTimeout(done, Number(element.dataset.every ?? 1000)); });
   }
 }
 

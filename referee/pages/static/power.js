@@ -1,11 +1,13 @@
-// Draws power over time by uPlot. [data-power=URL] is asked each second for {"elapsed_s": [...], "power_w": [...]};
-// drawPower(element, elapsed_s, power_w) draws what a page has already. The element keeps what is drawn: give it an id
-// and data-keep.
+// Draws power over time by uPlot: [data-course={"elapsed_s": [...], "power_w": [...]}] in the .chart within, which
+// keeps what is drawn: give it an id and data-keep.
 "use strict";
 
-const charts = new WeakMap();
+const charts = new WeakMap(), {dataset: {uplot}} = document.currentScript;
+const loaded = painted.then(() => new Promise(done => {
+  document.head.append(Object.assign(document.createElement("script"), {src: uplot, onload: done}));
+}));
 
-function drawPower(element, elapsed_s, power_w) {
+function drawPower(element, {elapsed_s, power_w}) {
   const colours = getComputedStyle(element), line = colours.color, text = colours.outlineColor;
   const size = {width: element.clientWidth, height: element.clientHeight};
   const data = [elapsed_s, power_w], known = charts.get(element);
@@ -27,12 +29,13 @@ function drawPower(element, elapsed_s, power_w) {
 }
 
 async function drawAll() {
-  for (const element of document.querySelectorAll("[data-power]")) {
-    try {
-      const answer = await fetch(element.dataset.power, {cache: "no-cache", signal: AbortSignal.timeout(5000)});
-      if (answer.ok) { const power = await answer.json(); drawPower(element, power.elapsed_s, power.power_w); }
-    } catch { /* live.js says that the server is lost */ }
+  await loaded;
+  for (const run of document.querySelectorAll("[data-course]")) {
+    const chart = run.querySelector(".chart"), course = JSON.parse(run.dataset.course);
+    if (chart && course.elapsed_s.length > 1) drawPower(chart, course);
   }
-  setTimeout(drawAll, 1000);
 }
+
+document.addEventListener("live", drawAll);
+addEventListener("resize", drawAll);
 drawAll();

@@ -8,8 +8,8 @@ from referee.errors import RefereeError
 from referee.judging.board import empty_board, public_board
 from referee.store.records import BoardState
 from referee.web.bodies import read_texts
-from referee.web.operator.access import acting, require_operator
-from referee.web.operator.routes import record
+from referee.web.operator.access import require_operator
+from referee.web.operator.routes import act
 from referee.web.slots import OPERATOR_PATH
 from referee.web.state import WebState, web_state
 
@@ -22,11 +22,11 @@ blueprint.before_request(require_operator)
 @blueprint.post("/freeze")
 def freeze() -> Response:
     """Freeze the board, on disk before it is answered; a frozen one stays as it is."""
-    state, operator = web_state(), acting()
+    state = web_state()
     found = state.contest.store.published()
     if found is None or found.state is BoardState.LIVE:
-        state.contest.store.freeze_board(state.clock.utc(), empty_board(state.contest), operator)
-        record(None, "board-freeze")
+        with act("board-freeze"):
+            state.contest.store.freeze_board(state.clock.utc(), empty_board(state.contest))
     return _changed(state)
 
 
@@ -40,18 +40,18 @@ def unveil() -> Response:
     wanted, seen = read_texts(places="1", seen="")
     if wanted not in ("1", ALL):
         raise RefereeError("bad-json", f'"places" is {wanted!r}; it must be "1" or "{ALL}".')
-    state, operator = web_state(), acting()
+    state = web_state()
     found = state.contest.store.published()
     if found is None or found.state is BoardState.LIVE:
         raise RefereeError("board-state", "The board is live, there is nothing to unveil; freeze it first.")
     final, now = found.final or public_board(state.contest), state.clock.utc()
     places = 1 if wanted == "1" else MANY
-    if str(found.unveiled) != (seen or str(found.unveiled)) or not state.contest.store.unveil_board(
-        now, final, found.unveiled, places, operator
-    ):
-        sentence = "Another operator has just unveiled; look at the board, then go on from there."
-        raise RefereeError("board-state", sentence)
-    record(None, "board-unveil", places=wanted)
+    with act("board-unveil", places=wanted):
+        if str(found.unveiled) != (seen or str(found.unveiled)) or not state.contest.store.unveil_board(
+            now, final, found.unveiled, places
+        ):
+            sentence = "Another operator has just unveiled; look at the board, then go on from there."
+            raise RefereeError("board-state", sentence)
     return _changed(state)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 
 from flask import Blueprint, Response, jsonify
 
@@ -11,7 +10,7 @@ from referee.errors import RefereeError
 from referee.store.records import RunState
 from referee.web.bodies import read_texts
 from referee.web.operator.access import acting, require_operator
-from referee.web.operator.routes import record
+from referee.web.operator.routes import act
 from referee.web.slots import OPERATOR_PATH
 from referee.web.state import web_state
 
@@ -33,7 +32,8 @@ def draw() -> Response:
         if not off and team not in busy and not 0 < limit <= used.get(team, 0)
     ]
     secrets.SystemRandom().shuffle(drawn)
-    return _changed("draw", lambda _: drawn)
+    with act("draw"):
+        return jsonify(queue=contest.store.change_queue(lambda _: drawn))
 
 
 @blueprint.post("/queue/<any(add,absent,remove):action>")
@@ -53,19 +53,8 @@ def change(action: str) -> Response:
         others = [one for one in queue if one != team]
         return others if action == "remove" else [*others, team]
 
-    return _changed(f"queue-{action}", changed, team=team)
-
-
-def _changed(action: str, change: Callable[[list[str]], list[str]], **detail: object) -> Response:
-    before: list[str] = []
-
-    def changed(queue: list[str]) -> list[str]:
-        before[:] = queue
-        return change(queue)
-
-    after = web_state().contest.store.change_queue(changed)
-    record(None, action, **detail, before=before, queue=after)
-    return jsonify(queue=after)
+    with act(f"queue-{action}", team=team):
+        return jsonify(queue=web_state().contest.store.change_queue(changed))
 
 
 @blueprint.post("/announcements")
@@ -79,14 +68,14 @@ def announce() -> tuple[Response, int]:
             f"An announcement has at most {LONGEST_ANNOUNCEMENT} printable characters, not {len(text)}.",
         )
     state = web_state()
-    number = state.contest.store.announce(acting(), text, state.clock.utc())
-    record(None, "announce", announcement=number, text=text)
+    with act("announce", text=text):
+        number = state.contest.store.announce(acting(), text, state.clock.utc())
     return jsonify(id=number, text=text), 201
 
 
 @blueprint.post("/announcements/<int:number>/withdraw")
 def withdraw(number: int) -> Response:
     """Withdraw an announcement."""
-    web_state().contest.store.withdraw_announcement(number, web_state().clock.utc())
-    record(None, "withdraw", announcement=number)
+    with act("withdraw", announcement=number):
+        web_state().contest.store.withdraw_announcement(number, web_state().clock.utc())
     return jsonify(id=number)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 
 from flask import Blueprint, Response, jsonify, request
 
 from power.errors import MeterError
 from referee.contest import Contest
-from referee.errors import RefereeError, StorageFailed
+from referee.errors import RefereeError
 from referee.judging.results import run_document
 from referee.judging.reviews import let_stand
 from referee.store.records import RunState
@@ -25,13 +27,15 @@ blueprint = Blueprint("operator", __name__, url_prefix=OPERATOR_PATH)
 blueprint.before_request(require_operator)
 
 
-def record(run: int | None, action: str, **detail: object) -> None:
-    """Log who did what, before it is answered. Raises StorageFailed, which says that it was done all the same."""
-    state, act = web_state(), {"operator": acting(), "action": action} | detail
+@contextmanager
+def act(
+    action: str, run: int | None = None, turns_to: RunState | None = None, **detail: object
+) -> Iterator[None]:
+    """What is done within is an act of this operator; the store keeps both or neither: see `DayTables.act`."""
+    state, named = web_state(), {"operator": acting(), "action": action}
     try:
-        state.contest.store.log_event(state.clock.utc(), run, "operator", **act)
-    except StorageFailed as error:
-        raise StorageFailed(f"This was done, but who did it is not on record: {error.sentence}") from error
+        with state.contest.store.act(state.clock.utc(), run, turns_to, **named, **detail):
+            yield
     finally:
         state.status.renew()
 
@@ -46,12 +50,6 @@ def status() -> Response:
     return response.make_conditional(request)  # type: ignore[return-value]  # the same response
 
 
-@blueprint.get("/stations/<name>/power")
-def power(name: str) -> Response:
-    """The course of the power of the station's open run."""
-    return Response(web_state().status.power(name), content_type="application/json")
-
-
 @blueprint.post("/runs")
 def arm() -> tuple[Response, int]:
     """Arm a run for a team at a station: the only station, when none is named. With `heat` it waits for its signal.
@@ -63,16 +61,16 @@ def arm() -> tuple[Response, int]:
     team, station, heat, extra, beyond = read_texts("team", **given)
     extra_s = int(extra[:9]) if extra.isascii() and extra.isdigit() else -1
     try:
-        run = state.control.arm(
-            team,
-            station or _only_station(state.contest),
-            heat or None,
-            extra_s=extra_s if extra else None,
-            beyond_attempts=beyond == "yes",
-        )
+        with act("arm", turns_to=RunState.ARMED):
+            run = state.control.arm(
+                team,
+                station or _only_station(state.contest),
+                heat or None,
+                extra_s=extra_s if extra else None,
+                beyond_attempts=beyond == "yes",
+            )
     except MeterError as error:
         return through_flask(meter_problem(error, "nothing is armed")), 503
-    record(run.id, "arm")
     return jsonify(asdict(run) | {"config_changed": state.config_watch.look()}), 201
 
 
@@ -80,8 +78,8 @@ def arm() -> tuple[Response, int]:
 def start() -> Response:
     """Give the start signal of a heat: its runs open together. `absent` = "start": also without a team that waits."""
     heat, absent = read_texts("heat", absent="refuse")
-    opened = web_state().control.start(heat, absent_too=absent == "start")
-    record(None, "start", heat=heat, absent=absent, runs=[run.id for run in opened])
+    with act("start", turns_to=RunState.OPEN, heat=heat, absent=absent):
+        opened = web_state().control.start(heat, absent_too=absent == "start")
     return jsonify([asdict(run) for run in opened])
 
 
@@ -91,8 +89,8 @@ def close(number: int) -> Response:
     run = web_state().contest.store.run(number)
     if run.state is RunState.ARMED:
         raise RefereeError("run-state", f"Run {number} is armed, not open; void it instead.", run=number)
-    closed = web_state().control.close(number, "operator")
-    record(number, "close")
+    with act("close", number, RunState.CLOSED):
+        closed = web_state().control.close(number, "operator")
     return jsonify(asdict(closed))
 
 
@@ -100,16 +98,16 @@ def close(number: int) -> Response:
 def void(number: int) -> Response:
     """Take a run out of the contest, with the reason."""
     (reason,) = read_texts("reason")
-    voided = web_state().control.void(number, reason)
-    record(number, "void", reason=reason)
+    with act("void", number, RunState.VOID, reason=reason):
+        voided = web_state().control.void(number, reason)
     return jsonify(asdict(voided))
 
 
 @blueprint.post("/runs/<int:number>/unvoid")
 def unvoid(number: int) -> Response:
     """Take a void run back into the contest."""
-    reason, back = web_state().contest.store.run(number).void_reason, web_state().control.unvoid(number)
-    record(number, "unvoid", was_void=reason)
+    with act("unvoid", number, was_void=web_state().contest.store.run(number).void_reason):
+        back = web_state().control.unvoid(number)
     return jsonify(run_document(back))
 
 
@@ -118,8 +116,8 @@ def review(number: int) -> Response:
     """Let a run in review stand, with a note."""
     (note,) = read_texts("note")
     state = web_state()
-    kept = let_stand(state.contest, number, acting(), note, state.clock.utc())
-    record(number, "review", note=note, codes=list(kept.codes))
+    with act("review", number, note=note):
+        kept = let_stand(state.contest, number, acting(), note, state.clock.utc())
     return jsonify(asdict(kept) | {"run": number})
 
 
@@ -141,9 +139,13 @@ def judge_all() -> Response:
 
 
 def _judge(numbers: list[int]) -> Response:
-    web_state().judging.ask(numbers)
+    state = web_state()
     for number in numbers:
-        record(number, "judge")
+        state.contest.store.log_event(
+            state.clock.utc(), number, "operator", operator=acting(), action="judge"
+        )
+    state.judging.ask(numbers)
+    state.status.renew()
     return jsonify(judging=numbers)
 
 

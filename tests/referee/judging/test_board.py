@@ -57,18 +57,18 @@ def judged(contest: Contest, team: str, energy_wh: float = 1.0, seed: int = 0) -
 
 
 def frozen(contest: Contest, clock: Clock) -> None:
-    contest.store.freeze_board(clock.utc(), empty_board(contest), "jo")
+    contest.store.freeze_board(clock.utc(), empty_board(contest))
 
 
 def unveiled(contest: Contest, clock: Clock, places: int = 1) -> None:
     final = row(contest).final or public_board(contest)
-    assert contest.store.unveil_board(clock.utc(), final, row(contest).unveiled, places, "jo")
+    assert contest.store.unveil_board(clock.utc(), final, row(contest).unveiled, places)
 
 
 def test_an_unveiling_by_an_outdated_page_changes_nothing(contest: Contest) -> None:
     frozen(contest, Clock())
     before = row(contest)
-    assert not contest.store.unveil_board(START, public_board(contest), 3, 1, "jo")
+    assert not contest.store.unveil_board(START, public_board(contest), 3, 1)
     assert row(contest) == before
 
 
@@ -174,9 +174,9 @@ def test_an_unveiled_place_does_not_say_how_it_compares_with_one_that_is_not(con
         {"team": "badgers", "chance": 0.6},
         {"team": "otters", "chance": 0.7},
     ]
-    contest.store.unveil_board(START, json.dumps(final), 0, 1, "jo")
+    contest.store.unveil_board(START, json.dumps(final), 0, 1)
     assert shown(row(contest))["ranking"][2]["level_with"] == []
-    contest.store.unveil_board(START, "", 1, 1, "jo")
+    contest.store.unveil_board(START, "", 1, 1)
     assert [one["team"] for one in shown(row(contest))["ranking"][2]["level_with"]] == ["badgers"]
 
 

@@ -107,7 +107,7 @@ def test_a_report_has_the_figures_of_the_judge_and_its_neighbours_and_loads_noth
     closed_run(hall, share=0.7, team="bee")
     judge_with_interval(hall.contest, closed_run(hall, share=0.65, team="cat").id, Clock())
     document = json.loads(called("judge", "2", "--json", "--contest", str(hall.folder)).stdout)
-    hall.store.freeze_board(START, "{}", "anna")
+    hall.store.freeze_board(START, "{}")
     done = called("report", "2", "--contest", str(hall.folder))
     assert done.returncode == 0
     assert done.stderr.startswith("The board is frozen")

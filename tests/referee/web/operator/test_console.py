@@ -141,7 +141,7 @@ def test_nothing_typed_is_lost_or_sent_twice_and_what_the_server_refuses_is_said
         said(page, "It is announced.")
         page.wait_for_selector("text=Lunch at one")
         with served.store() as store:
-            assert [one.text for one in store.announcements()] == ["Lunch at one"]
+            assert [one["text"] for one in store.announcements()] == ["Lunch at one"]
         assert page.evaluate("document.activeElement.ariaLabel") == "Announce"
         page.click("#theme")
         page.reload()

@@ -152,7 +152,7 @@ def test_runs_are_judged_beside_the_server_and_one_in_review_may_stand(stage: Da
     act(stage, f"/runs/{void}/void", reason="done")
 
 
-def test_an_act_whose_record_cannot_be_stored_is_said_to_be_done(stage: Day) -> None:
+def test_an_act_whose_record_cannot_be_stored_is_not_done(stage: Day) -> None:
     number = act(stage, "/runs", team="cat").json()["id"]
     with closing(sqlite3.connect(stage.folder / "contest.db")) as database:
         database.execute(
@@ -162,8 +162,17 @@ def test_an_act_whose_record_cannot_be_stored_is_said_to_be_done(stage: Day) -> 
         said = problem(act(stage, f"/runs/{number}/void", reason="gone"), 503, "storage-failed")["detail"]
         database.execute("DROP TRIGGER broken")
         database.commit()
-    assert said.startswith("This was done, but who did it is not on record: The contest database cannot")
-    assert stage.run(number).state is RunState.VOID
+    assert said.startswith("The contest database cannot be written")
+    assert stage.run(number).state is RunState.ARMED
+    stage.login("cat")
+    problem(act(stage, f"/runs/{number}/unvoid"), 409, "run-state")
+    act(stage, f"/runs/{number}/void", reason="gone")
+    with stage.store() as store:
+        acts = [one for one in store.events(number) if one["kind"] == "operator"]
+    assert [(one["action"], one.get("reason")) for one in acts] == [
+        ("arm", None),
+        ("void", "gone"),
+    ], "what was not done is not on record, and closing is a step of voiding"
 
 
 def test_a_judgement_that_fails_is_an_event_with_its_sentence(stage: Day) -> None:

@@ -78,6 +78,34 @@ def test_the_board_is_readable_accessible_and_live(hall: Day, browser: Browser) 
             assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+FONTS = """() => {
+  const found = new Set(), texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const element = texts.currentNode.parentElement, style = getComputedStyle(element);
+    if (!texts.currentNode.data.trim() || !element.getClientRects().length) continue;
+    found.add(`${style.fontSize} ${style.fontWeight}`);
+  }
+  return [...found];
+}"""
+BLOCKING = """() => performance.getEntriesByType("resource").filter(one => one.renderBlockingStatus === "blocking")
+  .map(one => one.decodedBodySize)"""
+BEFORE_PAINT = """() => performance.getEntriesByType("resource")
+  .filter(one => one.startTime < performance.getEntriesByName("first-contentful-paint")[0].startTime)
+  .map(one => one.name.split("/").pop().split("?")[0])"""
+
+
+def test_the_first_paint_waits_for_two_small_stylesheets_and_few_fonts(hall: Day, browser: Browser) -> None:
+    with visit(browser, url(hall)) as page:
+        page.wait_for_function("typeof uPlot !== 'undefined'")  # it comes after the first paint
+        sizes = page.evaluate(BLOCKING)
+        assert len(sizes) == 2
+        assert sum(sizes) < 25_000
+        early = page.evaluate(BEFORE_PAINT)
+        assert "board.css" in early
+        assert not {"uPlot.iife.min.js", "live"} & set(early)
+        assert len(page.evaluate(FONTS)) <= 10  # Chromium asks the system for each pair of size and weight
+
+
 def test_a_projector_pages_through_a_long_ranking_and_follows_the_unveiling(
     hall: Day, browser: Browser
 ) -> None:

@@ -113,7 +113,7 @@ def until_the_freeze(contest: Contest, clock: Clock) -> None:
     store.announce("jo", "Lunch at noon.", START)
     store.change_queue(lambda _: list(OTHERS))
     Publisher(contest, clock).tick()
-    store.freeze_board(clock.utc(), "", "jo")
+    store.freeze_board(clock.utc(), "")
 
 
 def served(stack: ExitStack, folder: Path, clock: Clock) -> Side:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,13 +32,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Rejudged:
-    """What judging again changes: of each run, and the rank of each team whose rank changes.
-
-    `skipped` are the judged runs on other images, which stay as they are.
-    """
+    """What judging again changes of each run; `skipped` are the judged runs on other images, which stay as they are."""
 
     changes: tuple[Change, ...]
-    places: Mapping[str, Pair]
     skipped: tuple[int, ...]
 
 
@@ -108,7 +104,4 @@ def _rejudged(
         before = (None, None) if was is None else (was.map, was.score)
         rank = ranks[0].get(run.id), ranks[1].get(run.id)
         changes.append(Change(run.id, run.team, (before[0], now.map), (before[1], now.score), rank))
-    of_team = [{place.standing.team: place.rank for place in places} for places in boards]
-    moved = {team: (of_team[0].get(team), of_team[1].get(team)) for team in of_team[1] | of_team[0]}
-    places = {team: rank for team, rank in moved.items() if rank[0] != rank[1]}
-    return Rejudged(tuple(changes), places, skipped)
+    return Rejudged(tuple(changes), skipped)

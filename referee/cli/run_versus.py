@@ -20,19 +20,14 @@ def versus(first: int, second: int, folder: Path) -> None:
     with open_contest(folder) as contest:
         met = meeting(contest, first, second)
     for side in met.sides:
-        run, score = side.run, side.judged.score
-        marks = ("  !" if side.needs_review else "  reviewed" if side.review else "") + (
-            "" if run.official else "  u"
-        )
-        shown = "no score" if score is None else f"{score:.4g}"
-        shown += f", which does not count: {side.not_ranked}" if side.not_ranked else ""
+        run, figures = side.run, side.figures
+        marks = "  !" if figures.needs_review else "  reviewed" if figures.reviewed else ""
+        marks += "" if run.official else "  u"
+        shown = "no score" if figures.score is None else f"{figures.score:.4g}"
+        shown += f", which does not count: {figures.not_ranked}" if figures.not_ranked else ""
         click.echo(f"{side.points}  run {run.id} of {run.team}: {shown}{marks}")
     if not met.one_heat:
         click.echo(f"Runs {first} and {second} are not of one heat: they did not start together.", err=True)
-    for side in met.sides:
-        if side.needs_review:
-            number = side.run.id
-            click.echo(
-                f"! Run {number} needs review before the points count; see: referee run show {number}",
-                err=True,
-            )
+    for number in (side.run.id for side in met.sides if side.figures.needs_review):
+        told = f"! Run {number} needs review before the points count; see: referee run show {number}"
+        click.echo(told, err=True)

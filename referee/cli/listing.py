@@ -36,8 +36,7 @@ def print_listing(
         cells = ({key: _cell(row[key]) for key in keys} for row in documents)
         click.echo(table_bytes(keys, map(harmless, cells)), nl=False)
     elif form == "html":
-        named = [(column.name, column.is_figure) for column in columns]
-        click.echo(table_page(title, about, named, rows, notes, Clock().utc()), nl=False)
+        click.echo(table_page(title, about, columns, rows, notes, Clock().utc()), nl=False)
     elif rows:
         print_table(columns, rows, notes[0])
         for note in notes[1:]:

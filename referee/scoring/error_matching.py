@@ -57,12 +57,11 @@ TIDECV = Rule("tidecv", assign=best_that_counts, average=tidecv_points)
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """By detection (M,) and by object (G,); `category` and `object_category` are places.
+    """By detection (M,) and by object (G,), in the order of the source; `category` and `object_category` are places.
 
-    Objects are in the order of the source, detections by rank or `in_order_of_source`. `members` (M,) are their places
-    in the source by confidence, highest first; the metric has `counted` them or not. `outcome` is a place in
-    OF_DETECTIONS, or TRUE or IGNORED; `object`, the index in the ground truth of the object that a detection found or
-    that its error is about, else -1; `mends`, whether it would find that object if its error were mended.
+    `members` (M,) are the detections by confidence, highest first; the metric has `counted` them or not. `outcome` is
+    a place in OF_DETECTIONS, or TRUE or IGNORED; `object`, the index in the ground truth of the object that a detection
+    found or that its error is about, else -1; `mends`, whether it would find that object if its error were mended.
 
     `objects` (G,) count; `unfound` are those of them that no detection found, and `missed` those that no mended one
     would find either.
@@ -79,33 +78,21 @@ class Findings:
     unfound: Bools
     missed: Bools
 
-    def in_order_of_source(self) -> Findings:
-        """The findings, which are by rank, in the order of the source."""
-        columns = {}
-        for name in ("category", "counted", "outcome", "object", "mends"):
-            columns[name] = np.empty_like(getattr(self, name))
-            columns[name][self.members] = getattr(self, name)
-        return replace(self, **columns)
-
 
 def find(ground_truth: GroundTruth, detections: Detections, rule: Rule, iou: float) -> Findings:
-    """Match, and name the errors, by rank.
-
-    Raises `RefereeError` `unknown-image`, `unknown-category`, `not-finite`.
-    """
+    """Match, and name the errors. Raises `RefereeError` `unknown-image`, `unknown-category`, `not-finite`."""
     refuse_not_finite(detections)
     categories = Ids(ground_truth.category_ids, "category")
     category, object_category = map(categories.places, (detections.category, ground_truth.category))
     ignored = ground_truth.crowd | (ground_truth.difficult & rule.ignores_difficult)
     needed = rule.thresholds(ground_truth.boxes, iou)
     needed[ground_truth.crowd] = np.nextafter(iou, np.inf)  # a crowd asks for more than the threshold
-    members, pairs = _pairs(ground_truth, detections, needed, rule)
-    category = category.take(members)
+    members, ranks, pairs = _pairs(ground_truth, detections, needed, rule)
     is_own = category.take(pairs.detection) == object_category.take(pairs.object)
     meets = pairs.overlap >= needed.take(pairs.object)
 
-    own = in_turn(pairs.take(is_own & meets), np.arange(len(members)))
-    found = rule.assign(own, len(members), ignored)
+    found = np.empty(len(members), np.int64)
+    found[members] = rule.assign(in_turn(pairs.take(is_own & meets), ranks), len(members), ignored)
     is_used = _marked(found[found >= 0], len(ignored))
     is_error = found < 0 if rule is TIDECV else found == UNMATCHED
     left = is_error.take(pairs.detection) & ~ignored.take(pairs.object)
@@ -113,7 +100,8 @@ def find(ground_truth: GroundTruth, detections: Detections, rule: Rule, iou: flo
 
     aimed = np.flatnonzero(about >= 0)
     aimed = aimed[~is_used[about[aimed]]]
-    targets, first = np.unique(about[aimed], return_index=True)
+    in_order = aimed[np.argsort(ranks[aimed])]
+    targets, first = np.unique(about[in_order], return_index=True)
     outcome[~is_error] = IGNORED
     outcome[found >= 0] = TRUE
     about[found >= 0] = found[found >= 0]
@@ -124,7 +112,7 @@ def find(ground_truth: GroundTruth, detections: Detections, rule: Rule, iou: flo
         counted=found != IGNORED,
         outcome=outcome,
         object=about,
-        mends=_marked(aimed[first], len(found)),
+        mends=_marked(in_order[first], len(found)),
         object_category=object_category,
         objects=~ignored,
         unfound=unfound,
@@ -134,8 +122,8 @@ def find(ground_truth: GroundTruth, detections: Detections, rule: Rule, iou: flo
 
 def _pairs(
     ground_truth: GroundTruth, detections: Detections, needed: Floats, rule: Rule
-) -> tuple[Ints, Pairs]:
-    """The detections (M,) by rank, and the pairs of these ranks with the objects of their image, of any category.
+) -> tuple[Ints, Ints, Pairs]:
+    """The detections (M,) by rank, the rank (M,) of each, and pairs with the objects of its image, of any category.
 
     Objects need an overlap (G,); pairs may have less, down to BACKGROUND_OVERLAP.
     """
@@ -143,7 +131,9 @@ def _pairs(
     alike = replace(ground_truth, category=np.zeros_like(ground_truth.category), category_ids=one)
     groups = group_objects(alike, ~ground_truth.crowd | (rule is TIDECV), ())
     listing = list_detections(replace(detections, category=np.zeros_like(detections.category)), groups)
-    members, ranks = listing.ranked(0, 1, detections.confidence, rule.ties_by_image)
+    members, _ = listing.ranked(0, 1, detections.confidence, rule.ties_by_image)
+    ranks = np.empty(len(members), np.int64)
+    ranks[members] = np.arange(len(members))
 
     def edges(source: GroundTruth | Detections, chosen: Ints) -> Edges:
         if rule is TIDECV:
@@ -156,7 +146,8 @@ def _pairs(
         ground_truth.crowd[groups.objects],
     )
     pairs = pairs_of(listing, groups, 0, 1, partial(edges, detections), objects)
-    return members, Pairs(ranks.take(pairs.detection), groups.objects.take(pairs.object), pairs.overlap)
+    detection = listing.order.take(pairs.detection).astype(np.int64)
+    return members, ranks, Pairs(detection, groups.objects.take(pairs.object), pairs.overlap)
 
 
 def _errors(

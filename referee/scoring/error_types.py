@@ -88,8 +88,6 @@ def analyse_errors(
     reached, scored = mean_known(ap), np.flatnonzero(objects)
     lost = (ordered - ap)[scored]
     share = 1 / max(1, len(scored)) / np.maximum(objects, 1)
-    cost = np.empty(len(found.members))
-    cost[found.members.take(own.order)] = _costs(own, share)
     errors = np.bincount(found.outcome[found.outcome >= 0], minlength=len(OF_DETECTIONS)).tolist()
     return ErrorAnalysis(
         map=reached,
@@ -101,18 +99,15 @@ def analyse_errors(
             ErrorType.FALSE_NEGATIVE: int(found.unfound.sum()),
         },
         confidence_cost=dict(zip(ground_truth.category_ids[scored].tolist(), lost.tolist(), strict=True)),
-        found=found.in_order_of_source(),
-        cost=cost,
+        found=found,
+        cost=_costs(own, share),
         object_cost=np.where(found.unfound, share.take(found.object_category), 0.0),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Listing:
-    """The detections (M,) by category and rank; `order` has the ranks.
-
-    Category k holds `starts[k]` .. `starts[k + 1] - 1`.
-    """
+    """The detections (M,) by category and confidence: category k holds `starts[k]` .. `starts[k + 1] - 1`."""
 
     order: Ints
     starts: Ints
@@ -122,14 +117,15 @@ class _Listing:
 
     @classmethod
     def of(cls, found: Findings, category: Ints, categories: int) -> _Listing:
-        order, codes = ascending_codes(category.copy(), categories)
-        starts = np.searchsorted(codes, np.arange(categories + 1))
-        outcome, counted, mends = found.outcome, found.counted, found.mends
-        return cls(order, starts, outcome.take(order), counted.take(order), mends.take(order))
+        order, codes = ascending_codes(category.take(found.members), categories)
+        order, starts = found.members.take(order), np.searchsorted(codes, np.arange(categories + 1))
+        return cls(
+            order, starts, found.outcome.take(order), found.counted.take(order), found.mends.take(order)
+        )
 
 
 def _costs(rows: _Listing, share: Floats) -> Floats:
-    """The mAP (M,) that each false one of these rows takes: without it, all true ones below are more precise.
+    """The mAP (M,) that each false detection takes: without it, all true ones below are more precise.
 
     That is t / (r - 1) instead of t / r for the true one of rank r that is the t-th; it has the `share` (K,) of its
     category's recall.
@@ -142,7 +138,9 @@ def _costs(rows: _Listing, share: Floats) -> Floats:
     below = np.repeat(total.take(bounds[1:]), np.diff(rows.starts)) - total.take(
         np.cumsum(is_true, dtype=np.int64)
     )
-    return np.where(rows.counted & ~is_true, below, 0.0)
+    cost = np.empty(len(is_true))
+    cost[rows.order] = np.where(rows.counted & ~is_true, below, 0.0)
+    return cost
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -182,10 +182,10 @@ class _Table:
     def refused(self, key: str, words: str) -> RefereeError:
         """The refusal of a key or its value."""
         one = f"{self.name.removesuffix('s')} {self.number}" if self.number else self.name
-        where = [str(self.path), *self._line(key), *([one] if one else [])]
+        where = [str(self.path), *self.line(key), *([one] if one else [])]
         return RefereeError("bad-config", f"{', '.join(where)}: {words}")
 
-    def _line(self, key: str) -> list[str]:
+    def line(self, key: str) -> list[str]:
         """The line of the key, or else of its table; none for one that is written inline."""
         table, seen, at = "", Counter[str](), 0
         for number, line in enumerate(self.text.split("\n"), start=1):
@@ -212,8 +212,9 @@ def _contest(top: _Table, table: dict[str, Any]) -> ContestConfig:
     if prizes is not None:
         rest["prizes"] = tuple(prizes)
     config = ContestConfig(stations=tuple(stations), tracks=tuple(tracks), images=images, **rest)
-    for problem in _problems(config):
-        raise RefereeError("bad-config", f"{top.path}: {problem}")
+    for name, number, key, words in _problems(config):
+        where = [str(top.path), *replace(top, name=name, number=number).line(key)]
+        raise RefereeError("bad-config", f"{', '.join(where)}: {words}")
     return config
 
 
@@ -282,87 +283,74 @@ def _networks(where: _Table, key: str, value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _problems(config: ContestConfig) -> list[str]:
-    problems = []
+Problem = tuple[str, int, str, str]
+"""Where a value is wrong, as the table's name, its number and the key, and what is wrong."""
+
+
+def _problems(config: ContestConfig) -> Iterator[Problem]:
+    for key, words in _top_problems(config):
+        yield "", 0, key, words
+    if (drawn := config.images.per_attempt) < 0:
+        yield "images", 0, "per_attempt", f"images: per_attempt = {drawn} must be 0 (all images) or more."
+    yield from _station_problems(config.stations)
+    for number, prize in enumerate(config.prizes, start=1):
+        if prize.rule not in PRIZE_RULES:
+            words = f"rule = {prize.rule!r} must be one of {', '.join(map(repr, PRIZE_RULES))}."
+            yield "prizes", number, "rule", f"prize {prize.name!r}: {words}"
+    for number, track in enumerate(config.tracks, start=1):
+        yield from (("tracks", number, key, words) for key, words in _track_problems(track))
+    for kind, rows in (("track", config.tracks), ("station", config.stations), ("prize", config.prizes)):
+        names = [one.name for one in rows]
+        for number, name in enumerate(names, start=1):
+            if not name.strip():
+                yield f"{kind}s", number, "name", f"a {kind}'s name is blank."
+            if name in names[: number - 1]:
+                yield f"{kind}s", number, "name", f"the {kind} name {name!r} is given twice."
+
+
+def _top_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
     if not 1 <= config.window_s <= LONGEST_WINDOW_S:
-        problems.append(f"window_s = {config.window_s} must lie between 1 and {LONGEST_WINDOW_S} seconds.")
-    if config.images.per_attempt < 0:
-        problems.append(f"images: per_attempt = {config.images.per_attempt} must be 0 (all images) or more.")
+        yield "window_s", f"window_s = {config.window_s} must lie between 1 and {LONGEST_WINDOW_S} seconds."
     if config.attempts < 0:
-        problems.append(f"attempts = {config.attempts} must be 0 (no limit) or more.")
+        yield "attempts", f"attempts = {config.attempts} must be 0 (no limit) or more."
     if config.least_map is not None and config.least_map > 1:
-        problems.append(f"least_map = {config.least_map:g} must be an mAP, at most 1.")
-    problems += [
-        f"prize {one.name!r}: rule = {one.rule!r} must be one of {', '.join(map(repr, PRIZE_RULES))}."
-        for one in config.prizes
-        if one.rule not in PRIZE_RULES
-    ]
-    problems += ["a prize's name is blank." for one in config.prizes if not one.name.strip()]
+        yield "least_map", f"least_map = {config.least_map:g} must be an mAP, at most 1."
     if not config.stations:
-        problems.append("there is no station; add a [[stations]] table with name and meter.")
-    problems += ["a station's name is blank." for station in config.stations if not station.name.strip()]
-    problems += _idle_problems(config)
-    problems += [
-        f"trusted_proxy has {one!r}, which is every address: anyone could forge theirs; name the proxy's own."
-        for one in config.trusted_proxy
-        if network(one).prefixlen == 0
-    ]
-    for station in config.stations:
-        problems += _station_problems(station)
-    for track in config.tracks:
-        problems += _track_problems(track)
-    for kind, rows in (
-        ("track", config.tracks),
-        ("station", config.stations),
-        ("prize", config.prizes),
-    ):
-        names = Counter(one.name for one in rows)
-        problems += [f"the {kind} name {name!r} is given twice." for name, uses in names.items() if uses > 1]
-    # The same meter, whichever VISA library reaches it.
-    meters = Counter(
-        station.meter.partition("@")[0].upper()
-        for station in config.stations
-        if not station.meter.startswith("sim")
-    )
-    problems += [
-        f"the meter {meter!r} is given to two stations." for meter, uses in meters.items() if uses > 1
-    ]
-    return problems
+        yield "stations", "there is no station; add a [[stations]] table with name and meter."
+    if (idle_s := config.idle_baseline_s) is not None and config.auto_arm:
+        words = "idle_baseline_s needs auto_arm = false: a log-in cannot wait for the measurement."
+        yield "idle_baseline_s", words
+    elif idle_s is not None and idle_s > LONGEST_IDLE_S:
+        yield "idle_baseline_s", f"idle_baseline_s = {idle_s:g} must be at most {LONGEST_IDLE_S:g} seconds."
+    for one in config.trusted_proxy:
+        if network(one).prefixlen == 0:
+            words = "which is every address: anyone could forge theirs; name the proxy's own."
+            yield "trusted_proxy", f"trusted_proxy has {one!r}, {words}"
 
 
-def _idle_problems(config: ContestConfig) -> list[str]:
-    if config.idle_baseline_s is None:
-        return []
-    if config.auto_arm:
-        return ["idle_baseline_s needs auto_arm = false: a log-in cannot wait for the measurement."]
-    if config.idle_baseline_s > LONGEST_IDLE_S:
-        return [f"idle_baseline_s = {config.idle_baseline_s:g} must be at most {LONGEST_IDLE_S:g} seconds."]
-    return []
+def _station_problems(stations: tuple[Station, ...]) -> Iterator[Problem]:
+    meters = set()
+    for number, station in enumerate(stations, start=1):
+        for key, choices in STATION_CHOICES.items():
+            if (given := getattr(station, key)) not in choices:
+                words = f"{key} = {given!r} must be one of {', '.join(map(repr, choices))}."
+                yield "stations", number, key, f"station {station.name!r}: {words}"
+        meter = station.meter.partition("@")[0].upper()  # whichever VISA library reaches it
+        if meter in meters and not station.meter.startswith("sim"):
+            yield "stations", number, "meter", f"the meter {meter!r} is given to two stations."
+        meters.add(meter)
 
 
-def _station_problems(station: Station) -> list[str]:
-    given = {key: getattr(station, key) for key in STATION_CHOICES}
-    return [
-        f"station {station.name!r}: {key} = {given[key]!r} must be one of {', '.join(map(repr, choices))}."
-        for key, choices in STATION_CHOICES.items()
-        if given[key] not in choices
-    ]
-
-
-def _track_problems(track: ModelTrack) -> list[str]:
+def _track_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
     if not track.name.strip() or not track.name.isprintable():
-        return ["a track needs a name that is not blank and has only printable characters."]
-    problems = []
+        yield "name", "a track needs a name that is not blank and has only printable characters."
     if not track.testset.strip():
-        problems.append(f"track {track.name!r}: testset is blank; give its test-set folder.")
+        yield "testset", f"track {track.name!r}: testset is blank; give its test-set folder."
     if track.holdout and track.holdout == track.testset:
-        problems.append(f"track {track.name!r}: holdout is the public test set; choose a secret one.")
-    if not 1 <= track.submissions_per_day <= MOST_SUBMISSIONS:
-        problems.append(
-            f"track {track.name!r}: submissions_per_day = {track.submissions_per_day} must lie between 1 and "
-            f"{MOST_SUBMISSIONS}."
-        )
-    return problems
+        yield "holdout", f"track {track.name!r}: holdout is the public test set; choose a secret one."
+    if not 1 <= (daily := track.submissions_per_day) <= MOST_SUBMISSIONS:
+        words = f"submissions_per_day = {daily} must lie between 1 and {MOST_SUBMISSIONS}."
+        yield "submissions_per_day", f"track {track.name!r}: {words}"
 
 
 def toml_table(text: str) -> dict[str, Any]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
 
 import click
 
 from power.addresses import MeterAddress
 from referee.config import LONGEST_WINDOW_S, read_config
-from referee.contest import create_contest, require_unchanged
+from referee.contest import create_contest
 from testsets import load_test_set, synthesize
 
 DEFAULT_IMAGES = 200
@@ -97,7 +96,6 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 @click.option(
     "--testset", type=click.Path(path_type=Path), help="A test-set folder; default: a synthetic one."
 )
-@click.option("--copy-testset", is_flag=True, help="Copy the test set into FOLDER, which can then be moved.")
 @click.option("--meter", default="sim:", show_default=True, help="The meter of the first station.")
 @click.option(
     "--window",
@@ -116,28 +114,20 @@ def init(
     window_s: int,
     *,
     auto_arm: bool,
-    copy_testset: bool,
 ) -> None:
     """Make a contest folder: contest.toml, database, secret, and a test set if none is given.
 
     A test set in FOLDER or beside it is named relative to FOLDER, so that both can be moved together.
     """
-    if testset is None and copy_testset:
-        raise click.UsageError("--copy-testset needs --testset.")
     if testset is not None:
-        given = load_test_set(testset)
-        if copy_testset:
-            require_unchanged(given)
+        load_test_set(testset)
     MeterAddress(meter)
-    place = "testset" if testset is None or copy_testset else place_of(testset, folder)
+    place = "testset" if testset is None else place_of(testset, folder)
     name = name or Path(os.path.realpath(folder)).name
     create_contest(folder, config_text(name, window_s, meter, place, auto_arm=auto_arm))
     if testset is None:
         click.echo(f"Preparing {folder / 'testset'}", err=True)
         synthesize(folder / "testset", images=DEFAULT_IMAGES, categories=DEFAULT_CATEGORIES, seed=1)
-    elif copy_testset:
-        click.echo(f"Copying {testset} to {folder / 'testset'}", err=True)
-        shutil.copytree(testset, folder / "testset")
     click.echo(f"Made {folder}. Next: referee team add NAME --contest {folder}; referee serve {folder}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import subprocess
 import tempfile
 import threading
 from contextlib import ExitStack
@@ -12,18 +13,25 @@ from pathlib import Path
 import click
 
 from referee.cli.contest import config_text
-from referee.cli.demo_day import ENTRIES, record_day, write_recording
+from referee.cli.demo_day import record_day
 from referee.cli.processes import Child, interruption_reported, program
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
-from referee.store.records import RunState
-from testsets import read_ground_truth, synthesize
+from testsets import synthesize
 
 IMAGES, CATEGORIES, SEED, SIZE = 40, 8, 2018, (320, 240)
 WINDOW_S = 240
 STEP_S = 4.0  # between two images of the live run
 RANGES = (150.0, 0.1)  # volts and amperes
+SLOW = f"""\
+import time
+from lpirc_client.sample_detector.detector import detect as sample
+
+def detect(jpeg, categories):
+    time.sleep({STEP_S})
+    return sample(jpeg, categories)
+"""
 LOADS = ("noise:6.5W,sd=1.2W,seed=3", "noise:4.8W,sd=0.9W,seed=4")
 DAY_KEYS = "least_map = 0.05\nattempts = 3\npublic_score = true\n"
 
@@ -48,7 +56,8 @@ def _show(folder: Path, port: int) -> None:
     password = secrets.token_urlsafe(6)
     click.echo("Preparing the day; this takes some ten seconds.", err=True)
     _prepare(folder, password)
-    with _child(folder, "server", "referee", "serve", str(folder), "--port", str(port)) as server:
+    serve = [program("referee"), "serve", str(folder), "--port", str(port), "--parent", str(os.getpid())]
+    with Child("server", serve, folder / "server.log") as server:
         url = server.first_line().split(" at ")[-1].split()[0]
         click.echo(f"  board    {url}/")
         click.echo(f"  console  {url}/operator/   log in as demo with the password {password}")
@@ -57,7 +66,7 @@ def _show(folder: Path, port: int) -> None:
 
 
 def _prepare(folder: Path, password: str) -> None:
-    test_set = synthesize(folder / "testset", images=IMAGES, categories=CATEGORIES, seed=SEED, size=SIZE)
+    synthesize(folder / "testset", images=IMAGES, categories=CATEGORIES, seed=SEED, size=SIZE)
     first, second = (f"sim:{load}" for load in LOADS)
     meter = {"auto_arm": False, "update_interval_s": 1.0, "ranges": RANGES}
     text = config_text("Demo: a rehearsed contest day", WINDOW_S, first, "testset", **meter)  # type: ignore[arg-type]
@@ -66,50 +75,27 @@ def _prepare(folder: Path, password: str) -> None:
     create_contest(folder, DAY_KEYS + text + other)
     (folder / "password").touch(mode=0o600)
     (folder / "password").write_text(f"{password}\n")
+    (folder / "slow.py").write_text(SLOW)
     with open_contest(folder) as contest:
         record_day(contest, password, Clock())
-    truth = read_ground_truth(test_set.folder)
-    for seed, entry in enumerate(ENTRIES):
-        write_recording(folder / f"{entry.team}.csv", entry, truth, 100 + seed)
-
-
-def _child(folder: Path, name: str, command: str, *arguments: str) -> Child:
-    return Child(name, [program(command), *arguments, "--parent", str(os.getpid())], folder / f"{name}.log")
 
 
 def _go_on(folder: Path, url: str) -> None:
     """Let the teams of the queue run, one after another; the operator may do with runs and queue what he likes."""
+    team = ["--password-file", "password", "--parent", str(os.getpid()), "--team"]
+    slowly = ["--detector", "slow:detect", "--fetch", "1", "--batch", "1"]
+    clock, never = Clock(), threading.Event()
     with open_contest(folder) as contest:
         while True:
             queue = contest.store.queue()
-            arm = ["run", "arm", *queue[:1], "--station", "station-1", "--contest", str(folder)]
-            if queue and _done(folder, "referee", *arm):
-                _replay(folder, url, queue[0])
-                for run in contest.store.runs(RunState.CLOSED):
-                    _done(folder, "referee", "judge", str(run.id), "--contest", str(folder))
-            _pause()
-
-
-def _replay(folder: Path, url: str, team: str) -> None:
-    """One image at a time, as a slow board would, until all are done or the run is over."""
-    file, password = str(folder / f"{team}.csv"), str(folder / "password")
-    common = ["--testset", str(folder / "testset"), "--team", team, "--password-file", password]
-    for image in range(1, IMAGES + 1):
-        one = ["--first", str(image), "--images", "1", *(["--stay"] if image < IMAGES else [])]
-        if not _done(folder, "lpirc-client", "replay", url, file, *common, *one):
-            return
-        _pause()
+            if queue and _done(folder, "referee", "run", "arm", queue[0], "--station", "station-1"):
+                _done(folder, "lpirc-client", "run", url, *slowly, *team, queue[0])
+                _done(folder, "referee", "judge", "--all")
+            clock.wait(never, clock.monotonic_s() + STEP_S)
 
 
 def _done(folder: Path, command: str, *arguments: str) -> bool:
-    try:
-        with Child("step", [program(command), *arguments], folder / "steps.log") as step:
-            step.wait()
-    except RefereeError:
-        return False  # the operator has voided the run, or armed another one; the log tells
-    return True
-
-
-def _pause() -> None:
-    clock = Clock()
-    clock.wait(threading.Event(), clock.monotonic_s() + STEP_S)
+    """Whether it succeeded. The operator may have voided the run, or armed another one: the log tells."""
+    with (folder / "steps.log").open("a") as log:
+        told = [program(command), *arguments]
+        return subprocess.run(told, cwd=folder, stdout=log, stderr=log, check=False).returncode == 0  # noqa: S603

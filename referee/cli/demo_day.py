@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +57,7 @@ ENTRIES = (
 )
 WAITING = ENTRIES[-2:]  # they have not run yet
 VOIDED, AGAIN, IN_REVIEW, WITH_REFUSED_ROWS = "Cobalt", "Birchwood", "Heron", "Kestrel"
+REFUSED = Refused(2, ((3, "xmin is not a number", "nan"), (7, "image 99 is unknown", "99")))
 
 
 def record_day(contest: Contest, password: str, clock: Clock) -> None:
@@ -82,34 +82,29 @@ def record_day(contest: Contest, password: str, clock: Clock) -> None:
     store.announce("demo", "This is a demo: a rehearsed contest day with invented teams.", now)
 
 
-def guesses(entry: Entry, truth: GroundTruth, seed: int) -> NDArray[np.float64]:
-    """What a team's detector finds: rows (n, 7) in test-set numbers, ordered by image."""
-    rng = np.random.default_rng(seed)
-    if not entry.found:
-        return _blind(truth, rng)
-    kept = rng.random(len(truth.image)) < entry.found
-    boxes, categories = truth.boxes[kept], np.unique(truth.category)
-    sides = np.tile(boxes[:, 2:] - boxes[:, :2] + 1, 2)
-    shaken = boxes + rng.normal(0, entry.shake, boxes.shape) * sides
-    shaken[:, 2:] = np.maximum(shaken[:, 2:], shaken[:, :2] + 1)
-    is_right = rng.random(len(boxes)) < 0.5 + entry.found / 2
-    category = np.where(is_right, truth.category[kept], rng.choice(categories, len(boxes)))
-    confidence = np.clip(rng.normal(0.5 + 0.3 * is_right, 0.15), 0.01, 0.99)
-    found = np.column_stack([truth.image[kept], category, confidence, np.maximum(shaken, 0)])
-    rows = np.concatenate([found, _blind(truth, rng)[: len(found) // 3] * [1, 1, 0.4, 1, 1, 1, 1]])
-    return rows[np.argsort(rows[:, 0], kind="stable")].round(4)
-
-
-def _blind(truth: GroundTruth, rng: np.random.Generator) -> NDArray[np.float64]:
+def _guesses(entry: Entry, truth: GroundTruth, rng: np.random.Generator) -> NDArray[np.float64]:
+    """What a team's detector finds: rows (n, 7) in test-set numbers. Who finds nothing guesses blindly."""
     size = truth.boxes.max(axis=0)[2:]
     corner = rng.uniform(0, 0.6, (BLIND_ROWS, 2)) * size
     image, category = rng.choice(truth.image_ids, BLIND_ROWS), rng.choice(truth.category, BLIND_ROWS)
-    return np.column_stack([image, category, rng.random(BLIND_ROWS), corner, corner + 0.3 * size])
+    blind = np.column_stack([image, category, rng.random(BLIND_ROWS), corner, corner + 0.3 * size])
+    if not entry.found:
+        return blind
+    found = truth.of_objects(rng.random(len(truth.image)) < entry.found)
+    sides = np.tile(found.boxes[:, 2:] - found.boxes[:, :2] + 1, 2)
+    boxes = found.boxes + rng.normal(0, entry.shake, sides.shape) * sides
+    boxes[:, 2:] = np.maximum(boxes[:, 2:], boxes[:, :2] + 1)
+    is_right = rng.random(len(boxes)) < 0.5 + entry.found / 2
+    category = np.where(is_right, found.category, rng.choice(truth.category, len(boxes)))
+    confidence = np.clip(rng.normal(0.5 + 0.3 * is_right, 0.15), 0.01, 0.99)
+    blind[:, 2] *= 0.4
+    rows = np.column_stack([found.image, category, confidence, np.maximum(boxes, 0)])
+    return np.concatenate([rows, blind[: len(rows) // 3]]).round(4)
 
 
 def _record_run(contest: Contest, entry: Entry, truth: GroundTruth, start: datetime, seed: int) -> None:
-    store, station, images = contest.store, contest.config.stations[seed % 2].name, len(truth.image_ids)
-    rng, config = np.random.default_rng([seed, 7]), contest.config
+    store, config, station = contest.store, contest.config, contest.config.stations[seed % 2].name
+    rng, images, ends_s = np.random.default_rng(seed), len(truth.image_ids), entry.lasts_s
     order = rng.permutation(truth.image_ids)
     new = Run(
         id=0,
@@ -123,38 +118,33 @@ def _record_run(contest: Contest, entry: Entry, truth: GroundTruth, start: datet
         setup=config.setup(station, config.window_s),
         meter_identity=METER,
         meter_standing=Standing.OFFICIAL,
-        nonce=f"{seed:016x}",
     )
-    run = store.arm_run(new, start, lambda _: order)
-    rows = guesses(entry, truth, seed)
+    run = store.arm_run(new, start, lambda _: order).id
+    rows = _guesses(entry, truth, rng)
     rows[:, 0] = np.argsort(order)[rows[:, 0].astype(int) - 1] + 1
-    ends = np.linspace(1.0, entry.lasts_s - 1.0, POSTS)
-    for at_s, numbers in zip(ends, np.array_split(np.arange(1, images + 1), POSTS), strict=True):
-        store.log_served(run.id, [(int(number), 20_000) for number in numbers], at_s - 0.5)
-        body = rows[np.isin(rows[:, 0], numbers)]
-        is_odd = entry.team == WITH_REFUSED_ROWS and at_s == ends[3]
-        refused = Refused(2, ((3, "xmin is not a number", "nan"), (7, "image 99 is unknown", "99")))
-        taken = (body, refused) if is_odd else body
+    posts_s = np.linspace(1.0, ends_s - 1.0, POSTS).tolist()
+    for at_s, numbers in zip(posts_s, np.array_split(np.arange(1, images + 1), POSTS), strict=True):
+        store.log_served(run, [(number, 20_000) for number in numbers.tolist()], at_s - 0.5)
+        is_odd = entry.team == WITH_REFUSED_ROWS and at_s == posts_s[3]
+        taken = rows[np.isin(rows[:, 0], numbers)], REFUSED if is_odd else Refused()
         when = start + timedelta(seconds=at_s)
-        store.append_post(
-            run.id, taken, sha256=f"{run.id}-{at_s}", idempotency_key=None, elapsed_s=at_s, now=when
-        )
+        store.append_post(run, taken, sha256=f"{run}-{at_s}", idempotency_key=None, elapsed_s=at_s, now=when)
     readings = list(_readings(entry, start, rng))
-    store.append_readings(run.id, 0.0, readings)
-    wrong = 1.12 if entry.team == IN_REVIEW else 1.0
-    for kind, at_s in (("open", 0.0), ("closed", entry.lasts_s)):
-        store.log_event(start + timedelta(seconds=at_s), run.id, kind)
+    store.append_readings(run, 0.0, readings)
+    closed = start + timedelta(seconds=ends_s)
+    store.log_event(start, run, "open")
+    store.log_event(closed, run, "closed")
     store.change_run(
-        run.id,
+        run,
         (RunState.ARMED,),
         state=RunState.CLOSED.value,
         opened_utc=start.isoformat(),
         start_s=0.0,
-        closed_utc=(start + timedelta(seconds=entry.lasts_s)).isoformat(),
+        closed_utc=closed.isoformat(),
         closed_by="logout",
-        elapsed_s=entry.lasts_s,
-        energy_wh=readings[-1].energy_wh * wrong,
-        integrator_s=entry.lasts_s,
+        elapsed_s=ends_s,
+        energy_wh=readings[-1].energy_wh * (1.12 if entry.team == IN_REVIEW else 1.0),
+        integrator_s=ends_s,
         meter_changes=(),
     )
 
@@ -181,10 +171,3 @@ def _readings(entry: Entry, start: datetime, rng: np.random.Generator) -> Iterat
             voltage_peak_over=False,
             current_peak_over=False,
         )
-
-
-def write_recording(path: Path, entry: Entry, truth: GroundTruth, seed: int) -> None:
-    """Write a team's guesses as a recording for `lpirc-client replay`."""
-    rows = guesses(entry, truth, seed)
-    lines = (f"{int(row[0])},{int(row[1])},{','.join(f'{value:g}' for value in row[2:])}" for row in rows)
-    path.write_text("image,class,confidence,xmin,ymin,xmax,ymax\n" + "\n".join(lines) + "\n")

@@ -28,19 +28,19 @@ def judge(number: int | None, folder: Path, *, all_runs: bool, as_json: bool) ->
     with open_contest(folder) as contest:
         require_unchanged(contest.test_set)
         closed = contest.store.runs(RunState.CLOSED)
-        numbers = [number] if number is not None else [run.id for run in closed]
-        scores = [judge_with_interval(contest, one, Clock()) for one in numbers]
-        runs = [contest.store.run(one) for one in numbers]
-        figures = [figures_of(contest, run) for run in runs]
+        judged = []
+        for one in [run.id for run in closed] if number is None else [number]:
+            score = judge_with_interval(contest, one, Clock())
+            run = contest.store.run(one)
+            judged.append((run, score, figures_of(contest, run)))
     if as_json:
         documents = [
-            score_document(run, score) | {"not_ranked": one.not_ranked}
-            for run, score, one in zip(runs, scores, figures, strict=True)
+            score_document(run, score) | {"not_ranked": figures.not_ranked} for run, score, figures in judged
         ]
         click.echo(json.dumps(documents if all_runs else documents[0]))
         return
-    for run, score, one in zip(runs, scores, figures, strict=True):
+    for run, score, figures in judged:
         print_score(run, score)
-        print_standing(one)
-    if not runs:
+        print_standing(figures)
+    if not judged:
         click.echo("No closed run is waiting to be judged.", err=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from referee.cli.listing import Listing, in_form, print_listing
+from referee.cli.listing import in_form, print_listing
 from referee.cli.options import contest_folder
 from referee.cli.report import warn_while_frozen
 from referee.cli.terminal import RARE_MARKS, Column, marks_caption
@@ -47,18 +47,17 @@ def leaderboard(folder: Path, form: str | None) -> None:
         click.echo(f"Run {one.run} of {one.team} {why}", err=True)
     shown = [*found.places, *found.unranked]
     rows = [_cells(place, metric) for place in shown]
-    listing = Listing(
-        documents=[place_document(place) | {"prizes": _prizes(found, place)} for place in shown],
-        keys=["rank", *Standing.__dataclass_fields__, "level_with", "differs", "not_ranked", "prizes"],
+    print_listing(
+        form,
+        [place_document(place) | {"prizes": _prizes(found, place)} for place in shown],
+        ["rank", *Standing.__dataclass_fields__, "level_with", "differs", "not_ranked", "prizes"],
+        _columns(metric),
+        rows,
         title=f"{name}: leaderboard",
         about=f"The best run of each team by its score, mAP / Wh. mAP is by the metric {metric}.",
-        columns=_columns(metric),
-        rows=rows,
-        caption=marks_caption(MARKS, rows),
-        notes=[*map(_award, found.awards), *filter(None, map(_note, shown))],
+        notes=[marks_caption(MARKS, rows), *map(_award, found.awards), *filter(None, map(_note, shown))],
         empty="No judged run has a score yet; see: referee judge --all",
     )
-    print_listing(listing, form)
 
 
 def _otherwise(judged_by: str, contest: Contest) -> str:

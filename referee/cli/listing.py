@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -15,41 +14,35 @@ from referee.files.tables import harmless, table_bytes
 from referee.pages.table import table_page
 
 
-@dataclass(frozen=True)
-class Listing:
-    """What all forms show: `documents` as JSON, their `keys` as CSV, the `rows` as a table with its `caption`.
+def print_listing(
+    form: str | None,
+    documents: Sequence[dict[str, Any]],
+    keys: Sequence[str],
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str,
+    about: str,
+    notes: Sequence[str],
+    empty: str,
+) -> None:
+    """Print `documents` as `json`, their `keys` as `csv`, or the `rows` as a page of `html`, or for None as a table.
 
-    The `title` and `about` are the page's alone; `notes` stand below the table. `empty` is said where there is no row.
+    The `title` and `about` are the page's alone; the `notes` stand below the table. `empty` is said of no rows.
     """
-
-    documents: Sequence[dict[str, Any]]
-    keys: Sequence[str]
-    title: str
-    about: str
-    columns: Sequence[Column]
-    rows: Sequence[Sequence[str]]
-    caption: str
-    notes: Sequence[str]
-    empty: str
-
-
-def print_listing(one: Listing, form: str | None) -> None:
-    """Print it as `json`, `csv` or `html`; None: as a table."""
     if form == "json":
-        click.echo(json.dumps(one.documents))
+        click.echo(json.dumps(documents))
     elif form == "csv":
-        rows = ({key: _cell(row[key]) for key in one.keys} for row in one.documents)
-        click.echo(table_bytes(one.keys, map(harmless, rows)), nl=False)
+        cells = ({key: _cell(row[key]) for key in keys} for row in documents)
+        click.echo(table_bytes(keys, map(harmless, cells)), nl=False)
     elif form == "html":
-        columns = [(column.name, column.is_figure) for column in one.columns]
-        page = table_page(one.title, one.about, columns, one.rows, [one.caption, *one.notes], Clock().utc())
-        click.echo(page, nl=False)
-    elif one.rows:
-        print_table(one.columns, one.rows, one.caption)
-        for note in one.notes:
+        click.echo(table_page(title, about, columns, rows, notes, Clock().utc()), nl=False)
+    elif rows:
+        print_table(columns, rows, notes[0])
+        for note in notes[1:]:
             click.echo(note)
     else:
-        click.echo(one.empty, err=True)
+        click.echo(empty, err=True)
 
 
 def in_form(command: Callable[..., None]) -> Callable[..., None]:

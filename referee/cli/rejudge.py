@@ -76,10 +76,6 @@ def _print(found: Rejudged) -> None:
         print_table(columns, rows, "rank none: it is not the run of its team that counts")
     else:
         click.echo("No run is judged yet; see: referee judge --all", err=True)
-    for team, ranks in found.places.items():
-        click.echo(f"{team}: place {_change(ranks, 'd')}")
-    if rows and not found.places:
-        click.echo("No team changes its place.")
 
 
 def _change(values: Pair, form: str) -> str:

@@ -11,15 +11,14 @@ import click
 
 from referee.cli.judged import print_score, print_standing
 from referee.cli.options import as_json, contest_folder, run_number
-from referee.cli.run_export import export
 from referee.cli.run_list import list_runs
-from referee.cli.run_versus import versus
 from referee.cli.server import NoServer, ask
 from referee.cli.status import active_line
 from referee.config import LONGEST_WINDOW_S
 from referee.contest import open_contest
 from referee.judging.checks import rows_refused
-from referee.judging.results import current_judgement, figures_of, run_document, score_document
+from referee.judging.export import FORMATS, export_run
+from referee.judging.results import current_judgement, figures_of, meeting, run_document, score_document
 from referee.store.records import Run, RunState
 
 INTERNAL = ("start_s", "boot_id", "nonce")  # only the server can interpret these
@@ -30,8 +29,7 @@ def run() -> None:
     """Arm, close, void and show runs."""
 
 
-for command in (list_runs, versus, export):
-    run.add_command(command)
+run.add_command(list_runs)
 
 
 @run.command()
@@ -54,11 +52,9 @@ def arm(
         idle_s = contest.config.idle_baseline_s
     if idle_s is not None:
         click.echo(f"Measuring the idle board for {idle_s:g} s.", err=True)
-    given = {"station": station, "heat": heat, "extra_s": None if extra_s is None else str(extra_s)}
+    given = {"team": team, "station": station, "heat": heat, "extra_s": extra_s and str(extra_s)}
     given["beyond_attempts"] = "yes" if anyway else None
-    armed = ask(
-        folder, "/runs", {"team": team} | {key: value for key, value in given.items() if value is not None}
-    )
+    armed = ask(folder, "/runs", {key: value for key, value in given.items() if value is not None})
     if armed["config_changed"]:
         click.echo(f"Warning: {armed['config_changed']}", err=True)
     within = f" in heat {heat}" * bool(heat) + f" for {armed['window_s']:g} s" * bool(extra_s)
@@ -155,6 +151,48 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
             click.echo(f"{check.code:>18}  {check.sentence}")
     for event in events:
         click.echo(f"{event['utc']}  {event['kind']}  {_details(event)}")
+
+
+@run.command()
+@click.argument("first", metavar="RUN", type=run_number)
+@click.argument("second", metavar="RUN", type=run_number)
+@contest_folder
+def versus(first: int, second: int, folder: Path) -> None:
+    """Show the points of two judged runs that met: 2 for the higher score, 1 each for a tie."""
+    with open_contest(folder) as contest:
+        met = meeting(contest, first, second)
+    for side in met.sides:
+        run, figures = side.run, side.figures
+        marks = "  !" if figures.needs_review else "  reviewed" if figures.reviewed else ""
+        marks += "" if run.official else "  u"
+        shown = "no score" if figures.score is None else f"{figures.score:.4g}"
+        shown += f", which does not count: {figures.not_ranked}" if figures.not_ranked else ""
+        click.echo(f"{side.points}  run {run.id} of {run.team}: {shown}{marks}")
+    if not met.one_heat:
+        click.echo(f"Runs {first} and {second} are not of one heat: they did not start together.", err=True)
+    for number in (side.run.id for side in met.sides if side.figures.needs_review):
+        told = f"! Run {number} needs review before the points count; see: referee run show {number}"
+        click.echo(told, err=True)
+
+
+@run.command()
+@click.argument("number", metavar="RUN", type=run_number)
+@click.option("--out", type=click.Path(path_type=Path), help="The folder to write to; default: run-RUN.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice((*FORMATS, "all")),
+    default="csv",
+    show_default=True,
+    help="Of the detections; readings and events are written as well.",
+)
+@contest_folder
+def export(number: int, out: Path | None, form: str, folder: Path) -> None:
+    """Write what RUN's team sent, with its image numbers and the test set's own, and what was recorded beside it."""
+    formats = tuple(FORMATS) if form == "all" else (form,)
+    with open_contest(folder) as contest:
+        for file in export_run(contest, number, out or Path(f"run-{number}"), formats):
+            click.echo(f"{file}  {file.stat().st_size} bytes")
 
 
 def _live(folder: Path, number: int) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from referee.cli.listing import Listing, in_form, print_listing
+from referee.cli.listing import in_form, print_listing
 from referee.cli.options import contest_folder
 from referee.cli.terminal import RARE_MARKS, Column, marks_caption
 from referee.clock import Clock
@@ -39,18 +39,17 @@ def list_runs(folder: Path, form: str | None) -> None:
         name = contest.config.name
     heats = any(one.heat for one, _ in listed)
     rows = [_cells(one, figures, heats=heats) for one, figures in listed]
-    listing = Listing(
-        documents=[run_document(one) | asdict(figures) for one, figures in listed],
-        keys=CSV_COLUMNS,
+    print_listing(
+        form,
+        [run_document(one) | asdict(figures) for one, figures in listed],
+        CSV_COLUMNS,
+        _columns(heats=heats),
+        rows,
         title=f"{name}: runs",
         about="Every run, oldest first.",
-        columns=_columns(heats=heats),
-        rows=rows,
-        caption=marks_caption(MARKS, rows),
-        notes=(),
+        notes=[marks_caption(MARKS, rows)],
         empty="No run has been armed yet; see: referee run arm --help",
     )
-    print_listing(listing, form)
 
 
 def _columns(*, heats: bool) -> list[Column]:

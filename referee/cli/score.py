@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from referee.cli.options import as_json
 from referee.cli.score_compare import Order, find_orders, print_comparison
-from referee.cli.terminal import console
+from referee.cli.terminal import console, figures_table
 from referee.detections.files import Submission, read_blacklist, read_submission
 from referee.files.curves import Curves, check_curve_path, write_curves, write_overlay
 from referee.scoring import (
@@ -269,11 +268,11 @@ def _iou(evaluation: Evaluation) -> str:
 
 def _print_table(result: Result) -> None:
     evaluation, truth = result.evaluation, result.truth
-    table = Table(title=f"{evaluation.metric}, IoU {_iou(evaluation)}", title_justify="left")
-    table.add_column("id", justify="right")
-    table.add_column("category")
-    for heading in ("objects", "found", "false", "AP"):
-        table.add_column(heading, justify="right")
+    figures = ("objects", "found", "false", "AP")
+    table = figures_table(
+        "id", "category", figures=figures, title=f"{evaluation.metric}, IoU {_iou(evaluation)}"
+    )
+    table.columns[0].justify = "right"
     for category, name in zip(truth.category_ids.tolist(), truth.category_names, strict=True):
         counts, ap = evaluation.counts[category], evaluation.ap[category]
         numbers = (counts.objects, counts.true_positives, counts.false_positives)

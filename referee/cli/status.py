@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,13 @@ from referee.pages.figures import clock_text, map_text, score_text, time_text, w
 
 WATCH_S = 1.0
 REFUSALS_SHOWN = 5
+TO_SEE_TO: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "to judge": lambda run: run["state"] == "closed",
+    "in need of review": lambda run: (
+        run["state"] == "judged" and run["needs_review"] and run["review"] is None
+    ),
+    "being judged": lambda run: run["judging"],
+}
 
 
 @click.command()
@@ -70,14 +77,9 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         warnings = station["run"]["warnings"] if station["run"] else []
         yield from (f"  ! {sentence}" for sentence in (station["meter_sentence"], *warnings) if sentence)
     yield "next: " + (", ".join(one["team"] for one in found["queue"]) or "no one is queued")
-    for wanted, word in (
-        ("closed", "to judge"),
-        ("review", "in need of review"),
-        ("judging", "being judged"),
-    ):
-        numbers = [str(run["run"]) for run in found["runs"] if _is(run, wanted)]
-        if numbers:
-            yield f"{word}: run {', '.join(numbers)}"
+    for words, is_such in TO_SEE_TO.items():
+        if numbers := [str(run["run"]) for run in found["runs"] if is_such(run)]:
+            yield f"{words}: run {', '.join(numbers)}"
     yield from (f"announced by {one['operator']}: {one['text']}" for one in found["announcements"])
     for one in found["refusals"][:REFUSALS_SHOWN]:
         who = repr(one["team"]) if one["team"] else "no team"
@@ -97,9 +99,3 @@ def active_line(run: dict[str, Any]) -> str:
         f"{watt_text(run['power_w'])} W, {wh_text(run['energy_wh'])} Wh, "
         f"so far mAP {map_text(run['map'])} and score {score_text(run['score'])}"
     )
-
-
-def _is(run: dict[str, Any], wanted: str) -> bool:
-    if wanted == "review":
-        return bool(run["state"] == "judged" and run["needs_review"] and run["review"] is None)
-    return bool(run["judging"] if wanted == "judging" else run["state"] == wanted)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import shlex
 from collections.abc import Container, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.progress import track
 
 from referee.auth.passwords import generate_password, hash_password
 from referee.cli.options import contest_folder
@@ -47,7 +51,8 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
         listed = read_teams(file, present)
         new = {team: affiliation for team, affiliation in listed.items() if team not in present}
         passwords = {team: generate_password() for team in new}
-        hashed = {team: (hash_password(passwords[team]), new[team]) for team in new}
+        hashes = _hashed(list(passwords.values()))
+        hashed = {team: (made, new[team]) for team, made in zip(new, hashes, strict=True)}
         if sheet is not None and url is not None and new:
             sheet.touch(PRIVATE)
             write_atomically(sheet, _sheet(contest.config.name, url.rstrip("/"), passwords, new).encode())
@@ -63,6 +68,16 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
     told = f"; {kept} were registered before and keep their passwords" if kept else ""
     where = f"; the passwords are only in {sheet}" if sheet is not None and new else ""
     click.echo(f"Registered {len(new)} teams{told}{where}.", err=sheet is None)
+
+
+def _hashed(passwords: list[str]) -> list[str]:
+    """The hashes, made on all cores: one takes some tens of milliseconds."""
+    console = Console(stderr=True)
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        made = threads.map(hash_password, passwords)
+        return list(
+            track(made, "Hashing passwords", len(passwords), console=console, disable=not console.is_terminal)
+        )
 
 
 def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:

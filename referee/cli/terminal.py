@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -18,8 +18,7 @@ RARE_MARKS = {"r": "reviewed: it stands", "x": "extra time", "b": "below least_m
 """Marks of a run that are explained only where one is shown."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One column; figures are aligned right."""
 
     name: str

@@ -74,16 +74,39 @@ def sent_rows(contest: Contest, run: Run) -> Columns:
 
 def _csv(sent: Columns) -> tuple[str, Iterator[bytes]]:
     """A table of every row, in order of arrival. Numbers are as short as reads back to the same."""
+    cells = {name: _cells(set(values.tolist())) for name, values in sent.items() if values.dtype == object}
 
     def parts() -> Iterator[bytes]:
         yield (",".join(sent) + "\n").encode()
         for first in range(0, len(sent["post"]), AT_ONCE):
-            text = io.StringIO()
-            columns = (values[first : first + AT_ONCE].tolist() for values in sent.values())
-            csv.writer(text, lineterminator="\n").writerows(zip(*columns, strict=True))
-            yield text.getvalue().encode()
+            part = {name: values[first : first + AT_ONCE] for name, values in sent.items()}
+            columns = (
+                map(cells[name].__getitem__, values.tolist()) if name in cells else _numbers(values)
+                for name, values in part.items()
+            )
+            yield ("\n".join(map(",".join, zip(*columns, strict=True))) + "\n").encode()
 
     return "detections.csv", parts()
+
+
+def _cells(texts: set[str]) -> dict[str, str]:
+    """By text, how a table has it: in quotes where it needs them."""
+    cells = {}
+    for text in texts:
+        line = io.StringIO()
+        csv.writer(line, lineterminator="").writerow((text, ""))
+        cells[text] = line.getvalue()[:-1]
+    return cells
+
+
+def _numbers(values: NDArray[Any]) -> list[str]:
+    """Numbers (n,), at least one, as Python writes them. orjson is several times as fast, and has other exponents."""
+    content = orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)
+    texts, size = content[1:-1].decode().split(","), np.abs(values)
+    if values.dtype == np.float64:
+        for place in np.flatnonzero((size != 0) & ((size < 1e-4) | (size >= 1e15))).tolist():
+            texts[place] = repr(values[place].item())
+    return texts
 
 
 def _coco(sent: Columns) -> tuple[str, Iterator[bytes]]:

@@ -98,7 +98,7 @@ def counted(contest: Contest, run: Run) -> tuple[GroundTruth, NDArray[np.float64
     holds the rows (m, 7) of images that it was not served.
     """
     order, rows = contest.store.image_order(run.id), testset_rows(contest.store, run.id)
-    is_served = of_images(rows, served_images(contest, run))
+    is_served = served_images(contest, run)[rows[:, IMAGE].astype(np.int64)]
     unserved = rows[~is_served]
     if len(unserved) and not contest.config.count_unserved:
         rows = rows[is_served]
@@ -127,11 +127,6 @@ def scored_detections(rows: NDArray[np.float64], metric: str) -> Detections:
     if not lists_ties_by_image(metric):
         rows = rows[np.argsort(rows[:, IMAGE], kind="stable")]
     return Detections.from_rows(rows)
-
-
-def of_images(rows: NDArray[np.float64], images: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which of the rows (n, 7) are of images that are marked, by their numbers 1..N: `images` has shape (N + 1,)."""
-    return images[rows[:, IMAGE].astype(np.int64)]
 
 
 def testset_rows(store: Store, run: int) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError, StorageFailed
 from referee.judging.checks import is_scorable
-from referee.judging.judge import evaluate_rows, of_images, restricted_to, undo_image_order
+from referee.judging.judge import IMAGE, evaluate_rows, restricted_to, undo_image_order
 from referee.scoring import score
 from referee.store.records import Provisional, Run, RunState
 from testsets import GroundTruth, read_ground_truth
@@ -133,6 +133,6 @@ class _FollowedRun:
         if len(new) or not self._counts[images].all() or self._map is None:
             self._counts[images] = True
             self._rows = np.concatenate([self._rows, undo_image_order(new, self._order)])
-            counted = self._rows[of_images(self._rows, self._counts)]
+            counted = self._rows[self._counts[self._rows[:, IMAGE].astype(np.int64)]]
             self._map = evaluate_rows(self._contest, self._ground_truth, counted).map
         return self._map, len(self._rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,13 +32,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Rejudged:
-    """What judging again changes: of each run, and the rank of each team whose rank changes.
-
-    `skipped` are the judged runs on other images, which stay as they are.
-    """
+    """What judging again changes of each run; `skipped` are the judged runs on other images, which stay as they are."""
 
     changes: tuple[Change, ...]
-    places: Mapping[str, Pair]
     skipped: tuple[int, ...]
 
 
@@ -49,7 +45,7 @@ def rejudge(contest: Contest, number: int | None, clock: Clock) -> Rejudged:
     as `judge` does, and `contest-busy`.
     """
     require_unchanged(contest.test_set)
-    runs, _ = chosen = _chosen(contest, number)
+    runs, skipped = _chosen(contest, number)
     others = [run.id for run in runs if run.testset_digest != contest.test_set.digest]
     if others and is_served(contest.folder):
         raise RefereeError(
@@ -57,9 +53,11 @@ def rejudge(contest: Contest, number: int | None, clock: Clock) -> Rejudged:
             f"{contest.folder} is being served, and run {others[0]} was armed with another ground truth; stop the "
             "server first.",
         )
-    return _rejudged(
-        contest, chosen, contest, lambda run: judge_with_interval(contest, run.id, clock, corrected=True)
-    )
+
+    def judged(run: Run) -> Score:
+        return judge_with_interval(contest, run.id, clock, corrected=True)
+
+    return Rejudged(_changes(contest, runs, contest, judged), skipped)
 
 
 def preview(
@@ -77,7 +75,8 @@ def preview(
         )
     config = replace(contest.config, metric=metric or contest.config.metric)
     changed = replace(contest, config=config, test_set=other)
-    return _rejudged(contest, _chosen(contest, number), changed, lambda run: judgement(changed, run, clock))
+    runs, skipped = _chosen(contest, number)
+    return Rejudged(_changes(contest, runs, changed, lambda run: judgement(changed, run, clock)), skipped)
 
 
 def _chosen(contest: Contest, number: int | None) -> tuple[list[Run], tuple[int, ...]]:
@@ -90,25 +89,20 @@ def _chosen(contest: Contest, number: int | None) -> tuple[list[Run], tuple[int,
     return chosen, tuple(run.id for run in judged if run not in chosen)
 
 
-def _rejudged(
-    contest: Contest,
-    chosen: tuple[list[Run], tuple[int, ...]],
-    changed: Contest,
-    judged: Callable[[Run], Score],
-) -> Rejudged:
-    runs, skipped = chosen
+def _changes(
+    contest: Contest, runs: list[Run], changed: Contest, judged: Callable[[Run], Score]
+) -> tuple[Change, ...]:
     stored = {run.id: contest.store.latest_score(run.id) for run in runs}
-    board = standings(contest, {run: score for run, score in stored.items() if score is not None})
+    before = _ranks(contest, {run: score for run, score in stored.items() if score is not None})
     made = {run.id: judged(run) for run in runs}
-    boards = board.places, standings(changed, made).places
-    ranks = [{place.standing.run: place.rank for place in places} for places in boards]
+    after = _ranks(changed, made)
     changes = []
     for run in runs:
-        was, now = stored[run.id], made[run.id]
-        before = (None, None) if was is None else (was.map, was.score)
-        rank = ranks[0].get(run.id), ranks[1].get(run.id)
-        changes.append(Change(run.id, run.team, (before[0], now.map), (before[1], now.score), rank))
-    of_team = [{place.standing.team: place.rank for place in places} for places in boards]
-    moved = {team: (of_team[0].get(team), of_team[1].get(team)) for team in of_team[1] | of_team[0]}
-    places = {team: rank for team, rank in moved.items() if rank[0] != rank[1]}
-    return Rejudged(tuple(changes), places, skipped)
+        was, now, rank = stored[run.id], made[run.id], (before.get(run.id), after.get(run.id))
+        then = (None, None) if was is None else (was.map, was.score)
+        changes.append(Change(run.id, run.team, (then[0], now.map), (then[1], now.score), rank))
+    return tuple(changes)
+
+
+def _ranks(contest: Contest, scores: dict[int, Score]) -> dict[int, int | None]:
+    return {place.standing.run: place.rank for place in standings(contest, scores).places}

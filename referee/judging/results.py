@@ -253,18 +253,11 @@ def _is_comparable(contest: Contest, run: Run, judged: Score) -> bool:
 
 @dataclass(frozen=True)
 class Side:
-    """One run of a meeting, its judgement and points, the review with which it stands, why it is not ranked."""
+    """One run of a meeting, its figures and points."""
 
     run: Run
-    judged: Score
+    figures: Figures
     points: int
-    review: Review | None = None
-    not_ranked: str | None = None
-
-    @property
-    def needs_review(self) -> bool:
-        """Whether a check failed that no operator has let stand."""
-        return self.judged.needs_review and self.review is None
 
 
 @dataclass(frozen=True)
@@ -287,30 +280,25 @@ def meeting(contest: Contest, first: int, second: int) -> Meeting:
             "not-opponents",
             f"Runs {first} and {second} are both of {one.team}; name the run of another team.",
         )
-    judged = _decided(contest, one), _decided(contest, other)
-    low = [below_least_map(contest, score.map) for score in judged]
-    points = head_to_head(*(None if why else score.score for score, why in zip(judged, low, strict=True)))
-    reviews = contest.store.latest_reviews()
-    sides = [
-        Side(run, score, won, standing_review(score, reviews.get(run.id)), why)
-        for run, score, won, why in zip((one, other), judged, points, low, strict=True)
-    ]
-    return Meeting((sides[0], sides[1]), one_heat=one.heat is not None and one.heat == other.heat)
+    figures = _decided(contest, one), _decided(contest, other)
+    points = head_to_head(*(None if each.not_ranked else each.score for each in figures))
+    sides = Side(one, figures[0], points[0]), Side(other, figures[1], points[1])
+    return Meeting(sides, one_heat=one.heat is not None and one.heat == other.heat)
 
 
-def _decided(contest: Contest, run: Run) -> Score:
-    judged = current_judgement(contest, run)
+def _decided(contest: Contest, run: Run) -> Figures:
+    figures = figures_of(contest, run)
     if run.state is RunState.VOID:
         raise RefereeError("run-state", f"Run {run.id} is void: {run.void_reason}; name another run.")
     if run.state in (RunState.ARMED, RunState.OPEN):
         raise RefereeError("run-state", f"Run {run.id} is {run.state}; wait until it is over and judged.")
-    if run.state is not RunState.JUDGED or judged is None:
+    if run.state is not RunState.JUDGED or not figures.judged:
         raise RefereeError(
             "run-state", f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
         )
-    if judged.energy_wh is None:
+    if figures.energy_wh is None:
         raise RefereeError(
             "energy-missing",
             f"The meeting is not decided: run {run.id} of {run.team} has no energy; see: referee run show {run.id}",
         )
-    return judged
+    return figures

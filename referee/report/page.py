@@ -126,16 +126,14 @@ def _board(contest: Contest, run: Run, figures: Figures) -> dict[str, Any]:
     if at is not None:
         own, near = places[at], places[max(at - 1, 0) : at + 2]
         return {"place": own, "neighbours": [(one, _sure(own, one)) for one in near]}
-    better = next((place.standing.run for place in places if place.standing.team == run.team), None)
+    better = [place.standing.run for place in places if place.standing.team == run.team]
     why = "it has no score by the contest's present rules"
     if run.state is RunState.VOID:
         why = "it is void"
-    elif figures.not_ranked is not None:
-        why = figures.not_ranked
-    elif figures.score is None:
-        why = "it has no score"
-    elif better is not None:
-        why = f"the best one of its team is run {better}"
+    elif figures.not_ranked or figures.score is None:
+        why = figures.not_ranked or "it has no score"
+    elif better:
+        why = f"the best one of its team is run {better[0]}"
     return {"place": None, "no_place": f"This run is not ranked: {why}."}
 
 

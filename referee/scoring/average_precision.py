@@ -74,16 +74,15 @@ def true_ranks(true: Bools, counted: Bools, starts: Ints) -> tuple[Ints, Ints]:
 
     Input as for `averages`. The last are the bounds (K + 1,) of the categories in them.
     """
-    before = counts_before(counted)
     places = np.flatnonzero(true)
     bounds = np.searchsorted(places, starts)
-    return before.take(places + 1) - np.repeat(before.take(starts[:-1]), np.diff(bounds)), bounds
+    first = np.repeat(counts_before(counted, starts[:-1]), np.diff(bounds))
+    return counts_before(counted, places) + 1 - first, bounds
 
 
-def counts_before(marked: Bools) -> Ints:
-    """Return how many are marked before each place (M + 1,), last of all."""
-    before = np.zeros(len(marked) + 1, np.int64)
-    np.cumsum(marked, out=before[1:])
+def counts_before(marked: Bools, places: Ints) -> Ints:
+    """Return how many of the marks (M,) are before each of the places (n,), which are 0..M: by those that are not."""
+    before: Ints = places - np.searchsorted(np.flatnonzero(~marked), places)
     return before
 
 

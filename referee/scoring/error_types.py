@@ -64,7 +64,7 @@ def analyse_errors(
     def judged(true: Bools, counted: Bools, starts: Ints, objects: Ints) -> Floats:
         ap = averages(true, counted, starts, objects, rule.average)
         if rule is TIDECV:  # its mean includes the categories with detections but without objects
-            ap[np.isnan(ap) & (np.diff(counts_before(counted).take(starts)) > 0)] = 0.0
+            ap[np.isnan(ap) & (np.diff(counts_before(counted, starts)) > 0)] = 0.0
         return ap
 
     own, objects = _Listing.of(found, found.category, categories), in_category(found.objects)
@@ -135,7 +135,9 @@ def _costs(rows: _Listing, share: Floats) -> Floats:
     sizes = np.diff(bounds)
     nth = np.arange(1, len(ranks) + 1) - np.repeat(bounds[:-1], sizes)
     total = np.append(0.0, np.cumsum(nth / np.maximum(ranks * (ranks - 1), 1) * np.repeat(share, sizes)))
-    below = np.repeat(total.take(bounds[1:]), np.diff(rows.starts)) - total.take(counts_before(is_true)[1:])
+    below = np.repeat(total.take(bounds[1:]), np.diff(rows.starts)) - total.take(
+        np.cumsum(is_true, dtype=np.int64)
+    )
     cost = np.empty(len(is_true))
     cost[rows.order] = np.where(rows.counted & ~is_true, below, 0.0)
     return cost

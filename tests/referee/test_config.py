@@ -251,7 +251,17 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
         ("freeze_at = '15:30'\n" + GOOD, ", line 1: freeze_at = '15:30' must be a time with its offset"),
         ("name = Hall\n", "at line 1"),
         ("\ufeffname = 'a\u2028b'\nshuffle = 1\n", ", line 2: shuffle = 1"),
-        (GOOD + "[[prizes]]\nname = 'Fun'\nrule = 'best-score'\n" * 2, "the prize name 'Fun' is given twice"),
+        (
+            GOOD + "[[prizes]]\nname = 'Fun'\nrule = 'best-score'\n" * 2,
+            ", line 9: the prize name 'Fun' is given twice",
+        ),
+        ("shuffle = true\nwindow_s = 0\n" + GOOD, ", line 2: window_s = 0 must lie between"),
+        (
+            GOOD + STATION.replace("one", "two") + "mode = 'ac'\n",
+            ", line 8: station 'two': mode = 'ac' must be",
+        ),
+        (GOOD + "[images]\nper_attempt = -1\n", ", line 6: images: per_attempt = -1 must be"),
+        (TRACK + "submissions_per_day = 0\n", ", line 8: track 'ovic': submissions_per_day = 0"),
     ],
 )
 def test_a_mistake_is_reported_with_its_line(tmp_path: Path, text: str, where: str) -> None:

@@ -34,20 +34,5 @@ def test_a_test_set_beside_or_in_the_folder_is_moved_with_it(tmp_path: Path, bes
             assert contest.test_set.folder.resolve().is_relative_to(moved)
 
 
-def test_a_test_set_elsewhere_is_copied_on_demand_and_else_named_by_its_path(
-    tmp_path: Path, beside: Path
-) -> None:
+def test_a_test_set_elsewhere_is_named_by_its_path(tmp_path: Path, beside: Path) -> None:
     assert made(tmp_path / "absolute", beside) == str(beside.resolve())
-    assert made(tmp_path / "day", beside, "--copy-testset") == "testset"
-    shutil.rmtree(beside)
-    moved = (tmp_path / "day").rename(tmp_path / "moved")
-    assert called("doctor", str(moved)).returncode == 0
-
-
-def test_a_test_set_that_changed_is_not_copied(tmp_path: Path, beside: Path) -> None:
-    next((beside / "images").iterdir()).write_bytes(b"x")
-    told = called("init", str(tmp_path / "day"), "--testset", str(beside), "--copy-testset")
-    assert told.returncode == 1
-    assert "changed since its manifest was made" in told.stderr
-    assert not (tmp_path / "day").exists()
-    assert called("init", str(tmp_path / "day"), "--copy-testset").returncode == 2

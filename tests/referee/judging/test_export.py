@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from referee.contest import Contest, create_contest, open_contest
 from referee.detections.files import read_detections
 from referee.errors import RefereeError
 from referee.judging import export
-from referee.judging.export import FORMATS, export_run
+from referee.judging.export import FORMATS, export_run, sent_rows
 from referee.judging.judge import judge
 from referee.judging.judge import testset_rows as own_rows
 from referee.scoring import evaluate
@@ -64,6 +65,21 @@ def test_the_table_has_every_row_as_sent_and_in_the_sets_own_numbers_and_names(
         ("1", "1.0"),
         ("2", "2.0"),
     ]
+
+
+def test_numbers_and_names_are_written_as_csv_writes_them(contest: Contest) -> None:
+    rng = np.random.default_rng(0)
+    near = np.concatenate([np.nextafter([0.0, 1e-4, 1e15, 1e16, 1.0], to) for to in (-np.inf, 0, np.inf)])
+    values = np.concatenate([near, [0.0, -0.0, 1e300, 5e-324, 1 / 3], 10.0 ** rng.uniform(-20, 20, 500)])
+    rows = np.ones((len(values), 7))
+    rows[:, 2:] = np.column_stack([values, -values, values * 7, values / 3, values.round(2)])
+    sent = sent_rows(contest, closed_run(contest, rows)) | {
+        "name": np.array(['1, "a"\n'] * len(rows), object)
+    }
+    expected = io.StringIO()
+    lines = zip(*(column.tolist() for column in sent.values()), strict=True)
+    csv.writer(expected, lineterminator="\n").writerows([tuple(sent), *lines])
+    assert b"".join(FORMATS["csv"](sent)[1]).decode() == expected.getvalue()  # type: ignore[arg-type]
 
 
 def test_parquet_has_the_same_table_with_types(contest: Contest, tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def test_a_run_that_was_let_stand_is_reviewed_until_another_check_fails(hall: Ho
     assert (figures.needs_review, figures.reviewed) == (False, one.reviewed)
     judged_run(hall, "bee", 2.0)
     met = meeting(hall.contest, 1, 2).sides[0]
-    assert (met.needs_review, met.review is not None) == (False, True)
+    assert (met.figures.needs_review, met.figures.reviewed is not None) == (False, True)
     hall.store.add_score(score(run.id, 1.0, (FAILED, OTHER_WINDOW)))
     assert standings(hall.contest).places[0].standing.needs_review
     assert figures_of(hall.contest, run).reviewed is None
@@ -242,7 +242,7 @@ def test_a_meeting_gives_the_higher_score_two_points(hall: House) -> None:
     judged_run(hall, "cat", 1.0)
     judged_run(hall, "dog", 0.0)
     met = meeting(hall.contest, 1, 2)
-    assert [(side.run.team, side.judged.score, side.points) for side in met.sides] == [
+    assert [(side.run.team, side.figures.score, side.points) for side in met.sides] == [
         ("ant", 0.25, 0),
         ("bee", 0.5, 2),
     ]

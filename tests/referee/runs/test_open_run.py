@@ -15,7 +15,7 @@ from power.sampling.sampler import Sampler
 from referee.config import Station
 from referee.errors import RefereeError
 from referee.runs.meters import RunMeter
-from referee.runs.open_run import LARGE_BYTES, PAUSE, SMALL_AT_ONCE, OpenRun, kept_marks
+from referee.runs.open_run import LARGE_BYTES, PAUSE, OpenRun, kept_marks
 from referee.runs.recorder import EvidenceLog
 from referee.runs.window import Window
 from referee.store import Store
@@ -146,7 +146,7 @@ def test_a_body_that_cannot_be_parsed_leaves_nothing_behind(live: OpenRun, store
     assert store.count_detections(live.run.id) == 1
 
 
-@pytest.mark.parametrize(("slow", "rows_each"), [(SMALL_AT_ONCE, 3), (1, LARGE_BYTES // ROW_BYTES + 1)])
+@pytest.mark.parametrize(("slow", "rows_each"), [(1, 3), (1, LARGE_BYTES // ROW_BYTES + 1)])
 def test_a_run_s_bodies_wait_for_each_other_and_no_other_run_waits_for_them(
     live: OpenRun, store: Store, clock: DrivenClock, threads: ThreadPoolExecutor, slow: int, rows_each: int
 ) -> None:

@@ -114,12 +114,12 @@ class Database:
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         try:
             with self._lock:
+                self.require_in_place()
                 self._connection.execute("BEGIN IMMEDIATE")
                 with self._connection:
                     yield self._connection
                     taken_along = self._take_along()
-                    # What is moved from here on is rescued with what was stored just before.
-                    self.require_in_place()
+                self.require_in_place()  # before anyone is told that it is stored
                 self._forget(taken_along)
         except sqlite3.Error as error:
             _fail("written", error)

@@ -35,6 +35,7 @@ class Job(Generic[Task]):
         self.result: Any = None
         self.error: BaseException | None = None
         self.is_over = False
+        self.leads = False  # its thread was chosen to do the next work
         self.woken: threading.Lock | None = None  # of a thread that waits; held until it may go on
 
     def outcome(self) -> Any:
@@ -88,7 +89,7 @@ class Combining(Generic[Task]):
             woken.acquire()
         except BaseException:
             with self._lock:
-                leads = not woken.locked() and not mine[0].is_over
+                leads = mine[0].leads and not mine[0].is_over
                 if not leads:
                     self._waiting = [job for job in self._waiting if job not in mine]
             if leads:
@@ -110,9 +111,11 @@ class Combining(Generic[Task]):
         with self._lock:
             self._has_leader = bool(self._waiting)
             following = self._waiting[:1]
-        for job in (*following, *group):
-            if job.woken is not None:
-                job.woken.release()
+            for job in following:
+                job.leads = True
+        for woken in [job.woken for job in (*following, *group)]:
+            if woken is not None:
+                woken.release()
 
 
 class GroupCommit(Combining[Statement]):

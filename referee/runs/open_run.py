@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import mmap
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,19 +18,29 @@ from referee.detections.rows import Taken
 from referee.errors import RefereeError, WindowClosed
 from referee.runs.meters import RunMeter
 from referee.runs.window import Phase, Window, elapsed_s, phase_at
-from referee.store import Store
+from referee.store import Combining, Job, NewPost, Store
 from referee.store.records import Post, Run
 
 REQUESTS_AT_ONCE = 32
 """Of one run, beside single images: bodies that arrive, batches that are sent, everything else."""
 
-SMALL_AT_ONCE = 2
-"""So many bodies of one run are parsed and stored at the same time, and beside them one large body."""
+SMALL_TOGETHER = 8
+"""At most so many small bodies of one run are parsed and stored together, by one thread; beside it one large body."""
 
 LARGE_BYTES = 2**14
 
 PAUSE = 5
 """While other runs are open, the next large body waits so many times as long as the one before it took."""
+
+
+class _Body(NamedTuple):
+    """A body that was admitted `at_s`."""
+
+    body: bytes
+    key: str | None
+    at_s: float
+    sha256: str
+    parse: Callable[[bytes], Taken]
 
 
 class OpenRun:
@@ -64,7 +74,7 @@ class OpenRun:
         self.closed_by = run.closed_by  # not None for a run whose end is on record already
         self.slots = slots or threading.BoundedSemaphore(REQUESTS_AT_ONCE)
         self._is_alone = is_alone
-        self._small = threading.BoundedSemaphore(SMALL_AT_ONCE)
+        self._small = Combining(self._take, SMALL_TOGETHER)
         self._large = threading.Lock()
         self._paused_until_s = 0.0
         self.closing = threading.Lock()
@@ -107,16 +117,8 @@ class OpenRun:
             self._admitted += 1
         try:
             sha256 = hashlib.sha256(body).hexdigest()
-            with self._turn(len(body)):
-                rows = parse(body)
-                receipt = self._store.append_post(
-                    self.run.id,
-                    rows,
-                    sha256=sha256,
-                    idempotency_key=key,
-                    elapsed_s=at_s,
-                    now=self._clock.utc(),
-                )
+            admitted = _Body(body, key, at_s, sha256, parse)
+            receipt = self._take_large(admitted) if len(body) > LARGE_BYTES else self._small.do(admitted)
         except RefereeError:
             earlier = None if key is None else self._store.find_post(self.run.id, key)
             if earlier is None:
@@ -131,22 +133,33 @@ class OpenRun:
             raise key_reused()
         return receipt
 
-    @contextmanager
-    def _turn(self, size_bytes: int) -> Iterator[None]:
-        """Wait until a body of that size may be parsed and stored. No body pauses once the run is to end."""
-        if size_bytes <= LARGE_BYTES:
-            with self._small:
-                yield
-            return
+    def _take(self, jobs: Sequence[Job[_Body]]) -> None:
+        """Parse and store bodies; the result of each job is its receipt."""
+        parsed: list[tuple[Job[_Body], NewPost]] = []
+        for job in jobs:
+            body, key, at_s, sha256, parse = job.task
+            try:
+                parsed.append((job, NewPost(parse(body), sha256, key, at_s, self._clock.utc())))
+            except Exception as error:  # noqa: BLE001 - its own thread raises it
+                job.error = error
+        stored = self._store.append_posts(self.run.id, [post for _, post in parsed])
+        for (job, _), one in zip(parsed, stored, strict=True):
+            job.result, job.error = one.result, one.error
+
+    def _take_large(self, body: _Body) -> Post:
+        """Take a large body when it is its turn. None pauses once the run is to end."""
+        job = Job(body)
         with self._large:
             if not self._is_alone():
                 self._clock.wait(self.ending, self._paused_until_s)
             start_s = self._clock.monotonic_s()
             try:
-                yield
+                self._take([job])
             finally:
                 end_s = self._clock.monotonic_s()
                 self._paused_until_s = end_s + PAUSE * (end_s - start_s)
+        receipt: Post = job.outcome()
+        return receipt
 
     def end(self, closed_by: str) -> Window:
         """End the window now, or at its deadline if that has passed, and wait for what was admitted before.

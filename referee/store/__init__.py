@@ -7,14 +7,15 @@ lock, since the web server answers from several threads.
 from referee.store.database import DATABASE_NAME
 from referee.store.day import DayTables
 from referee.store.evidence import EvidenceTables
+from referee.store.group_commit import Combining, Job
 from referee.store.identity import IdentityTables
-from referee.store.posts import PostTables
+from referee.store.posts import NewPost, PostTables
 from referee.store.published import PublishedTable
 from referee.store.runs import RunTables
 from referee.store.scores import ScoreTables
 from referee.store.submissions import SubmissionTables
 
-__all__ = ["DATABASE_NAME", "Store"]
+__all__ = ["DATABASE_NAME", "Combining", "Job", "NewPost", "Store"]
 
 
 class Store(

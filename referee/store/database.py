@@ -118,9 +118,18 @@ class Database:
                 self._connection.execute("BEGIN IMMEDIATE")
                 with self._connection:
                     yield self._connection
+                    taken_along = self._take_along()
                 self.require_in_place()  # before anyone is told that it is stored
+                self._forget(taken_along)
         except sqlite3.Error as error:
             _fail("written", error)
+
+    def _take_along(self) -> int:
+        """Write what waits for the next commit; returns how much that is."""
+        return 0
+
+    def _forget(self, count: int) -> None:
+        """What was taken along is on disk."""
 
     def _rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
         """What the query finds of what is committed."""

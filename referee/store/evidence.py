@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -47,14 +46,16 @@ class EvidenceTables(Database):
         self._served: list[tuple[int, int, float, int]] = []
         super().__init__(path, create=create)
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:  # until they are forgotten: the next transaction must not find them again
-            with super()._transaction() as connection:
-                waiting = self._served[:]
-                _insert_served(connection, waiting)
-                yield connection
-            del self._served[: len(waiting)]
+    def _take_along(self) -> int:
+        waiting = self._served[:]
+        for at in range(0, len(waiting), _SERVED_AT_ONCE):
+            part = waiting[at : at + _SERVED_AT_ONCE]
+            sql = _INSERT_SERVED + ", ".join(["(?, ?, ?, ?)"] * len(part))
+            self._connection.execute(sql, [*chain(*part)])
+        return len(waiting)
+
+    def _forget(self, count: int) -> None:
+        del self._served[:count]
 
     def append_readings(self, run: int, start_s: float, readings: Sequence[Reading]) -> None:
         """Store meter readings. SQLite keeps NaN as NULL: a NULL figure is one the meter had no data for."""
@@ -130,12 +131,6 @@ class EvidenceTables(Database):
         """The events of a run, oldest first."""
         rows = self._rows("SELECT utc, kind, detail FROM events WHERE run = ? ORDER BY id", run)
         return [{"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])} for r in rows]
-
-
-def _insert_served(connection: sqlite3.Connection, served: list[tuple[int, int, float, int]]) -> None:
-    for at in range(0, len(served), _SERVED_AT_ONCE):
-        part = served[at : at + _SERVED_AT_ONCE]
-        connection.execute(_INSERT_SERVED + ", ".join(["(?, ?, ?, ?)"] * len(part)), [*chain(*part)])
 
 
 def _reading_row(run: int, start_s: float, reading: Reading) -> dict[str, object]:

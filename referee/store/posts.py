@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from referee.detections.rows import Refused, Taken
 from referee.errors import RefereeError
 from referee.store.database import Database
+from referee.store.group_commit import Job, Statement
 from referee.store.records import Post
 
 ROW = np.dtype("<f8")
@@ -31,6 +34,16 @@ _FIND = "SELECT row_count, sha256, received_total FROM posts WHERE run = ? AND i
 _ROWS = "SELECT id, rows FROM posts WHERE run = ? AND id > ? ORDER BY id"
 
 
+class NewPost(NamedTuple):
+    """An accepted body: its rows (n, 7) as received, and those refused; when it came, and under which key."""
+
+    taken: Taken
+    sha256: str
+    idempotency_key: str | None
+    elapsed_s: float
+    now: datetime
+
+
 class PostTables(Database):
     """Append-only."""
 
@@ -44,33 +57,27 @@ class PostTables(Database):
         elapsed_s: float,
         now: datetime,
     ) -> Post:
-        """Commit one accepted body: its rows (n, 7) as received, and those refused. Returns its receipt once on disk.
+        """Commit one accepted body and return its receipt once it is on disk. Raises what `append_posts` does."""
+        (stored,) = self.append_posts(run, [NewPost(taken, sha256, idempotency_key, elapsed_s, now)])
+        receipt: Post = stored.outcome()
+        return receipt
+
+    def append_posts(self, run: int, posts: Sequence[NewPost]) -> Sequence[Job[Statement]]:
+        """Commit accepted bodies together; the outcome of each is its receipt, once all are on disk.
 
         A key that the run has used before changes nothing: the receipt is the first one, its `sha256` that of the
-        first body. Raises RefereeError `no-room` when the disk is nearly full, `storage-failed`.
+        first body. Raises RefereeError `no-room` when the disk is nearly full; `storage-failed` is an outcome.
         """
-        rows, refused = taken if isinstance(taken, tuple) else (taken, Refused())
-        packed = rows.astype(ROW, copy=False).tobytes()
+        statements = [_insertion(run, post) for post in posts]
+        size_bytes = sum(size_bytes for size_bytes, _ in statements)
         disk = os.statvfs(self._folder)
         free_bytes = disk.f_bavail * disk.f_frsize
-        if free_bytes < LEAST_FREE_BYTES + len(packed):
+        if free_bytes < LEAST_FREE_BYTES + size_bytes:
             raise RefereeError(
                 "no-room",
                 f"The referee's disk has only {free_bytes / 1e6:.1f} MB left, so nothing was taken; tell the operator.",
             )
-        count = len(rows)
-        stamp = (run, now.isoformat(), elapsed_s, sha256, idempotency_key)
-        values = (*stamp, count, refused.total or None, packed, count, run)
-
-        def insert(connection: sqlite3.Connection) -> Post:
-            inserted = connection.execute(_INSERT, values).fetchone()
-            if inserted is not None:
-                for row in refused.first:
-                    connection.execute(_REFUSE, (run, inserted[1], *row, run, MOST_REFUSED_ROWS))
-                return Post(count, sha256, inserted[0])
-            return _post(connection.execute(_FIND, (run, idempotency_key)).fetchone())
-
-        return self._group.write(insert)
+        return self._group.write_all([statement for _, statement in statements])
 
     def find_post(self, run: int, idempotency_key: str) -> Post | None:
         """The receipt given for this key, with the total as it was then."""
@@ -96,6 +103,25 @@ class PostTables(Database):
         packed = b"".join(row["rows"] for row in rows)
         last = int(rows[-1]["id"]) if rows else post
         return np.frombuffer(packed, dtype=ROW).astype(np.float64).reshape(-1, 7), last
+
+
+def _insertion(run: int, post: NewPost) -> tuple[int, Statement]:
+    """The bytes of a body's rows, and what inserts it and returns its receipt."""
+    rows, refused = post.taken if isinstance(post.taken, tuple) else (post.taken, Refused())
+    packed = rows.astype(ROW, copy=False).tobytes()
+    count = len(rows)
+    stamp = (run, post.now.isoformat(), post.elapsed_s, post.sha256, post.idempotency_key)
+    values = (*stamp, count, refused.total or None, packed, count, run)
+
+    def insert(connection: sqlite3.Connection) -> Post:
+        inserted = connection.execute(_INSERT, values).fetchone()
+        if inserted is not None:
+            for row in refused.first:
+                connection.execute(_REFUSE, (run, inserted[1], *row, run, MOST_REFUSED_ROWS))
+            return Post(count, post.sha256, inserted[0])
+        return _post(connection.execute(_FIND, (run, post.idempotency_key)).fetchone())
+
+    return len(packed), insert
 
 
 def _post(row: sqlite3.Row) -> Post:

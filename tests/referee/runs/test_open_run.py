@@ -15,7 +15,7 @@ from power.sampling.sampler import Sampler
 from referee.config import Station
 from referee.errors import RefereeError
 from referee.runs.meters import RunMeter
-from referee.runs.open_run import LARGE_BYTES, PAUSE, SMALL_AT_ONCE, OpenRun, kept_marks
+from referee.runs.open_run import LARGE_BYTES, PAUSE, OpenRun, kept_marks
 from referee.runs.recorder import EvidenceLog
 from referee.runs.window import Window
 from referee.store import Store
@@ -146,7 +146,7 @@ def test_a_body_that_cannot_be_parsed_leaves_nothing_behind(live: OpenRun, store
     assert store.count_detections(live.run.id) == 1
 
 
-@pytest.mark.parametrize(("slow", "rows_each"), [(SMALL_AT_ONCE, 3), (1, LARGE_BYTES // ROW_BYTES + 1)])
+@pytest.mark.parametrize(("slow", "rows_each"), [(1, 3), (1, LARGE_BYTES // ROW_BYTES + 1)])
 def test_a_run_s_bodies_wait_for_each_other_and_no_other_run_waits_for_them(
     live: OpenRun, store: Store, clock: DrivenClock, threads: ThreadPoolExecutor, slow: int, rows_each: int
 ) -> None:
@@ -165,6 +165,30 @@ def test_a_run_s_bodies_wait_for_each_other_and_no_other_run_waits_for_them(
     assert not parsing.acquire(blocking=False)
     goes_on.set()
     assert max(one.result(20).received_total for one in sent) == rows_each * (slow + 1)
+
+
+def test_small_bodies_that_wait_are_stored_by_one_commit_and_a_bad_one_fails_alone(
+    live: OpenRun, store: Store, threads: ThreadPoolExecutor, until: Callable[[Callable[[], object]], None]
+) -> None:
+    parsing, goes_on = threading.Event(), threading.Event()
+
+    def parse_slowly(text: bytes) -> Any:
+        parsing.set()
+        assert goes_on.wait(PATIENCE_S)
+        return parse_rows(text)
+
+    first = threads.submit(live.accept, body(1), None, parse_slowly)
+    assert parsing.wait(PATIENCE_S)
+    bad = threads.submit(live.accept, body(1), None, refuse)
+    good = [threads.submit(live.accept, body(1), None, parse_rows) for _ in range(5)]
+    until(lambda: live._small.waiting == 6)  # noqa: SLF001 - what waits shows only inside
+    before = store._connection.total_changes  # noqa: SLF001 - as SQLite counts
+    commits: list[int] = []
+    store._connection.set_trace_callback(lambda sql: commits.append(1) if sql == "COMMIT" else None)  # noqa: SLF001
+    goes_on.set()
+    assert code_of(bad.result, 20) == "bad-rows"
+    assert sorted(one.result(20).received_total for one in [first, *good]) == [1, 2, 3, 4, 5, 6]
+    assert (len(commits), store._connection.total_changes - before) == (2, 6)  # noqa: SLF001
 
 
 LARGE = body(LARGE_BYTES // ROW_BYTES + 1)

@@ -147,6 +147,17 @@ def start(arguments: Sequence[str], **places: Any) -> Any:
     return Process(arguments, **places)
 
 
+class Simulators:
+    """Stands in for `subprocess` in power.addresses: the simulated meter of an address `sim:` is forked, too."""
+
+    PIPE, TimeoutExpired = subprocess.PIPE, subprocess.TimeoutExpired
+
+    @staticmethod
+    def Popen(command: Sequence[str], **_: Any) -> Any:  # noqa: N802 - its name there
+        """Start what `python -P -m power ...` says."""
+        return start(["meter", *command[command.index("power") + 1 :]])
+
+
 def run(
     arguments: Sequence[str],
     timeout: float = 80.0,

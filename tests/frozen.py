@@ -1,4 +1,4 @@
-"""Processes that stand still: when kill returns, a stop signal is only sent, and a thread may answer until it sees it."""
+"""Processes that stand still: when kill returns, a stop signal is only sent, and threads go on until they see it."""
 
 from __future__ import annotations
 

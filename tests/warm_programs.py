@@ -28,10 +28,10 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 LIVE = "referee.web.live_process"
-ENTRIES = {"referee": "referee.cli", "meter": "power.cli", "lpirc-client": "lpirc_client.cli", LIVE: LIVE}
+ENTRIES = {"referee": "referee.cli", "meter": "power.cli", "lpirc-client": "lpirc_client.cli"}
 # What the commands import late.
 IMPORTED = (
-    *ENTRIES.values(), "power.addresses", "power.cli.live", "power.cli.recording_run", "power.report.probe",
+    *ENTRIES.values(), LIVE, "power.addresses", "power.cli.live", "power.cli.recording_run", "power.report.probe",
     "power.report.ranges", "power.report.readings", "power.simulator.control", "power.simulator.loads",
     "power.ptd", "power.simulator.portmapper", "power.simulator.process", "power.visa.link",
     "power.sampling.polling",
@@ -295,7 +295,7 @@ def _become(request: dict[str, Any]) -> None:
     if name == LIVE:
         _descend_from(int(sys.argv[-1]))
     try:
-        sys.exit(importlib.import_module(ENTRIES[name]).main())
+        sys.exit(importlib.import_module(ENTRIES.get(name, name)).main())
     except SystemExit as end:
         _exit(end.code)
     except BaseException:  # noqa: BLE001 - as the interpreter does

@@ -34,9 +34,10 @@ rehearse: setup
 demo: setup
 	@$(BIN)/referee demo $(ARGS)
 
-# Most tests wait for other processes: four at a time keep two cores busy. ARGS="-n 0" runs them in one process.
+# Most tests wait for other processes: four at a time keep two cores busy. Neighbours stay in one process, for what
+# they share. ARGS="-n 0" runs them in one process.
 test: setup
-	$(BIN)/python -m pytest -n 4 $(ARGS)
+	$(BIN)/python -m pytest -n 4 --dist worksteal $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

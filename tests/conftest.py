@@ -8,6 +8,7 @@ share the tests, and each command that they start, would else compile all of it 
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -23,3 +24,8 @@ _FORGIVING = settings(
 settings.register_profile("shared", _FORGIVING, derandomize=True, max_examples=40)
 settings.register_profile("thorough", _FORGIVING, max_examples=1000)
 settings.load_profile("shared")
+
+
+def pytest_collection_finish() -> None:
+    """The garbage collector need not look through five thousand collected tests again and again."""
+    gc.freeze()

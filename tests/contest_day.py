@@ -86,21 +86,6 @@ def descendants_of(pid: int) -> list[int]:
     return children + [one for child in children for one in descendants_of(child)]
 
 
-def freeze(pid: int) -> list[int]:
-    """Stop a process and its descendants; return them once each of their threads stands still."""
-    processes = [pid, *descendants_of(pid)]
-    for process in processes:
-        os.kill(process, signal.SIGSTOP)
-    # A signal is only sent when kill returns: a thread on another processor may still answer a request.
-    until(lambda: all(stands_still(process) for process in processes))
-    return processes
-
-
-def stands_still(pid: int) -> bool:
-    threads = Path(f"/proc/{pid}/task").glob("*/stat")
-    return all(stat.read_text().rpartition(")")[2].split()[0] == "T" for stat in threads)
-
-
 def processes_naming(text: str) -> list[int]:
     """Processes on whose command line `text` is."""
     found = []

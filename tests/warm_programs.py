@@ -27,16 +27,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+LIVE = "referee.web.live_process"
 ENTRIES = {"referee": "referee.cli", "meter": "power.cli", "lpirc-client": "lpirc_client.cli"}
 ROOT = Path(__file__).parents[1]
 # What the commands import late.
 IMPORTED = (
-    *ENTRIES.values(), "power.visa.link",
+    *ENTRIES.values(), LIVE, "power.visa.link",
     *(f"{room}.cli.{one.stem}" for room in ("power", "referee") for one in (ROOT / room / "cli").glob("[a-z]*.py")),
     "referee.scoring.coco_reference", "referee.web.server", "lpirc_client.sample_detector.detector",
 )  # fmt: skip
 LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE)
 LONGEST_REQUEST = 2**20
+_inherited: list[socket.socket] = []
+"""In a command: its connection to the forking process."""
 
 
 def cold(arguments: Sequence[str]) -> list[str]:
@@ -145,6 +148,29 @@ def start(arguments: Sequence[str], **places: Any) -> Any:
     return Process(arguments, **places)
 
 
+class Simulators:
+    """Stands in for `subprocess` in power.addresses: the simulated meter of an address `sim:` is forked, too."""
+
+    PIPE, TimeoutExpired = subprocess.PIPE, subprocess.TimeoutExpired
+
+    @staticmethod
+    def Popen(command: Sequence[str], **_: Any) -> Any:  # noqa: N802 - its name there
+        """Start what `python -P -m power ...` says."""
+        return start(["meter", *command[command.index("power") + 1 :]])
+
+
+class LiveScores:
+    """Stands in for `subprocess` in referee.web.live_process: what a server starts beside it is forked, too."""
+
+    DEVNULL, TimeoutExpired = subprocess.DEVNULL, subprocess.TimeoutExpired
+
+    @staticmethod
+    def Popen(command: Sequence[str], **_: Any) -> Process:  # noqa: N802 - its name there
+        """Start what `python -P -m referee.web.live_process ...` says."""
+        with Path(os.devnull).open("w") as nothing:
+            return Process(command[command.index(LIVE) :], stdout=nothing, stderr=sys.stderr)
+
+
 def run(
     arguments: Sequence[str],
     timeout: float = 80.0,
@@ -167,9 +193,10 @@ def run(
 
 @functools.cache
 def _forking() -> socket.socket:
-    """Start the forking process and return the socket to it; it ends when we do."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LONGEST_REQUEST)
+    """Start the forking process, if we are not one of its commands, and return the socket to it; it ends when we do."""
+    if _inherited:
+        return _inherited[0]
+    ours, theirs = _pair()
     with theirs:
         process = subprocess.Popen(
             [sys.executable, __file__, str(theirs.fileno())],
@@ -186,32 +213,59 @@ def _forking() -> socket.socket:
     return ours
 
 
+def _pair() -> tuple[socket.socket, socket.socket]:
+    """Return who asks and who forks."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LONGEST_REQUEST)
+    return ours, theirs
+
+
 def _serve(requests: socket.socket) -> dict[str, Any]:
-    """Fork for each request; return in the child, with its request."""
+    """Fork for each request, of the tests or of a command; return in the child, with its request."""
     running: dict[int, tuple[int, int]] = {}
+    asking = [requests]
     while True:
-        for ready in select.select([requests, *running], [], [])[0]:
-            if ready is not requests:
+        for ready in select.select([*asking, *running], [], [])[0]:
+            if isinstance(ready, int):
                 _report_end(*running.pop(ready), ready)
                 continue
-            asked, files, _, _ = socket.recv_fds(requests, LONGEST_REQUEST, 3)
-            if not asked:
-                os._exit(0)
-            *streams, news = files
-            pid = os.fork()
-            if pid == 0:
-                requests.close()
-                for end in (news, *running, *(end for _, end in running.values())):
-                    os.close(end)
-                for number, stream in enumerate(streams, 1):
-                    os.dup2(stream, number)
-                    os.close(stream)
-                request: dict[str, Any] = json.loads(asked)
+            asked, files, _, _ = socket.recv_fds(ready, LONGEST_REQUEST, 3)
+            if asked and (request := _forked(json.loads(asked), files, asking, running)):
                 return request
-            for stream in streams:
-                os.close(stream)
-            os.write(news, b"%d\n" % pid)
-            running[os.pidfd_open(pid)] = (pid, news)
+            if not asked and ready is requests:
+                os._exit(0)
+            if not asked:
+                asking.remove(ready)
+                ready.close()
+
+
+def _forked(
+    request: dict[str, Any],
+    files: list[int],
+    asking: list[socket.socket],
+    running: dict[int, tuple[int, int]],
+) -> dict[str, Any] | None:
+    """Fork; return the request in the child, None in the parent."""
+    *streams, news = files
+    ours, theirs = _pair()
+    pid = os.fork()
+    if pid == 0:
+        _inherited.append(ours)
+        for connection in (theirs, *asking):
+            connection.close()
+        for end in (news, *running, *(end for _, end in running.values())):
+            os.close(end)
+        for number, stream in enumerate(streams, 1):
+            os.dup2(stream, number)
+            os.close(stream)
+        return request
+    ours.close()
+    asking.append(theirs)
+    for stream in streams:
+        os.close(stream)
+    os.write(news, b"%d\n" % pid)
+    running[os.pidfd_open(pid)] = (pid, news)
+    return None
 
 
 def _report_end(pid: int, news: int, watched: int) -> None:
@@ -235,13 +289,25 @@ def _become(request: dict[str, Any]) -> None:
     sys.stderr = open(2, "w", closefd=False, errors="backslashreplace", buffering=1)  # noqa: SIM115
     name, *_ = request["arguments"]
     sys.argv = cold(request["arguments"])
+    vars(importlib.import_module(LIVE))["subprocess"] = LiveScores
+    if name == LIVE:
+        _descend_from(int(sys.argv[-1]))
     try:
-        sys.exit(importlib.import_module(ENTRIES[name]).main())
+        sys.exit(importlib.import_module(ENTRIES.get(name, name)).main())
     except SystemExit as end:
         _exit(end.code)
     except BaseException:  # noqa: BLE001 - as the interpreter does
         sys.excepthook(*sys.exc_info())
         _exit(1)
+
+
+def _descend_from(parent: int) -> None:
+    """Take that process for our parent as long as it lives."""
+    try:
+        watched = os.pidfd_open(parent)
+    except ProcessLookupError:
+        os._exit(0)
+    vars(os)["getppid"] = lambda: 1 if select.select([watched], [], [], 0)[0] else parent
 
 
 def _exit(code: object) -> None:

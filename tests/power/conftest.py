@@ -22,6 +22,7 @@ import pytest
 from power.clocks import Clocks
 from power.meter import IntegratorState, Reading
 from tests import warm_programs
+from tests.frozen import freeze
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
@@ -44,11 +45,7 @@ class Simulator:
         self.process.wait()
 
     def hang(self) -> None:
-        """Stop it: on a busy machine its threads answer until one of them has come to see the signal."""
-        self.process.send_signal(signal.SIGSTOP)
-        state = Path(f"/proc/{self.process.pid}/stat")
-        while state.read_text().rpartition(")")[2].split()[0] != "T":
-            time.sleep(0.001)
+        freeze(self.process.pid)
 
     def end(self) -> int:
         self.process.terminate()

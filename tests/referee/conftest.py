@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -29,6 +30,13 @@ def small_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
     return synthesize(
         tmp_path_factory.mktemp("sets") / "small", images=5, categories=3, seed=1, size=(96, 64)
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm_simulators() -> Iterator[None]:
+    """The meters at `sim:` start in a tenth of the time; tests/power starts them as users do."""
+    with mock.patch("power.addresses.subprocess", warm_programs.Simulators):
+        yield
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ class Client:
     """One connection to the daemon."""
 
     def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), 20.0)
+        self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
         self._lines = self._socket.makefile("rb")
 
     def ask(self, command: str) -> str:

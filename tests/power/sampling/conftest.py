@@ -18,6 +18,8 @@ from power.sampling.sampler import LinkEvent, Sampler
 from power.simulator.instrument import Instrument
 from power.simulator.loads import parse_load
 from power.simulator.vxi11 import Vxi11Server
+from tests import warm_programs
+from tests.patience import PATIENCE_S
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)
 
@@ -38,7 +40,13 @@ class Recorder:
     def more(self, count: int) -> None:
         with self._changed:
             wanted = len(self.readings) + count
-            assert self._changed.wait_for(lambda: len(self.readings) >= wanted, 20)
+            assert self._changed.wait_for(lambda: len(self.readings) >= wanted, PATIENCE_S)
+
+
+@pytest.fixture(autouse=True)
+def warm_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The meters at `sim:` start in a tenth of the time; tests/power/test_addresses.py starts them as users do."""
+    monkeypatch.setattr("power.addresses.subprocess", warm_programs.Simulators)
 
 
 @pytest.fixture
@@ -116,7 +124,7 @@ class Paced:
         with self._pace:
             self.end_s = end_s
             self._stood_still.clear()
-        assert self._stood_still.wait(60)
+        assert self._stood_still.wait(PATIENCE_S)
 
     @property
     def updates(self) -> int:

@@ -61,7 +61,8 @@ def test_a_whole_run_on_the_spot(sampler: Any, recorder: Any, setup: Setup) -> N
     assert failed(energy_checks(recorder.readings, found)) == ["official-meter"]
 
 
-def test_the_child_of_sim_is_gone_after_close(sampler: Any) -> None:
+def test_the_child_of_sim_is_gone_after_close(sampler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # a child of our own
     before = children()
     run = sampler("sim:constant:5W")
     run.arm()

@@ -23,6 +23,7 @@ def test_a_demo_shows_a_day_of_16_teams_and_a_run_that_goes_on_until_it_is_inter
     process = warm_programs.start(["referee", "demo", "--folder", str(folder), "--port", "0"])
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(3)]
+    assert all(lines), process.communicate()
     url = re.findall(r"board +(http\S+)/\n", lines[0])[0]
     password = re.findall(r"/operator/ .* as demo with the password (\S+)\n", lines[1])[0]
 

@@ -308,7 +308,7 @@ def test_the_end_waits_for_what_was_admitted_before_and_admits_nothing_more(
     assert code_of(live.accept, body(1), None, parse_rows) == "window-closed"
     assert not wait([ending], timeout=0.05).done
     go_on.set()
-    ending.result(20)
+    ending.result(PATIENCE_S)
     assert store.count_detections(live.run.id) == slow.result().received_total == 3
 
 

@@ -7,6 +7,8 @@ import os
 import signal
 from collections.abc import Callable
 
+import pytest
+
 from tests.contest_day import ROWS, Day, children_of, descendants_of, is_running, until
 from testsets import read_ground_truth
 
@@ -66,8 +68,9 @@ def test_otherwise_only_the_operator_sees_it(day: Callable[..., Day]) -> None:
 
 
 def test_a_killed_live_score_is_replaced_harms_nobody_and_ends_with_its_server(
-    day: Callable[..., Day],
+    day: Callable[..., Day], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLD_START", "1")  # its process is the server's own child
     made = day()
     assert made.server is not None
     token = made.login()["token"]

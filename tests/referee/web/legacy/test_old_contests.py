@@ -19,6 +19,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 from flask import Flask
+from PIL import Image as Picture
 
 from referee.store.records import RunState
 from referee.web.app import create_app
@@ -32,6 +33,7 @@ from testsets.folder import Category, Image, sha256_of
 from testsets.writing import ObjectRecord, new_folder, write_records
 
 GOLDEN_IMAGES, GOLDEN_CATEGORIES, GOLDEN_ROWS = 20_120, 200, 49_013
+SIZE = (16, 12)
 STORED = (200, "Result stored in the server database\n")
 INVALID_TOKEN = (401, "Invalid Token\n")
 BOX = ["0.500000", "0.000000", "0.000000", "5.000000", "5.000000"]
@@ -99,18 +101,17 @@ def test_a_client_of_2017_with_zips_and_a_crash(day: Callable[..., Day]) -> None
 
 @pytest.fixture(scope="module")
 def golden_day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
-    """A contest as large as that of 2015, its images the same small photograph under many names."""
-    jpeg = shared("lpirc2015", "images", "1.jpg").read_bytes()
+    """A contest as large as that of 2015, its images the same tiny picture under many names."""
     out = tmp_path_factory.mktemp("golden") / "set"
     with new_folder(out) as folder:
         first = folder / "images" / "1.jpg"
-        first.write_bytes(jpeg)
+        Picture.new("RGB", SIZE).save(first)
         sha256 = sha256_of(first)
-        images = [Image(n, f"{n}.jpg", 500, 375, sha256, str(n)) for n in range(1, GOLDEN_IMAGES + 1)]
+        images = [Image(n, f"{n}.jpg", *SIZE, sha256, str(n)) for n in range(1, GOLDEN_IMAGES + 1)]
         for image in images[1:]:
             os.link(first, folder / "images" / image.file)
         categories = [Category(n, f"synset {n}") for n in range(1, GOLDEN_CATEGORIES + 1)]
-        objects = [ObjectRecord(1, 159, (119.0, 104.0, 327.0, 91.0), 327.0 * 91.0)]
+        objects = [ObjectRecord(1, 159, (1.0, 2.0, 3.0, 4.0), 12.0)]
         write_records(folder, "golden", images, categories, objects)
     with contest_day(tmp_path_factory.mktemp("day") / "contest", out) as made:
         made.serve()

@@ -16,7 +16,9 @@ import pytest
 from referee.cli import server
 from referee.store.records import RunState
 from tests import warm_programs
-from tests.contest_day import TEAM, Day, called, freeze, program, until
+from tests.contest_day import TEAM, Day, called, descendants_of, program, until
+from tests.frozen import freeze
+from tests.patience import PATIENCE_S
 
 SLOW = {"numpy", "sqlite_utils", "requests", "flask", "jinja2", "rich", "importlib.metadata"}
 
@@ -82,7 +84,8 @@ def test_status_and_show_of_a_frozen_server_are_those_of_the_store(
 ) -> None:
     monkeypatch.setattr(server, "LOOK_TIMEOUT_S", 0.2)
     assert hall.server is not None
-    processes = freeze(hall.server.pid)
+    processes = [hall.server.pid, *descendants_of(hall.server.pid)]
+    freeze(*processes)
     try:
         shown, run = hall.refers("status"), hall.refers("run", "show", "1")
     finally:
@@ -100,7 +103,7 @@ def test_watching_shows_it_again_until_ctrl_c(hall: Day) -> None:
         while not process.stdout.readline().startswith("Test day, "):
             pass
     process.send_signal(signal.SIGINT)
-    assert process.wait(10) == 0
+    assert process.wait(PATIENCE_S) == 0
     assert "Aborted" not in process.stderr.read()
     process.stdout.close()
     process.stderr.close()

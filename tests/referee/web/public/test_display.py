@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,7 +81,11 @@ def asked(day: Day, token: str, number: int) -> None:
 
 
 def screenshot(page: Page) -> NDArray[np.int64]:
-    return np.asarray(Picture.open(io.BytesIO(page.screenshot())).convert("RGB")).astype(np.int64)
+    """What the screen shows at once; Playwright's own screenshot takes three times as long."""
+    asking = page.context.new_cdp_session(page)
+    taken = asking.send("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})
+    asking.detach()
+    return np.asarray(Picture.open(io.BytesIO(b64decode(taken["data"]))).convert("RGB")).astype(np.int64)
 
 
 def decoded(pixels: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:

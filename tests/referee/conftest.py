@@ -14,7 +14,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 
@@ -32,11 +31,10 @@ def small_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
     )
 
 
-@pytest.fixture(scope="session", autouse=True)
-def warm_simulators() -> Iterator[None]:
+@pytest.fixture(autouse=True)
+def warm_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
     """The meters at `sim:` start in a tenth of the time; tests/power starts them as users do."""
-    with mock.patch("power.addresses.subprocess", warm_programs.Simulators):
-        yield
+    monkeypatch.setattr("power.addresses.subprocess", warm_programs.Simulators)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
+from click import Context
 from click.testing import CliRunner
 
 from power.cli import main
@@ -30,7 +31,7 @@ def test_exit_codes(arguments: list[str], code: int) -> None:
         assert one_line(ran.stderr)
 
 
-@pytest.mark.parametrize("command", sorted(main.commands))
+@pytest.mark.parametrize("command", main.list_commands(Context(main)))
 def test_every_command_has_its_help(command: str) -> None:
     ran = CliRunner().invoke(main, [command, "--help"])
     assert ran.exit_code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import shutil
 import tempfile
@@ -66,6 +67,7 @@ def open_root() -> Iterator[Path]:
 def unprivileged() -> Iterator[None]:
     """Be nobody if we are root, whom no permission stops."""
     former = os.geteuid()
+    codecs.lookup("ascii")  # a codec that nobody may not import stays unknown for the rest of the process
     if former == 0:
         os.seteuid(NOBODY)
     yield

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 import threading
 import time
 from dataclasses import replace
@@ -15,16 +16,13 @@ from power.energy import Measurement, energy_checks
 from power.errors import MeterError, MeterRefused, MeterTimeout
 from power.meter import IntegratorState, Reading, Setup
 from power.visa.link import Link
+from tests.contest_day import children_of
 from tests.patience import PATIENCE_S
 from tests.power.busy_host import failed
 
 
 def children() -> set[int]:
-    return {
-        int(pid)
-        for task in Path(f"/proc/{os.getpid()}/task").iterdir()
-        for pid in (task / "children").read_text().split()
-    }
+    return set(children_of(os.getpid()))
 
 
 def measured(run: Any, setup: Setup, start_s: float, end_s: float) -> Measurement:
@@ -62,7 +60,7 @@ def test_a_whole_run_on_the_spot(sampler: Any, recorder: Any, setup: Setup) -> N
 
 
 def test_the_child_of_sim_is_gone_after_close(sampler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()  # a child of our own
+    monkeypatch.setattr("power.addresses.subprocess", subprocess)  # a child of our own
     before = children()
     run = sampler("sim:constant:5W")
     run.arm()

@@ -90,15 +90,16 @@ FONTS = """() => {
 }"""
 BLOCKING = """() => performance.getEntriesByType("resource").filter(one => one.renderBlockingStatus === "blocking")
   .map(one => one.decodedBodySize)"""
+
+
 def test_the_first_paint_waits_for_two_small_stylesheets_and_few_fonts(hall: Day, browser: Browser) -> None:
     with visit(browser, url(hall)) as page:
-        page.wait_for_function(
-            "() => typeof uPlot !== 'undefined'"
-        )  # a script loads it after the first paint
+        page.wait_for_function("() => typeof uPlot !== 'undefined'")  # loaded after the first paint
         sizes = page.evaluate(BLOCKING)
         assert len(sizes) == 2
         assert sum(sizes) < 25_000
-        scripts = re.findall(r"<script src=[^>]*>", requests.get(url(hall), timeout=PATIENCE_S).text)
+        markup = requests.get(url(hall), headers={"Accept": "text/html"}, timeout=PATIENCE_S).text
+        scripts = re.findall(r"<script src=[^>]*>", markup)
         assert any("/board.js" in script for script in scripts)
         assert all("uPlot" not in script.split()[1] and " defer" in script for script in scripts)
         assert len(page.evaluate(FONTS)) <= 10  # Chromium asks the system for each pair of size and weight

@@ -108,6 +108,7 @@ class OpenRun:
     def accept(self, body: bytes, key: str | None, parse: Callable[[bytes], Taken]) -> Post:
         """Admit a body that has just been read whole, parse it, commit its rows; the receipt means: on disk.
 
+        Another body's thread may call `parse`: it must know all it needs, not look at "the present request".
         With an idempotency key that was used before, the same body gets the first receipt again and counts once.
         Raises RefereeError: `window-closed`, `key-reused`, `no-room`, `storage-failed`, or what `parse` raises.
         """

@@ -51,7 +51,7 @@ class Combining(Generic[Task]):
     """Has the tasks of several threads done by one of them, up to `at_once` together."""
 
     def __init__(self, work: Callable[[Sequence[Job[Task]]], None], at_once: int | None = None) -> None:
-        """`work` sets each job's result, or its error; what it raises itself is the error of all of them."""
+        """`work` sets each job's result, or its error; what it raises itself is the error of those without one."""
         self._work = work
         self._at_once = at_once
         self._lock = threading.Lock()
@@ -105,7 +105,7 @@ class Combining(Generic[Task]):
             self._work(group)
         except BaseException as error:  # noqa: BLE001 - each thread of the group raises it
             for job in group:
-                job.error = error
+                job.error = job.error or error
         for job in group:
             job.is_over = True
         with self._lock:

@@ -89,12 +89,15 @@ def _as_it_is_or_escaped(character: int) -> bytes:
 
 def read_form() -> Form:
     """The request's form; empty when there is no body, as with a plain GET. Raises what read_body and form_of raise."""
-    return form_of(read_body(request.environ, LARGEST_DOCUMENT_BYTES) if has_body() else b"", FEW_FIELDS)
+    body = read_body(request.environ, LARGEST_DOCUMENT_BYTES) if has_body() else b""
+    return form_of(body, multipart_boundary(), FEW_FIELDS)
 
 
-def form_of(body: bytes, most_fields: int = MOST_FIELDS) -> Form:
-    """The form in a body, multipart or urlencoded. Raises RefereeError `bad-request`, `too-large`."""
-    boundary = multipart_boundary()
+def form_of(body: bytes, boundary: bytes, most_fields: int = MOST_FIELDS) -> Form:
+    """The form in a body, multipart or, without a boundary, urlencoded. Raises RefereeError `bad-request`, `too-large`.
+
+    Needs no request: what several requests of a run have sent is read by one thread.
+    """
     if not boundary:
         return Form(body)
     parser = MultiPartParser(lambda *_, **__: BytesIO(), max_form_parts=most_fields)

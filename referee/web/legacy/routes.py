@@ -31,6 +31,7 @@ from referee.errors import (
 )
 from referee.runs.open_run import OpenRun
 from referee.store.records import Run, RunState
+from referee.web.answers import Environ
 from referee.web.bodies import LARGEST_BODY_BYTES, read_body
 from referee.web.contestant import images
 from referee.web.legacy.answers import (
@@ -63,7 +64,7 @@ from referee.web.login import issue_token, require_password
 from referee.web.problems import STATUS_OF_CODE, facts_of, note_refusal
 from referee.web.sessions import open_run_of, require_own, session_of
 from referee.web.slots import move_slot
-from referee.web.state import web_state
+from referee.web.state import WebState, web_state
 
 START_TIMEOUT_S = 600.0  # how long a log-in waits for the start signal of its heat
 ZIPPED = 100
@@ -225,11 +226,12 @@ def show_image() -> Response:
 def result() -> Response:
     """Rows of detections as parallel lists; the answer means that they are on disk. The same body counts once."""
     body, session = _read_results()
-    same = body.replace(b"--" + multipart_boundary(), b"--")  # curl draws another one each time
+    state, environ, boundary = web_state(), request.environ, multipart_boundary()
+    same = body.replace(b"--" + boundary, b"--")  # curl draws another one each time
     key = f"result {hashlib.sha256(same).hexdigest()}"
     try:
         live = _live_run(session)
-        live.accept(same, key, lambda _: _taken(body, live.run.images))
+        live.accept(same, key, lambda _: _taken(state, environ, form_of(body, boundary), live.run.images))
     except WindowClosed:
         # Too late for a new body, but not to say again that this one was in time.
         if not _was_stored(session, same, key):
@@ -309,13 +311,12 @@ def _no_image() -> Iterator[None]:
         raise Refusal(500, NO_IMAGE) from error
 
 
-def _taken(body: bytes, images: int) -> Taken:
-    """The good rows; the operator reads of the others."""
-    state = web_state()
-    rows, refused = take_form(form_of(body).body, images, state.category_ids)
+def _taken(state: WebState, environ: Environ, form: Form, images: int) -> Taken:
+    """The good rows; the operator reads of the others. Perhaps another request's thread calls it."""
+    rows, refused = take_form(form.body, images, state.category_ids)
     for line, reason, _ in refused.first[:1]:
         error = RefereeError("rows-refused", f"{refused.total} rows refused, line {line}: {reason}")
-        note_refusal(state, request.environ, error, HTTPStatus.OK)
+        note_refusal(state, environ, error, HTTPStatus.OK)
     return rows, refused
 
 

@@ -228,3 +228,19 @@ def test_ten_log_ins_at_once_wait_for_one_another(
     assert {one.result().status for one in waiting} == {200}
     assert len({one.result().body for one in waiting}) == 1
     assert [run.id for run in made.runs(RunState.OPEN)] == [1]
+
+
+def test_bodies_that_are_stored_together_are_each_read_as_their_own_request_says(
+    hall: Day, token: str, old: OldClient
+) -> None:
+    def post_form(number: int) -> Told:
+        boundary = f"----x--{number}"
+        fields = [("token", token), *rows_of([1], f"0.{number + 1000}")]
+        return sent(old.server, "/result", multipart(fields, boundary), boundary)
+
+    with ThreadPoolExecutor(12) as threads:
+        forms = threads.map(post_form, range(120))
+        others = threads.map(lambda _: hall.post(token, [[1, 1, 0.5, 0, 0, 5, 5]]).status_code, range(120))
+        assert {(form.status, form.body.decode()) for form in forms} == {STORED}
+        assert set(others) == {202}
+    assert count(hall) == 240

@@ -78,7 +78,7 @@ class Server:
 def referee(name: str, programs: Path, folder: Path, testset: Path, rival: str = "") -> Iterator[Server]:
     """Serve a contest on that test set with the commands in the folder `programs`, and log its team in, and a rival."""
     command = str(programs / "referee")
-    _run(command, "init", folder, "--testset", testset, "--window", WINDOW_S, "--auto-arm")
+    run(command, "init", folder, "--testset", testset, "--window", WINDOW_S, "--auto-arm")
     settings, password = folder / "contest.toml", folder / "password"
     text = settings.read_text().replace("teams_see_score = false", "teams_see_score = true")
     second = '[[stations]]\nname = "second"\nmeter = "sim:"\n' if rival else ""
@@ -86,7 +86,7 @@ def referee(name: str, programs: Path, folder: Path, testset: Path, rival: str =
     password.write_text(PASSWORD)
     teams = [TEAM, rival] if rival else [TEAM]
     for team in teams:
-        _run(command, "team", "add", team, "--password-file", password, "--contest", folder)
+        run(command, "team", "add", team, "--password-file", password, "--contest", folder)
     with (folder / "log").open("w") as log, _started(log, command, "serve", folder, "--port", 0) as process:
         assert process.stdout is not None  # noqa: S101 - it is a pipe
         url = process.stdout.readline().split(" at ")[1].split()[0]
@@ -111,7 +111,7 @@ def _idle(server: Server) -> float:
 @contextmanager
 def bare(answers: Path, token: str) -> Iterator[Server]:
     """Serve the recorded answers by `bench.bare`."""
-    port = _free_port()
+    port = free_port()
     with _started(None, sys.executable, "-m", "bench.bare", answers, port) as process:
         _wait_for(port)
         yield Server("bare Granian", f"http://127.0.0.1:{port}", _worker(process), token)
@@ -125,7 +125,7 @@ def nginx_is_installed() -> bool:
 @contextmanager
 def nginx(answers: Path, token: str) -> Iterator[Server]:
     """Serve the recorded images and batches by nginx; a POST it refuses."""
-    port, folder = _free_port(), answers.with_name("nginx")
+    port, folder = free_port(), answers.with_name("nginx")
     folder.mkdir(mode=0o755)
     (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port, answers=answers))
     program = shutil.which("nginx", path=SEARCH) or "nginx"
@@ -134,7 +134,8 @@ def nginx(answers: Path, token: str) -> Iterator[Server]:
         yield Server("nginx", f"http://127.0.0.1:{port}", _worker(process), token)
 
 
-def _run(*words: object) -> None:
+def run(*words: object) -> None:
+    """Run one of our commands to its end; it must not fail."""
     subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - ours
 
 
@@ -154,7 +155,8 @@ def _worker(process: subprocess.Popen[str]) -> int:
     return max(map(int, children), key=lambda pid: time.clock_gettime(~pid << 3 | 2))
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this host that no one listens on."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 

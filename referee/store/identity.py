@@ -41,7 +41,7 @@ class IdentityTables(Database):
 
     def require_sound(self) -> None:
         """Raise RefereeError `database-damaged` if `PRAGMA quick_check` finds a fault; it reads 250 MB in a second."""
-        found = " ".join(self._rows("PRAGMA quick_check(1)")[0][0].split())  # of several lines
+        found = " ".join(self._rows_apart("PRAGMA quick_check(1)")[0][0].split())  # of several lines
         if found != "ok":
             raise RefereeError(
                 "database-damaged",

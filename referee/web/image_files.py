@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from referee.errors import RefereeError, TestSetChanged
 from testsets import TestSet
+from testsets.folder import IMAGES
 
 logger = logging.getLogger(__name__)
 
@@ -53,10 +54,10 @@ class ImageFiles:
     """
 
     def __init__(self, test_set: TestSet, memory_bytes: int | None = None) -> None:
-        count = len(test_set.images) + 1
+        count, folder = len(test_set.images) + 1, test_set.folder / IMAGES
         self._test_set = test_set
         self._free_bytes = memory_for_images() if memory_bytes is None else memory_bytes
-        self._paths = ["", *(str(test_set.image_path(number)) for number in range(1, count))]
+        self._paths = ["", *(f"{folder}/{image.file}" for image in test_set.images)]
         self._kept: list[bytes | None] = [None] * count
         self._trusted: list[_Trusted | None] = [None] * count
         self._changes_logged: set[tuple[int, str]] = set()

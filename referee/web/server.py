@@ -36,6 +36,7 @@ from referee.errors import RefereeError, StorageFailed
 from referee.runs.control import RunControl
 from referee.runs.open_run import REQUESTS_AT_ONCE
 from referee.served import CERTIFICATE_NAME, SERVER_NAME
+from referee.store.records import RunState
 from referee.web.app import create_app
 from referee.web.listener import (
     Listen,
@@ -108,9 +109,10 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
     `testset-unfit`, `database-damaged`, and what `open_contest` and `require_unchanged` raise.
     """
     with open_contest(folder) as contest:
-        require_unchanged(contest.test_set)
         _require_detection(contest)
-        contest.store.require_sound()
+        if not contest.store.runs(RunState.OPEN):  # an open run is not kept waiting: its worker looks meanwhile
+            require_unchanged(contest.test_set)
+            contest.store.require_sound()
     require_certificate(listen)
     with sole_server(folder):
         (folder / SERVER_NAME).unlink(missing_ok=True)  # of a server that was killed
@@ -193,6 +195,7 @@ def _load_worker(
     contest = resources.enter_context(open_contest(folder))
     clock = Clock()
     control = RunControl(contest, clock)
+    was_interrupted = bool(contest.store.runs(RunState.OPEN))
     control.recover()
     resources.callback(control.shutdown)
     app = create_app(contest, control, clock)
@@ -207,7 +210,16 @@ def _load_worker(
     announce = partial(_announce, listen, contest, on_ready)
     threading.Thread(target=announce, name="announce", daemon=True).start()
     threading.Thread(target=state.images.preload, name="preload", daemon=True).start()
+    if was_interrupted:
+        threading.Thread(target=_look_at_database, args=(contest,), name="look-at-database", daemon=True).start()
     return app
+
+
+def _look_at_database(contest: Contest) -> None:
+    try:
+        contest.store.require_sound()
+    except RefereeError as error:
+        logger.error("%s", error.sentence)  # noqa: TRY400 - its words suffice
 
 
 def _beat(beats: ctypes.c_ulong) -> None:

@@ -1,0 +1,172 @@
+"""From kill -9 to the first image served again in an open run: 20,000 images, and a day's runs in the database."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import requests
+
+from bench.figures import row, show
+from bench.house import HERE, PASSWORD, READY_TIMEOUT_S, free_port, run
+from testsets import load_test_set, synthesize
+from testsets.folder import IMAGES, Category, Image
+from testsets.writing import ObjectRecord, new_folder, write_records
+
+COUNT, DRAWN, SIZE_PX = 20_000, 100, (320, 240)
+RUNS, POSTS, ROWS = 40, 50, 1000  # of the day: two million detections
+TURNS, TARGET_S, LOOK_S = 5, 2.0, 0.005
+TEAM = "bench"
+
+
+def measure() -> list[dict[str, Any]]:
+    """Kill all processes of a server, its supervisor alone, and its worker alone; print the table, return its rows."""
+    with tempfile.TemporaryDirectory(prefix="restart-") as name:
+        folder = Path(name)
+        _many_images(folder / "drawn", folder / "testset")
+        served = _Served(folder / "contest", folder / "testset")
+        try:
+            served.start()
+            served.live_a_day()
+            token = served.log_in()
+            ways = {"server, all processes": _all, "server, supervisor alone": _supervisor, "worker": _worker}
+            times = {
+                what: [served.restarted_s(victims, token) for _ in range(TURNS)]
+                for what, victims in ways.items()
+            }
+        finally:
+            served.kill(_all(served.process.pid))
+        size_mb = sum(file.stat().st_size for file in (folder / "contest").glob("contest.db*")) / 1e6
+    rows = [
+        row(f"kill -9 of the {what}, to an image: median (s)", median(one), TARGET_S)
+        for what, one in times.items()
+    ]
+    rows += [row(f"{what}: worst of {TURNS} (s)", max(one)) for what, one in times.items()]
+    rows += [row("images", COUNT), row("database (MB)", size_mb)]
+    show("restart", rows)
+    return rows
+
+
+def _many_images(drawn: Path, out: Path) -> None:
+    """A test set of many different files of a usual size: a hundred drawings, each with a number behind its end."""
+    synthesize(drawn, images=DRAWN, categories=10, seed=1, size=SIZE_PX)
+    few = load_test_set(drawn)
+    jpegs = [few.image_path(number).read_bytes() for number in range(1, DRAWN + 1)]
+    images = []
+    with new_folder(out) as partial:
+        for number in range(1, COUNT + 1):
+            jpeg, file = jpegs[number % DRAWN] + number.to_bytes(4, "big"), f"{number:06d}.jpg"
+            (partial / IMAGES / file).write_bytes(jpeg)
+            images.append(Image(number, file, *SIZE_PX, hashlib.sha256(jpeg).hexdigest(), str(number)))
+        objects = [ObjectRecord(number, 1, (1.0, 1.0, 50.0, 50.0), 2500.0) for number in range(1, COUNT + 1)]
+        write_records(
+            partial, "many", images, [Category(one.id, one.name) for one in few.categories], objects
+        )
+
+
+class _Served:
+    """A contest and the process that serves it, on the same port at every start."""
+
+    def __init__(self, folder: Path, testset: Path) -> None:
+        self._folder, self._url = folder, f"http://127.0.0.1:{free_port()}"
+        run(HERE / "referee", "init", folder, "--testset", testset, "--window", 3600, "--auto-arm")
+        password = folder / "password"
+        password.write_text(PASSWORD)
+        run(HERE / "referee", "team", "add", TEAM, "--password-file", password, "--contest", folder)
+
+    def start(self) -> None:
+        """Start the server; what it says goes to a file."""
+        words = [HERE / "referee", "serve", self._folder, "--port", self._url.rpartition(":")[2]]
+        with (self._folder / "log").open("a") as log:
+            self.process = subprocess.Popen(list(map(str, words)), stdout=log, stderr=log, env=_as_usual())  # noqa: S603 - ours
+
+    def live_a_day(self) -> None:
+        """Let the team have its runs, each with a reading of its meter and many posts."""
+        body = np.tile(np.array([1, 1, 0.5, 10, 20, 30, 40], "<f4"), ROWS).tobytes()
+        kind = {"Content-Type": "application/octet-stream"}
+        for _ in range(RUNS):
+            token = self.log_in()
+            for _ in range(POSTS):
+                requests.post(
+                    f"{self._url}/v1/detections", body, headers=token | kind, timeout=60
+                ).raise_for_status()
+            requests.delete(f"{self._url}/v1/session", headers=token, timeout=60).raise_for_status()
+
+    def log_in(self) -> dict[str, str]:
+        """Open a run; returns what its requests carry."""
+        deadline_s = time.monotonic() + READY_TIMEOUT_S
+        while True:
+            with suppress(requests.ConnectionError):
+                team = {"team": TEAM, "password": PASSWORD}
+                answer = requests.post(f"{self._url}/v1/session", json=team, timeout=60)
+                answer.raise_for_status()
+                return {"Authorization": f"Bearer {answer.json()['token']}"}
+            if time.monotonic() > deadline_s:
+                raise TimeoutError(f"no server answers at {self._url}")
+            time.sleep(LOOK_S)
+
+    def restarted_s(self, victims: Any, token: dict[str, str]) -> float:
+        """Kill, start again if the supervisor was killed, and wait for an image."""
+        time.sleep(3.0)  # it has loaded its images
+        formerly = _worker(self.process.pid)
+        started_s = time.monotonic()
+        self.kill(victims(self.process.pid))
+        if self.process.poll() is not None:
+            self.start()
+        while time.monotonic() < started_s + READY_TIMEOUT_S:
+            with suppress(requests.ConnectionError):
+                answer = requests.get(f"{self._url}/v1/images/{COUNT}", headers=token, timeout=60)
+                answer.raise_for_status()
+                if not any(map(_runs, formerly)):  # they answer until they notice that their supervisor has gone
+                    return time.monotonic() - started_s
+            time.sleep(LOOK_S)
+        raise TimeoutError(f"no server answers at {self._url}")
+
+    def kill(self, victims: list[int]) -> None:
+        """Kill these processes; if the supervisor is one, wait until it is gone."""
+        for victim in victims:
+            with suppress(ProcessLookupError):
+                os.kill(victim, signal.SIGKILL)
+        if self.process.pid in victims:
+            self.process.wait()
+
+
+def _all(supervisor: int) -> list[int]:
+    return [supervisor, *(one for child in _children(supervisor) for one in [child, *_children(child)])]
+
+
+def _supervisor(supervisor: int) -> list[int]:
+    return [supervisor]
+
+
+def _worker(supervisor: int) -> list[int]:
+    return _children(supervisor)
+
+
+def _children(process: int) -> list[int]:
+    return [
+        int(one)
+        for file in Path(f"/proc/{process}/task").glob("*/children")
+        for one in file.read_text().split()
+    ]
+
+
+def _runs(process: int) -> bool:
+    try:
+        return bool(Path(f"/proc/{process}/cmdline").read_bytes())  # nothing: it has ended, and no one asked how
+    except OSError:
+        return False
+
+
+def _as_usual() -> dict[str, str]:
+    """The environment with compiled modules kept, as on any operator's machine."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

@@ -1,0 +1,1 @@
+"""On PYTHONPATH of the servers that are soaked: lets their wall clock be wrong."""

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup rehearse demo test lint bench serve lock vendor clean
+.PHONY: help setup rehearse demo test lint bench soak serve lock vendor clean
 
 help:
 	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
@@ -12,6 +12,7 @@ help:
 	@echo "make test       every test"
 	@echo "make lint       style, types, import rules"
 	@echo "make bench      speed, measured on this machine; ARGS=\"serving --save\" keeps the figures"
+	@echo "make soak       a contest under faults for MINUTES=60; ARGS=--save keeps the table in docs/reliability.md"
 	@echo "make serve      a referee on CONTEST (default: ./contest, made when missing)"
 	@echo "make setup      only build $(VENV) from requirements.lock"
 	@echo "make lock       resolve requirements.lock anew"
@@ -49,6 +50,10 @@ lint: setup
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/requirements.lock
 	$(BIN)/python -m bench $(ARGS)
+
+MINUTES ?= 60
+soak: setup
+	@$(BIN)/python -m bench.soak --minutes $(MINUTES) $(ARGS)
 
 CONTEST ?= contest
 serve: setup

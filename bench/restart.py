@@ -126,7 +126,9 @@ class _Served:
             with suppress(requests.ConnectionError):
                 answer = requests.get(f"{self._url}/v1/images/{COUNT}", headers=token, timeout=60)
                 answer.raise_for_status()
-                if not any(map(_runs, formerly)):  # they answer until they notice that their supervisor has gone
+                if not any(
+                    map(_runs, formerly)
+                ):  # they answer until they notice that their supervisor has gone
                     return time.monotonic() - started_s
             time.sleep(LOOK_S)
         raise TimeoutError(f"no server answers at {self._url}")
@@ -162,7 +164,9 @@ def _children(process: int) -> list[int]:
 
 def _runs(process: int) -> bool:
     try:
-        return bool(Path(f"/proc/{process}/cmdline").read_bytes())  # nothing: it has ended, and no one asked how
+        return bool(
+            Path(f"/proc/{process}/cmdline").read_bytes()
+        )  # nothing: it has ended, and no one asked how
     except OSError:
         return False
 

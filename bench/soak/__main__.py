@@ -11,12 +11,11 @@ import time
 import traceback
 from pathlib import Path
 
+from bench.soak import report
 from bench.soak.faults import Happened, drawn, happen
-from bench.soak.report import measured, print_rows, save
 from bench.soak.site import Site
 
-FIRST_S, PAUSE_S = 10.0, (3.0, 12.0)
-JUDGE_EACH = 5  # faults
+FIRST_S, PAUSE_S, JUDGE_EACH = 10.0, (8.0, 16.0), 5
 
 
 def main() -> None:
@@ -24,42 +23,43 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1, help="draws the faults")
-    parser.add_argument("--save", action="store_true", help="write the table to docs/reliability.md")
-    parser.add_argument(
-        "--keep", type=Path, help="a new folder that stays: logs, journals, and the contest's database"
-    )
+    parser.add_argument("--save", action="store_true", help="write the tables to docs/reliability.md")
+    parser.add_argument("--keep", type=Path, help="a new folder for logs and journals, which stays")
     options = parser.parse_args()
+    load: list[float] = []
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         folder = Path(name) if options.keep is None else options.keep.absolute()
         folder.mkdir(exist_ok=True)
         site = Site(folder)
         try:
-            load: list[float] = []
-            happened = _soak(site, random.Random(options.seed), options.minutes * 60, load)  # noqa: S311 - no secret
+            happened = _soak(site, random.Random(options.seed), options.minutes * 60, load)  # noqa: S311
+            end_s = time.monotonic()
             site.finish()
-            rows = measured(site, happened, options.minutes, options.seed, load)
+            faults = report.faults(site, happened, end_s)
+            figures, good = report.figures(site)
         finally:
             site.close()
-    print_rows(rows)
-    if options.save:
-        save(rows)
-    sys.exit(not rows.good)
+    said = report.where(options.minutes, options.seed, load, site.is_small)
+    report.publish(said, (faults, figures), save=options.save)
+    sys.exit(not good)
 
 
 def _soak(site: Site, chance: random.Random, lasting_s: float, load: list[float]) -> list[Happened]:
-    end_s, happened = time.monotonic() + lasting_s, []
+    end_s, happened = time.monotonic() + lasting_s, list[Happened]()
     time.sleep(FIRST_S)
     for number, kind in enumerate(drawn(chance, small_disk=site.is_small)):
         if time.monotonic() >= end_s:
-            return happened
+            break
         sys.stderr.write(f"{time.strftime('%H:%M:%S')} {kind}\n")
         try:
             happened.append(happen(kind, site, chance))
+        except OSError as cannot:
+            sys.stderr.write(f"         left out: {cannot}\n")
         except Exception:  # noqa: BLE001 - the hour goes on
             traceback.print_exc()
-        load.append(os.getloadavg()[0])
         if number % JUDGE_EACH == 0:
             site.ask_to_judge()
+        load.append(os.getloadavg()[0])
         time.sleep(chance.uniform(*PAUSE_S))
     return happened
 

@@ -10,8 +10,6 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
-import sqlite_utils
-
 from referee.errors import RefereeError, StorageFailed
 from referee.served import is_served
 from referee.store.group_commit import GroupCommit
@@ -67,6 +65,8 @@ class Database:
             )
         _write_ahead(self._connection)  # a copy made by VACUUM INTO is not in that mode
         if version < VERSION or not found >= COLUMNS:  # also of a form 10 that was not ready yet
+            import sqlite_utils  # takes a quarter of a second, which most starts need not wait for
+
             # One transaction: of two processes that open a new database, the second waits for the first.
             self._connection.execute("BEGIN IMMEDIATE")
             with self._connection:

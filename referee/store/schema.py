@@ -7,12 +7,13 @@ announcements, `queue`, `published` and `provisional`.
 from __future__ import annotations
 
 import json
-from typing import Any
-
-import sqlite_utils
+from typing import TYPE_CHECKING, Any
 
 from referee.store.chain import LOG_START, event_digest, log_link
 from referee.store.records import ENERGY_MISSING, EnergyMissing
+
+if TYPE_CHECKING:
+    import sqlite_utils
 
 VERSION = 12
 

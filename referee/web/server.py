@@ -110,7 +110,9 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
     """
     with open_contest(folder) as contest:
         _require_detection(contest)
-        if not contest.store.runs(RunState.OPEN):  # an open run is not kept waiting: its worker looks meanwhile
+        if not contest.store.runs(
+            RunState.OPEN
+        ):  # an open run is not kept waiting: its worker looks meanwhile
             require_unchanged(contest.test_set)
             contest.store.require_sound()
     require_certificate(listen)
@@ -211,7 +213,9 @@ def _load_worker(
     threading.Thread(target=announce, name="announce", daemon=True).start()
     threading.Thread(target=state.images.preload, name="preload", daemon=True).start()
     if was_interrupted:
-        threading.Thread(target=_look_at_database, args=(contest,), name="look-at-database", daemon=True).start()
+        threading.Thread(
+            target=_look_at_database, args=(contest,), name="look-at-database", daemon=True
+        ).start()
     return app
 
 

@@ -8,13 +8,16 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from referee.store.chain import receipt_link
+
 Line = Mapping[str, Any]
 EXACT = 0.005  # of an energy; what is left is the time that starting and stopping take
+STATED = ("accepted", "received_total", "sha256", "number", "previous", "received_utc")
 TICK_S = 0.001  # X-Window-Remaining-Ms is a whole number
 
 
 def keeping(journal: Sequence[Line], stored: Sequence[Line], windows: Mapping[int, float]) -> dict[str, int]:
-    """Compare journals with the stored posts: run, key, sha256, accepted, received_total, elapsed_s.
+    """Compare journals with the stored posts: run, key, elapsed_s, and what their receipts say.
 
     Lost is a post that is not stored as it was acknowledged, or was acknowledged twice by different receipts.
     Duplicated is one that is stored twice, under its key or by its body, which no other has.
@@ -35,30 +38,45 @@ def keeping(journal: Sequence[Line], stored: Sequence[Line], windows: Mapping[in
         "lost or altered": sum(not _is_kept(lines, there.get(post)) for post, lines in told.items()),
         "duplicated": sum(count - 1 for counts in (posts, bodies) for count in counts.values()),
         "stored outside their window": sum(not 0 <= row["elapsed_s"] < windows[row["run"]] for row in stored),
-        "receipts that do not follow the one before": _unlinked(told),
+        "receipts whose links do not hold": _unlinked(told, journal),
     }
 
 
 def _is_kept(lines: Sequence[Line], row: Line | None) -> bool:
-    receipts = [{name: one for name, one in line["answer"].items() if name != "warnings"} for line in lines]
-    names = ("accepted", "received_total", "sha256")
-    same = row is not None and all(row[name] == receipts[0][name] for name in names)
-    return (
-        same and receipts[0]["sha256"] == lines[0]["sha256"] and all(one == receipts[0] for one in receipts)
+    first = lines[0]["answer"]
+    said = first | first["receipt"]
+    same = (
+        row is not None
+        and all(row[name] == said[name] for name in STATED)
+        and said["sha256"] == lines[0]["sha256"]
     )
+    return same and all(line["answer"] == first for line in lines)
 
 
-def _unlinked(told: Mapping[tuple[int, str], Sequence[Line]]) -> int:
-    """How many receipts of a run do not name the link of the receipt before them."""
+def _unlinked(told: Mapping[tuple[int, str], Sequence[Line]], journal: Sequence[Line]) -> int:
+    """How many links are not the SHA-256 of their receipt and the one before, or not those that a log-out signed."""
     by_run: dict[int, dict[int, Line]] = {}
     for (run, _), lines in told.items():
-        if (receipt := lines[0]["answer"].get("receipt")) is not None:
-            by_run.setdefault(run, {})[receipt["number"]] = receipt
-    return sum(
+        said = lines[0]["answer"] | lines[0]["answer"]["receipt"]
+        by_run.setdefault(run, {})[said["number"]] = said
+    wrong = sum(_link(said) != said["link"] for run in by_run.values() for said in run.values())
+    wrong += sum(
         following == number + 1 and later["previous"] != earlier["link"]
         for run in by_run.values()
         for (number, earlier), (following, later) in pairwise(sorted(run.items()))
     )
+    closings = [(line["run"], line["answer"]["receipt"]) for line in journal if line["what"] == "logged-out"]
+    heads = {
+        run: {number: said["link"] for number, said in said_of.items()} for run, said_of in by_run.items()
+    }
+    return wrong + sum(
+        heads.get(run, {}).get(said["posts"], said["head"]) != said["head"] for run, said in closings
+    )
+
+
+def _link(said: Line) -> str:
+    counted = (said["sha256"], said["received_utc"], said["accepted"], said["received_total"])
+    return receipt_link(bytes.fromhex(said["previous"]), said["number"], *counted).hex()
 
 
 def window_errors(journal: Sequence[Line], elapsed_s: Mapping[int, float]) -> tuple[list[float], float]:

@@ -24,13 +24,13 @@ from referee.store.records import ENERGY_MISSING, OVER, Run
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reliability.md"
 BEGIN, END = "<!-- soak: make soak ARGS=--save -->", "<!-- end of the soak -->"
-POSTS = """SELECT run, idempotency_key AS key, sha256, row_count AS accepted, received_total, elapsed_s
-    FROM posts ORDER BY id"""
+POSTS = """SELECT run, idempotency_key AS key, sha256, row_count AS accepted, received_total, elapsed_s, number,
+    lower(hex(previous)) AS previous, received_utc FROM posts ORDER BY id"""
 ZERO = (
     "lost or altered",
     "duplicated",
     "stored outside their window",
-    "receipts that do not follow the one before",
+    "receipts whose links do not hold",
 )
 UNFLAGGED = {"official-meter"}  # every simulated meter is none
 Rows = list[dict[str, Any]]

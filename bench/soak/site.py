@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import socket
 import subprocess
 import sys
@@ -109,7 +110,8 @@ class Site:
         port = free_port()
         self._url, self.cable = f"http://127.0.0.1:{port}", Relay(port)
         words = [HERE / "referee", "serve", self.contest, "--port", port, "--parent", os.getpid()]
-        clock = {"SOAK_CLOCK": str(self.shift), "PYTHONPATH": str(Path(__file__).with_name("clock"))}
+        path = f"{Path(__file__).with_name('clock')}:{os.environ.get('PYTHONPATH', '')}"
+        clock = {"SOAK_CLOCK": str(self.shift), "PYTHONPATH": path}
         self.server = Process(folder / "server.log", *words, **clock)
         self.teams = {team: self._team(team) for team in TEAMS}
 
@@ -181,4 +183,5 @@ class Site:
         for process in [*self.teams.values(), self.server, *(meter.process for meter in self.meters)]:
             process.end(5.0)
         if self.is_small:
+            shutil.copytree(self.contest, self.folder / "contest")
             subprocess.run(["umount", "-l", str(self.disk)], check=False)  # noqa: S603, S607

@@ -14,9 +14,19 @@ from bench.soak.client import lines_of
 from bench.soak.faults import FAULTS, drawn
 from bench.soak.reckoning import energies, keeping, longest_pause_s, window_errors
 from bench.soak.relay import Relay
+from referee.store.chain import receipt_link
 
-RECEIPT = {"accepted": 2, "received_total": 2, "sha256": "a"}
-STORED = RECEIPT | {"run": 1, "key": "k", "elapsed_s": 3.0}
+
+def answer(number: int, previous: str) -> dict[str, Any]:
+    counted = {"accepted": 2, "received_total": 2 * number, "sha256": "a"}
+    link = receipt_link(bytes.fromhex(previous), number, "a", "noon", 2, 2 * number).hex()
+    return counted | {
+        "receipt": {"number": number, "previous": previous, "received_utc": "noon", "link": link}
+    }
+
+
+RECEIPT = answer(1, "00" * 32)
+STORED: dict[str, Any] = RECEIPT | RECEIPT["receipt"] | {"run": 1, "key": "k", "elapsed_s": 3.0}
 TOLD: dict[str, Any] = {
     "what": "acknowledged",
     "run": 1,
@@ -41,6 +51,7 @@ ACKNOWLEDGED = {"posts acknowledged": 1, "rows acknowledged": 2}
         ([TOLD], [], {"lost or altered": 1}),
         ([TOLD], [STORED | {"sha256": "b"}], {"lost or altered": 1}),
         ([TOLD], [STORED | {"received_total": 3}], {"lost or altered": 1}),
+        ([TOLD], [STORED | {"previous": "11" * 32}], {"lost or altered": 1}),
         ([TOLD | {"sha256": "c"}], [STORED], {"lost or altered": 1}),
         ([TOLD, TOLD], [STORED], {"posts acknowledged more than once": 1}),
         (
@@ -59,13 +70,22 @@ def test_what_is_lost_duplicated_or_late_is_counted(
     assert counted(journal, stored) == ACKNOWLEDGED | found
 
 
-def test_a_receipt_that_does_not_follow_the_one_before_is_counted() -> None:
-    def told(number: int, previous: str) -> dict[str, Any]:
-        receipt = {"number": number, "previous": previous, "link": f"link {number}"}
-        return TOLD | {"key": str(number), "answer": RECEIPT | {"receipt": receipt}}
+def test_links_that_do_not_hold_are_counted() -> None:
+    def told(number: int, previous: str, **different: Any) -> dict[str, Any]:
+        made = answer(number, previous)
+        return TOLD | {"key": str(number), "answer": made | {"receipt": made["receipt"] | different}}
 
-    chain = [told(1, "genesis"), told(2, "link 1"), told(4, "not known"), told(5, "link 3")]
-    assert keeping(chain, [], {})["receipts that do not follow the one before"] == 1
+    def links(*journal: dict[str, Any]) -> int:
+        return counted([*journal], []).get("receipts whose links do not hold", 0)
+
+    first = told(1, "00" * 32)
+    head = first["answer"]["receipt"]["link"]
+    closed = {"what": "logged-out", "run": 1, "answer": {"receipt": {"posts": 1, "head": head}}}
+    assert links(first, told(2, head), closed) == 0
+    assert links(first, told(2, "11" * 32)) == 1
+    assert links(first, told(3, "11" * 32)) == 0  # the second was never acknowledged
+    assert links(told(1, "00" * 32, received_utc="dusk")) == 1
+    assert links(first, closed | {"answer": {"receipt": {"posts": 1, "head": "22" * 32}}}) == 1
 
 
 def opened(**different: float) -> dict[str, Any]:

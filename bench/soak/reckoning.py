@@ -59,19 +59,17 @@ def _unlinked(told: Mapping[tuple[int, str], Sequence[Line]], journal: Sequence[
     for (run, _), lines in told.items():
         said = lines[0]["answer"] | lines[0]["answer"]["receipt"]
         by_run.setdefault(run, {})[said["number"]] = said
-    wrong = sum(_link(said) != said["link"] for run in by_run.values() for said in run.values())
-    wrong += sum(
-        following == number + 1 and later["previous"] != earlier["link"]
-        for run in by_run.values()
-        for (number, earlier), (following, later) in pairwise(sorted(run.items()))
-    )
+    wrong = [said for run in by_run.values() for said in run.values() if _link(said) != said["link"]]
+    for said_of in by_run.values():
+        for (number, earlier), (following, later) in pairwise(sorted(said_of.items())):
+            if following == number + 1 and later["previous"] != earlier["link"]:
+                wrong.append(later)
     closings = [(line["run"], line["answer"]["receipt"]) for line in journal if line["what"] == "logged-out"]
-    heads = {
-        run: {number: said["link"] for number, said in said_of.items()} for run, said_of in by_run.items()
-    }
-    return wrong + sum(
-        heads.get(run, {}).get(said["posts"], said["head"]) != said["head"] for run, said in closings
-    )
+    for run, closing in closings:
+        last = by_run.get(run, {}).get(closing["posts"])
+        if last is not None and last["link"] != closing["head"]:
+            wrong.append(closing)
+    return len(wrong)
 
 
 def _link(said: Line) -> str:

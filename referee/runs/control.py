@@ -326,8 +326,11 @@ class RunControl:
     # The server's start and end
 
     def recover(self) -> None:
-        """Take up the open runs that an earlier process left; read the energy that a closed one left in its meter."""
+        """Take up the open runs that an earlier process left."""
         take_up_runs(self._contest, self._clock, self._meters, self._go_live)
+
+    def read_left_over(self) -> None:
+        """Read the energies that closed runs left in their meters; one that does not answer takes seconds."""
         for station in self._contest.config.stations:
             with self._lock_of(f"station {station.name}"):
                 read_left_over(self._contest, self._clock, self._meters, station)

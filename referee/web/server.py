@@ -200,6 +200,11 @@ def _load_worker(
     was_interrupted = bool(contest.store.runs(RunState.OPEN))
     control.recover()
     resources.callback(control.shutdown)
+    reader = threading.Thread(target=control.read_left_over, name="read-left-over", daemon=True)
+    reader.start()
+    if not was_interrupted:  # else teams wait, and none of them for a meter of another one
+        reader.join()
+    resources.callback(reader.join)
     app = create_app(contest, control, clock)
     state = state_of(app)
     ended = threading.Event()

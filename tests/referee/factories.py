@@ -211,6 +211,7 @@ class House:
         self.contest = self.stack.enter_context(open_contest(self.folder))
         self.control = self.started(self.contest)
         self.control.recover()
+        self.control.read_left_over()
 
     def abandon(self) -> None:
         """What is left of a process after kill -9: no thread, no link, no meter with its settings restored."""

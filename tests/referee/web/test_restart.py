@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import sqlite3
@@ -58,6 +59,30 @@ def test_kill_of_the_whole_server_loses_nothing_and_the_window_goes_on(day: Call
     assert run.integrator_s >= int(run.elapsed_s - 0.1)  # it is told in whole seconds
     with made.store() as store:
         assert len(store.detections(1)) == (POSTS + 1) * len(ROWS)
+
+
+def test_an_open_run_goes_on_though_an_image_changed_and_only_that_one_is_refused(
+    day: Callable[..., Day], tiny_set: Path, tmp_path: Path
+) -> None:
+    """No check of all files keeps a run waiting; without an open run the server would refuse to start."""
+    testset = tmp_path / "own set"
+    shutil.copytree(tiny_set, testset)
+    made = day(testset=testset)
+    token = made.login()["token"]
+    first = made.server
+    assert first is not None
+    workers = children_of(first.pid)
+    first.kill()
+    until(lambda: not any(map(is_running, workers)))
+    changed, *_ = sorted((testset / "images").iterdir())
+    changed.write_bytes(b"another file")
+
+    second = made.serve()
+    images = made.run().images
+    answers = [second.ask("GET", f"/v1/images/{number}", token) for number in range(1, images + 1)]
+    assert sorted(answer.status_code for answer in answers) == [200] * (images - 1) + [503]
+    log = made.folder / "server.log"
+    until(lambda: f"the image file {changed.name} is not the file" in log.read_text())
 
 
 def test_a_deadline_that_passes_while_nothing_serves_is_kept(day: Callable[..., Day]) -> None:

@@ -15,7 +15,7 @@ from bench.soak import report
 from bench.soak.faults import Happened, drawn, happen
 from bench.soak.site import Site
 
-FIRST_S, PAUSE_S, JUDGE_EACH = 10.0, (8.0, 16.0), 5
+FIRST_S, PAUSE_S = 10.0, (8.0, 16.0)
 
 
 def main() -> None:
@@ -47,7 +47,7 @@ def main() -> None:
 def _soak(site: Site, chance: random.Random, lasting_s: float, load: list[float]) -> list[Happened]:
     end_s, happened = time.monotonic() + lasting_s, list[Happened]()
     time.sleep(FIRST_S)
-    for number, kind in enumerate(drawn(chance, small_disk=site.is_small)):
+    for kind in drawn(chance, small_disk=site.is_small):
         if time.monotonic() >= end_s:
             break
         sys.stderr.write(f"{time.strftime('%H:%M:%S')} {kind}\n")
@@ -57,8 +57,6 @@ def _soak(site: Site, chance: random.Random, lasting_s: float, load: list[float]
             sys.stderr.write(f"         left out: {cannot}\n")
         except Exception:  # noqa: BLE001 - the hour goes on
             traceback.print_exc()
-        if number % JUDGE_EACH == 0:
-            site.ask_to_judge()
         load.append(os.getloadavg()[0])
         time.sleep(chance.uniform(*PAUSE_S))
     return happened

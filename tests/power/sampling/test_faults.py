@@ -163,7 +163,7 @@ def test_a_wrong_answer_is_no_reading_and_ends_nothing(
 ) -> None:
     run = going()
     broken.tell("wrong nonsense")
-    until(lambda: len(recorder.events) == 2)
+    until(lambda: len(recorder.events) >= 2)  # lost and back; a busy host may lose it again
     recorder.more(2)
     assert "'nonsense'" in recorder.events[0].sentence
     assert run.failed() == set()

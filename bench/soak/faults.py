@@ -63,13 +63,14 @@ def _stop(part: str, most_s: float, site: Site, chance: random.Random) -> None:
 
 
 def _stand_still(processes: Sequence[int], lasting_s: float) -> None:
-    for process in processes:
+    try:
         with suppress(ProcessLookupError):
-            freeze(process)
-    time.sleep(lasting_s)
-    for process in processes:
-        with suppress(ProcessLookupError):
-            os.kill(process, signal.SIGCONT)
+            freeze(*processes)
+        time.sleep(lasting_s)
+    finally:
+        for process in processes:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGCONT)
 
 
 def _kill_team(site: Site, chance: random.Random) -> str:
@@ -100,9 +101,9 @@ def _harm(whose: str, how: str, site: Site, chance: random.Random) -> None:
 
 
 def _wrong_clock(site: Site, chance: random.Random) -> None:
-    site.shift.write_text(f"-{chance.choice((10, 600, 7200))}")
+    site.set_clock(-chance.choice((10, 600, 7200)))
     time.sleep(chance.uniform(10.0, 20.0))
-    site.shift.write_text("0")
+    site.set_clock(0)
 
 
 def _fill(left_bytes: int, site: Site, chance: random.Random) -> None:

@@ -85,8 +85,8 @@ def contest_id(folder: Path) -> str:
 
 def _own_key(folder: Path, store: Store) -> ContestKey:
     """The key that the contest signs with; a contest of an earlier version gets one now."""
-    path, now = folder / SIGNING_KEY_NAME, Clock().utc()
-    key, known = ContestKey(path), store.public_key()
+    path, now, known = folder / SIGNING_KEY_NAME, Clock().utc(), store.public_key()
+    key = ContestKey(path, known)
     if known is None:
         if not path.exists():
             _write_secret(path, new_key())

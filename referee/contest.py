@@ -12,6 +12,7 @@ from pathlib import Path
 from referee.auth.client_addresses import admits
 from referee.config import CONFIG_NAME, ContestConfig, Station, read_config
 from referee.errors import RefereeError, TestSetChanged, WrongAddress
+from referee.files.atomic_write import sync_folder, write_atomically
 from referee.scoring import METRICS
 from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME, read_secret, server_url
 from referee.store import DATABASE_NAME, Store
@@ -143,18 +144,18 @@ def create_contest(folder: Path, config_text: str) -> None:
 
     Raises RefereeError `contest-exists` when there is one already.
     """
+    new = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(parents=True, exist_ok=True)
+    for one in new:
+        sync_folder(one.parent)
     for name in (CONFIG_NAME, DATABASE_NAME):
         if (folder / name).exists():
             sentence = f"{folder} is a contest folder already: it has {name}; choose another one."
             raise RefereeError("contest-exists", sentence)
     for name in (SECRET_NAME, OPERATOR_KEY_NAME):
-        secret = folder / name
-        secret.touch(mode=0o600)
-        secret.chmod(0o600)  # also when it was there before
-        secret.write_text(secrets.token_hex(SECRET_BYTES) + "\n")
+        write_atomically(folder / name, f"{secrets.token_hex(SECRET_BYTES)}\n".encode(), mode=0o600)
     made = contest_id(folder)
     with closing(Store(folder / DATABASE_NAME, create=True)) as store:
         store.accept(made)
     own = f'id = "{made}"   # as in the database and the secrets: not for another folder\n'
-    (folder / CONFIG_NAME).write_text(own + config_text, encoding="utf-8")
+    write_atomically(folder / CONFIG_NAME, (own + config_text).encode())

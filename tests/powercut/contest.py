@@ -181,9 +181,7 @@ class _Day:
 
     def close(self, run: int) -> None:
         end: dict[str, object] = {"closed_by": "logout", "elapsed_s": 60.0, "energy_wh": 0.6}
-        self.change(
-            RunState.OPEN, [run], state=RunState.CLOSED, closed_utc=self.now().isoformat(), **end
-        )
+        self.change(RunState.OPEN, [run], state=RunState.CLOSED, closed_utc=self.now().isoformat(), **end)
         self.event(run, "closed")
 
     def first_run(self) -> None:

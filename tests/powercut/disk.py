@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 
@@ -99,7 +100,9 @@ class Disk:
         if self.waiting:
             yield self.waiting
             for _ in range(min(most, 2 * len(self.waiting))):
-                yield rng.choice((self._early, self._late, self._some, self._some, self._torn, self._torn))(rng)
+                yield rng.choice((self._early, self._late, self._some, self._some, self._torn, self._torn))(
+                    rng
+                )
 
     def _early(self, rng: random.Random) -> list[Step]:
         """In order, up to one that is torn."""
@@ -154,5 +157,5 @@ def _pieces(step: Step, sector: int) -> list[Step]:
     bounds = [step.offset, *ends, step.offset + len(step.data)]
     return [
         Write(step.node, start, step.data[start - step.offset : end - step.offset])
-        for start, end in zip(bounds, bounds[1:], strict=False)
+        for start, end in pairwise(bounds)
     ]

@@ -1,4 +1,4 @@
-"""Records what the program writes and syncs below a folder: SQLite through a VFS, plain files through `open` and `os`."""
+"""Records what the program writes and syncs below a folder: SQLite by a VFS, plain files by `open` and `os`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import builtins
 import io
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,7 @@ class Journal:
 
     def synced(self, file: Any) -> None:
         with suppress(KeyError):  # not below the root
-            self.steps.append(Sync(None if file is None else self.node(file)))
+            self.steps.append(Sync(self.node(file)))
 
     def gone(self, path: Any) -> None:
         place = self._place(path)
@@ -243,74 +243,91 @@ def recorded(
     with ExitStack() as stack:
         stack.callback(vfs.unregister)
         stack.enter_context(mock.patch("sqlite3.connect", lambda path, **_: connection(path, committed)))
-        for owner, name, made in _replacements(journal):
-            stack.enter_context(mock.patch.object(owner, name, made))
+        files = PlainFiles(journal)
+        stack.enter_context(mock.patch.object(io, "open", files.open_file))
+        stack.enter_context(mock.patch.object(builtins, "open", files.open_file))
+        for name, made in files.calls().items():
+            stack.enter_context(mock.patch.object(os, name, made))
         yield journal
 
 
-def _replacements(journal: Journal) -> Sequence[tuple[Any, str, Callable[..., Any]]]:
-    """What writes plain files: the ways that the program uses."""
-    real_open, real = io.open, {name: getattr(os, name) for name in ("open", "mkdir", "unlink", "replace")}
-    fsync, sync = os.fsync, os.sync
+REAL = {name: getattr(os, name) for name in ("open", "mkdir", "unlink", "replace", "fsync")}
+REAL_OPEN = io.open
 
-    class File(io.FileIO):
-        def write(self, data: Any) -> int:
-            at = os.fstat(self.fileno()).st_size if "a" in self.mode else self.tell()
-            size = super().write(data)
-            journal.wrote(self.fileno(), at, bytes(data)[:size])
-            return size
 
-        def truncate(self, size: int | None = None) -> int:
-            left = super().truncate(size)
-            journal.cut(self.fileno(), left)
-            return left
+class PlainFile(io.FileIO):
+    """A file that is written."""
 
-    def opened(file: Any, mode: str = "r", buffering: int = -1, *args: Any, **named: Any) -> Any:
-        if not set(mode) & set("wax+") or not journal.holds(file):
-            return real_open(file, mode, buffering, *args, **named)
+    journal: Journal
+
+    def write(self, data: Any) -> int:
+        at = os.fstat(self.fileno()).st_size if "a" in self.mode else self.tell()
+        size = super().write(data)
+        self.journal.wrote(self.fileno(), at, bytes(data)[:size])
+        return size
+
+    def truncate(self, size: int | None = None) -> int:
+        left = super().truncate(size)
+        self.journal.cut(self.fileno(), left)
+        return left
+
+
+class PlainFiles:
+    """The calls by which the program writes whole files."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+
+    def calls(self) -> dict[str, Callable[..., Any]]:
+        gone, moved = self.unlink, self.replace
+        return {
+            "open": self.open,
+            "mkdir": self.mkdir,
+            "unlink": gone,
+            "remove": gone,
+            "replace": moved,
+            "rename": moved,
+            "fsync": self.fsync,
+            "fdatasync": self.fsync,
+        }
+
+    def open_file(self, file: Any, mode: str = "r", buffering: int = -1, *args: Any, **named: Any) -> Any:
+        if not set(mode) & set("wax+") or not self.journal.holds(file):
+            return REAL_OPEN(file, mode, buffering, *args, **named)
         was_there = Path(file).exists()
-        raw = File(file, mode.replace("b", "").replace("t", ""))
+        raw = PlainFile(file, mode.replace("b", "").replace("t", ""))
+        raw.journal = self.journal
         if not was_there:
-            journal.make(file)
+            self.journal.make(file)
         elif "w" in mode:
-            journal.cut(raw.fileno(), 0)
+            self.journal.cut(raw.fileno(), 0)
         if not buffering:
             return raw
         buffered = io.BufferedRandom(raw) if "+" in mode else io.BufferedWriter(raw)
         return buffered if "b" in mode else io.TextIOWrapper(buffered, *args, **named)
 
-    def os_open(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        makes = bool(flags & os.O_CREAT) and journal.holds(path) and not os.path.lexists(path)
-        descriptor: int = real["open"](path, flags, mode, dir_fd=dir_fd)
+    def open(self, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        makes = bool(flags & os.O_CREAT) and self.journal.holds(path) and not os.path.lexists(path)
+        descriptor: int = REAL["open"](path, flags, mode, dir_fd=dir_fd)
         if makes:
-            journal.make(path)
+            self.journal.make(path)
         return descriptor
 
-    def mkdir(path: Any, mode: int = 0o777) -> None:
-        real["mkdir"](path, mode)
-        if journal.holds(path):
-            journal.make(path)
+    def mkdir(self, path: Any, mode: int = 0o777) -> None:
+        REAL["mkdir"](path, mode)
+        if self.journal.holds(path):
+            self.journal.make(path)
 
-    def unlink(path: Any, **named: Any) -> None:
-        real["unlink"](path, **named)
-        if journal.holds(path):
-            journal.gone(path)
+    def unlink(self, path: Any, **named: Any) -> None:
+        REAL["unlink"](path, **named)
+        if self.journal.holds(path):
+            self.journal.gone(path)
 
-    def replace(old: Any, new: Any) -> None:
-        real["replace"](old, new)
-        if journal.holds(new):
-            journal.renamed(old, new)
+    def replace(self, old: Any, new: Any) -> None:
+        REAL["replace"](old, new)
+        if self.journal.holds(new):
+            self.journal.renamed(old, new)
 
-    def os_fsync(file: Any) -> None:
-        fsync(file)
-        journal.synced(file if isinstance(file, int) else file.fileno())
-
-    def os_sync() -> None:
-        sync()
-        journal.synced(None)
-
-    return (
-        *((io, "open", opened), (builtins, "open", opened), (os, "open", os_open), (os, "mkdir", mkdir)),
-        *((os, "unlink", unlink), (os, "remove", unlink), (os, "replace", replace), (os, "rename", replace)),
-        *((os, "fsync", os_fsync), (os, "fdatasync", os_fsync), (os, "sync", os_sync)),
-    )
+    def fsync(self, file: Any) -> None:
+        REAL["fsync"](file)
+        self.journal.synced(file if isinstance(file, int) else file.fileno())

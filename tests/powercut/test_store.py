@@ -20,7 +20,7 @@ from tests.powercut.disk import Sync, Write
 from tests.powercut.examination import examine
 from tests.powercut.recording import Connection
 
-WAYS = 4
+WAYS = 3
 PARTS = 2
 STATES = 2000
 
@@ -110,7 +110,8 @@ class TwoTransactions(Store):
         stored = super().append_posts(run, [posts[0]._replace(taken=posts[0].taken[:1000])])
         with self._transaction() as connection:
             connection.execute(
-                "UPDATE posts SET rows = ? WHERE id = (SELECT max(id) FROM posts)", (posts[0].taken.tobytes(),)
+                "UPDATE posts SET rows = ? WHERE id = (SELECT max(id) FROM posts)",
+                (posts[0].taken.tobytes(),),
             )
         return stored
 
@@ -124,7 +125,13 @@ class TwoTransactions(Store):
         ({"forgets": "-wal"}, "lost"),
         ({"forgets": "contest.db"}, ""),
     ],
-    ids=["synchronous=NORMAL", "answer before commit", "count before commit", "log not synced", "database not synced"],
+    ids=[
+        "synchronous=NORMAL",
+        "answer before commit",
+        "count before commit",
+        "log not synced",
+        "database not synced",
+    ],
 )
 def test_a_store_that_would_lose_something_is_caught(place: Path, how: dict[str, Any], what: str) -> None:
     examined = examine(recorded(place, **how), place / "left", seed=1, ways=WAYS, part=0, of=3, enough=1)

@@ -79,17 +79,18 @@ def _found(files: dict[str, bytes], place: Path, rng: random.Random) -> str:
         with closing(Store(database)) as store:
             store.require_sound()
             store.require_complete()
-            found = _content(database)
+            found = held(database)
             if rng.random() < 0.05:  # and the contest goes on
                 store.log_event(START, None, "later")
                 store.note_count()
-                assert _content(database) != found
+                assert held(database) != found
             return found
     except (RefereeError, sqlite3.Error) as error:
         return f"{type(error).__name__}: {error}"
 
 
-def _content(database: Path) -> str:
+def held(database: Path) -> str:
+    """The digest of what a database holds."""
     with closing(sqlite3.connect(database)) as connection:
         return content(lambda sql: connection.execute(sql).fetchall())
 

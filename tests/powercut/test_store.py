@@ -5,7 +5,9 @@ What the model of the disk assumes is said in `tests/powercut/disk.py`; SQLite's
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
@@ -13,16 +15,19 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from referee.store import Job, NewPost, Store
+from referee.store import DATABASE_NAME, Job, NewPost, Store
 from referee.store.identity import _COUNT
+from tests.powercut import recording
 from tests.powercut.contest import Recording, record_contest
 from tests.powercut.disk import Sync, Write
-from tests.powercut.examination import examine
+from tests.powercut.examination import examine, held, lay
 from tests.powercut.recording import Connection
+from tests.referee.store.test_schema import old_file
 
 WAYS = 3
 PARTS = 2
 STATES = 2000
+UPGRADES = 30
 
 
 @pytest.fixture
@@ -61,6 +66,20 @@ def test_the_recorded_contest_moves_its_log_into_the_database_and_begins_it_anew
     assert len(headers) > 5
     assert sum(isinstance(step, Sync) for step in steps) > 100
     assert len(pages) > 300
+
+
+def test_an_upgrade_that_is_cut_is_made_by_the_next_start(place: Path) -> None:
+    (place / "contest").mkdir()
+    database = old_file(place / "contest" / DATABASE_NAME, 7)
+    with recording.recorded(place / "contest") as journal, closing(Store(database)):
+        pass
+    whole, rng, left = held(database), random.Random(1), place / "left"  # noqa: S311 - not for secrets
+    for _, disk in journal.disks():
+        for kept in disk.cuts(rng, 1) if rng.random() < UPGRADES / len(journal.steps) else ():
+            lay(disk.left(kept), left)
+            with closing(Store(left / DATABASE_NAME)) as store:
+                store.require_sound()
+            assert held(left / DATABASE_NAME) == whole
 
 
 class NotDurable(Store):

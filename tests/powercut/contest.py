@@ -15,12 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from power.energy import Check
 from referee.detections.rows import Refused
-from referee.store import DATABASE_NAME, NewPost, Store
+from referee.store import DATABASE_NAME, Event, NewPost, Store
 from referee.store.records import (
+    RUN_CLOSED,
     ModelMeasurement,
+    Post,
     Provisional,
     Review,
     Run,
@@ -36,6 +39,7 @@ from tests.referee.factories import START, reading, rows, stored_run
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
 STATES = ("armed", "open", "closed", "judged", "void")
 LARGE = 2500  # rows: 140 kB, 35 pages
+POSTS = "SELECT run, idempotency_key, rows, body, number, previous, received_utc, received_total FROM posts"
 Query = Callable[[str], Sequence[Any]]
 
 
@@ -50,8 +54,8 @@ def content(query: Query) -> str:
 def facts(query: Query) -> Counter[str]:
     """What the database says that somebody may have been told, and how often it says so."""
     found = Counter(
-        f"post {run} {key} {hashlib.sha256(packed).hexdigest()} {total}"
-        for run, key, packed, total in query("SELECT run, idempotency_key, rows, received_total FROM posts")
+        post_fact(run, key, packed, body, (number, previous.hex(), received_utc, total))
+        for run, key, packed, body, number, previous, received_utc, total in query(POSTS)
     )
     found.update(f"reading {run} {at}" for run, at in query("SELECT run, elapsed_s FROM readings"))
     found.update(f"served {run} {image}" for run, image in query("SELECT run, image FROM served"))
@@ -66,6 +70,12 @@ def facts(query: Query) -> Counter[str]:
     ):
         found.update(f"{table} {value}" for (value,) in query(f"SELECT {column} FROM {table}"))  # noqa: S608
     return found
+
+
+def post_fact(run: int, key: str | None, packed: bytes, body: bytes, receipt: tuple[Any, ...]) -> str:
+    """A body with its receipt: number, previous link, when it came, the run's total."""
+    held = hashlib.sha256(packed).hexdigest(), hashlib.sha256(body).hexdigest()
+    return f"post {run} {key} {held} {receipt}"
 
 
 @dataclass
@@ -127,6 +137,7 @@ class _Day:
     def play(self) -> None:
         self.store = self.make(self.path, create=True)
         self.store.accept("0123456789ab")
+        self.store.set_public_key("ab" * 32, self.now())
         with closing(self.make(self.path)) as publisher:
             publisher.forgo_durability()
             self.publisher = publisher
@@ -149,14 +160,9 @@ class _Day:
     def posts(self, run: int, several: list[tuple[int, str | None]], refused: Refused | None = None) -> None:
         """Bodies that are stored together, with receipts for all."""
         sent = [rows(count, seed=self.minute + i) for i, (count, _) in enumerate(several)]
-        new = [
-            NewPost((one, refused) if refused else one, _sha256(one), key, float(self.minute), self.now())
-            for one, (_, key) in zip(sent, several, strict=True)
-        ]
+        new = [new_post(one, key, self.now(), refused) for one, (_, key) in zip(sent, several, strict=True)]
         for job, one in zip(self.store.append_posts(run, new), new, strict=True):
-            taken = one.taken[0] if isinstance(one.taken, tuple) else one.taken
-            receipt = job.outcome()
-            self.told(f"post {run} {one.idempotency_key} {_sha256(taken)} {receipt.received_total}")
+            self.told(_answer(run, one, job.outcome()))
 
     def read(self, run: int, count: int) -> None:
         made = [reading(60.0 * self.minute + i) for i in range(count)]
@@ -180,9 +186,12 @@ class _Day:
         return run
 
     def close(self, run: int) -> None:
-        end: dict[str, object] = {"closed_by": "logout", "elapsed_s": 60.0, "energy_wh": 0.6}
-        self.change(RunState.OPEN, [run], state=RunState.CLOSED, closed_utc=self.now().isoformat(), **end)
-        self.event(run, "closed")
+        utc = self.now().isoformat()
+        end = {"closed_utc": utc, "closed_by": "logout", "elapsed_s": 60.0, "energy_wh": 0.6}
+        self.store.flush_served()
+        event = Event(utc, run, RUN_CLOSED, {"by": "logout", **self.store.closing_evidence(run)})
+        self.store.change_runs({run: {"state": "closed", **end}}, [RunState.OPEN], event)
+        self.told(f"run {run} closed", f"event {run} closed {utc}")
 
     def first_run(self) -> None:
         run = self.armed("otters").id
@@ -222,11 +231,9 @@ class _Day:
             self.told(*(one.result(PATIENCE_S) for one in sent))
 
     def _one_of_many(self, run: int, number: int) -> str:
-        one = rows(2 + number, seed=1000 + number)
-        receipt = self.store.append_post(
-            run, one, sha256=_sha256(one), idempotency_key=f"thread-{number}", elapsed_s=50.0, now=START
-        )
-        return f"post {run} thread-{number} {_sha256(one)} {receipt.received_total}"
+        one = new_post(rows(2 + number, seed=1000 + number), f"thread-{number}", START)
+        (job,) = self.store.append_posts(run, [one])
+        return _answer(run, one, job.outcome())
 
     def publish(self, run: int) -> None:
         """By another connection, which does not wait for the disk; nobody is told anything."""
@@ -277,5 +284,16 @@ class _Day:
         self.told("reviews It stands.")
 
 
-def _sha256(values: np.ndarray) -> str:
-    return hashlib.sha256(values.astype("<f8").tobytes()).hexdigest()
+def new_post(
+    values: NDArray[np.float64], key: str | None, now: datetime, refused: Refused | None = None
+) -> NewPost:
+    body = b"# a comment\n" + values.tobytes()
+    taken = (values, refused) if refused else values
+    return NewPost(taken, hashlib.sha256(body).hexdigest(), key, 1.0, now, "text/plain", body)
+
+
+def _answer(run: int, new: NewPost, receipt: Post) -> str:
+    assert receipt.previous is not None
+    rows = new.taken[0] if isinstance(new.taken, tuple) else new.taken
+    told = (receipt.number, receipt.previous.hex(), receipt.received_utc, receipt.received_total)
+    return post_fact(run, new.idempotency_key, rows.tobytes(), new.body or b"", told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import shutil
 import sqlite3
@@ -11,6 +12,8 @@ from pathlib import Path
 
 from referee.errors import RefereeError
 from referee.store import DATABASE_NAME, Store
+from referee.store.chain import LOG_START, event_digest, log_link, receipt_link, run_start
+from referee.store.records import RUN_CLOSED
 from tests.powercut.contest import Recording, content
 from tests.referee.factories import START
 
@@ -40,7 +43,7 @@ def examine(
     """
     rng, examined = random.Random(seed), Examined()  # noqa: S311 - not for secrets
     found: dict[int, str] = {}  # by the next start, by what is on the disk
-    told: set[str] = set()
+    told, proved = set[str](), set[str]()
     answers = [*recording.answers]
     for number, disk in recording.journal.disks():
         while answers and answers[0][0] <= number:
@@ -51,7 +54,7 @@ def examine(
             files = disk.left(kept)
             state = hash(frozenset(files.items()))
             if state not in found:
-                found[state] = _found(files, place, rng)
+                found[state] = _found(files, place, rng, proved)
             _judge(recording, found[state], told, number, examined)
             examined.states = len(found)
             if enough is not None and len(examined.faults) >= enough:
@@ -69,7 +72,7 @@ def _judge(recording: Recording, found: str, told: set[str], number: int, examin
         examined.faults.append(f"step {number}: lost {lost}")
 
 
-def _found(files: dict[str, bytes], place: Path, rng: random.Random) -> str:
+def _found(files: dict[str, bytes], place: Path, rng: random.Random, proved: set[str]) -> str:
     """The digest of what the database holds, or what is wrong with it."""
     lay(files, place)
     database = place / DATABASE_NAME
@@ -80,6 +83,9 @@ def _found(files: dict[str, bytes], place: Path, rng: random.Random) -> str:
             store.require_sound()
             store.require_complete()
             found = held(database)
+            if found not in proved:
+                _require_chains(store)
+                proved.add(found)
             if rng.random() < 0.05:  # and the contest goes on
                 store.log_event(START, None, "later")
                 store.note_count()
@@ -87,6 +93,28 @@ def _found(files: dict[str, bytes], place: Path, rng: random.Random) -> str:
             return found
     except (RefereeError, sqlite3.Error) as error:
         return f"{type(error).__name__}: {error}"
+
+
+def _require_chains(store: Store) -> None:
+    """Every receipt's link follows from the one before, every event's too; a close binds what the run has."""
+    number, _, head = store.log_head()
+    link = LOG_START
+    for event in store._rows("SELECT utc, run, kind, detail, link FROM events ORDER BY id"):  # noqa: SLF001
+        link = log_link(link, event_digest(*tuple(event)[:4]))
+        assert link == event["link"]
+    assert (number == 0) or link.hex() == head
+    for run in store.runs():
+        link = run_start("0123456789ab", run.id, run.nonce, run.team, run.testset_digest)
+        posts = store._rows("SELECT * FROM posts WHERE run = ? ORDER BY id", run.id)  # noqa: SLF001
+        for at, post in enumerate(posts, start=1):
+            assert (post["number"], post["previous"]) == (at, link)
+            values = (post["received_utc"], post["row_count"], post["received_total"])
+            link = receipt_link(link, at, hashlib.sha256(post["body"]).hexdigest(), *values)
+        evidence = store.closing_evidence(run.id)
+        assert (evidence["posts"], evidence["head"]) == (len(posts), link.hex())
+        closes = [event for event in store.events(run.id) if event["kind"] == RUN_CLOSED]
+        assert [event | evidence for event in closes] == closes
+        assert len(closes) == (run.closed_utc is not None)
 
 
 def held(database: Path) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
@@ -15,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from referee.store import DATABASE_NAME, Job, NewPost, Store
+from referee.store import DATABASE_NAME, Event, Job, NewPost, Store
 from referee.store.identity import _COUNT
 from tests.powercut import recording
 from tests.powercut.contest import Recording, record_contest
@@ -120,6 +121,18 @@ class CountsFirst(Store):
         return taken
 
 
+class ClosesInTwo(Store):
+    """The event of a run's close follows in a transaction of its own."""
+
+    def change_runs(self, changes: Any, expected: Any, event: Event | None = None) -> Any:
+        changed = super().change_runs(changes, expected)
+        if event is not None:
+            self.append_events(
+                event.run, [(datetime.fromisoformat(event.utc), event.kind, dict(event.detail))]
+            )
+        return changed
+
+
 class TwoTransactions(Store):
     """The rows of a large body follow in a transaction of their own."""
 
@@ -157,5 +170,6 @@ def test_a_store_that_would_lose_something_is_caught(place: Path, how: dict[str,
     assert what in examined.faults[0]
 
 
-def test_a_body_that_is_stored_in_two_transactions_is_caught(place: Path) -> None:
-    assert recorded(place, store=TwoTransactions).faults()
+@pytest.mark.parametrize("store", [TwoTransactions, ClosesInTwo])
+def test_what_is_stored_in_two_transactions_is_caught(place: Path, store: type[Store]) -> None:
+    assert recorded(place, store=store).faults()

@@ -23,7 +23,7 @@ from testsets import load_test_set, verify
 from testsets.synthetic import synthesize
 
 WAYS = 8
-SECRETS = ("secret", "operator-key")
+SECRETS = ("secret", "operator-key", "signing-key")
 LARGE = [os.urandom(5000) for _ in range(5)]
 
 
@@ -93,7 +93,8 @@ def test_a_contest_whose_folder_has_a_configuration_opens(tmp_path: Path) -> Non
     with recorded(place) as journal:
         create_contest(place / "contest", text)
     found = left(journal, ways=2)
-    assert [faults(found, place, f"contest/{name}") for name in (*SECRETS, "contest.toml")] == [[], [], []]
+    for name in (*SECRETS, "contest.toml"):
+        assert faults(found, place, f"contest/{name}") == []
     complete = [files for _, files in found if "contest/contest.toml" in files]
     for files in complete:
         lay(files, tmp_path / "left")

@@ -25,7 +25,7 @@ from tests.powercut.examination import examine, held, lay
 from tests.powercut.recording import Connection
 from tests.referee.store.test_schema import old_file
 
-WAYS = 3
+WAYS = 2
 PARTS = 2
 STATES = 2000
 UPGRADES = 30
@@ -166,7 +166,7 @@ class TwoTransactions(Store):
     ],
 )
 def test_a_store_that_would_lose_something_is_caught(place: Path, how: dict[str, Any], what: str) -> None:
-    examined = examine(recorded(place, **how), place / "left", seed=1, ways=WAYS, part=0, of=3, enough=1)
+    examined = examine(recorded(place, **how), place / "left", seed=1, ways=4, of=3, enough=1)
     assert what in examined.faults[0]
 
 

@@ -53,9 +53,8 @@ def new_folder(out: Path) -> Iterator[Path]:
     try:
         (partial / IMAGES).mkdir(parents=True)
         yield partial
-        for folder, _, names in os.walk(partial, topdown=False):
-            for path in (*(Path(folder, name) for name in names), Path(folder)):
-                _sync(path)
+        for path in (*partial.rglob("*"), partial):
+            _sync(path)
         partial.replace(out)
         _sync(out.parent)
     except OSError as error:

@@ -32,6 +32,7 @@ from referee.store.records import (
     ScoreInterval,
     Submission,
 )
+from tests.contest_day import until
 from tests.patience import PATIENCE_S
 from tests.powercut.recording import Connection, Journal, recorded
 from tests.referee.factories import START, reading, rows, stored_run
@@ -217,16 +218,20 @@ class _Day:
 
     def at_once(self, run: int, count: int) -> None:
         """The posts of several threads in one commit: the first one is held up until the others wait."""
-        group, holds = self.store._group, threading.Event()  # noqa: SLF001
+        group, leads, goes_on = self.store._group, threading.Event(), threading.Event()  # noqa: SLF001
+
+        def hold(_: object) -> bool:
+            leads.set()
+            return goes_on.wait(PATIENCE_S)
+
         with ThreadPoolExecutor(count + 1) as threads:
-            leading = threads.submit(group.write, lambda _: holds.wait(PATIENCE_S))
+            leading = threads.submit(group.write, hold)
+            assert leads.wait(PATIENCE_S)
             sent = []
             for number in range(count):
-                before = group.waiting
                 sent.append(threads.submit(self._one_of_many, run, number))
-                while group.waiting == before and not sent[-1].done():
-                    pass
-            holds.set()
+                until(lambda: group.waiting == len(sent))
+            goes_on.set()
             assert leading.result(PATIENCE_S)
             self.told(*(one.result(PATIENCE_S) for one in sent))
 

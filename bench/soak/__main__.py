@@ -27,7 +27,9 @@ def main() -> None:
     parser.add_argument("--save", action="store_true", help="write the tables to docs/reliability.md")
     parser.add_argument("--keep", type=Path, help="a new folder for logs and journals, which stays")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # its processes and its disk are put away then, too
+    signal.signal(
+        signal.SIGTERM, signal.default_int_handler
+    )  # its processes and its disk are put away then, too
     load: list[float] = []
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         folder = Path(name) if options.keep is None else options.keep.absolute()

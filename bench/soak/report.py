@@ -128,7 +128,8 @@ def publish(said: str, tables: Sequence[Rows], *, save: bool) -> None:
 
 
 def _table(rows: Rows) -> str:
-    lines = [[*rows[0]], ["---"] * len(rows[0]), *([*one.values()] for one in rows)]
+    columns = list(rows[0]) if rows else ["none"]
+    lines = [columns, ["---"] * len(columns), *([*one.values()] for one in rows)]
     return "\n".join(
         f"| {' | '.join('' if cell is None else str(cell) for cell in line)} |" for line in lines
     )

@@ -1,4 +1,7 @@
-"""The process beside the server that follows the open runs and publishes the board: neither may delay a request."""
+"""The process beside the server that follows the open runs, publishes the board and makes the copies of [backup].
+
+None of it may delay a request.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from referee.backup.contest_copy import back_up
 from referee.clock import Clock
-from referee.contest import open_contest
+from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
 from referee.judging.board import publish
 from referee.judging.live import follow
@@ -23,6 +27,7 @@ from referee.web.server_log import LINE, BackgroundHandler
 from testsets import TestSetError
 
 NICENESS = 5  # the server comes first where both want the processor
+COPIES, RETRY_S = 12, 60.0  # of [backup] so many stay; after one that failed
 REPLACE_S = 5.0  # after it has ended: it may do so again and again
 
 logger = logging.getLogger(__name__)
@@ -66,6 +71,32 @@ def _keep(folder: Path, stop: threading.Event) -> None:
         process.wait()
 
 
+def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
+    """Copy database and contest.toml whenever it is due, also after a restart; tell once why that fails."""
+    told, every_s = "", contest.config.backup.every_min * 60
+    folder, name = contest.folder / contest.config.backup.folder, f"backup-{contest.config.id}"
+    age_s = clock.utc().timestamp() - max(
+        (one.stat().st_mtime for one in folder.glob(f"{name}-*.zip")), default=0
+    )
+    due_s = clock.monotonic_s() + (every_s - age_s if 0 <= age_s < every_s else 0)
+    while contest.config.backup.folder and not clock.wait(stop, due_s):
+        problem, file = "", folder / f"{name}-{clock.utc():%Y%m%d-%H%M%S}.zip"
+        try:
+            back_up(contest.folder, file, clock.utc(), keys=False, test_sets=False)
+            for old in sorted(folder.glob(f"{name}-*.zip"), key=lambda one: one.stat().st_mtime)[:-COPIES]:
+                old.unlink()
+        except (RefereeError, OSError) as error:
+            problem = str(error).replace(file.name, "")
+        if problem != told:
+            sentence = (
+                f"Scheduled backups fail: {problem}" if problem else "Scheduled backups are made again."
+            )
+            logger.warning("%s", sentence)
+            with suppress(RefereeError):
+                contest.store.log_event(clock.utc(), None, "backup", sentence=sentence)
+        told, due_s = problem, clock.monotonic_s() + (RETRY_S if problem else every_s)
+
+
 def main(words: Sequence[str] | None = None) -> None:
     """Follow the contest in the folder on the command line until SIGTERM, or until the server is gone."""
     parser = argparse.ArgumentParser(prog="python -m referee.web.live_process", description=__doc__)
@@ -81,6 +112,9 @@ def main(words: Sequence[str] | None = None) -> None:
     try:
         with open_contest(arguments.folder) as contest:
             contest.store.forgo_durability()
+            threading.Thread(
+                target=make_copies, args=(contest, clock, stop), name="copies", daemon=True
+            ).start()
             publisher = threading.Thread(target=publish, args=(contest, clock, stop), name="publish-board")
             publisher.start()
             try:

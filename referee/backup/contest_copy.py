@@ -1,0 +1,145 @@
+"""What of a contest folder goes into its backup, and how it is put back, also at another path."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from referee.backup.archive import read_archive, write_archive
+from referee.config import CONFIG_NAME, ContestConfig, read_config, toml_table
+from referee.contest import contest_id
+from referee.errors import RefereeError
+from referee.files.atomic_write import real_path, require_writable
+from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME
+from referee.store import DATABASE_NAME, Store
+from referee.tracks.submissions.submitting import MODELS
+from testsets import load_test_set
+from testsets.folder import GROUND_TRUTH, IMAGES, LABELS, MANIFEST
+
+SECRETS, SIGNING = (SECRET_NAME, OPERATOR_KEY_NAME), ("signing-key", "signing-key.pub")
+_VALUE = re.compile(r"""((?<![\w-])(?:id|testset|holdout)["']?\s*=\s*)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')""")
+
+
+def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: bool) -> None:
+    """Write the contest in `folder` into one file that only its owner can read; the models go with the test sets.
+
+    Raises RefereeError `backup-target`, `bad-config`, `database-damaged`, and as the parts do; TestSetError; OSError.
+    """
+    require_writable(file)
+    file = real_path(file)
+    if _is_taken(folder, file):
+        sentence = f"{file} is, or may become, something other than a backup; choose another name, with .zip."
+        raise RefereeError("backup-target", sentence)
+    config, contest, moved = read_config(folder), contest_id(folder), dict[str, str]()
+    files = [(name, folder / name) for name in (CONFIG_NAME, *(SECRETS + SIGNING if keys else ()))]
+    for given in _test_sets(config) if test_sets else ():
+        found, place = load_test_set(folder / given), os.path.normpath(given)
+        if place.startswith((".", "/")):  # it lies elsewhere
+            place = moved[given] = f"testset-{found.digest[:12]}"
+        names = (MANIFEST, GROUND_TRUTH, LABELS, *(f"{IMAGES}/{one.file}" for one in found.images))
+        files += [(f"{place}/{name}", found.folder / name) for name in names]
+    if test_sets:
+        files += [(f"{MODELS}/{one.name}", one) for one in (folder / MODELS).glob("*.tflite")]
+    members = {name: path for name, path in files if path.name not in (*SIGNING, LABELS) or path.exists()}
+    _with_values(
+        (folder / CONFIG_NAME).read_text("utf-8-sig"), moved
+    )  # refused now rather than at the restore
+    scratch = TemporaryDirectory(prefix=".backup-", dir=file.parent)
+    with scratch as place, closing(Store(folder / DATABASE_NAME)) as store:
+        store.require_complete()
+        members[DATABASE_NAME] = Path(place, DATABASE_NAME)
+        store.copy_to(members[DATABASE_NAME])
+        made = Path(place, "backup.zip")
+        facts = {"contest": store.contest_id(contest), "utc": now.isoformat(), "testsets": moved}
+        write_archive(made, members, facts)
+        made.chmod(0o600)
+        _sync(made)
+        made.replace(file)
+        _sync(file.parent)
+
+
+def _is_taken(folder: Path, file: Path) -> bool:
+    """Whether a backup there would take the place of anything but an older one."""
+    if not file.exists():
+        return file.parent == real_path(folder) and file.suffix != ".zip"
+    try:
+        return not read_archive(file)
+    except RefereeError:
+        return True
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    os.fsync(descriptor)
+    os.close(descriptor)
+
+
+def _test_sets(config: ContestConfig) -> set[str]:
+    """The test sets by their names in contest.toml."""
+    return {config.testset} | {name for one in config.tracks for name in (one.testset, one.holdout) if name}
+
+
+def _with_values(text: str, changes: Mapping[str, str]) -> str:
+    """The text of a contest.toml with other ids and places of test sets. Raises RefereeError `bad-config`."""
+
+    def changed(found: re.Match[str]) -> str:
+        with suppress(ValueError, KeyError):
+            return f'{found[1]}"{changes[toml_table("_ = " + found[2])["_"]]}"'
+        return found[0]
+
+    new = _VALUE.sub(changed, text)
+    table = toml_table(new)
+    values = {
+        one.get(key) for one in (table, *table.get("tracks", ())) for key in ("id", "testset", "holdout")
+    }
+    if left := changes.keys() & values:
+        words = f"{CONFIG_NAME}: a copy needs its own value for {', '.join(left)}; write it in quotes after the key."
+        raise RefereeError("bad-config", words)
+    return new
+
+
+def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple[str, str, list[str]]:
+    """Make the contest folder that `file` is a backup of, whole or not at all; what it lacks is taken from `base`.
+
+    Returns its id, its former id (another one, if its keys are new), and the test sets, as contest.toml names them,
+    that are missing. Raises RefereeError `contest-exists`, `contest-mixed`, `bad-backup`, and as the parts do; OSError.
+    """
+    folder = real_path(folder)
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        words = "is a contest folder" if (folder / CONFIG_NAME).exists() else "is not an empty folder"
+        raise RefereeError("contest-exists", f"{folder} exists and {words}; restore into a new one.")
+    partial = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.partial")
+    partial.mkdir(mode=0o700, parents=True)
+    try:
+        older, newest = read_archive(base or file, partial), read_archive(file, partial)
+        former, changes = newest["contest"], older["testsets"] | newest["testsets"]
+        if older["contest"] != former:
+            words = f"{base} is of contest {older['contest']}, {file} of {former}; take one of the same."
+            raise RefereeError("contest-mixed", words)
+        if not (partial / SECRET_NAME).exists():
+            for name in SECRETS:
+                (partial / name).touch(0o600)
+                (partial / name).write_text(secrets.token_hex(SECRET_BYTES) + "\n")
+            changes[former] = contest_id(partial)
+        contest, config = contest_id(partial), partial / CONFIG_NAME
+        config.write_text(_with_values(config.read_text("utf-8-sig"), changes), "utf-8")
+        with closing(Store(partial / DATABASE_NAME)) as store:
+            store.require_sound()
+            store.log_event(now, None, "restored", backup_utc=newest["utc"], former=former, contest=contest)
+            store.accept(contest)
+        sets = sorted(_test_sets(read_config(partial)))
+        missing = [one for one in sets if not (partial / one / MANIFEST).exists()]
+        os.sync()
+        partial.replace(folder)
+        os.sync()
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return contest, former, missing

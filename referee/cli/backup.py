@@ -1,0 +1,46 @@
+"""`referee backup` and `referee restore`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from referee.backup import contest_copy
+from referee.clock import Clock
+
+PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("folder", type=PATH)
+@click.option("-o", "--out", "file", type=PATH, required=True, help="The file to write, a zip.")
+@click.option("--with-keys", is_flag=True, help="Also the secrets and keys.")
+@click.option("--no-testset", is_flag=True, help="Without test sets and models.")
+def backup(folder: Path, file: Path, *, with_keys: bool, no_testset: bool) -> None:
+    """Back up the contest in FOLDER, also while it is served: database, contest.toml, test sets, models."""
+    contest_copy.back_up(folder, file, Clock().utc(), keys=with_keys, test_sets=not no_testset)
+    what = f"{file.stat().st_size / 1e6:.1f} MB, {'with' if with_keys else 'without'} its keys (--with-keys)"
+    click.echo(f"Backed up {folder} to {file}: {what}. Keep the file secret: it has what teams must not see.")
+
+
+@click.command()
+@click.argument("file", type=PATH)
+@click.argument("folder", type=PATH)
+@click.option(
+    "--base", type=PATH, help="Another backup of the contest, for what FILE lacks: keys, test sets."
+)
+def restore(file: Path, folder: Path, base: Path | None) -> None:
+    """Make the contest FOLDER from FILE, which `referee backup` or the server wrote: all of it or nothing."""
+    contest, former, missing = contest_copy.restore(file, folder, base, Clock().utc())
+    if contest != former:
+        keys = "has no keys, so the contest has new ones, and by them"
+        means = "tokens of open runs are void, and images are drawn by a new secret"
+        click.echo(
+            f"{file} {keys} the id {contest}, not {former}: {means}. For the former keys: --with-keys, --base."
+        )
+    for one in missing:
+        click.echo(
+            f"There is no test set at {folder / one}; put it there, or name its place in contest.toml."
+        )
+    click.echo(f"Restored {folder}. Never serve it beside the former folder. Next: referee serve {folder}")

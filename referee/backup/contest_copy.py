@@ -48,9 +48,8 @@ def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: b
     if test_sets:
         files += [(f"{MODELS}/{one.name}", one) for one in (folder / MODELS).glob("*.tflite")]
     members = {name: path for name, path in files if path.name not in (*SIGNING, LABELS) or path.exists()}
-    _with_values(
-        (folder / CONFIG_NAME).read_text("utf-8-sig"), moved
-    )  # refused now rather than at the restore
+    # What cannot be changed is refused now rather than at the restore.
+    _with_values((folder / CONFIG_NAME).read_text("utf-8-sig"), moved)
     scratch = TemporaryDirectory(prefix=".backup-", dir=file.parent)
     with scratch as place, closing(Store(folder / DATABASE_NAME)) as store:
         store.require_complete()
@@ -134,7 +133,7 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
         with closing(Store(partial / DATABASE_NAME)) as store:
             store.require_sound()
             store.log_event(now, None, "restored", backup_utc=newest["utc"], former=former, contest=contest)
-            store.accept(contest)
+            store.note_count() if contest == former else store.accept(contest)
         sets = sorted(_test_sets(read_config(partial)))
         missing = [one for one in sets if not (partial / one / MANIFEST).exists()]
         os.sync()

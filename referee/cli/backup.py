@@ -20,8 +20,8 @@ PATH = click.Path(path_type=Path)
 def backup(folder: Path, file: Path, *, with_keys: bool, no_testset: bool) -> None:
     """Back up the contest in FOLDER, also while it is served: database, contest.toml, test sets, models."""
     contest_copy.back_up(folder, file, Clock().utc(), keys=with_keys, test_sets=not no_testset)
-    what = f"{file.stat().st_size / 1e6:.1f} MB, {'with' if with_keys else 'without'} its keys (--with-keys)"
-    click.echo(f"Backed up {folder} to {file}: {what}. Keep the file secret: it has what teams must not see.")
+    what = f"{file.stat().st_size / 1e6:.1f} MB, {'with its' if with_keys else 'no'} secrets and keys"
+    click.echo(f"Backed up {folder} to {file}: {what}. Keep it to yourself: it has what no team may see.")
 
 
 @click.command()
@@ -35,7 +35,7 @@ def restore(file: Path, folder: Path, base: Path | None) -> None:
     contest, former, missing = contest_copy.restore(file, folder, base, Clock().utc())
     if contest != former:
         keys = "has no keys, so the contest has new ones, and by them"
-        means = "tokens of open runs are void, and images are drawn by a new secret"
+        means = "tokens of open runs are void, a new secret draws images, a new key signs"
         click.echo(
             f"{file} {keys} the id {contest}, not {former}: {means}. For the former keys: --with-keys, --base."
         )

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from referee.auth.signing import SIGNING_KEY_NAME
 from referee.backup.archive import read_archive, write_archive
 from referee.config import CONFIG_NAME, ContestConfig, read_config, toml_table
 from referee.contest import contest_id
@@ -23,7 +24,7 @@ from referee.tracks.submissions.submitting import MODELS
 from testsets import load_test_set
 from testsets.folder import GROUND_TRUTH, IMAGES, LABELS, MANIFEST
 
-SECRETS, SIGNING = (SECRET_NAME, OPERATOR_KEY_NAME), ("signing-key", "signing-key.pub")
+SECRETS = (SECRET_NAME, OPERATOR_KEY_NAME)
 _VALUE = re.compile(r"""((?<![\w-])(?:id|testset|holdout)["']?\s*=\s*)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')""")
 
 
@@ -38,7 +39,7 @@ def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: b
         sentence = f"{file} is, or may become, something other than a backup; choose another name, with .zip."
         raise RefereeError("backup-target", sentence)
     config, contest, moved = read_config(folder), contest_id(folder), dict[str, str]()
-    files = [(name, folder / name) for name in (CONFIG_NAME, *(SECRETS + SIGNING if keys else ()))]
+    files = [(name, folder / name) for name in (CONFIG_NAME, *((*SECRETS, SIGNING_KEY_NAME) if keys else ()))]
     for given in _test_sets(config) if test_sets else ():
         found, place = load_test_set(folder / given), os.path.normpath(given)
         if place.startswith((".", "/")):  # it lies elsewhere
@@ -47,7 +48,9 @@ def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: b
         files += [(f"{place}/{name}", found.folder / name) for name in names]
     if test_sets:
         files += [(f"{MODELS}/{one.name}", one) for one in (folder / MODELS).glob("*.tflite")]
-    members = {name: path for name, path in files if path.name not in (*SIGNING, LABELS) or path.exists()}
+    members = {
+        name: path for name, path in files if path.name not in (SIGNING_KEY_NAME, LABELS) or path.exists()
+    }
     # What cannot be changed is refused now rather than at the restore.
     _with_values((folder / CONFIG_NAME).read_text("utf-8-sig"), moved)
     scratch = TemporaryDirectory(prefix=".backup-", dir=file.parent)

@@ -16,7 +16,7 @@ from tests.contest_day import called
 from tests.referee.factories import config_text, stored_run
 from testsets import TestSet, synthesize
 
-SECRETS = ("secret", "operator-key")
+SECRETS = ("secret", "operator-key", "signing-key")
 
 
 @pytest.fixture

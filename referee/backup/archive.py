@@ -6,7 +6,6 @@ import hashlib
 import json
 import struct
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +14,11 @@ from testsets.folder import sha256_of
 from testsets.values import json_value
 
 MANIFEST, FORMAT, VERSION = "backup.json", "lpirc-backup", 1
-_WRONG = (
-    zipfile.BadZipFile,
-    EOFError,
-    LookupError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    AttributeError,
-    struct.error,
-)
+_UNREADABLE = zipfile.BadZipFile, EOFError, RuntimeError, struct.error, ValueError
+_MISSHAPEN = LookupError, TypeError, AttributeError
 
 
-def write_archive(path: Path, members: Mapping[str, Path], facts: Mapping[str, object]) -> None:
+def write_archive(path: Path, members: dict[str, Path], facts: dict[str, Any]) -> None:
     """Write these files, by their names in it, and a manifest that also has `facts`. Raises OSError."""
     found = {}
     with zipfile.ZipFile(path, "w", strict_timestamps=False) as made:
@@ -50,7 +41,7 @@ def read_archive(path: Path, folder: Path | None = None) -> dict[str, Any]:
                 if sha256_of(place) != sha256:
                     raise ValueError(f"{name} has another SHA-256 than its manifest says")
             return facts
-    except _WRONG as error:
+    except (*_UNREADABLE, *_MISSHAPEN) as error:
         raise RefereeError("bad-backup", f"{path} is not a backup, or not a whole one: {error}.") from error
 
 
@@ -61,16 +52,13 @@ def _manifest(opened: zipfile.ZipFile, size: int) -> dict[str, Any]:
     facts: dict[str, Any] = json_value(opened.read(MANIFEST).decode())  # type: ignore[assignment]
     if facts["format"] != FORMAT or facts["version"] > VERSION:
         form = f"{facts['format']} {facts['version']}"
-        raise ValueError(
-            f"its form is {form}, this program knows {FORMAT} {VERSION}; it may be of a newer program"
-        )
+        raise ValueError(f"it is {form}, newer than {FORMAT} {VERSION}, which this program knows")
     sizes = {name: size for name, (size, _) in facts["members"].items()}
     if odd := [name for name in sizes if {"", ".", ".."} & set(name.split("/"))]:
         raise ValueError(f"its member {odd[0]!r} leads out of the folder")
     stored = {one.filename: one.file_size for one in found if one.filename != MANIFEST}
     if sizes != stored or len(found) != len(sizes) + 1 or sum(sizes.values()) > size:
         raise ValueError(f"its members are not those of its {MANIFEST}, or larger than the file")
-    "".join(
-        [facts["contest"], facts["utc"], *facts["testsets"], *facts["testsets"].values()]
-    )  # or a TypeError
+    places = facts["testsets"]
+    "".join([facts["contest"], facts["utc"], *places, *places.values()])  # texts, or it raises TypeError
     return facts

@@ -6,7 +6,6 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Mapping
 from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
@@ -31,7 +30,7 @@ _VALUE = re.compile(r"""((?<![\w-])(?:id|testset|holdout)["']?\s*=\s*)("(?:[^"\\
 def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: bool) -> None:
     """Write the contest in `folder` into one file that only its owner can read; the models go with the test sets.
 
-    Raises RefereeError `backup-target`, `bad-config`, `database-damaged`, and as the parts do; TestSetError; OSError.
+    Raises RefereeError `backup-target`, `bad-config`, and as the parts do; TestSetError; OSError.
     """
     require_writable(file)
     file = real_path(file)
@@ -48,12 +47,10 @@ def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: b
         files += [(f"{place}/{name}", found.folder / name) for name in names]
     if test_sets:
         files += [(f"{MODELS}/{one.name}", one) for one in (folder / MODELS).glob("*.tflite")]
-    members = {
-        name: path for name, path in files if path.name not in (SIGNING_KEY_NAME, LABELS) or path.exists()
-    }
-    # What cannot be changed is refused now rather than at the restore.
-    _with_values((folder / CONFIG_NAME).read_text("utf-8-sig"), moved)
-    scratch = TemporaryDirectory(prefix=".backup-", dir=file.parent)
+    optional = (SIGNING_KEY_NAME, LABELS)
+    members = {name: path for name, path in files if path.name not in optional or path.exists()}
+    _with_values((folder / CONFIG_NAME).read_text("utf-8-sig"), moved)  # refused now, not at the restore
+    scratch = TemporaryDirectory(prefix=f".{file.name}-", dir=file.parent)
     with scratch as place, closing(Store(folder / DATABASE_NAME)) as store:
         store.require_complete()
         members[DATABASE_NAME] = Path(place, DATABASE_NAME)
@@ -89,7 +86,7 @@ def _test_sets(config: ContestConfig) -> set[str]:
     return {config.testset} | {name for one in config.tracks for name in (one.testset, one.holdout) if name}
 
 
-def _with_values(text: str, changes: Mapping[str, str]) -> str:
+def _with_values(text: str, changes: dict[str, str]) -> str:
     """The text of a contest.toml with other ids and places of test sets. Raises RefereeError `bad-config`."""
 
     def changed(found: re.Match[str]) -> str:
@@ -99,10 +96,8 @@ def _with_values(text: str, changes: Mapping[str, str]) -> str:
 
     new = _VALUE.sub(changed, text)
     table = toml_table(new)
-    values = {
-        one.get(key) for one in (table, *table.get("tracks", ())) for key in ("id", "testset", "holdout")
-    }
-    if left := changes.keys() & values:
+    tables = (table, *table.get("tracks", ()))
+    if left := changes.keys() & {one.get(key) for one in tables for key in ("id", "testset", "holdout")}:
         words = f"{CONFIG_NAME}: a copy needs its own value for {', '.join(left)}; write it in quotes after the key."
         raise RefereeError("bad-config", words)
     return new
@@ -111,13 +106,15 @@ def _with_values(text: str, changes: Mapping[str, str]) -> str:
 def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple[str, str, list[str]]:
     """Make the contest folder that `file` is a backup of, whole or not at all; what it lacks is taken from `base`.
 
-    Returns its id, its former id (another one, if its keys are new), and the test sets, as contest.toml names them,
-    that are missing. Raises RefereeError `contest-exists`, `contest-mixed`, `bad-backup`, and as the parts do; OSError.
+    Returns its id, its former id (another one, if its keys are new), and the names of test sets that are missing.
+    Raises RefereeError `contest-exists`, `contest-mixed`, `bad-backup`, and as the parts do; OSError.
     """
     folder = real_path(folder)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        words = "is a contest folder" if (folder / CONFIG_NAME).exists() else "is not an empty folder"
-        raise RefereeError("contest-exists", f"{folder} exists and {words}; restore into a new one.")
+        sentence = (
+            f"{folder} is a contest folder, or not empty; nothing is restored over it, choose a new one."
+        )
+        raise RefereeError("contest-exists", sentence)
     partial = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.partial")
     partial.mkdir(mode=0o700, parents=True)
     try:

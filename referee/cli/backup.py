@@ -27,20 +27,13 @@ def backup(folder: Path, file: Path, *, with_keys: bool, no_testset: bool) -> No
 @click.command()
 @click.argument("file", type=PATH)
 @click.argument("folder", type=PATH)
-@click.option(
-    "--base", type=PATH, help="Another backup of the contest, for what FILE lacks: keys, test sets."
-)
+@click.option("--base", type=PATH, help="An earlier backup, for what FILE lacks: keys, test sets.")
 def restore(file: Path, folder: Path, base: Path | None) -> None:
     """Make the contest FOLDER from FILE, which `referee backup` or the server wrote: all of it or nothing."""
     contest, former, missing = contest_copy.restore(file, folder, base, Clock().utc())
     if contest != former:
-        keys = "has no keys, so the contest has new ones, and by them"
-        means = "tokens of open runs are void, a new secret draws images, a new key signs"
-        click.echo(
-            f"{file} {keys} the id {contest}, not {former}: {means}. For the former keys: --with-keys, --base."
-        )
+        click.echo(f"{file} has no keys: new ones were made. The id is now {contest}, it was {former};")
+        click.echo("tokens of open runs are void, another secret draws images, and another key signs.")
     for one in missing:
-        click.echo(
-            f"There is no test set at {folder / one}; put it there, or name its place in contest.toml."
-        )
+        click.echo(f"There is no test set at {folder / one}: put it there, or change contest.toml.")
     click.echo(f"Restored {folder}. Never serve it beside the former folder. Next: referee serve {folder}")

@@ -83,7 +83,9 @@ def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> I
     try:
         with open_contest(folder) as contest:
             yield from _look_at_clock(contest)
-            yield from _look_at_backups(contest)
+            copies = folder / contest.config.backup.folder
+            if not os.access(copies, os.W_OK | os.X_OK):  # the contest folder itself, if there is no [backup]
+                yield "backup-folder", f"No scheduled backup can be written into {copies}; see [backup]."
             yield from _look_at_stations(contest, trial=trial, served=served)
     except (RefereeError, TestSetError) as error:
         yield error.code, error.sentence
@@ -135,15 +137,6 @@ def _look_at_clock(contest: Contest) -> Iterator[Finding]:
         told = subprocess.run(asked, capture_output=True, text=True, timeout=2, check=False)  # noqa: S603
         if told.stdout.strip() == "no":
             click.echo("The host's clock is not synchronized (NTP): times on record may be off.", err=True)
-
-
-def _look_at_backups(contest: Contest) -> Iterator[Finding]:
-    place = contest.folder / contest.config.backup.folder
-    if contest.config.backup.folder and not os.access(place, os.W_OK | os.X_OK):
-        yield (
-            "backup-folder",
-            f"No scheduled backup can be written into {place}; make it, or change [backup].",
-        )
 
 
 def _look_at_stations(contest: Contest, *, trial: bool, served: bool) -> Iterator[Finding]:

@@ -103,9 +103,7 @@ class IdentityTables(Database):
         except sqlite3.Error as error:
             raise StorageFailed(f"{self._path} cannot be copied: {error}.") from error
         if not is_sound:
-            raise RefereeError(
-                "database-damaged", f"{self._path} is damaged: referee doctor. Keep older backups."
-            )
+            raise RefereeError("database-damaged", f"{self._path} is damaged; keep the older backups.")
 
     def _rescue(self, copy: Path) -> None:
         try:

@@ -1,13 +1,11 @@
-"""The process beside the server that follows the open runs, publishes the board and makes the copies of [backup].
-
-None of it may delay a request.
-"""
+"""The process beside the server that follows open runs, publishes the board, makes copies: none delays a request."""
 
 from __future__ import annotations
 
 import argparse
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,7 +25,7 @@ from referee.web.server_log import LINE, BackgroundHandler
 from testsets import TestSetError
 
 NICENESS = 5  # the server comes first where both want the processor
-COPIES, RETRY_S = 12, 60.0  # of [backup] so many stay; after one that failed
+COPIES, LOOK_COPIES_S = 12, 60.0  # of [backup] so many stay; whether one is due
 REPLACE_S = 5.0  # after it has ended: it may do so again and again
 
 logger = logging.getLogger(__name__)
@@ -72,29 +70,29 @@ def _keep(folder: Path, stop: threading.Event) -> None:
 
 
 def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
-    """Copy database and contest.toml whenever it is due, also after a restart; tell once why that fails."""
-    told, every_s = "", contest.config.backup.every_min * 60
-    folder, name = contest.folder / contest.config.backup.folder, f"backup-{contest.config.id}"
-    age_s = clock.utc().timestamp() - max(
-        (one.stat().st_mtime for one in folder.glob(f"{name}-*.zip")), default=0
-    )
-    due_s = clock.monotonic_s() + (every_s - age_s if 0 <= age_s < every_s else 0)
-    while contest.config.backup.folder and not clock.wait(stop, due_s):
-        problem, file = "", folder / f"{name}-{clock.utc():%Y%m%d-%H%M%S}.zip"
+    """Copy database and contest.toml once the newest copy is old enough; tell once why that fails."""
+    backup, due_s, told = contest.config.backup, clock.monotonic_s(), ""
+    folder, name = contest.folder / backup.folder, f"backup-{contest.config.id}"
+    while backup.folder and not clock.wait(stop, due_s):
+        due_s, now, problem = clock.monotonic_s() + LOOK_COPIES_S, clock.utc(), ""
+        file = folder / f"{name}-{now:%Y%m%d-%H%M%S}.zip"
         try:
-            back_up(contest.folder, file, clock.utc(), keys=False, test_sets=False)
-            for old in sorted(folder.glob(f"{name}-*.zip"), key=lambda one: one.stat().st_mtime)[:-COPIES]:
+            made = sorted(folder.glob(f"{name}-*.zip"), key=lambda one: one.stat().st_mtime)
+            ages_s = [now.timestamp() - one.stat().st_mtime for one in made]
+            if any(0 <= age_s < backup.every_min * 60 - LOOK_COPIES_S / 2 for age_s in ages_s):
+                continue
+            for left in folder.glob(f".{name}-*"):  # of a process that was killed
+                shutil.rmtree(left, ignore_errors=True)
+            back_up(contest.folder, file, now, keys=False, test_sets=False)
+            for old in made[: 1 - COPIES]:
                 old.unlink()
         except (RefereeError, OSError) as error:
-            problem = str(error).replace(file.name, "")
+            problem = f"Scheduled backups fail: {error}".replace(file.name, "")
         if problem != told:
-            sentence = (
-                f"Scheduled backups fail: {problem}" if problem else "Scheduled backups are made again."
-            )
+            told, sentence = problem, problem or "Scheduled backups are made again."
             logger.warning("%s", sentence)
             with suppress(RefereeError):
-                contest.store.log_event(clock.utc(), None, "backup", sentence=sentence)
-        told, due_s = problem, clock.monotonic_s() + (RETRY_S if problem else every_s)
+                contest.store.log_event(now, None, "backup", sentence=sentence)
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -112,9 +110,8 @@ def main(words: Sequence[str] | None = None) -> None:
     try:
         with open_contest(arguments.folder) as contest:
             contest.store.forgo_durability()
-            threading.Thread(
-                target=make_copies, args=(contest, clock, stop), name="copies", daemon=True
-            ).start()
+            copies = threading.Thread(target=make_copies, args=(contest, clock, stop), daemon=True)
+            copies.start()  # no one waits for it: its disk may not answer
             publisher = threading.Thread(target=publish, args=(contest, clock, stop), name="publish-board")
             publisher.start()
             try:

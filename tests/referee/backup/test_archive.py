@@ -101,9 +101,7 @@ def test_a_newer_form_is_told(whole: Path, tmp_path: Path) -> None:
         manifest["version"] = 2
 
     told = refused(rewritten(whole, tmp_path / "newer.zip", renew))
-    assert (
-        "its form is lpirc-backup 2, this program knows lpirc-backup 1; it may be of a newer program" in told
-    )
+    assert "it is lpirc-backup 2, newer than lpirc-backup 1, which this program knows" in told
 
 
 def test_a_bomb_is_refused_before_anything_is_unpacked(whole: Path, tmp_path: Path) -> None:

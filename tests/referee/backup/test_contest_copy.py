@@ -95,10 +95,8 @@ def test_without_keys_it_says_what_that_means_and_goes_on_with_new_ones(folder: 
     told = restored(file, tmp_path / "copy")
     former, own = contest_id(folder), contest_id(tmp_path / "copy")
     assert former != own
-    assert (
-        f"the contest has new ones, and by them the id {own}, not {former}: tokens of open runs are void"
-        in told
-    )
+    assert f"new ones were made. The id is now {own}, it was {former};" in told
+    assert "tokens of open runs are void" in told
     assert read_config(tmp_path / "copy").id == own
     assert f"{former}" not in (tmp_path / "copy" / "contest.toml").read_text()
 
@@ -112,7 +110,7 @@ def test_a_copy_without_test_set_says_where_it_is_missed_or_takes_it_and_the_key
     newest = backed_up(folder, "newest.zip", "--no-testset")
     assert set(zipfile.ZipFile(newest).namelist()) == {"contest.toml", "contest.db", "backup.json"}
     told = called("restore", str(newest), str(tmp_path / "alone"))
-    assert f"There is no test set at {tmp_path / 'alone' / 'public'}; put it there" in told.stdout
+    assert f"There is no test set at {tmp_path / 'alone' / 'public'}: put it there" in told.stdout
     assert str(small_set.folder) not in told.stdout  # it is where contest.toml says
     told_both = restored(newest, tmp_path / "both", "--base", str(full))
     assert "no test set" not in told_both
@@ -136,12 +134,12 @@ def test_nothing_is_restored_over_a_contest_or_into_a_folder_with_files(folder: 
     before = sorted(folder.rglob("*"))
     told = called("restore", str(file), str(folder))
     assert (told.returncode, told.stderr) == (
-        1, f"referee: {folder} exists and is a contest folder; restore into a new one.\n",
+        1, f"referee: {folder} is a contest folder, or not empty; nothing is restored over it, choose a new one.\n",
     )  # fmt: skip
     assert sorted(folder.rglob("*")) == before
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "photo").touch()
-    assert "is not an empty folder" in called("restore", str(file), str(tmp_path / "full")).stderr
+    assert "or not empty" in called("restore", str(file), str(tmp_path / "full")).stderr
     (tmp_path / "empty").mkdir()
     restored(file, tmp_path / "empty")
 

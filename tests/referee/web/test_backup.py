@@ -17,7 +17,7 @@ import pytest
 
 from referee.config import Backup
 from referee.contest import Contest, contest_id
-from referee.web.live_process import COPIES, RETRY_S, make_copies
+from referee.web.live_process import COPIES, LOOK_COPIES_S, make_copies
 from tests.contest_day import ROWS, Day, called, refers, until
 from tests.referee.factories import DrivenClock, House
 
@@ -100,8 +100,8 @@ def test_a_backup_while_posts_arrive_has_all_that_was_acknowledged_and_gives_the
 class Schedule:
     """The copies of a contest, made by a clock that a test advances."""
 
-    def __init__(self, contest: Contest, folder: str) -> None:
-        self.contest = replace(contest, config=replace(contest.config, backup=Backup(folder, 1.0)))
+    def __init__(self, contest: Contest, folder: str, every_min: float = 1.0) -> None:
+        self.contest = replace(contest, config=replace(contest.config, backup=Backup(folder, every_min)))
         self.clock, self.stop = DrivenClock(), threading.Event()
 
     @contextmanager
@@ -128,12 +128,12 @@ def test_a_folder_that_is_missing_is_told_once_and_so_is_its_return(
     with caplog.at_level(logging.WARNING), schedule.at_work():
         until(told)
         for _ in range(3):
-            schedule.clock.advance(RETRY_S)
+            schedule.clock.advance(LOOK_COPIES_S)
             threading.Event().wait(0.05)  # it tries again meanwhile
         (sentence,) = told()
         assert sentence.startswith(f"Scheduled backups fail: [Errno 2] No such file or directory: '{folder}/")
         folder.mkdir()
-        until(lambda: schedule.clock.advance(RETRY_S) or len(told()) == 2)
+        until(lambda: schedule.clock.advance(LOOK_COPIES_S) or len(told()) == 2)
     assert told()[1] == "Scheduled backups are made again."
     assert list(folder.glob("backup-*.zip"))
     events = contest.store.events_after(0, 9)[1]
@@ -152,7 +152,7 @@ def test_the_newest_copies_stay_and_others_files_are_left_alone(build: Callable[
         return {*folder.glob("backup-*.zip")} - {others}
 
     def are_enough() -> bool:
-        schedule.clock.advance(60)
+        schedule.clock.advance(LOOK_COPIES_S)
         seen.update(own())
         return len(seen) >= COPIES + 3
 
@@ -164,14 +164,14 @@ def test_the_newest_copies_stay_and_others_files_are_left_alone(build: Callable[
 
 def test_a_restart_makes_no_copy_before_it_is_due(build: Callable[..., House]) -> None:
     contest = build().contest
-    schedule = Schedule(contest, "stick")
+    schedule = Schedule(contest, "stick", every_min=10.0)
     newest = contest.folder / "stick" / f"backup-{contest_id(contest.folder)}-20260504-090000.zip"
     newest.parent.mkdir()
     newest.touch()
-    os.utime(newest, (schedule.clock.utc().timestamp() - 30,) * 2)
+    os.utime(newest, (schedule.clock.utc().timestamp() - 300,) * 2)
     with schedule.at_work():
-        schedule.clock.advance(20)
+        schedule.clock.advance(120)
         threading.Event().wait(0.1)
         assert list(newest.parent.iterdir()) == [newest]
-        schedule.clock.advance(60)
+        schedule.clock.advance(180)
         until(lambda: len(list(newest.parent.glob("*.zip"))) == 2)

@@ -87,7 +87,7 @@ def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
             for old in made[: 1 - COPIES]:
                 old.unlink()
         except (RefereeError, OSError) as error:
-            problem = f"Scheduled backups fail: {error}".replace(file.name, "")
+            problem = f"Scheduled backups into {folder} fail: {error}".replace(file.name, "")
         if problem != told:
             told, sentence = problem, problem or "Scheduled backups are made again."
             logger.warning("%s", sentence)

@@ -131,7 +131,7 @@ def test_a_folder_that_is_missing_is_told_once_and_so_is_its_return(
             schedule.clock.advance(LOOK_COPIES_S)
             threading.Event().wait(0.05)  # it tries again meanwhile
         (sentence,) = told()
-        assert sentence.startswith(f"Scheduled backups fail: [Errno 2] No such file or directory: '{folder}/")
+        assert sentence.startswith(f"Scheduled backups into {folder} fail: [Errno 2] No such file")
         folder.mkdir()
         until(lambda: schedule.clock.advance(LOOK_COPIES_S) or len(told()) == 2)
     assert told()[1] == "Scheduled backups are made again."

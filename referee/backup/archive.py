@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import struct
@@ -41,7 +42,9 @@ def read_archive(path: Path, folder: Path | None = None) -> dict[str, Any]:
                 if sha256_of(place) != sha256:
                     raise ValueError(f"{name} has another SHA-256 than its manifest says")
             return facts
-    except (*_UNREADABLE, *_MISSHAPEN) as error:
+    except (*_UNREADABLE, *_MISSHAPEN, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # that is of a wrong offset
+            raise
         raise RefereeError("bad-backup", f"{path} is not a backup, or not a whole one: {error}.") from error
 
 

@@ -111,9 +111,7 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
     """
     folder = real_path(folder)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        sentence = (
-            f"{folder} is a contest folder, or not empty; nothing is restored over it, choose a new one."
-        )
+        sentence = f"{folder} is a contest folder, or is not empty; restore into a new one."
         raise RefereeError("contest-exists", sentence)
     partial = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.partial")
     partial.mkdir(mode=0o700, parents=True)
@@ -129,6 +127,7 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
                 (partial / name).write_text(secrets.token_hex(SECRET_BYTES) + "\n")
             changes[former] = contest_id(partial)
         contest, config = contest_id(partial), partial / CONFIG_NAME
+        read_config(partial)  # tells what is wrong with it
         config.write_text(_with_values(config.read_text("utf-8-sig"), changes), "utf-8")
         with closing(Store(partial / DATABASE_NAME)) as store:
             store.require_sound()

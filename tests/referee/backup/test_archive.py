@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import zipfile
@@ -147,6 +148,24 @@ def test_a_member_that_was_changed_added_or_left_out_is_found(whole: Path, tmp_p
 def test_a_manifest_that_is_none_is_refused(whole: Path, tmp_path: Path, damage: dict[str, Any]) -> None:
     file = rewritten(whole, tmp_path / "odd.zip", lambda _, manifest: manifest.update(damage))
     assert "odd.zip is not a backup, or not a whole one" in refused(file)
+
+
+@pytest.mark.parametrize("text", [b"name = ", b"\xff", b"windows = 5"])
+def test_settings_that_cannot_be_read_are_told(whole: Path, tmp_path: Path, text: bytes) -> None:
+    def replace(members: dict[str, bytes], manifest: dict[str, Any]) -> None:
+        members["contest.toml"] = text
+        manifest["members"]["contest.toml"] = [len(text), hashlib.sha256(text).hexdigest()]
+
+    assert "contest.toml" in refused(rewritten(whole, tmp_path / "odd.zip", replace))
+
+
+def test_a_directory_of_the_zip_that_points_elsewhere_is_found(whole: Path, tmp_path: Path) -> None:
+    content = bytearray(whole.read_bytes())
+    at = content.rindex(b"PK\5\6") + 16
+    content[at : at + 4] = (2**32 - 2).to_bytes(4, "little")
+    file = tmp_path / "elsewhere.zip"
+    file.write_bytes(content)
+    assert "is not a backup, or not a whole one" in refused(file)
 
 
 def test_another_zip_or_file_is_no_backup(tmp_path: Path) -> None:

@@ -134,12 +134,12 @@ def test_nothing_is_restored_over_a_contest_or_into_a_folder_with_files(folder: 
     before = sorted(folder.rglob("*"))
     told = called("restore", str(file), str(folder))
     assert (told.returncode, told.stderr) == (
-        1, f"referee: {folder} is a contest folder, or not empty; nothing is restored over it, choose a new one.\n",
+        1, f"referee: {folder} is a contest folder, or is not empty; restore into a new one.\n",
     )  # fmt: skip
     assert sorted(folder.rglob("*")) == before
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "photo").touch()
-    assert "or not empty" in called("restore", str(file), str(tmp_path / "full")).stderr
+    assert "or is not empty" in called("restore", str(file), str(tmp_path / "full")).stderr
     (tmp_path / "empty").mkdir()
     restored(file, tmp_path / "empty")
 

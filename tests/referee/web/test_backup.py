@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,17 +25,21 @@ from tests.referee.factories import DrivenClock, House
 FIRST_POSTS = 20
 
 
+def total(acknowledged: list[dict[str, Any]]) -> int:
+    return max(one["received_total"] for one in acknowledged)
+
+
 @contextmanager
-def posting(made: Day, token: str) -> Iterator[list[int]]:
-    """Two clients that post all the time; the totals that were acknowledged so far."""
-    acknowledged: list[int] = []
+def posting(made: Day, token: str) -> Iterator[list[dict[str, Any]]]:
+    """Two clients that post all the time; the answers that they got so far."""
+    acknowledged: list[dict[str, Any]] = []
     stop = threading.Event()
 
     def post() -> None:
         while not stop.is_set():
             answer = made.post(token)
             assert answer.status_code == 202, answer.text
-            acknowledged.append(answer.json()["received_total"])
+            acknowledged.append(answer.json())
 
     with ThreadPoolExecutor(2) as clients:
         ended = [clients.submit(post) for _ in range(2)]
@@ -58,9 +63,9 @@ def test_a_backup_while_posts_arrive_has_all_that_was_acknowledged_and_gives_the
     open_file, closed_file = tmp_path / "open.zip", tmp_path / "closed.zip"
     with posting(made, token) as acknowledged:
         until(lambda: len(acknowledged) >= FIRST_POSTS)
-        before = max(acknowledged)
+        before = total(acknowledged)
         told = refers("backup", str(made.folder), "-o", str(open_file), "--with-keys")
-        after, posts = max(acknowledged), len(acknowledged)
+        after, posts = total(acknowledged), len(acknowledged)
         until(lambda: len(acknowledged) > posts)
     assert told.returncode == 0, told.stderr
     assert after > before  # it went on meanwhile
@@ -91,7 +96,10 @@ def test_a_backup_while_posts_arrive_has_all_that_was_acknowledged_and_gives_the
     try:
         shown = copy.serve().ask("GET", "/v1/session", token).json()
         assert (shown["phase"], shown["detections_accepted"]) == ("open", held)
-        assert copy.post(token).json()["received_total"] == held + len(ROWS)
+        posted = copy.post(token).json()
+        assert posted["received_total"] == held + len(ROWS)
+        links = {one["receipt"]["number"]: one["receipt"]["link"] for one in acknowledged}
+        assert posted["receipt"]["previous"] == links[posted["receipt"]["number"] - 1]
     finally:
         assert copy.server is not None
         copy.server.close()

@@ -57,11 +57,12 @@ def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: b
         store.copy_to(members[DATABASE_NAME])
         made = Path(place, "backup.zip")
         facts = {"contest": store.contest_id(contest), "utc": now.isoformat(), "testsets": moved}
+        made.touch(0o600)  # as far as the disk has modes: chmod would fail on a stick's FAT
         write_archive(made, members, facts)
-        made.chmod(0o600)
         _sync(made)
         made.replace(file)
-        _sync(file.parent)
+        with suppress(OSError):  # a file system over a network may not sync folders
+            _sync(file.parent)
 
 
 def _is_taken(folder: Path, file: Path) -> bool:

@@ -16,7 +16,7 @@ from referee.backup.archive import read_archive, write_archive
 from referee.config import CONFIG_NAME, ContestConfig, read_config, toml_table
 from referee.contest import contest_id
 from referee.errors import RefereeError
-from referee.files.atomic_write import real_path, require_writable
+from referee.files.atomic_write import real_path, require_writable, sync_folder, write_atomically
 from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME
 from referee.store import DATABASE_NAME, Store
 from referee.tracks.submissions.submitting import MODELS
@@ -59,10 +59,10 @@ def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: b
         facts = {"contest": store.contest_id(contest), "utc": now.isoformat(), "testsets": moved}
         made.touch(0o600)  # as far as the disk has modes: chmod would fail on a stick's FAT
         write_archive(made, members, facts)
-        _sync(made)
+        with made.open("rb") as whole:
+            os.fsync(whole.fileno())
         made.replace(file)
-        with suppress(OSError):  # a file system over a network may not sync folders
-            _sync(file.parent)
+        sync_folder(file.parent)
 
 
 def _is_taken(folder: Path, file: Path) -> bool:
@@ -73,13 +73,6 @@ def _is_taken(folder: Path, file: Path) -> bool:
         return not read_archive(file)
     except RefereeError:
         return True
-
-
-def _sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    os.fsync(descriptor)
-    os.close(descriptor)
 
 
 def _test_sets(config: ContestConfig) -> set[str]:
@@ -124,8 +117,7 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
             raise RefereeError("contest-mixed", words)
         if not (partial / SECRET_NAME).exists():
             for name in SECRETS:
-                (partial / name).touch(0o600)
-                (partial / name).write_text(secrets.token_hex(SECRET_BYTES) + "\n")
+                write_atomically(partial / name, f"{secrets.token_hex(SECRET_BYTES)}\n".encode(), 0o600)
             changes[former] = contest_id(partial)
         contest, config = contest_id(partial), partial / CONFIG_NAME
         read_config(partial)  # tells what is wrong with it

@@ -121,7 +121,7 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
             changes[former] = contest_id(partial)
         contest, config = contest_id(partial), partial / CONFIG_NAME
         read_config(partial)  # tells what is wrong with it
-        config.write_text(_with_values(config.read_text("utf-8-sig"), changes), "utf-8")
+        write_atomically(config, _with_values(config.read_text("utf-8-sig"), changes).encode())
         with closing(Store(partial / DATABASE_NAME)) as store:
             store.require_sound()
             store.log_event(now, None, "restored", backup_utc=newest["utc"], former=former, contest=contest)

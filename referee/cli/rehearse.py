@@ -245,6 +245,6 @@ def _paths(plan: Plan) -> dict[str, str]:
         "database": str(plan.folder / "contest.db"),
         "report": str(plan.folder / "report.json"),
         "test set": str(plan.testset or plan.folder / "testset"),
-        "report page": str(plan.folder / PAGE_NAME),
         "receipts": str(plan.folder / RECEIPTS_NAME),
+        "report page": str(plan.folder / PAGE_NAME),
     }

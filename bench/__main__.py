@@ -9,7 +9,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench import coverage, flood, models, power, rehearsal, restart, scoring, serving, truth, viewers
+from bench import (
+    coverage,
+    flood,
+    models,
+    power,
+    receipts,
+    rehearsal,
+    restart,
+    scoring,
+    serving,
+    truth,
+    viewers,
+)
 
 
 def main() -> None:
@@ -19,7 +31,7 @@ def main() -> None:
         "parts",
         nargs="*",
         metavar="PART",
-        help="rehearsal, serving, restart, flood, viewers, power, truth, scoring, coverage, models",
+        help="rehearsal, serving, restart, receipts, flood, viewers, power, truth, scoring, coverage, models",
     )
     parser.add_argument(
         "--save",
@@ -36,6 +48,7 @@ def main() -> None:
         "rehearsal": rehearsal.measure,
         "serving": partial(serving.measure, options.beside),
         "restart": restart.measure,
+        "receipts": receipts.measure,
         "flood": flood.measure,
         "viewers": viewers.measure,
         "power": power.measure,

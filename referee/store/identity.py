@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from referee.errors import RefereeError, StorageFailed
+from referee.store.acts import put_on_record
 from referee.store.database import Database
 from referee.store.log import append_event
 
@@ -50,6 +51,7 @@ class IdentityTables(Database):
         """Take the database, as it is, for that of this contest, without the records that it lacks."""
         with self._transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO contest (rowid, id) VALUES (1, ?)", (contest_id,))
+            put_on_record(connection)
         self.note_count()
 
     def require_sound(self) -> None:

@@ -57,7 +57,8 @@ def test_the_queue_is_drawn_by_lot_changed_and_left_by_who_is_armed(stage: Day) 
     drawn = act(stage, "/queue/draw").json()["queue"]
     assert sorted(drawn) == sorted(TEAMS)
     event = status(stage)["events"][0]
-    assert event["detail"] == {"operator": "key", "action": "draw", "before": [], "queue": drawn}
+    who = {"operator": "key", "address": "127.0.0.1"}
+    assert event["detail"] == who | {"action": "draw", "before": [], "queue": drawn}
 
     late = drawn[0]
     assert act(stage, "/queue/absent", team=late).json()["queue"] == [*drawn[1:], late]

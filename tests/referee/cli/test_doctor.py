@@ -87,7 +87,11 @@ def test_an_older_copy_of_the_database_is_told_and_accepted_on_record(folder: Pa
     assert codes(folder, "--accept") == []
     with open_contest(folder) as contest:
         newest = contest.store.events_after(0, 1)[1][0]["detail"]
-        assert (newest["action"], newest["operator"], newest["contest"]) == ("accept", "command", contest.config.id)
+        assert (newest["action"], newest["operator"], newest["contest"]) == (
+            "accept",
+            "command",
+            contest.config.id,
+        )
 
 
 @pytest.mark.parametrize("foreign", ["contest.db", *SECRETS, "contest.toml"])

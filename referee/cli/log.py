@@ -20,7 +20,7 @@ from referee.store.chain import LOG_START
 
 LOOK_S = 1.0
 WHO = ("operator", "user", "address")
-ACTION = "action"
+ACTION, ALL_SETTINGS = "action", "values"
 
 
 @click.command()
@@ -98,7 +98,9 @@ def _line(event: LoggedEvent) -> str:
         if who is None
         else f"  by {who}{f' ({user})' if user else ''}{f' at {address}' if address else ''}"
     )
-    what = ", ".join(f"{key} {_text(value)}" for key, value in detail.items() if key != ACTION)
+    what = ", ".join(
+        f"{key} {_text(value)}" for key, value in detail.items() if key not in (ACTION, ALL_SETTINGS)
+    )
     kind, run = detail.get(ACTION, event.kind), "" if event.run is None else f"  run {event.run}"
     return one_line(f"{event.utc[:19].replace('T', ' ')}  {kind}{run}{by}{f'  {what}' if what else ''}")
 

@@ -61,7 +61,8 @@ def test_a_session_by_the_key_or_a_password_may_do_what_the_key_may(hall: Day, k
         newest = ask(hall, one, "GET", "/operator/status").json()
         assert newest["announcements"][0]["operator"] == name
         assert newest["events"][0]["detail"] == {
-            "operator": name, "address": "127.0.0.1", "action": "announce", "announcement": told.json()["id"], "text": "Hello",
+            "operator": name, "address": "127.0.0.1", "action": "announce",
+            "announcement": told.json()["id"], "text": "Hello",
         }  # fmt: skip
 
 

@@ -19,8 +19,7 @@ from referee.store import DATABASE_NAME, LoggedEvent, Store
 from referee.store.chain import LOG_START
 
 LOOK_S = 1.0
-WHO = ("operator", "user", "address")
-ACTION, ALL_SETTINGS = "action", "values"
+WHO, NOT_SHOWN = ("operator", "user", "address"), ("action", "values")
 
 
 @click.command()
@@ -74,9 +73,7 @@ class _Reading:
     def report(self, *, as_json: bool) -> None:
         """Say the head. Raises RefereeError `log-broken`, `head-unknown`."""
         if self._broken:
-            sentence = (
-                "does not follow from the one before: one of them was changed, removed or added afterwards."
-            )
+            sentence = "does not follow from the one before: one was changed, removed or added afterwards."
             raise RefereeError("log-broken", f"The log is broken: {self._broken} {sentence}")
         found = {"events": self._count, "utc": self._utc, "head": self._link.hex()}
         click.echo(json.dumps(found) if as_json else f"{self._count} events, head {found['head']}")
@@ -93,15 +90,9 @@ def _is_by(name: str | None, detail: dict[str, Any]) -> bool:
 def _line(event: LoggedEvent) -> str:
     detail = dict(event.values)
     who, user, address = (detail.pop(key, None) for key in WHO)
-    by = (
-        ""
-        if who is None
-        else f"  by {who}{f' ({user})' if user else ''}{f' at {address}' if address else ''}"
-    )
-    what = ", ".join(
-        f"{key} {_text(value)}" for key, value in detail.items() if key not in (ACTION, ALL_SETTINGS)
-    )
-    kind, run = detail.get(ACTION, event.kind), "" if event.run is None else f"  run {event.run}"
+    by = f"  by {who}" + f" ({user})" * bool(user) + f" at {address}" * bool(address) if who else ""
+    what = ", ".join(f"{key} {_text(one)}" for key, one in detail.items() if key not in NOT_SHOWN)
+    kind, run = detail.get("action", event.kind), "" if event.run is None else f"  run {event.run}"
     return one_line(f"{event.utc[:19].replace('T', ' ')}  {kind}{run}{by}{f'  {what}' if what else ''}")
 
 

@@ -52,12 +52,7 @@ def empty_board(contest: Contest) -> str:
 def log_head(contest: Contest, now: datetime) -> dict[str, Any]:
     """The newest head of the contest's log in the minute of `now`: utc, events, link (hexadecimal)."""
     events, _, link = contest.store.log_head()
-    return {"utc": minute_of(now).isoformat(), "events": events, "link": link}
-
-
-def minute_of(now: datetime) -> datetime:
-    """The minute's begin."""
-    return now.replace(second=0, microsecond=0)
+    return {"utc": now.replace(second=0, microsecond=0).isoformat(), "events": events, "link": link}
 
 
 def public_board(contest: Contest, found: Standings | None = None, log: dict[str, Any] | None = None) -> str:
@@ -196,9 +191,8 @@ class Publisher:
         if row is not None and row.state is not BoardState.LIVE:
             return
         begun = self._clock.utc()
-        if (
-            self._log.get("utc") != minute_of(begun).isoformat()
-        ):  # not each second: the page would never stand still
+        # Of the same minute it stays: the page would never stand still.
+        if self._log.get("utc") != begun.replace(second=0, microsecond=0).isoformat():
             self._log = log_head(self._contest, begun)
         document = public_board(self._contest, self._standings.now(), self._log)
         now = self._clock.utc()

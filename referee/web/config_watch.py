@@ -79,13 +79,9 @@ def note_settings(contest: Contest, clock: Clock) -> None:
     before = contest.store.last_settings()
     detail: dict[str, Any] = {"digest": digest}
     if before is None or before["digest"] != digest:
-        was = {} if before is None else before["values"]
-        changed = {
-            key: [was.get(key), values.get(key)]
-            for key in ([] if before is None else was | values)
-            if was.get(key) != values.get(key)
-        }
-        detail |= {"changed": changed, "values": values}
+        was = values if before is None else before["values"]
+        both = {key: [was.get(key), values.get(key)] for key in was | values}
+        detail |= {"changed": {key: (o, n) for key, (o, n) in both.items() if o != n}, "values": values}
     note_event(contest.store, clock, None, SETTINGS, **detail)
 
 

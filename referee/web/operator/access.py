@@ -11,7 +11,7 @@ from flask import Blueprint, Response, redirect, request
 from referee.auth import tokens
 from referee.auth.tokens import OperatorSession
 from referee.errors import RefereeError, SessionRefused
-from referee.served import USER_HEADER
+from referee.served import USER
 from referee.web.bodies import LARGEST_DOCUMENT_BYTES, read_body
 from referee.web.problems import answer_to, note_refusal
 from referee.web.sessions import KEY, OPERATOR_COOKIE, TEAM, operator_cookie, operator_of
@@ -43,7 +43,7 @@ def who() -> dict[str, object]:
     `user` is who uses the operator key, by that command's own word. Raises SessionRefused `bad-token`.
     """
     found: dict[str, object] = {"operator": acting(), "address": request.remote_addr}
-    user = unquote(request.headers.get(USER_HEADER, ""))[:LONGEST_USER]
+    user = unquote(request.headers.get(USER, ""))[:LONGEST_USER]
     if user.isprintable() and user and found["operator"] == KEY:
         found["user"] = user
     return found

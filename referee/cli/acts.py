@@ -15,8 +15,7 @@ from referee.clock import Clock
 if TYPE_CHECKING:
     from referee.store import Store
 
-COMMAND = "command"
-"""Stands for the operator's name where a command wrote to the database; the server's is `referee.web.sessions.KEY`."""
+COMMAND = "command"  # in place of an operator's name
 
 
 def line_of_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

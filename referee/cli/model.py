@@ -200,7 +200,7 @@ def submit_command(
                 raise RefereeError("model-refused", sentence, refusals=list(reasons))
 
         bench = bench_on(opened, limits, metering, Clock())
-        with act(contest.store, "submit", team=team, track=track):
+        with act(contest.store, "model-submit", team=team, track=track):
             made = submit(contest, opened, order, validate, bench, Clock())
         notes = _notes(contest, made)
     _report(made, as_json=as_json, notes=notes)
@@ -234,7 +234,7 @@ def remeasure_command(
         bench, failed = bench_on(opened, limits, metering, Clock()), 0
         for earlier in wanted:
             try:
-                with act(contest.store, "remeasure", team=earlier.team, track=track):
+                with act(contest.store, "model-remeasure", team=earlier.team, track=track):
                     made = measure_again(contest, opened, earlier, build, bench, Clock())
                 _report(made, as_json=as_json)
             except ModelFault as failure:  # go on with the other models
@@ -250,11 +250,11 @@ def remeasure_command(
 @contest_folder
 def withdraw_command(number: int, reason: str, folder: Path) -> None:
     """Take submission NUMBER from the board; it no longer counts towards the limit."""
-    with open_contest(folder) as contest:
-        store = contest.store
-        withdrawing = act(store, "withdraw-submission", submission=number, reason=reason)
-        with withdrawing:
-            made = store.withdraw_submission(number, reason)
+    with (
+        open_contest(folder) as contest,
+        act(contest.store, "model-withdraw", submission=number, reason=reason),
+    ):
+        made = contest.store.withdraw_submission(number, reason)
     click.echo(submission_line(made))
 
 

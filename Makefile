@@ -10,7 +10,7 @@ help:
 	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
 	@echo "make demo       a rehearsed contest day with board and console to look at"
 	@echo "make test       every test"
-	@echo "make lint       style, types, import rules"
+	@echo "make lint       style, types, import rules, known vulnerabilities"
 	@echo "make bench      speed, measured on this machine; ARGS=\"serving --save\" keeps the figures"
 	@echo "make soak       a contest under faults for MINUTES=60; ARGS=--save keeps the table in docs/reliability.md"
 	@echo "make serve      a referee on CONTEST (default: ./contest, made when missing)"
@@ -45,6 +45,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.audit
 
 # The scorers that ours is measured beside are installed for this only.
 bench: setup

@@ -19,6 +19,7 @@ from bench import (
     restart,
     scoring,
     serving,
+    tls,
     truth,
     viewers,
 )
@@ -31,7 +32,7 @@ def main() -> None:
         "parts",
         nargs="*",
         metavar="PART",
-        help="rehearsal, serving, restart, receipts, flood, viewers, power, truth, scoring, coverage, models",
+        help="rehearsal, serving, tls, restart, receipts, flood, viewers, power, truth, scoring, coverage, models",
     )
     parser.add_argument(
         "--save",
@@ -47,6 +48,7 @@ def main() -> None:
     parts: dict[str, Callable[[], Any]] = {
         "rehearsal": rehearsal.measure,
         "serving": partial(serving.measure, options.beside),
+        "tls": tls.measure,
         "restart": restart.measure,
         "receipts": receipts.measure,
         "flood": flood.measure,

@@ -75,8 +75,18 @@ class Server:
 
 
 @contextmanager
-def referee(name: str, programs: Path, folder: Path, testset: Path, rival: str = "") -> Iterator[Server]:
-    """Serve a contest on that test set with the commands in the folder `programs`, and log its team in, and a rival."""
+def referee(
+    name: str,
+    programs: Path,
+    folder: Path,
+    testset: Path,
+    rival: str = "",
+    tls: tuple[Path, Path] | None = None,
+) -> Iterator[Server]:
+    """Serve a contest on that test set with the commands in the folder `programs`, and log its team in, and a rival.
+
+    `tls` is a certificate and its key.
+    """
     command = str(programs / "referee")
     run(command, "init", folder, "--testset", testset, "--window", WINDOW_S, "--auto-arm")
     settings, password = folder / "contest.toml", folder / "password"
@@ -87,17 +97,19 @@ def referee(name: str, programs: Path, folder: Path, testset: Path, rival: str =
     teams = [TEAM, rival] if rival else [TEAM]
     for team in teams:
         run(command, "team", "add", team, "--password-file", password, "--contest", folder)
-    with (folder / "log").open("w") as log, _started(log, command, "serve", folder, "--port", 0) as process:
+    options = ["--port", 0, *(("--tls-cert", tls[0], "--tls-key", tls[1]) if tls else ())]
+    with (folder / "log").open("w") as log, _started(log, command, "serve", folder, *options) as process:
         assert process.stdout is not None  # noqa: S101 - it is a pipe
         url = process.stdout.readline().split(" at ")[1].split()[0]
-        tokens = [_log_in(url, team) for team in teams]
+        tokens = [_log_in(url, team, str(tls[0]) if tls else True) for team in teams]
         server = Server(name, url, _worker(process), tokens[0], has_score=True, rival=tokens[-1])
         # The least of several looks: at first it still loads its images.
         yield replace(server, idle=min(_idle(server) for _ in range(IDLE_LOOKS)))
 
 
-def _log_in(url: str, team: str) -> str:
-    answer = requests.post(f"{url}/v1/session", json={"team": team, "password": PASSWORD}, timeout=60)
+def _log_in(url: str, team: str, verify: str | bool) -> str:
+    entering = {"team": team, "password": PASSWORD}
+    answer = requests.post(f"{url}/v1/session", json=entering, timeout=60, verify=verify)
     answer.raise_for_status()
     return str(answer.json()["token"])
 

@@ -12,6 +12,8 @@ SECRET_NAME = "secret"  # noqa: S105 - a file's name
 OPERATOR_KEY_NAME = "operator-key"
 SECRET_BYTES = 32
 SERVER_NAME = "server"
+USER = "X-Operator-User"
+"""The header by which a command says who uses the operator key: percent-encoded."""
 LOCK_NAME = ".lock"  # held by the server of the folder
 CERTIFICATE_NAME = "server.crt"
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from referee.cli.acts import act, optional_reason
 from referee.cli.doctor_meters import ADVICE, TRIAL_S, Finding, look_at_meter, trial_run
 from referee.cli.options import as_json
 from referee.clock import Clock
@@ -47,8 +48,11 @@ SLACK = timedelta(seconds=2)  # a clock that is being set may step back so far
     help=f"Also measure the idle boards, {TRIAL_S} s at each station; nothing of it is kept.",
 )
 @click.option("--port", type=click.IntRange(1, 65535), help="Also say whether `serve` can have this port.")
+@optional_reason
 @as_json
-def doctor(folder: Path, port: int | None, *, trial: bool, accept: bool, as_json: bool) -> None:
+def doctor(
+    folder: Path, port: int | None, reason: str | None, *, trial: bool, accept: bool, as_json: bool
+) -> None:
     """List what is wrong with the contest in FOLDER, its meters and this host; exit code 1 if anything is.
 
     Ranges that are not fixed are told, but are no failure.
@@ -58,8 +62,9 @@ def doctor(folder: Path, port: int | None, *, trial: bool, accept: bool, as_json
     if accept:
         with closing(Store(folder / DATABASE_NAME)) as store:
             store.require_sound()
-            store.log_event(Clock().utc(), None, "accepted", contest=contest_id(folder))
-            store.accept(contest_id(folder))
+            found = contest_id(folder)
+            with act(store, "accept", contest=found, reason=reason):
+                store.accept(found)
     served = is_served(folder)
     if served:
         click.echo(f"{folder} is being served: its meters are not asked.", err=True)

@@ -21,6 +21,7 @@ COMMANDS = {
     "init": ("contest", "Make a contest folder."),
     "judge": ("judge", "Judge a closed run: mAP, energy, score and checks."),
     "leaderboard": ("leaderboard", "Rank the best judged run of each team by its score."),
+    "log": ("log", "List what is on record, and verify its hash chain."),
     "model": ("model", "Model tracks: validate, measure, submit and rank TFLite models."),
     "operator": ("operator", "Register, list and remove operators of the console."),
     "rehearse": ("rehearse", "Carry out a whole contest run here."),

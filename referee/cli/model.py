@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from referee.cli.acts import act, line_of_text
 from referee.cli.model_board import board_command
 from referee.cli.model_report import print_result, submission_line
 from referee.cli.options import above_0_s, as_json, contest_folder, run_number
@@ -198,7 +199,9 @@ def submit_command(
                 sentence = f"The model is refused: {reasons[0]}{more if len(reasons) > 1 else ''}"
                 raise RefereeError("model-refused", sentence, refusals=list(reasons))
 
-        made = submit(contest, opened, order, validate, bench_on(opened, limits, metering, Clock()), Clock())
+        bench = bench_on(opened, limits, metering, Clock())
+        with act(contest.store, "model-submit", team=team, track=track):
+            made = submit(contest, opened, order, validate, bench, Clock())
         notes = _notes(contest, made)
     _report(made, as_json=as_json, notes=notes)
 
@@ -231,7 +234,9 @@ def remeasure_command(
         bench, failed = bench_on(opened, limits, metering, Clock()), 0
         for earlier in wanted:
             try:
-                _report(measure_again(contest, opened, earlier, build, bench, Clock()), as_json=as_json)
+                with act(contest.store, "model-remeasure", team=earlier.team, track=track):
+                    made = measure_again(contest, opened, earlier, build, bench, Clock())
+                _report(made, as_json=as_json)
             except ModelFault as failure:  # go on with the other models
                 failed += 1
                 click.echo(failure.sentence, err=True)
@@ -239,19 +244,16 @@ def remeasure_command(
         raise RefereeError("model-failed", f"{failed} of {len(wanted)} models could not be measured.")
 
 
-def _line(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    if not value.strip() or not value.isprintable():
-        raise click.BadParameter(f"{value!r} is not a line of text.", ctx, param)
-    return value
-
-
 @model.command("withdraw")
 @click.argument("number", type=run_number)
-@click.option("--reason", required=True, callback=_line, help="The reason that the list shows.")
+@click.option("--reason", required=True, callback=line_of_text, help="The reason that the list shows.")
 @contest_folder
 def withdraw_command(number: int, reason: str, folder: Path) -> None:
     """Take submission NUMBER from the board; it no longer counts towards the limit."""
-    with open_contest(folder) as contest:
+    with (
+        open_contest(folder) as contest,
+        act(contest.store, "model-withdraw", submission=number, reason=reason),
+    ):
         made = contest.store.withdraw_submission(number, reason)
     click.echo(submission_line(made))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from referee.auth.passwords import hash_password
+from referee.cli.acts import act, optional_reason
 from referee.cli.options import contest_folder
 from referee.cli.team import password_of
 from referee.clock import Clock
@@ -32,7 +33,9 @@ def add(name: str, password_file: Path | None, folder: Path) -> None:
             "operator-name", f"An operator's name has 1 to {LONGEST_NAME} printable characters."
         )
     with open_contest(folder) as contest:
-        contest.store.add_operator(name.strip(), hash_password(password_of(password_file)), Clock().utc())
+        hashed = hash_password(password_of(password_file))
+        with act(contest.store, "operator-add", name=name.strip()):
+            contest.store.add_operator(name.strip(), hashed, Clock().utc())
     click.echo(f"Registered {name.strip()}, who can log in at /operator/.")
 
 
@@ -47,9 +50,10 @@ def list_operators(folder: Path) -> None:
 
 @operator.command()
 @click.argument("name")
+@optional_reason
 @contest_folder
-def remove(name: str, folder: Path) -> None:
+def remove(name: str, reason: str | None, folder: Path) -> None:
     """Remove operator NAME, whose sessions end; what was done by that name stays on record."""
-    with open_contest(folder) as contest:
+    with open_contest(folder) as contest, act(contest.store, "operator-remove", name=name, reason=reason):
         contest.store.remove_operator(name)
     click.echo(f"{name} is removed.")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from referee.cli.acts import act, optional_reason
 from referee.cli.options import as_json, contest_folder, run_number
 from referee.cli.terminal import Column, print_table
 from referee.clock import Clock
@@ -27,12 +28,14 @@ from referee.scoring import METRICS
     type=click.Path(path_type=Path),
     help="With --dry-run: on this test set of the same images, its ground truth corrected.",
 )
+@optional_reason
 @contest_folder
 @as_json
 def rejudge(
     number: int | None,
     metric: str | None,
     testset: Path | None,
+    reason: str | None,
     folder: Path,
     *,
     all_runs: bool,
@@ -55,7 +58,11 @@ def rejudge(
         if dry_run:
             found = judging.preview(contest, number, Clock(), metric, testset)
         else:
-            found = judging.rejudge(contest, number, Clock())
+            metric = contest.config.metric
+            with act(
+                contest.store, "rejudge", number, metric=metric, all=number is None or None, reason=reason
+            ):
+                found = judging.rejudge(contest, number, Clock())
     for run in found.skipped:
         click.echo(f"Run {run} is left as it is: it was on other images.", err=True)
     if as_json:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from referee.cli.acts import optional_reason
 from referee.cli.judged import print_score, print_standing
 from referee.cli.options import as_json, contest_folder, run_number
 from referee.cli.run_list import list_runs
@@ -40,9 +41,17 @@ run.add_command(list_runs)
     "--extra-time", "extra_s", type=click.IntRange(1, LONGEST_WINDOW_S), help="Seconds beyond the window."
 )
 @click.option("--anyway", is_flag=True, help="Also when the team has used its attempts; this is on record.")
+@optional_reason
 @contest_folder
 def arm(
-    team: str, station: str | None, heat: str | None, extra_s: int | None, folder: Path, *, anyway: bool
+    team: str,
+    station: str | None,
+    heat: str | None,
+    extra_s: int | None,
+    reason: str | None,
+    folder: Path,
+    *,
+    anyway: bool,
 ) -> None:
     """Prepare a run for TEAM: set up its meter. The team's first log-in then opens the window."""
     for option, given_text in (("--station", station), ("--heat", heat)):
@@ -53,7 +62,7 @@ def arm(
     if idle_s is not None:
         click.echo(f"Measuring the idle board for {idle_s:g} s.", err=True)
     given = {"team": team, "station": station, "heat": heat, "extra_s": extra_s and str(extra_s)}
-    given["beyond_attempts"] = "yes" if anyway else None
+    given |= {"beyond_attempts": "yes" if anyway else None, "reason": reason}
     armed = ask(folder, "/runs", {key: value for key, value in given.items() if value is not None})
     if armed["config_changed"]:
         click.echo(f"Warning: {armed['config_changed']}", err=True)
@@ -80,10 +89,11 @@ def start(heat: str, folder: Path, *, anyway: bool) -> None:
 
 @run.command()
 @click.argument("number", metavar="RUN", type=run_number)
+@optional_reason
 @contest_folder
-def close(number: int, folder: Path) -> None:
+def close(number: int, reason: str | None, folder: Path) -> None:
     """Close RUN now, before its deadline."""
-    closed = ask(folder, f"/runs/{number}/close", {})
+    closed = ask(folder, f"/runs/{number}/close", {"reason": reason} if reason else {})
     elapsed_s, energy_wh = closed["elapsed_s"], closed["energy_wh"]
     after = "" if elapsed_s is None else f" after {elapsed_s:.1f} s"
     energy = "no energy of record" if energy_wh is None else f"{energy_wh} Wh"
@@ -104,10 +114,12 @@ def void(number: int, reason: str, folder: Path) -> None:
 
 @run.command()
 @click.argument("number", metavar="RUN", type=run_number)
+@optional_reason
 @contest_folder
-def unvoid(number: int, folder: Path) -> None:
+def unvoid(number: int, reason: str | None, folder: Path) -> None:
     """Take RUN, which is void, back into the contest."""
-    click.echo(f"Run {number} counts again: it is {ask(folder, f'/runs/{number}/unvoid', {})['state']}.")
+    back = ask(folder, f"/runs/{number}/unvoid", {"reason": reason} if reason else {})
+    click.echo(f"Run {number} counts again: it is {back['state']}.")
 
 
 @run.command()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import socket
 import ssl
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
+from referee.cli.acts import user
 from referee.errors import RefereeError
-from referee.served import CERTIFICATE_NAME, OPERATOR_KEY_NAME, is_served, read_secret, server_url
+from referee.served import CERTIFICATE_NAME, OPERATOR_KEY_NAME, USER, is_served, read_secret, server_url
 
 ACT_TIMEOUT_S, LOOK_TIMEOUT_S = 60.0, 5.0
 
@@ -66,6 +68,7 @@ def _answer(
         context.load_verify_locations(folder / CERTIFICATE_NAME)
         connection = HTTPSConnection(where.hostname or "", where.port, timeout=timeout_s, context=context)
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    headers[USER] = quote(f"{user()}@{socket.gethostname()}")
     try:
         sent = None if body is None else json.dumps(body)
         connection.request("GET" if body is None else "POST", where.path, sent, headers)

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from referee.auth.passwords import generate_password, hash_password
+from referee.cli.acts import act, optional_reason
 from referee.cli.options import as_json, contest_folder
 from referee.cli.team_import import import_teams, require_team_name
 from referee.clock import Clock
@@ -40,7 +41,9 @@ def add(name: str, password_file: Path | None, affiliation: str | None, folder: 
     if affiliation is not None:
         require_team_name(affiliation)
     with open_contest(folder) as contest:
-        contest.store.add_team(name, hash_password(password_of(password_file)), Clock().utc(), affiliation)
+        hashed = hash_password(password_of(password_file))
+        with act(contest.store, "team-add", team=name):
+            contest.store.add_team(name, hashed, Clock().utc(), affiliation)
     click.echo(f"Registered {name}.")
 
 
@@ -73,25 +76,28 @@ def list_teams(folder: Path, *, as_json: bool) -> None:
 
 @team.command()
 @click.argument("name")
+@optional_reason
 @contest_folder
-def password(name: str, folder: Path) -> None:
+def password(name: str, reason: str | None, folder: Path) -> None:
     """Give team NAME a new password, generated and shown once.
 
     The old one ends at once. A run that is open goes on: its token stays valid.
     """
     new = generate_password()
-    with open_contest(folder) as contest:
+    with open_contest(folder) as contest, act(contest.store, "team-password", team=name, reason=reason):
         contest.store.set_password(name, hash_password(new))
     click.echo(f"The new password of {name}: {new}")
 
 
 @team.command()
 @click.argument("name")
+@optional_reason
 @contest_folder
-def disable(name: str, folder: Path) -> None:
+def disable(name: str, reason: str | None, folder: Path) -> None:
     """Disable team NAME: it can no longer log in; its runs stay, and one that is open goes on."""
     with open_contest(folder) as contest:
-        contest.store.set_team_disabled(name, True)
+        with act(contest.store, "team-disable", team=name, reason=reason):
+            contest.store.set_team_disabled(name, True)
         runs = [
             run for state in (RunState.ARMED, RunState.OPEN) for run in contest.store.runs(state, team=name)
         ]
@@ -105,10 +111,11 @@ def disable(name: str, folder: Path) -> None:
 
 @team.command()
 @click.argument("name")
+@optional_reason
 @contest_folder
-def enable(name: str, folder: Path) -> None:
+def enable(name: str, reason: str | None, folder: Path) -> None:
     """Enable team NAME: it can log in again, with the password it had."""
-    with open_contest(folder) as contest:
+    with open_contest(folder) as contest, act(contest.store, "team-enable", team=name, reason=reason):
         contest.store.set_team_disabled(name, False)
     click.echo(f"{name} is enabled: it can log in.")
 

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import track
 
 from referee.auth.passwords import generate_password, hash_password
+from referee.cli.acts import act
 from referee.cli.options import contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest
@@ -54,10 +55,15 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
         hashes = _hashed(list(passwords.values()))
         hashed = {team: (made, new[team]) for team, made in zip(new, hashes, strict=True)}
         if sheet is not None and url is not None and new:
-            content = _sheet(contest.config.name, url.rstrip("/"), passwords, new).encode()
-            write_atomically(sheet, content, mode=PRIVATE)
+            named = {
+                "contest": contest.config.name,
+                "url": url.rstrip("/"),
+                "key": contest.store.public_key(),
+            }
+            write_atomically(sheet, _sheet(named, passwords, new).encode(), mode=PRIVATE)
         try:
-            contest.store.add_teams(hashed, Clock().utc())
+            with act(contest.store, "team-import", teams=[*hashed]):
+                contest.store.add_teams(hashed, Clock().utc())
         except BaseException:
             if sheet is not None:
                 sheet.unlink(missing_ok=True)
@@ -135,18 +141,20 @@ def _problem(team: str, affiliation: str, listed: Container[str], seen: Mapping[
     return None
 
 
-def _sheet(contest: str, url: str, passwords: Mapping[str, str], new: Mapping[str, str | None]) -> str:
+def _sheet(
+    named: Mapping[str, str | None], passwords: Mapping[str, str], new: Mapping[str, str | None]
+) -> str:
     strips = [
         {
             "team": team,
             "affiliation": new[team],
             "password": password,
-            "log_in": _curl(url, team, password),
+            "log_in": _curl(str(named["url"]), team, password),
         }
         for team, password in passwords.items()
     ]
     page = template_environment().get_template("team_sheet.html")
-    return page.render(contest=contest, url=url, strips=strips, style=page_style())
+    return page.render(**named, strips=strips, style=page_style())
 
 
 def _curl(url: str, team: str, password: str) -> str:

@@ -25,6 +25,11 @@ class Column(NamedTuple):
     is_figure: bool = False
 
 
+def one_line(text: str) -> str:
+    """The text with all that a terminal would obey, or that would end the line, escaped: names come from others."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
 def figures_table(*names: str, figures: Sequence[str], title: str | None = None) -> Table:
     """A framed table: columns of text, then columns of figures, aligned right."""
     table = Table(*names, title=title, title_justify="left")

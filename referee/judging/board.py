@@ -46,13 +46,20 @@ def champions() -> list[dict[str, float]]:
 def empty_board(contest: Contest) -> str:
     """The document before anything is published."""
     lists = ("ranking", "unranked", "left_out", "prizes", "now", "next", "announcements", "attempts")
-    return _document(contest, **{name: [] for name in lists})
+    return _document(contest, **{name: [] for name in lists}, log=None)
 
 
-def public_board(contest: Contest, found: Standings | None = None) -> str:
+def log_head(contest: Contest, now: datetime) -> dict[str, Any]:
+    """The newest head of the contest's log in the minute of `now`: utc, events, link (hexadecimal)."""
+    events, _, link = contest.store.log_head()
+    return {"utc": now.replace(second=0, microsecond=0).isoformat(), "events": events, "link": link}
+
+
+def public_board(contest: Contest, found: Standings | None = None, log: dict[str, Any] | None = None) -> str:
     """The document as it stands now, all computed; `found` are standings that are known to be right still.
 
-    `ranking` and `unranked` have the documents of `judging.results`, each with the affiliation and number of images.
+    `log` is a `log_head`, or nothing is told of the log. `ranking` and `unranked` have the documents of
+    `judging.results`, each with the affiliation and number of images.
     """
     store = contest.store
     runs = {run.id: run for run in store.runs()}
@@ -75,6 +82,7 @@ def public_board(contest: Contest, found: Standings | None = None) -> str:
         next=store.queue(),
         announcements=[{"utc": one["utc"], "text": one["text"]} for one in store.announcements()],
         attempts=[{"team": team, "used": used[team]} for team in teams],
+        log=log,
     )
 
 
@@ -88,6 +96,7 @@ def _document(contest: Contest, **changing: object) -> str:
         "attempts_each": config.attempts,
         "champions": champions(),
         "champions_metric": PUBLISHED,
+        "public_key": contest.store.public_key(),
     }
     return json.dumps(fixed | changing, ensure_ascii=False)
 
@@ -171,6 +180,7 @@ class Publisher:
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self._contest, self._store, self._clock = contest, contest.store, clock
         self._standings = KnownStandings(contest)
+        self._log: dict[str, Any] = {}
 
     def tick(self) -> None:
         """Publish once, unless the board is frozen, or due to be: then freeze it.
@@ -180,7 +190,11 @@ class Publisher:
         row, freeze_at = self._store.published(), self._contest.config.freeze_at
         if row is not None and row.state is not BoardState.LIVE:
             return
-        document = public_board(self._contest, self._standings.now())
+        begun = self._clock.utc()
+        # Of the same minute it stays: the page would never stand still.
+        if self._log.get("utc") != begun.replace(second=0, microsecond=0).isoformat():
+            self._log = log_head(self._contest, begun)
+        document = public_board(self._contest, self._standings.now(), self._log)
         now = self._clock.utc()
         if freeze_at is not None and is_due(None if row is None else row.unveiled_utc, now, freeze_at):
             self._store.freeze_board(freeze_at.astimezone(UTC), empty_board(self._contest))

@@ -116,9 +116,9 @@ def _link_event(start_s: float, event: LinkEvent) -> tuple[datetime, str, dict[s
     return event.utc, event.kind, detail
 
 
-def note_event(store: Store, clock: Clock, run: int, kind: str, **detail: object) -> None:
+def note_event(store: Store, clock: Clock, run: int | None, kind: str, **detail: object) -> None:
     """Log an event, but only warn if that fails: what happened must not be undone for lack of its record."""
     try:
         store.log_event(clock.utc(), run, kind, **detail)
     except RefereeError as error:
-        logger.warning("run %d: the event %s %s is not on record: %s", run, kind, detail, error.sentence)
+        logger.warning("run %s: the event %s %s is not on record: %s", run, kind, detail, error.sentence)

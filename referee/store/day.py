@@ -37,9 +37,11 @@ class DayTables(Database):
     ) -> Iterator[None]:
         """What this thread changes within is an operator's act: the change and its record are stored, or neither.
 
-        An act that changes nothing here is recorded at the end. `turns_to`: see referee.store.acts.
+        An act that changes nothing here is recorded at the end. `turns_to`: see referee.store.acts; of `detail` what is
+        None is left out.
         """
-        act = Act(now.isoformat(), detail, run, turns_to)
+        given = {key: value for key, value in detail.items() if value is not None}
+        act = Act(now.isoformat(), given, run, turns_to)
         token = UNDER_WAY.set(act)
         try:
             yield
@@ -55,6 +57,7 @@ class DayTables(Database):
         try:
             with self._transaction() as connection:
                 connection.execute(insert("operators"), values)
+                put_on_record(connection)
         except sqlite3.IntegrityError:
             raise RefereeError(
                 "operator-exists",
@@ -64,11 +67,11 @@ class DayTables(Database):
     def remove_operator(self, name: str) -> None:
         """Remove an operator, whose sessions end. Raises RefereeError `operator-unknown`."""
         with self._transaction() as connection:
-            changed = connection.execute("DELETE FROM operators WHERE name = ?", (name,)).rowcount
-        if not changed:
-            raise RefereeError(
-                "operator-unknown", f"There is no operator {name!r}; see: referee operator list"
-            )
+            if not connection.execute("DELETE FROM operators WHERE name = ?", (name,)).rowcount:
+                raise RefereeError(
+                    "operator-unknown", f"There is no operator {name!r}; see: referee operator list"
+                )
+            put_on_record(connection)
 
     def operators(self) -> dict[str, str]:
         """The password hash of every operator, by name."""

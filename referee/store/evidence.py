@@ -8,7 +8,7 @@ import io
 import json
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -16,9 +16,9 @@ from typing import Any
 
 from power.meter import IntegratorState, Reading
 from referee.store.chain import LOG_START
-from referee.store.log import append_event
+from referee.store.log import LoggedEvent, append_event
 from referee.store.posts import PostTables
-from referee.store.records import RUN_CLOSED, Closing
+from referee.store.records import RUN_CLOSED, SETTINGS, Closing
 from referee.store.schema import columns_of, insert
 
 _FIGURES = (
@@ -33,6 +33,16 @@ _REFUSED = (
     " WHERE refused_rows.run = ? ORDER BY refused_rows.rowid"
 )
 _CLOSED = "SELECT detail, link FROM events WHERE run = ? AND kind = ? ORDER BY id DESC LIMIT 1"
+_SETTINGS = (
+    "SELECT detail FROM events WHERE kind = ? AND json_extract(detail, '$.values') IS NOT NULL"
+    " ORDER BY id DESC LIMIT 1"
+)
+_LOG = (  # whoever has changed it may have stored another type
+    "SELECT id, coalesce(CAST(utc AS TEXT), '') AS utc, run, coalesce(CAST(kind AS TEXT), '') AS kind,"
+    " coalesce(CAST(detail AS TEXT), '') AS detail, coalesce(CAST(link AS BLOB), x'') AS link"
+    " FROM events WHERE id > ? ORDER BY id LIMIT ?"
+)
+_EVENTS_AT_ONCE = 1000
 # Rows a statement: few statements, since between two of them other threads take the interpreter.
 _SERVED_AT_ONCE = 500
 _LAST_RECORD = (
@@ -158,6 +168,17 @@ class EvidenceTables(PostTables):
         """How many events the log has, and the time and the link (hexadecimal) of the newest one."""
         rows = self._rows("SELECT id, utc, link FROM events ORDER BY id DESC LIMIT 1")
         return (rows[0]["id"], rows[0]["utc"], rows[0]["link"].hex()) if rows else (0, "", LOG_START.hex())
+
+    def log_after(self, number: int) -> Iterator[LoggedEvent]:
+        """The events after that one, oldest first."""
+        while rows := self._rows(_LOG, number, _EVENTS_AT_ONCE):
+            yield from (LoggedEvent(*row) for row in rows)
+            number = rows[-1]["id"]
+
+    def last_settings(self) -> dict[str, Any] | None:
+        """The event of the newest start of the server that kept all settings."""
+        rows = self._rows(_SETTINGS, SETTINGS)
+        return json.loads(rows[0]["detail"]) if rows else None
 
     def log_event(self, now: datetime, run: int | None, kind: str, **detail: object) -> None:
         """Append to the contest's log of events."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from referee.errors import RefereeError, StorageFailed
+from referee.store.acts import put_on_record
 from referee.store.database import Database, _connect
 from referee.store.log import append_event
 
@@ -54,6 +55,7 @@ class IdentityTables(Database):
         with self._transaction() as connection:
             connection.execute("DELETE FROM contest WHERE id != ?", (contest_id,))
             connection.execute("INSERT OR IGNORE INTO contest (rowid, id) VALUES (1, ?)", (contest_id,))
+            put_on_record(connection)
         self.note_count()
 
     def require_sound(self) -> None:

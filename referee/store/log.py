@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from referee.store.chain import LOG_START, event_digest, log_link
 from referee.store.schema import insert
@@ -18,6 +18,34 @@ class Event(NamedTuple):
     run: int | None
     kind: str
     detail: Mapping[str, object]
+
+
+class LoggedEvent(NamedTuple):
+    """An event as stored: `detail` is its JSON text."""
+
+    id: int
+    utc: str
+    run: int | None
+    kind: str
+    detail: str
+    link: bytes
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The detail; of a text that is no JSON object, that text."""
+        try:
+            found = json.loads(self.detail)
+        except ValueError:
+            found = None
+        return found if isinstance(found, dict) else {"detail": self.detail}
+
+    def link_after(self, previous: bytes) -> bytes:
+        """The link that it must have after the one before."""
+        return log_link(previous, event_digest(self.utc, self.run, self.kind, self.detail))
+
+    def document(self) -> dict[str, Any]:
+        """For other programs."""
+        return self._asdict() | {"detail": self.values, "link": self.link.hex()}
 
 
 _LAST = "SELECT link FROM events ORDER BY id DESC LIMIT 1"

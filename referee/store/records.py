@@ -18,6 +18,7 @@ ENERGY_MISSING = "energy-missing"
 RUN_CLOSED = "closed"
 IMAGES_SEEN = "images-seen"
 REBOOTED = "rebooted"
+SETTINGS = "settings"
 """Kinds of events that the program itself looks for."""
 
 

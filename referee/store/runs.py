@@ -42,6 +42,7 @@ class RunTables(Database):
                     connection.execute(insert("teams"), team | common)
                 except sqlite3.IntegrityError:
                     raise RefereeError("team-exists", f"The team {name!r} exists already.") from None
+            put_on_record(connection)
 
     def password_hash(self, team: str) -> str | None:
         """The password hash of an enabled team, or None."""
@@ -58,19 +59,17 @@ class RunTables(Database):
 
     def set_team_disabled(self, name: str, disabled: bool) -> None:
         """Refuse or allow further log-ins and runs of a team. Raises RefereeError `team-unknown`."""
-        sql = "UPDATE teams SET disabled = ? WHERE name = ?"
-        with self._transaction() as connection:
-            changed = connection.execute(sql, (int(disabled), name)).rowcount
-        if not changed:
-            self.require_team(name)
+        self._change_team(name, "UPDATE teams SET disabled = ? WHERE name = ?", int(disabled))
 
     def set_password(self, team: str, password_hash: str) -> None:
         """Replace the password of a team, disabled or not. Raises RefereeError `team-unknown`."""
-        sql = "UPDATE teams SET password_hash = ? WHERE name = ?"
+        self._change_team(team, "UPDATE teams SET password_hash = ? WHERE name = ?", password_hash)
+
+    def _change_team(self, name: str, sql: str, value: object) -> None:
         with self._transaction() as connection:
-            changed = connection.execute(sql, (password_hash, team)).rowcount
-        if not changed:
-            self.require_team(team)
+            if not connection.execute(sql, (value, name)).rowcount:
+                self.require_team(name)
+            put_on_record(connection)
 
     def require_team(self, name: str) -> None:
         """Raise RefereeError `team-unknown` unless the team is registered and enabled."""

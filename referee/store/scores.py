@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from power.energy import Check
+from referee.store.acts import put_on_record
 from referee.store.database import Database
 from referee.store.records import Provisional, Score, ScoreInterval
 from referee.store.schema import insert
@@ -25,6 +26,7 @@ class ScoreTables(Database):
             of_score = {"run": score.run, "score": number}
             checks = [vars(c) | of_score | {"figures": json.dumps(c.figures)} for c in score.checks]
             connection.executemany(insert("checks"), checks)
+            put_on_record(connection)
 
     def latest_score(self, run: int) -> Score | None:
         """The judgement of a run that counts, or None before it is judged."""

@@ -9,6 +9,7 @@ from dataclasses import asdict, fields, replace
 from datetime import date, datetime
 
 from referee.errors import RefereeError
+from referee.store.acts import put_on_record
 from referee.store.database import Database
 from referee.store.records import ModelMeasurement, Submission
 
@@ -49,6 +50,7 @@ class SubmissionTables(Database):
             if made.counts and used >= limit:
                 raise submission_limit(made.track, made.team, used, limit, now.date())
             number = connection.execute(_INSERT, tuple(values[name] for name in _COLUMNS)).lastrowid
+            put_on_record(connection, submission=number)
         return replace(made, id=int(number or 0))
 
     def submissions_used(self, track: str, team: str, now: datetime) -> int:
@@ -68,7 +70,10 @@ class SubmissionTables(Database):
     def withdraw_submission(self, number: int, reason: str) -> Submission:
         """Store why a submission no longer counts. Raises RefereeError `submission-unknown`."""
         with self._transaction() as connection:
-            connection.execute("UPDATE submissions SET withdrawn = ? WHERE id = ?", (reason, number))
+            if connection.execute(
+                "UPDATE submissions SET withdrawn = ? WHERE id = ?", (reason, number)
+            ).rowcount:
+                put_on_record(connection)
         return self.submission(number)
 
     def submission(self, number: int) -> Submission:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+from referee.clock import Clock
 from referee.config import CONFIG_NAME, ContestConfig, read_config
+from referee.contest import Contest
 from referee.errors import RefereeError
+from referee.runs.recorder import note_event
+from referee.store.records import SETTINGS
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +66,23 @@ def differences(old: ContestConfig, new: ContestConfig) -> list[str]:
         for key in was | now
         if was.get(key) != now.get(key)
     ]
+
+
+def note_settings(contest: Contest, clock: Clock) -> None:
+    """Put on record with which settings the server starts: their digest, and the keys that changed, [old, new].
+
+    All values are kept where they are not those of the start before. No secret is in contest.toml.
+    """
+    # As JSON has them: what is compared is what will be read from the log.
+    values: dict[str, Any] = json.loads(json.dumps(dict(_flat(asdict(contest.config))), default=str))
+    digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+    before = contest.store.last_settings()
+    detail: dict[str, Any] = {"digest": digest}
+    if before is None or before["digest"] != digest:
+        was = values if before is None else before["values"]
+        both = {key: [was.get(key), values.get(key)] for key in was | values}
+        detail |= {"changed": {key: (o, n) for key, (o, n) in both.items() if o != n}, "values": values}
+    note_event(contest.store, clock, None, SETTINGS, **detail)
 
 
 def _flat(value: object, key: str = "") -> Iterator[tuple[str, object]]:

@@ -52,7 +52,7 @@ class Judging:
     def _judge(self, run: int) -> None:
         try:
             with self._turn:
-                ended, said = run_command("judge", str(run), "--contest", str(self._folder))
+                ended, said = run_command("judge", str(run), "--on-record", "--contest", str(self._folder))
             sentence = None if ended.returncode == 0 else said or f"It broke off ({ended.returncode})."
         except OSError as error:
             sentence = f"It cannot be started: {error}."

@@ -39,6 +39,7 @@ from referee.runs.open_run import REQUESTS_AT_ONCE
 from referee.served import CERTIFICATE_NAME, SERVER_NAME
 from referee.store.records import RunState
 from referee.web.app import create_app
+from referee.web.config_watch import note_settings
 from referee.web.listener import (
     Listen,
     end_dead_connections,
@@ -197,6 +198,7 @@ def _load_worker(
     resources = ExitStack()
     contest = resources.enter_context(open_contest(folder))
     clock = Clock()
+    note_settings(contest, clock)
     control = RunControl(contest, clock)
     was_interrupted = bool(contest.store.runs(RunState.OPEN))
     control.recover()

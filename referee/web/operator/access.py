@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hmac
 import re
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs, unquote, urlencode
 
 from flask import Blueprint, Response, redirect, request
 
 from referee.auth import tokens
 from referee.auth.tokens import OperatorSession
 from referee.errors import RefereeError, SessionRefused
+from referee.served import USER
 from referee.web.bodies import LARGEST_DOCUMENT_BYTES, read_body
 from referee.web.problems import answer_to, note_refusal
 from referee.web.sessions import KEY, OPERATOR_COOKIE, TEAM, operator_cookie, operator_of
@@ -18,7 +19,7 @@ from referee.web.slots import OPERATOR_PATH
 from referee.web.state import web_state
 
 LIFETIME_S = 12 * 3600
-LONGEST_NAME = 60
+LONGEST_NAME, LONGEST_USER = 60, 200
 SAFE = ("GET", "HEAD", "OPTIONS")
 OWN_PAGE = re.compile(r"/(operator|display)/[^\x00-\x1f]*")  # a browser would read "/\t/host" as another host
 
@@ -34,6 +35,18 @@ def acting() -> str:
             "This needs the operator's key, which lies in the contest folder, or a log-in at /operator/.",
         )
     return name
+
+
+def who() -> dict[str, object]:
+    """For the record: the operator of the present request, and the client address.
+
+    `user` is who uses the operator key, by that command's own word. Raises SessionRefused `bad-token`.
+    """
+    found: dict[str, object] = {"operator": acting(), "address": request.remote_addr}
+    user = unquote(request.headers.get(USER, ""))[:LONGEST_USER]
+    if user.isprintable() and user and found["operator"] == KEY:
+        found["user"] = user
+    return found
 
 
 def require_operator() -> None:
@@ -76,7 +89,9 @@ def log_in() -> Response:
     response.set_cookie(
         OPERATOR_COOKIE, cookie, LIFETIME_S, httponly=True, samesite="Strict", secure=is_secure
     )
-    state.contest.store.log_event(state.clock.utc(), None, "operator", operator=session.name, action="log-in")
+    by = {"by_key": True} if session.by_key else {}  # then the name is only what was typed
+    named = {"operator": session.name, "address": request.remote_addr} | by
+    state.contest.store.log_event(state.clock.utc(), None, "operator", **named, action="log-in")
     return response
 
 
@@ -86,7 +101,7 @@ def log_out() -> Response:
     require_operator()
     state, cookie = web_state(), operator_cookie(request.environ)
     state.ended_sessions.add(cookie)
-    state.contest.store.log_event(state.clock.utc(), None, "operator", operator=acting(), action="log-out")
+    state.contest.store.log_event(state.clock.utc(), None, "operator", **who(), action="log-out")
     response = _redirect(f"{OPERATOR_PATH}/login")
     response.delete_cookie(OPERATOR_COOKIE, httponly=True, samesite="Strict")
     return response

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, jsonify
 
 from referee.errors import RefereeError
-from referee.judging.board import empty_board, public_board
+from referee.judging.board import empty_board, log_head, public_board
 from referee.store.records import BoardState
 from referee.web.bodies import read_texts
 from referee.web.operator.access import require_operator
@@ -44,7 +44,8 @@ def unveil() -> Response:
     found = state.contest.store.published()
     if found is None or found.state is BoardState.LIVE:
         raise RefereeError("board-state", "The board is live, there is nothing to unveil; freeze it first.")
-    final, now = found.final or public_board(state.contest), state.clock.utc()
+    now, contest = state.clock.utc(), state.contest
+    final = found.final or public_board(contest, log=log_head(contest, now))
     places = 1 if wanted == "1" else MANY
     with act("board-unveil", places=wanted):
         if str(found.unveiled) != (seen or str(found.unveiled)) or not state.contest.store.unveil_board(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 
@@ -16,7 +17,7 @@ from referee.judging.reviews import let_stand
 from referee.store.records import RunState
 from referee.web.answers import through_flask
 from referee.web.bodies import read_texts
-from referee.web.operator.access import acting, require_operator
+from referee.web.operator.access import acting, require_operator, who
 from referee.web.problems import meter_problem
 from referee.web.slots import OPERATOR_PATH
 from referee.web.state import web_state
@@ -32,7 +33,7 @@ def act(
     action: str, run: int | None = None, turns_to: RunState | None = None, **detail: object
 ) -> Iterator[None]:
     """What is done within is an act of this operator; the store keeps both or neither: see `DayTables.act`."""
-    state, named = web_state(), {"operator": acting(), "action": action}
+    state, named = web_state(), who() | {"action": action}
     try:
         with state.contest.store.act(state.clock.utc(), run, turns_to, **named, **detail):
             yield
@@ -57,11 +58,13 @@ def arm() -> tuple[Response, int]:
     `extra_s` lengthens its window by whole seconds; `beyond_attempts` = "yes": also for a team that has used its own.
     """
     state = web_state()
-    given = dict.fromkeys(("station", "heat", "extra_s", "beyond_attempts"), NOT_GIVEN)
-    team, station, heat, extra, beyond = read_texts("team", **given)
+    given = dict.fromkeys(("station", "heat", "extra_s", "beyond_attempts", "reason"), NOT_GIVEN)
+    team, station, heat, extra, beyond, reason = read_texts("team", **given)
     extra_s = int(extra[:9]) if extra.isascii() and extra.isdigit() else -1
+    more: dict[str, Any] = {"beyond_attempts": beyond or None, "reason": reason or None}
+    more["extra_s"] = extra_s if extra else None
     try:
-        with act("arm", turns_to=RunState.ARMED):
+        with act("arm", turns_to=RunState.ARMED, team=team, **more):
             run = state.control.arm(
                 team,
                 station or _only_station(state.contest),
@@ -89,7 +92,7 @@ def close(number: int) -> Response:
     run = web_state().contest.store.run(number)
     if run.state is RunState.ARMED:
         raise RefereeError("run-state", f"Run {number} is armed, not open; void it instead.", run=number)
-    with act("close", number, RunState.CLOSED):
+    with act("close", number, RunState.CLOSED, reason=_reason()):
         closed = web_state().control.close(number, "operator")
     return jsonify(asdict(closed))
 
@@ -106,7 +109,8 @@ def void(number: int) -> Response:
 @blueprint.post("/runs/<int:number>/unvoid")
 def unvoid(number: int) -> Response:
     """Take a void run back into the contest."""
-    with act("unvoid", number, was_void=web_state().contest.store.run(number).void_reason):
+    was_void = web_state().contest.store.run(number).void_reason
+    with act("unvoid", number, was_void=was_void, reason=_reason()):
         back = web_state().control.unvoid(number)
     return jsonify(run_document(back))
 
@@ -141,12 +145,15 @@ def judge_all() -> Response:
 def _judge(numbers: list[int]) -> Response:
     state = web_state()
     for number in numbers:
-        state.contest.store.log_event(
-            state.clock.utc(), number, "operator", operator=acting(), action="judge"
-        )
+        state.contest.store.log_event(state.clock.utc(), number, "operator", **who(), action="judge")
     state.judging.ask(numbers)
     state.status.renew()
     return jsonify(judging=numbers)
+
+
+def _reason() -> str | None:
+    """Why, where there is a body that says so."""
+    return (read_texts(reason=NOT_GIVEN)[0] or None) if request.content_length else None
 
 
 def _only_station(contest: Contest) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -139,6 +140,8 @@ def test_the_sheet_has_a_strip_for_each_new_team_and_is_private(folder: Path, tm
     assert "<script>alert(1)</script>" in shown
     assert "A & B" in shown
     assert "curl http://10.0.0.7:8080/v1/session -H" in shown
+    with closing(Store(folder / "contest.db")) as store:
+        assert shown.count(str(store.public_key())) == 2
     passwords = set(re.findall(f"{WORD}(?:-{WORD}){{3}}".replace("(", "(?:").replace("(?:?:", "(?:"), shown))
     assert len(passwords) == 2
     assert all(shown.count(password) == 2 for password in passwords)

@@ -121,7 +121,7 @@ def test_nothing_that_happens_after_a_freeze_is_published(contest: Contest) -> N
     judged(contest, "otters")
     publisher.tick()
     before = row(contest)
-    document = public_board(contest)
+    document = public_board(contest, log=json.loads(before.document)["log"])
     frozen(contest, clock)
     judged(contest, "badgers", 0.5)
     publisher.tick()
@@ -305,7 +305,8 @@ def test_the_published_board_is_always_that_of_a_full_recomputation(
         act(busy, action, pick)
         publisher.tick()
         with open_contest(busy.folder) as again:
-            assert json.loads(row(busy).document) == json.loads(public_board(again)), action
+            published = json.loads(row(busy).document)
+            assert published == json.loads(public_board(again, log=published["log"])), action
 
 
 def act(contest: Contest, action: str, pick: int) -> None:
@@ -327,3 +328,32 @@ def act(contest: Contest, action: str, pick: int) -> None:
         store.change_run(run.id, over, energy_wh=0.7 + pick / 10)
     elif run.state in over and action.startswith("judge"):
         (judge_with_interval if action == "judge fully" else judge)(contest, run.id, Clock())
+
+
+def test_the_board_has_the_newest_link_of_the_log_each_minute_and_none_newer_while_frozen(
+    contest: Contest,
+) -> None:
+    clock = SetClock(START)
+    publisher, store = Publisher(contest, clock), contest.store
+
+    def pinned() -> dict[str, Any]:
+        publisher.tick()
+        board = shown(row(contest))
+        assert board["public_key"] == contest.key.public
+        log: dict[str, Any] = board["log"]
+        return log
+
+    def at(seconds: float, number: int) -> dict[str, Any]:
+        clock.now = START + timedelta(seconds=seconds)
+        store.log_event(clock.now, None, "odd", number=number)
+        return pinned()
+
+    events, _, link = store.log_head()
+    assert pinned() == {"utc": START.isoformat(), "events": events, "link": link}
+    assert at(59, 1)["link"] == link, "the page stands still"
+    second = at(60, 2)
+    assert second == {"utc": "2026-05-04T09:01:00+00:00", "events": events + 2, "link": store.log_head()[2]}
+    clock.now = START + timedelta(seconds=120)
+    assert pinned()["utc"] == "2026-05-04T09:02:00+00:00", "it is the newest still"
+    store.freeze_board(clock.now, "")
+    assert at(600, 3)["utc"] == "2026-05-04T09:02:00+00:00"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+from referee.clock import Clock
 from referee.config import read_config
-from referee.web.config_watch import ConfigWatch
+from referee.web.config_watch import ConfigWatch, note_settings
 from tests.contest_day import Day, until
+from tests.referee.factories import START, House
 
 TEXT = 'name = "Hall"\n[[stations]]\nname = "left"\nmeter = "sim:"\n'
 
@@ -39,9 +43,33 @@ def test_a_file_that_is_invalid_or_gone_is_told_by_its_own_sentence(tmp_path: Pa
     assert "is not a contest folder" in str(watch.look())
 
 
+def test_each_start_of_the_server_is_on_record_with_what_changed_since_the_last(
+    build: Callable[..., House],
+) -> None:
+    made = build(name="hall")
+    note_settings(made.contest, Clock())
+    note_settings(made.contest, Clock())
+    config = replace(made.contest.config, window_s=300, freeze_at=START)
+    note_settings(replace(made.contest, config=config), Clock())
+    note_settings(made.contest, Clock())
+    first, same, other, back = (one.values for one in made.store.log_after(0) if one.kind == "settings")
+    assert (first["changed"], first["values"]["stations.one.meter"]) == (
+        {},
+        made.contest.config.stations[0].meter,
+    )
+    assert same == {"digest": first["digest"]}
+    assert other["changed"] == {"window_s": [600, 300], "freeze_at": [None, str(START)]}
+    assert back["changed"] == {"window_s": [300, 600], "freeze_at": [str(START), None]}
+    assert back["digest"] == first["digest"] != other["digest"]
+    secrets = [made.contest.operator_key, made.contest.secret.hex()]
+    assert not any(secret in json.dumps([first, other]) for secret in secrets)
+
+
 def test_the_server_tells_it_once_and_every_arming_warns(day: Callable[..., Day]) -> None:
     made = day(auto_arm=False, teams=("ant", "bee"))
     assert made.server is not None
+    with made.store() as store:
+        assert store.last_settings() is not None, "of this start"
     path = made.folder / "contest.toml"
     path.write_text(path.read_text().replace("teams_see_score = false", "teams_see_score = true"))
     until(lambda: "teams_see_score: false -> true" in made.server.log.read_text())  # type: ignore[union-attr]

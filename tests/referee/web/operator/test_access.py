@@ -61,7 +61,8 @@ def test_a_session_by_the_key_or_a_password_may_do_what_the_key_may(hall: Day, k
         newest = ask(hall, one, "GET", "/operator/status").json()
         assert newest["announcements"][0]["operator"] == name
         assert newest["events"][0]["detail"] == {
-            "operator": name, "action": "announce", "announcement": told.json()["id"], "text": "Hello",
+            "operator": name, "address": "127.0.0.1", "action": "announce",
+            "announcement": told.json()["id"], "text": "Hello",
         }  # fmt: skip
 
 
@@ -141,7 +142,7 @@ def test_a_log_out_ends_the_session_also_for_a_copy_of_its_cookie(hall: Day, coo
     problem(ask(hall, cookie, "POST", "/operator/queue/draw", csrf), 401, "bad-token")
     with hall.store() as store:
         _, newest = store.events_after(0, 1)
-    assert newest[0]["detail"] == {"operator": "eve", "action": "log-out"}
+    assert newest[0]["detail"] == {"operator": "eve", "address": "127.0.0.1", "action": "log-out"}
 
 
 def test_log_ins_that_fail_are_limited_on_record_and_lead_a_browser_back(hall: Day) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 import requests
 
+from referee.cli.acts import user
 from referee.contest import read_secrets
 from referee.store.records import RunState
 from tests.contest_day import TEAM, Day, contest_day, problem, until
@@ -57,7 +59,8 @@ def test_the_queue_is_drawn_by_lot_changed_and_left_by_who_is_armed(stage: Day) 
     drawn = act(stage, "/queue/draw").json()["queue"]
     assert sorted(drawn) == sorted(TEAMS)
     event = status(stage)["events"][0]
-    assert event["detail"] == {"operator": "key", "action": "draw", "before": [], "queue": drawn}
+    who = {"operator": "key", "address": "127.0.0.1"}
+    assert event["detail"] == who | {"action": "draw", "before": [], "queue": drawn}
 
     late = drawn[0]
     assert act(stage, "/queue/absent", team=late).json()["queue"] == [*drawn[1:], late]
@@ -135,6 +138,11 @@ def test_runs_are_judged_beside_the_server_and_one_in_review_may_stand(stage: Da
     shown = next(one for one in status(stage)["runs"] if one["run"] == number)
     assert (shown["state"], shown["needs_review"], shown["review"]) == ("judged", True, None)
     assert "integrator-time" in [one["code"] for one in shown["failed_checks"]]
+    with stage.store() as store:
+        acts = [one for one in store.events(number) if one.get("action") == "judge"]
+    assert [one["operator"] for one in acts] == ["key"], (
+        "the command that the server runs is not an act of its own"
+    )
 
     kept = act(stage, f"/runs/{number}/review", note="The timer was checked by hand.").json()
     shown = next(one for one in status(stage)["runs"] if one["run"] == number)
@@ -150,6 +158,25 @@ def test_runs_are_judged_beside_the_server_and_one_in_review_may_stand(stage: Da
     told = problem(act(stage, f"/runs/{void}/judge"), 409, "run-state")["detail"]
     assert told == f"Run {void} is armed; only a closed run can be judged."
     act(stage, f"/runs/{void}/void", reason="done")
+
+
+def test_what_a_command_asks_of_the_server_is_on_record_with_its_user_and_the_reason_given(
+    stage: Day,
+) -> None:
+    stage.refers("run", "arm", "bee", "--extra-time", "60", "--reason", "its network failed")
+    number = stage.runs(RunState.ARMED)[-1].id
+    stage.login("bee")
+    stage.refers("run", "close", str(number), "--reason", "lunch")
+    stage.refers("run", "void", str(number), "--reason", "wrong board")
+    stage.refers("run", "unvoid", str(number), "--reason", "it was the right one")
+    with stage.store() as store:
+        acts = [one for one in store.events(number) if one["kind"] == "operator"]
+    said = {(one["operator"], one["address"], one["user"]) for one in acts}
+    assert said == {("key", "127.0.0.1", f"{user()}@{socket.gethostname()}")}
+    assert [(one["action"], one["reason"]) for one in acts] == [
+        ("arm", "its network failed"), ("close", "lunch"), ("void", "wrong board"), ("unvoid", "it was the right one"),
+    ]  # fmt: skip
+    assert (acts[0]["team"], acts[0]["extra_s"]) == ("bee", 60)
 
 
 def test_an_act_whose_record_cannot_be_stored_is_not_done(stage: Day) -> None:

@@ -65,6 +65,10 @@ def test_the_page_its_live_part_and_json_tell_the_same(client: FlaskClient) -> N
     for place in document["ranking"]:
         assert f"{place['score']:.4f}" in live
     assert document["state"] == "live"
+    for whole in (document["log"]["link"], document["public_key"]):
+        assert re.fullmatch("[0-9a-f]{64}", whole)
+        pinned = f'<code title="{whole}"><span class="start">{whole[:12]}…</span><span class="whole">{whole}</span>'
+        assert pinned in live
 
 
 def test_a_teams_name_in_markup_stays_a_name(client: FlaskClient) -> None:

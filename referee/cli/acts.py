@@ -1,0 +1,44 @@
+"""Puts on record what a command does to a contest by itself: who ran it, on which host, and why."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import socket
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+import click
+
+from referee.clock import Clock
+
+if TYPE_CHECKING:
+    from referee.store import Store
+
+COMMAND = "command"  # in place of an operator's name
+
+
+def line_of_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Accept a text that is not blank and can be printed on a line."""
+    if value is not None and not (value.strip() and value.isprintable()):
+        raise click.BadParameter(f"{value!r} is not a line of text.", ctx, param)
+    return value
+
+
+optional_reason = click.option("--reason", callback=line_of_text, help="Why; kept in the contest's log.")
+
+
+def user() -> str:
+    """The account that runs this command, as the system says, and who became it by sudo."""
+    try:
+        name = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # in a container
+        name = str(os.getuid())
+    before = os.environ.get("SUDO_USER")
+    return f"{name} (sudo by {before})" if before else name
+
+
+def act(store: Store, action: str, run: int | None = None, **detail: object) -> AbstractContextManager[None]:
+    """What is done within is an act of this command: see `DayTables.act`."""
+    who = {"operator": COMMAND, "action": action, "user": user(), "address": socket.gethostname()}
+    return store.act(Clock().utc(), run, None, **who, **detail)

@@ -1,0 +1,236 @@
+"""What must hold after each step, and at the end of the day: the database as another program sees it, beside the model."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from tests.simulation.hall import STATIONS, Hall
+from tests.simulation.machines import Session
+from tests.simulation.model import Attempt, Sent
+
+LATE_S = 40.0
+"""How long after its deadline a run may stay open where nothing is wrong: a meter is asked for up to ten seconds."""
+NEVER_CHANGES = ("team", "station", "window_s", "nonce", "heat", "armed_utc", "images", "testset_digest")
+FOLLOWS = {
+    None: {"armed", "open", "closed", "judged", "void"},
+    "armed": {"armed", "open", "closed", "void", "judged"},
+    "open": {"open", "closed", "void", "judged"},
+    "closed": {"closed", "judged", "void"},
+    "judged": {"judged", "void", "closed"},  # closed: its energy was read later
+    "void": {"void", "closed", "judged"},
+}
+Rows = list[sqlite3.Row]
+
+
+@dataclass
+class Records:
+    """One look at the database."""
+
+    runs: dict[int, sqlite3.Row]
+    posts: dict[int, Rows]
+    events: dict[int, list[dict[str, Any]]]
+
+
+def records(hall: Hall) -> Records:
+    with hall.looked_at() as database:
+        database.execute("BEGIN")
+        posts, events = defaultdict(list), defaultdict(list)
+        runs = {row["id"]: row for row in database.execute("SELECT * FROM runs ORDER BY id")}
+        for row in database.execute("SELECT * FROM posts ORDER BY id"):
+            posts[row["run"]].append(row)
+        for row in database.execute("SELECT * FROM events WHERE run IS NOT NULL ORDER BY id"):
+            events[row["run"]].append(json.loads(row["detail"]) | {"kind": row["kind"]})
+    return Records(runs, posts, events)
+
+
+@dataclass
+class Watch:
+    """Looks after each step, and remembers what it saw."""
+
+    hall: Hall
+    seen: dict[int, sqlite3.Row] = field(default_factory=dict)
+    is_looking: bool = False
+
+    def look(self) -> None:
+        if self.is_looking or self.hall.scheduler.failures:
+            return
+        self.is_looking = True
+        found = records(self.hall)
+        checks = (acknowledged_once, nothing_late, one_run_a_station, own_energy, closed_in_time, answered_stays)
+        for check in checks:
+            self.fail(check.__name__, check(self.hall, found))
+        self.fail("orderly_states", self._orderly_states(found))
+        self.seen = found.runs
+        self.is_looking = False
+
+    def fail(self, name: str, sentences: Iterator[str]) -> None:
+        self.hall.scheduler.failures.extend(f"{name}: {sentence}" for sentence in sentences)
+
+    def _orderly_states(self, found: Records) -> Iterator[str]:
+        for number, before in self.seen.items():
+            if number not in found.runs:
+                yield f"run {number} is gone"
+                continue
+            now = found.runs[number]
+            if now["state"] not in FOLLOWS[before["state"]]:
+                yield f"run {number} was {before['state']} and is {now['state']}"
+            for column in NEVER_CHANGES:
+                if now[column] != before[column]:
+                    yield f"{column} of run {number} was {before[column]!r} and is {now[column]!r}"
+            begun = before["start_s"] is not None and before["boot_id"] == now["boot_id"]
+            if begun and before["start_s"] != now["start_s"]:
+                yield f"run {number} began at {before['start_s']} s, and now at {now['start_s']} s"
+            for column in ("closed_utc", "elapsed_s", "energy_wh"):
+                is_open = before["state"] == "open"
+                if before[column] is not None and not is_open and now[column] != before[column]:
+                    yield f"{column} of run {number}, which is over, was {before[column]} and is {now[column]}"
+
+
+def stored(found: Records, attempt: Attempt, sent: Sent) -> Rows:
+    """The posts of the database that are this body."""
+    key = f"result {sent.sha256}" if sent.key == "legacy" else sent.key
+    return [
+        post
+        for post in found.posts[attempt.run]
+        if post["sha256"] == sent.sha256 and post["idempotency_key"] == key
+    ]
+
+
+def acknowledged_once(hall: Hall, found: Records) -> Iterator[str]:
+    known: set[int] = set()
+    for attempt, sent in hall.model.all_sent():
+        posts = stored(found, attempt, sent)
+        known |= {post["id"] for post in posts}
+        what = f"body {sent.sha256[:8]} of run {attempt.run} under {sent.key}"
+        told = len(sent.receipts) + sent.is_told_stored
+        most = sent.tries if sent.key is None else min(sent.tries, 1)
+        least = told if sent.key is None else min(told, 1)
+        if not least <= len(posts) <= most:
+            yield f"{what} was sent {sent.tries} times, acknowledged {told} times and is stored {len(posts)} times"
+        if sent.key is not None and any(one != sent.receipts[0] for one in sent.receipts):
+            yield f"{what} has several receipts: {sent.receipts}"
+        totals = {post["received_total"] for post in posts}
+        for receipt in sent.receipts:
+            if receipt["received_total"] not in totals or receipt["accepted"] != len(sent.rows):
+                yield f"{what} has the receipt {receipt}, and stored are totals of {sorted(totals)}"
+        for post in posts:
+            if not np.array_equal(np.frombuffer(post["rows"], "<f8").reshape(-1, 7), np.array(sent.rows)):
+                yield f"{what} is stored with other rows"
+    for run, posts in found.posts.items():
+        strangers = [post["id"] for post in posts if post["id"] not in known]
+        if strangers:
+            yield f"nobody sent the posts {strangers} of run {run}"
+        if [post["received_total"] for post in posts] != [*accumulate(post["row_count"] for post in posts)]:
+            yield f"the totals of run {run} are not those of its posts"
+
+
+def _was_rebooted(found: Records, run: int) -> bool:
+    return any(event["kind"] == "rebooted" for event in found.events[run])
+
+
+def nothing_late(hall: Hall, found: Records) -> Iterator[str]:
+    for run, posts in found.posts.items():
+        row = found.runs[run]
+        ended_s = row["window_s"] if row["elapsed_s"] is None else row["elapsed_s"]
+        for post in posts:
+            if not 0 <= post["elapsed_s"] <= ended_s or post["elapsed_s"] >= row["window_s"]:
+                yield f"post {post['id']} came {post['elapsed_s']} s into run {run}, which ended at {ended_s} s"
+    for attempt, sent in hall.model.all_sent():
+        row = found.runs[attempt.run]
+        if sent.first_s > attempt.opened_by_s + row["window_s"] and stored(found, attempt, sent):
+            if not (_was_rebooted(found, attempt.run) and hall.host.wall_is_off_s):
+                yield f"run {attempt.run} was open by {attempt.opened_by_s} s, a body first sent at {sent.first_s} counts"
+
+
+def one_run_a_station(_hall: Hall, found: Records) -> Iterator[str]:
+    for column in ("station", "team"):
+        running = defaultdict(list)
+        for row in found.runs.values():
+            if row["state"] in ("armed", "open"):
+                running[row[column]].append(row["id"])
+        for name, runs in running.items():
+            if len(runs) > 1:
+                yield f"{column} {name} has the runs {runs} at once"
+    heats = defaultdict(set)
+    for row in found.runs.values():
+        if row["heat"] is not None and row["opened_utc"] is not None:
+            heats[row["heat"]].add(row["opened_utc"])
+    yield from (f"the runs of {heat} opened at {opened}" for heat, opened in heats.items() if len(opened) > 1)
+
+
+def session_of(hall: Hall, row: sqlite3.Row) -> Session | None:
+    """What the meter counted for this run: the session that began last before the run's start."""
+    start_s = hall.host.world_s(row["start_s"], row["boot_id"])
+    sessions = hall.boxes[STATIONS[row["station"]]].sessions
+    return next((one for one in reversed(sessions) if one.start_s <= start_s), None)
+
+
+def own_energy(hall: Hall, found: Records) -> Iterator[str]:
+    owners: dict[int, int] = {}
+    measured = []
+    for row in found.runs.values():
+        if row["start_s"] is None or _was_rebooted(found, row["id"]):
+            continue  # its start was estimated
+        own = session_of(hall, row)
+        if own is None:
+            yield f"run {row['id']} opened without its meter"
+            continue
+        if owners.setdefault(id(own), row["id"]) != row["id"]:
+            yield f"runs {owners[id(own)]} and {row['id']} share what their meter counts"
+        if row["energy_wh"] is not None:
+            measured.append((row, own))
+    for row, own in measured:
+        sessions = hall.boxes[STATIONS[row["station"]]].sessions
+        like = [one for one in sessions if abs(one.energy_wh - row["energy_wh"]) <= 1e-4 * abs(one.energy_wh) + 2e-6]
+        if own in like:
+            continue
+        others = [owners[id(one)] for one in like if id(one) in owners]
+        if others:
+            yield f"the energy of run {row['id']}, {row['energy_wh']} Wh, is that of run {others[0]}"
+        elif own.end_s is None or not like:
+            yield f"the energy of run {row['id']} is {row['energy_wh']} Wh; its meter counted {own.energy_wh} Wh"
+
+
+def closed_in_time(hall: Hall, found: Records) -> Iterator[str]:
+    now_s = hall.scheduler.now_s
+    for row in found.runs.values():
+        if row["start_s"] is None:
+            continue
+        start_s = hall.host.world_s(row["start_s"], row["boot_id"])
+        deadline_s = start_s + row["window_s"]
+        is_calm = all(one < deadline_s - LATE_S for one in hall.model.troubles_s) and hall.server is not None
+        if row["state"] == "open" and is_calm and now_s > deadline_s + LATE_S:
+            yield f"run {row['id']} is still open {now_s - deadline_s:.0f} s after its deadline"
+        if row["closed_by"] == "deadline":
+            if row["elapsed_s"] != row["window_s"]:
+                yield f"run {row['id']} ended by its deadline after {row['elapsed_s']} of {row['window_s']} s"
+            if not _was_rebooted(found, row["id"]) and now_s < deadline_s - 1e-6:
+                yield f"run {row['id']} ended by its deadline {deadline_s - now_s} s before it"
+
+
+def answered_stays(hall: Hall, found: Records) -> Iterator[str]:
+    for run in hall.model.voided:
+        if found.runs[run]["state"] != "void":
+            yield f"run {run} was voided and is {found.runs[run]['state']}"
+    for attempt in hall.model.attempts.values():
+        row, told = found.runs.get(attempt.run), attempt.logout
+        if row is None:
+            yield f"{attempt.team} has a token of run {attempt.run}, which is not stored"
+            continue
+        if attempt.closed_at_s is not None and row["state"] in ("armed", "open") and row["closed_by"] is None:
+            if hall.server is not None and hall.scheduler.now_s > attempt.closed_at_s + LATE_S:
+                yield f"{attempt.team} was told that run {attempt.run} is over; it is {row['state']}"
+        if told is not None:
+            total = sum(post["row_count"] for post in found.posts[attempt.run])
+            if row["state"] in ("armed", "open") or total != told["detections_accepted"]:
+                yield f"{attempt.team} logged out of run {attempt.run} ({told}); now {row['state']} with {total} rows"
+            if told["elapsed_s"] != row["elapsed_s"] or told["energy_wh"] not in (None, row["energy_wh"]):
+                yield f"{attempt.team} logged out of run {attempt.run} ({told}); now {row['elapsed_s']}, {row['energy_wh']}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -54,6 +55,11 @@ class Host(Clock):
 
     def utc(self) -> datetime:
         return MORNING + timedelta(seconds=self.scheduler.now_s + self.wall_is_off_s)
+
+    def wait(self, event: threading.Event, until_s: float) -> bool:
+        while not event.is_set() and (remaining_s := until_s - self.monotonic_s()) > 0:
+            event.wait(remaining_s)
+        return event.is_set()
 
     def boot_id(self) -> str:
         return str(len(self.boots_s))

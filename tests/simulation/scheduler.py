@@ -23,6 +23,8 @@ from unittest.mock import patch
 
 GO_ON = 0.93
 """How often a task that takes a free lock goes on; else another one may run first."""
+TICK_S = 1e-6
+"""The shortest wait: one that rounding makes shorter would never end."""
 
 _real_lock, _real_rlock, _real_thread = threading.Lock, threading.RLock, threading.Thread
 _real_current, _real_time, _real_queue = threading.current_thread, threading._time, queue.SimpleQueue  # type: ignore[attr-defined]  # noqa: SLF001
@@ -81,6 +83,10 @@ class Scheduler:
 
     def me(self) -> Task:
         return self._by_ident[_thread.get_ident()]
+
+    def forget(self) -> None:
+        """The day is over: who holds a lock of it from now on, as when rubbish is collected, holds nothing."""
+        self._by_ident.clear()
 
     def _new(self, name: str, process: Process | None) -> Task:
         self._made += 1
@@ -219,7 +225,7 @@ class SimLock:
             taken, self._is_held = not self._is_held, True
             return taken
         scheduler.point()
-        until_s = math.inf if timeout < 0 else scheduler.now_s + timeout
+        until_s = math.inf if timeout < 0 else scheduler.now_s + max(timeout, TICK_S)
         while self._is_held:
             if scheduler.now_s >= until_s:
                 return False
@@ -431,5 +437,6 @@ def simulated(random: Random) -> Iterator[tuple[Scheduler, list[str]]]:
             yield scheduler, listener.lines
     finally:
         _active = None
+        scheduler.forget()
         root.removeHandler(listener)
         root.setLevel(level)

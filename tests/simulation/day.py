@@ -36,6 +36,7 @@ class Outcome:
     trace: int
     runs: int
     acknowledged: int
+    record: tuple[str, ...] = ()
 
 
 def simulate(seed: int, lasts_s: float = 300.0) -> Outcome:
@@ -51,8 +52,21 @@ def simulate(seed: int, lasts_s: float = 300.0) -> Outcome:
         except Stuck as stuck:
             made.scheduler.failures.append(f"stuck: {stuck}")
         failures = tuple(made.scheduler.failures)
+        record = _record(made) if failures else ()
         steps, log, trace = tuple(made.steps), tuple(made.log), made.scheduler.trace
-    return Outcome(seed, failures, steps, log, trace, runs, acknowledged)
+    return Outcome(seed, failures, steps, log, trace, runs, acknowledged, record)
+
+
+def _record(made: Hall) -> tuple[str, ...]:
+    """The runs with their events, and what the meters counted, to read after a failure."""
+    found = records(made)
+    lines = []
+    for run, row in found.runs.items():
+        known = {key: row[key] for key in row.keys() if row[key] is not None and key != "setup"}  # noqa: SIM118 - a Row
+        lines += [f"run {run}: {known}", *(f"    {event}" for event in found.events[run])]
+    for box in made.boxes.values():
+        lines += [f"{box.serial}: {session}" for session in box.sessions]
+    return tuple(lines)
 
 
 def _play(made: Hall, watch: Watch, lasts_s: float) -> None:

@@ -19,6 +19,7 @@ from power.simulator.instrument import Instrument
 from power.simulator.integrator import Integrator
 from power.simulator.loads import Electrical
 from power.visa import errors as link_failures
+from power.visa import link as _link  # noqa: F401 - imported before any day: what it makes must not be simulated
 from referee.clock import Clock
 from tests.simulation.scheduler import Died, Scheduler, SimLock, Task
 

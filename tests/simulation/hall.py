@@ -57,6 +57,7 @@ def prepared() -> Path:
         create_contest(folder / "contest", text)
     hashed = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
     assert passwords.matches(hashed, PASSWORD)  # known from now on, so no thread checks it
+    passwords.decoy_hash()  # made once for each process, at random
     with open_contest(folder / "contest") as contest:
         for team in TEAMS:
             contest.store.add_team(team, hashed, Clock().utc())

@@ -195,7 +195,9 @@ def own_energy(hall: Hall, found: Records) -> Iterator[str]:
         others = [owners[id(one)] for one in like if id(one) in owners]
         if others:
             yield f"the energy of run {row['id']}, {row['energy_wh']} Wh, is that of run {others[0]}"
-        elif own.end_s is None or not like:
+            continue
+        end_s = hall.host.world_s(row["start_s"], row["boot_id"]) + (row["elapsed_s"] or 0.0)
+        if not any(one.at_panel and own.start_s < one.start_s <= end_s for one in like):  # else it needs review
             yield f"the energy of run {row['id']} is {row['energy_wh']} Wh; its meter counted {own.energy_wh} Wh"
 
 

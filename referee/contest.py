@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from referee.auth.client_addresses import admits
+from referee.auth.signing import SIGNING_KEY_NAME, ContestKey, new_key
+from referee.clock import Clock
 from referee.config import CONFIG_NAME, ContestConfig, Station, read_config
 from referee.errors import RefereeError, TestSetChanged, WrongAddress
 from referee.scoring import METRICS
@@ -29,6 +31,7 @@ class Contest:
     operator_key: str
     store: Store
     test_set: TestSet
+    key: ContestKey
 
     @property
     def server_url(self) -> str | None:
@@ -64,7 +67,8 @@ def open_contest(folder: Path) -> Iterator[Contest]:
         store.require_complete()
         store.complete_setups(config.setup)
         store.complete_images_digests(test_set.digest, lambda: test_set.images_digest)
-        yield Contest(folder, config, secret, operator_key.hex(), store, test_set)
+        key = _own_key(folder, store)
+        yield Contest(folder, config, secret, operator_key.hex(), store, test_set, key)
         with suppress(RefereeError):
             store.note_count()
 
@@ -77,6 +81,20 @@ def read_secrets(folder: Path) -> tuple[bytes, bytes]:
 def contest_id(folder: Path) -> str:
     """The contest's id. It is made of the secrets, so these need not be told theirs."""
     return hmac.digest(*read_secrets(folder), "sha256")[:6].hex()
+
+
+def _own_key(folder: Path, store: Store) -> ContestKey:
+    """The key that the contest signs with; a contest of an earlier version gets one now."""
+    path, now = folder / SIGNING_KEY_NAME, Clock().utc()
+    key, known = ContestKey(path), store.public_key()
+    if known is None:
+        if not path.exists():
+            _write_secret(path, new_key())
+        store.set_public_key(key.public, now)
+    elif not path.exists():
+        sentence = f"The contest's key {path} is missing; restore it from your backup."
+        raise RefereeError("secret-missing", sentence)
+    return key
 
 
 def _require_one_contest(folder: Path, config: ContestConfig, store: Store) -> None:
@@ -149,12 +167,17 @@ def create_contest(folder: Path, config_text: str) -> None:
             sentence = f"{folder} is a contest folder already: it has {name}; choose another one."
             raise RefereeError("contest-exists", sentence)
     for name in (SECRET_NAME, OPERATOR_KEY_NAME):
-        secret = folder / name
-        secret.touch(mode=0o600)
-        secret.chmod(0o600)  # also when it was there before
-        secret.write_text(secrets.token_hex(SECRET_BYTES) + "\n")
+        _write_secret(folder / name, f"{secrets.token_hex(SECRET_BYTES)}\n".encode())
+    _write_secret(folder / SIGNING_KEY_NAME, new_key())
     made = contest_id(folder)
     with closing(Store(folder / DATABASE_NAME, create=True)) as store:
         store.accept(made)
+        _own_key(folder, store)
     own = f'id = "{made}"   # as in the database and the secrets: not for another folder\n'
     (folder / CONFIG_NAME).write_text(own + config_text, encoding="utf-8")
+
+
+def _write_secret(path: Path, content: bytes) -> None:
+    path.touch(mode=0o600)
+    path.chmod(0o600)  # also when it was there before
+    path.write_bytes(content)

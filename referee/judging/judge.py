@@ -53,7 +53,8 @@ def judge(contest: Contest, number: int, clock: Clock, *, corrected: bool = Fals
             break
     digest, armed_with = contest.test_set.digest, run.testset_digest
     sets = {} if digest == armed_with else {"testset_digest": digest, "armed_with": armed_with}
-    contest.store.log_event(clock.utc(), run.id, "judged", map=judged.map, score=judged.score, **sets)
+    figures = {"map": judged.map, "energy_wh": judged.energy_wh, "score": judged.score}
+    contest.store.log_event(clock.utc(), run.id, "judged", **figures, signature=judged.signature, **sets)
     return judged
 
 

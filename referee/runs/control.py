@@ -20,7 +20,8 @@ from referee.runs.open_run import REQUESTS_AT_ONCE, OpenRun, kept_marks, key_reu
 from referee.runs.recorder import note_event
 from referee.runs.recovery import read_left_over, take_up_runs
 from referee.runs.window import Phase, Window, elapsed_s, phase_at
-from referee.store.records import Post, Run, RunState
+from referee.store import Event
+from referee.store.records import RUN_CLOSED, Post, Run, RunState
 
 logger = logging.getLogger(__name__)
 CLOSING_TIMEOUT_S = 30.0  # how long a log-in waits until the team's last run is closed
@@ -301,22 +302,23 @@ class RunControl:
                 self._clock.wait(live.done, self._clock.monotonic_s() + CLOSE_RETRY_S)
 
     def _record_close(self, live: OpenRun, ended_s: float, final: Reading | None) -> None:
-        sampler = live.meter.sampler
+        """Store the end and its event, which binds what the run has, in one transaction."""
+        sampler, run, utc = live.meter.sampler, live.run.id, self._clock.utc().isoformat()
         energy_wh = None if final is None else final.energy_wh
-        self._store.change_run(
-            live.run.id,
-            (RunState.OPEN,),
-            state=RunState.CLOSED.value,
-            closed_utc=self._clock.utc().isoformat(),
-            closed_by=live.closed_by,
-            elapsed_s=ended_s,
-            energy_wh=energy_wh,
-            integrator_s=None if final is None else final.integrator_s,
-            meter_changes=None if final is None else sampler.changes,
-        )
+        changes = {
+            "state": RunState.CLOSED.value,
+            "closed_utc": utc,
+            "closed_by": live.closed_by,
+            "elapsed_s": ended_s,
+            "energy_wh": energy_wh,
+            "integrator_s": None if final is None else final.integrator_s,
+            "meter_changes": None if final is None else sampler.changes,
+        }
         start_stop_s = None if final is None or sampler.ran_s is None else sampler.ran_s - ended_s
         figures = {"elapsed_s": ended_s, "energy_wh": energy_wh, "start_stop_s": start_stop_s}
-        self._note(live.run.id, "closed", by=live.closed_by, **figures)
+        detail = {"by": live.closed_by, **figures, **self._store.closing_evidence(run)}
+        event = Event(utc, run, RUN_CLOSED, detail)
+        self._store.change_runs({run: changes}, (RunState.OPEN,), event)
         energy = "no energy of record" if energy_wh is None else f"{energy_wh:.6g} Wh"
         closed = (live.run.id, live.run.team, live.closed_by, ended_s, energy)
         logger.info("run %d of %s was closed by %s after %.3f s: %s", *closed)

@@ -37,6 +37,7 @@ class _Body(NamedTuple):
     """A body that was admitted `at_s`."""
 
     body: bytes
+    content_type: str | None
     key: str | None
     at_s: float
     sha256: str
@@ -105,11 +106,20 @@ class OpenRun:
         """How many different images were served."""
         return len(self._served_images)
 
-    def accept(self, body: bytes, key: str | None, parse: Callable[[bytes], Taken]) -> Post:
-        """Admit a body that has just been read whole, parse it, commit its rows; the receipt means: on disk.
+    def accept(
+        self,
+        body: bytes,
+        key: str | None,
+        parse: Callable[[bytes], Taken],
+        content_type: str | None = None,
+        *,
+        key_is_of_body: bool = False,
+    ) -> Post:
+        """Admit a body that has just been read whole, parse it, commit it with its rows; the receipt means: on disk.
 
         Another body's thread may call `parse`: it must know all it needs, not look at "the present request".
-        With an idempotency key that was used before, the same body gets the first receipt again and counts once.
+        With an idempotency key that was used before, the same body gets the first receipt again and counts once; with
+        `key_is_of_body` the key alone says that it is the same.
         Raises RefereeError: `window-closed`, `key-reused`, `no-room`, `storage-failed`, or what `parse` raises.
         """
         key = key or None  # an empty header is none
@@ -118,7 +128,7 @@ class OpenRun:
             self._admitted += 1
         try:
             sha256 = hashlib.sha256(body).hexdigest()
-            admitted = _Body(body, key, at_s, sha256, parse)
+            admitted = _Body(body, content_type, key, at_s, sha256, parse)
             receipt = self._take_large(admitted) if len(body) > LARGE_BYTES else self._small.do(admitted)
         except RefereeError:
             earlier = None if key is None else self._store.find_post(self.run.id, key)
@@ -130,7 +140,7 @@ class OpenRun:
                 self._admitted -= 1
                 if not self._admitted:
                     self._is_settled.notify_all()
-        if receipt.sha256 != sha256:
+        if receipt.sha256 != sha256 and not key_is_of_body:
             raise key_reused()
         return receipt
 
@@ -138,9 +148,10 @@ class OpenRun:
         """Parse and store bodies; the result of each job is its receipt."""
         parsed: list[tuple[Job[_Body], NewPost]] = []
         for job in jobs:
-            body, key, at_s, sha256, parse = job.task
+            body, content_type, key, at_s, sha256, parse = job.task
             try:
-                parsed.append((job, NewPost(parse(body), sha256, key, at_s, self._clock.utc())))
+                taken, now = parse(body), self._clock.utc()
+                parsed.append((job, NewPost(taken, sha256, key, at_s, now, content_type, body)))
             except Exception as error:  # noqa: BLE001 - its own thread raises it
                 job.error = error
         stored = self._store.append_posts(self.run.id, [post for _, post in parsed])

@@ -9,19 +9,19 @@ from referee.store.day import DayTables
 from referee.store.evidence import EvidenceTables
 from referee.store.group_commit import Combining, Job
 from referee.store.identity import IdentityTables
-from referee.store.posts import NewPost, PostTables
+from referee.store.log import Event
+from referee.store.posts import NewPost
 from referee.store.published import PublishedTable
 from referee.store.runs import RunTables
 from referee.store.scores import ScoreTables
 from referee.store.submissions import SubmissionTables
 
-__all__ = ["DATABASE_NAME", "Combining", "Job", "NewPost", "Store"]
+__all__ = ["DATABASE_NAME", "Combining", "Event", "Job", "NewPost", "Store"]
 
 
 class Store(
     IdentityTables,
     RunTables,
-    PostTables,
     EvidenceTables,
     ScoreTables,
     SubmissionTables,

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from referee.store.log import append_event
 from referee.store.records import RunState
-from referee.store.schema import insert
 
 
 @dataclass
@@ -38,7 +37,5 @@ def put_on_record(
     act = UNDER_WAY.get()
     if act is None or act.is_stored or act.turns_to not in (None, state):
         return
-    detail = json.dumps(act.detail | found)
-    event = {"id": None, "utc": act.utc, "run": run or act.run, "kind": "operator", "detail": detail}
-    connection.execute(insert("events"), event)
+    append_event(connection, act.utc, run or act.run, "operator", act.detail | found)
     act.is_stored = True

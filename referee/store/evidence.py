@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import io
 import json
 import math
 import sqlite3
@@ -12,8 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from power.meter import IntegratorState, Reading
-from referee.store.database import Database
-from referee.store.schema import insert
+from referee.store.chain import LOG_START
+from referee.store.log import append_event
+from referee.store.posts import PostTables
+from referee.store.records import RUN_CLOSED, Closing
+from referee.store.schema import columns_of, insert
 
 _FIGURES = (
     *("voltage_v", "current_a", "apparent_va", "power_w", "power_factor"),
@@ -26,6 +32,7 @@ _REFUSED = (
     "SELECT post, received_utc, elapsed_s, line, reason, text FROM refused_rows JOIN posts ON posts.id = post"
     " WHERE refused_rows.run = ? ORDER BY refused_rows.rowid"
 )
+_CLOSED = "SELECT detail, link FROM events WHERE run = ? AND kind = ? ORDER BY id DESC LIMIT 1"
 # Rows a statement: few statements, since between two of them other threads take the interpreter.
 _SERVED_AT_ONCE = 500
 _LAST_RECORD = (
@@ -35,7 +42,7 @@ _LAST_RECORD = (
 )
 
 
-class EvidenceTables(Database):
+class EvidenceTables(PostTables):
     """Append-only.
 
     Served images wait in memory for the next commit of this connection, whatever it is of: what was served before a
@@ -115,6 +122,43 @@ class EvidenceTables(Database):
         found = self._rows(_LAST_RECORD, opened_utc)[0]
         return (found["elapsed_s"], datetime.fromisoformat(found["utc"])) if found["utc"] else None
 
+    def readings_csv(self, run: int) -> bytes:
+        """The readings of a run as stored, in order of arrival, with a line of names; NULL is empty."""
+        return self._csv("readings", run)
+
+    def served_csv(self, run: int) -> bytes:
+        """Everything that was served in a run, in the same form."""
+        return self._csv("served", run)
+
+    def _csv(self, table: str, run: int) -> bytes:
+        columns = [name for name in columns_of(table) if name != "run"]
+        rows = self._rows(f"SELECT {', '.join(columns)} FROM {table} WHERE run = ? ORDER BY rowid", run)  # noqa: S608 - names from code
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([columns, *map(tuple, rows)])
+        return text.getvalue().encode()
+
+    def closing_evidence(self, run: int) -> dict[str, object]:
+        """What the event of a run's close binds: its bodies, the head of their chain, readings and served images."""
+        posts, head = self.receipt_head(run)
+        digests = {
+            "readings_sha256": hashlib.sha256(self.readings_csv(run)).hexdigest(),
+            "served_sha256": hashlib.sha256(self.served_csv(run)).hexdigest(),
+        }
+        return {"posts": posts, "head": head.hex(), **digests}
+
+    def closing(self, run: int) -> Closing | None:
+        """What a run was closed with; None before it is closed, or if it was by an earlier version."""
+        rows = self._rows(_CLOSED, run, RUN_CLOSED)
+        detail = json.loads(rows[0]["detail"]) if rows else {}
+        if "head" not in detail:
+            return None
+        return Closing(run, detail["posts"], detail["head"], rows[0]["link"].hex())
+
+    def log_head(self) -> tuple[int, str, str]:
+        """How many events the log has, and the time and the link (hexadecimal) of the newest one."""
+        rows = self._rows("SELECT id, utc, link FROM events ORDER BY id DESC LIMIT 1")
+        return (rows[0]["id"], rows[0]["utc"], rows[0]["link"].hex()) if rows else (0, "", LOG_START.hex())
+
     def log_event(self, now: datetime, run: int | None, kind: str, **detail: object) -> None:
         """Append to the contest's log of events."""
         self.append_events(run, [(now, kind, detail)])
@@ -123,9 +167,12 @@ class EvidenceTables(Database):
         self, run: int | None, events: Sequence[tuple[datetime, str, dict[str, object]]]
     ) -> None:
         """Append several events, (when, kind, detail), in one commit."""
-        rows = [(when.isoformat(), run, kind, json.dumps(detail)) for when, kind, detail in events]
-        sql = "INSERT INTO events (utc, run, kind, detail) VALUES (?, ?, ?, ?)"
-        self._write_rows(sql, rows)
+
+        def append(connection: sqlite3.Connection) -> None:
+            for when, kind, detail in events:
+                append_event(connection, when.isoformat(), run, kind, detail)
+
+        self._group.write(append)
 
     def events(self, run: int) -> list[dict[str, Any]]:
         """The events of a run, oldest first."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from referee.errors import RefereeError, StorageFailed
 from referee.store.database import Database
+from referee.store.log import append_event
 
 # No row of these tables is ever deleted, and VACUUM keeps their numbers: the sum only grows.
 _COUNTED = ("runs", "posts", "events", "scores", "submissions")
@@ -32,6 +33,18 @@ class IdentityTables(Database):
         with self._transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO contest (rowid, id) VALUES (1, ?)", (default,))
         return self.contest_id(default)
+
+    def public_key(self) -> str | None:
+        """The public key that the contest signs with, hexadecimal; None before it has one."""
+        rows = self._rows("SELECT public_key FROM contest")
+        return rows[0]["public_key"] if rows else None
+
+    def set_public_key(self, public: str, now: datetime) -> None:
+        """Keep the contest's public key, with an event; the first one stays."""
+        with self._transaction() as connection:
+            sql = "UPDATE contest SET public_key = ? WHERE public_key IS NULL"
+            if connection.execute(sql, (public,)).rowcount:
+                append_event(connection, now.isoformat(), None, "signing-key", {"public_key": public})
 
     def accept(self, contest_id: str) -> None:
         """Take the database, as it is, for that of this contest, without the records that it lacks."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from referee.detections.rows import Refused, Taken
 from referee.errors import RefereeError
+from referee.store.chain import LOG_START, run_start
 from referee.store.database import Database
 from referee.store.group_commit import Job, Statement
 from referee.store.records import Post
@@ -24,24 +25,34 @@ MOST_REFUSED_ROWS = 1000
 """Of a run; its posts count all of them."""
 
 _LAST_TOTAL = "coalesce((SELECT received_total FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1), 0)"
-_COLUMNS = "run, received_utc, elapsed_s, sha256, idempotency_key, row_count, refused, rows, received_total"
+_RECEIPT = "row_count, sha256, received_total, number, previous, received_utc"
+_LAST = f"SELECT {_RECEIPT} FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"  # noqa: S608 - a constant
+_IDENTITY = (
+    "SELECT (SELECT id FROM contest), id, nonce, team, testset_digest,"
+    " (SELECT count(*) FROM posts WHERE run = runs.id) FROM runs WHERE id = ?"
+)
+_COLUMNS = (
+    "run, received_utc, elapsed_s, sha256, idempotency_key, row_count, refused, rows, content_type, body,"
+    " received_total, number, previous"
+)
 _ONCE = "ON CONFLICT (run, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING"
-_VALUES = f"(?, ?, ?, ?, ?, ?, ?, ?, ? + {_LAST_TOTAL})"
-_INSERT = f"INSERT INTO posts ({_COLUMNS}) VALUES {_VALUES} {_ONCE} RETURNING received_total, id"  # noqa: S608 - constants
+_INSERT = f"INSERT INTO posts ({_COLUMNS}) VALUES (?{', ?' * 12}) {_ONCE} RETURNING id"  # noqa: S608 - constants
 _COUNT_REFUSED = "(SELECT count(*) FROM refused_rows WHERE run = ?)"
 _REFUSE = f"INSERT INTO refused_rows SELECT ?, ?, ?, ?, ? WHERE {_COUNT_REFUSED} < ?"
-_FIND = "SELECT row_count, sha256, received_total FROM posts WHERE run = ? AND idempotency_key = ?"
+_FIND = f"SELECT {_RECEIPT} FROM posts WHERE run = ? AND idempotency_key = ?"  # noqa: S608 - a constant
 _ROWS = "SELECT id, rows FROM posts WHERE run = ? AND id > ? ORDER BY id"
 
 
 class NewPost(NamedTuple):
-    """An accepted body: its rows (n, 7) as received, and those refused; when it came, and under which key."""
+    """An accepted body: its rows (n, 7), and those refused; when it came, and under which key; itself, to be kept."""
 
     taken: Taken
     sha256: str
     idempotency_key: str | None
     elapsed_s: float
     now: datetime
+    content_type: str | None = None
+    body: bytes | None = None
 
 
 class PostTables(Database):
@@ -56,9 +67,12 @@ class PostTables(Database):
         idempotency_key: str | None,
         elapsed_s: float,
         now: datetime,
+        content_type: str | None = None,
+        body: bytes | None = None,
     ) -> Post:
         """Commit one accepted body and return its receipt once it is on disk. Raises what `append_posts` does."""
-        (stored,) = self.append_posts(run, [NewPost(taken, sha256, idempotency_key, elapsed_s, now)])
+        post = NewPost(taken, sha256, idempotency_key, elapsed_s, now, content_type, body)
+        (stored,) = self.append_posts(run, [post])
         receipt: Post = stored.outcome()
         return receipt
 
@@ -84,6 +98,15 @@ class PostTables(Database):
         rows = self._rows(_FIND, run, idempotency_key)
         return _post(rows[0]) if rows else None
 
+    def receipt_head(self, run: int) -> tuple[int, bytes]:
+        """How many bodies a run has, and the head of their chain."""
+        newest = self._rows(_LAST, run)
+        if newest and newest[0]["number"] is not None:
+            post = _post(newest[0])
+            return post.number or 0, post.link
+        *identity, number = self._rows(_IDENTITY, run)[0]
+        return number, run_start(*identity)
+
     def count_detections(self, run: int) -> int:
         """How many detections of a run are on disk."""
         return int(self._rows(f"SELECT {_LAST_TOTAL} AS n", run)[0]["n"])
@@ -106,23 +129,39 @@ class PostTables(Database):
 
 
 def _insertion(run: int, post: NewPost) -> tuple[int, Statement]:
-    """The bytes of a body's rows, and what inserts it and returns its receipt."""
+    """The bytes of a body with its rows, and what inserts it and returns its receipt."""
     rows, refused = post.taken if isinstance(post.taken, tuple) else (post.taken, Refused())
     packed = rows.astype(ROW, copy=False).tobytes()
-    count = len(rows)
-    stamp = (run, post.now.isoformat(), post.elapsed_s, post.sha256, post.idempotency_key)
-    values = (*stamp, count, refused.total or None, packed, count, run)
+    count, received_utc = len(rows), post.now.isoformat()
+    stamp = (run, received_utc, post.elapsed_s, post.sha256, post.idempotency_key)
+    content = (count, refused.total or None, packed, post.content_type, post.body)
 
     def insert(connection: sqlite3.Connection) -> Post:
-        inserted = connection.execute(_INSERT, values).fetchone()
-        if inserted is not None:
-            for row in refused.first:
-                connection.execute(_REFUSE, (run, inserted[1], *row, run, MOST_REFUSED_ROWS))
-            return Post(count, post.sha256, inserted[0])
-        return _post(connection.execute(_FIND, (run, post.idempotency_key)).fetchone())
+        previous, number, total = _last_of(connection, run)
+        chained = (total + count, number + 1, previous)
+        inserted = connection.execute(_INSERT, (*stamp, *content, *chained)).fetchone()
+        if inserted is None:
+            return _post(connection.execute(_FIND, (run, post.idempotency_key)).fetchone())
+        for row in refused.first:
+            connection.execute(_REFUSE, (run, inserted[0], *row, run, MOST_REFUSED_ROWS))
+        return Post(count, post.sha256, total + count, number + 1, previous, received_utc)
 
-    return len(packed), insert
+    return len(packed) + len(post.body or b""), insert
+
+
+def _last_of(connection: sqlite3.Connection, run: int) -> tuple[bytes, int, int]:
+    """The newest link of a run's chain, how many bodies it has, and their rows."""
+    last = connection.execute(_LAST, (run,)).fetchone()
+    if last is not None and last["previous"] is not None:
+        post = _post(last)
+        return post.link, post.number or 0, post.received_total
+    found = connection.execute(_IDENTITY, (run,)).fetchone()
+    if found is None:  # the post that follows breaks a rule of the tables
+        return LOG_START, 0, 0
+    *identity, number = found
+    # A run whose first bodies came to an earlier version: its chain begins after them.
+    return run_start(*identity), number, last["received_total"] if last else 0
 
 
 def _post(row: sqlite3.Row) -> Post:
-    return Post(row["row_count"], row["sha256"], row["received_total"])
+    return Post(*row)

@@ -10,6 +10,7 @@ from typing import Any
 
 from power.energy import Check
 from power.meter import Identity, Setup, Standing
+from referee.store.chain import LOG_START, receipt_link
 
 METER_START = "meter-start"
 ENERGY_MISSING = "energy-missing"
@@ -97,11 +98,35 @@ class Run:
 
 @dataclass(frozen=True)
 class Post:
-    """The receipt of one accepted body: its rows, its SHA-256, and the run's total after it."""
+    """The receipt of one accepted body: its rows, its SHA-256, and the run's total after it.
+
+    It is body `number` of the run, at `received_utc`; `previous` is the link before it. None: of an earlier form.
+    """
 
     row_count: int
     sha256: str
     received_total: int
+    number: int | None = None
+    previous: bytes | None = None
+    received_utc: str = ""
+
+    @property
+    def link(self) -> bytes:
+        """The chain's link of this body; it needs `previous` and `number`."""
+        if self.previous is None or self.number is None:
+            return LOG_START
+        of_body = (self.sha256, self.received_utc, self.row_count, self.received_total)
+        return receipt_link(self.previous, self.number, *of_body)
+
+
+@dataclass(frozen=True)
+class Closing:
+    """What a run was closed with: its bodies, the head of their chain, the log's link of its close (hexadecimal)."""
+
+    run: int
+    posts: int
+    head: str
+    log: str
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from power.meter import Setup, Standing
 from referee.errors import RefereeError, SessionRefused
 from referee.store.acts import put_on_record
 from referee.store.database import LARGEST_NUMBER, Database
+from referee.store.log import Event, append_event
 from referee.store.records import Run, RunState
 from referee.store.schema import insert
 
@@ -110,9 +111,12 @@ class RunTables(Database):
         return self.change_runs({run: values}, expected)[0]
 
     def change_runs(
-        self, changes: Mapping[int, Mapping[str, object]], expected: Sequence[RunState]
+        self,
+        changes: Mapping[int, Mapping[str, object]],
+        expected: Sequence[RunState],
+        event: Event | None = None,
     ) -> list[Run]:
-        """Change columns of several runs as `change_run` does, of all or none."""
+        """Change columns of several runs as `change_run` does, of all or none, and append the event of it."""
         states = ", ".join("?" * len(expected))
         with self._transaction() as connection:
             for run, values in changes.items():
@@ -123,6 +127,8 @@ class RunTables(Database):
                     raise RefereeError("run-state", f"Run {run} is {found}; this needs it {wanted}.", run=run)
             several: dict[str, Any] = {"runs": [*changes]} if len(changes) > 1 else {}
             put_on_record(connection, values.get("state"), **several)
+            if event is not None:
+                append_event(connection, *event)
         return [self.run(run) for run in changes]
 
     def run(self, number: int) -> Run:

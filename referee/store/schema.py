@@ -11,13 +11,15 @@ from typing import Any
 
 import sqlite_utils
 
+from referee.store.chain import LOG_START, event_digest, log_link
 from referee.store.records import ENERGY_MISSING, EnergyMissing
 
-VERSION = 11
+VERSION = 12
 
 # fmt: off
 _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
-    "contest": ({"id": str}, {"pk": "id"}),  # one row, once the contest was opened
+    # One row, once the contest was opened. The public key is Ed25519, hexadecimal; NULL: of an earlier form.
+    "contest": ({"id": str, "public_key": str}, {"pk": "id"}),
     "teams": (
         {"name": str, "password_hash": str, "disabled": int, "created_utc": str, "affiliation": str},
         {"pk": "name", "not_null": {"password_hash", "disabled", "created_utc"}},
@@ -50,6 +52,8 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "row_count": int, "received_total": int,  # of the run up to and with this post
             "rows": bytes,  # little-endian float64, shape (row_count, 7), image numbers as the team knows them
             "refused": int,  # rows that were not taken; NULL: none, or of an earlier form
+            "number": int, "previous": bytes,  # 1, 2, ... of the run; the chain's link before; NULL: of an earlier form
+            "content_type": str, "body": bytes,  # as received; NULL: of an earlier form
         },
         {
             "pk": "id", "foreign_keys": [("run", "runs", "id")],
@@ -67,7 +71,10 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
         {},
     ),
     "served": ({"run": int, "image": int, "elapsed_s": float, "bytes": int}, {}),
-    "events": ({"id": int, "utc": str, "run": int, "kind": str, "detail": str}, {"pk": "id"}),
+    "events": (
+        {"id": int, "utc": str, "run": int, "kind": str, "detail": str, "link": bytes},  # of referee.store.chain
+        {"pk": "id"},
+    ),
     "checks": (
         {"run": int, "score": int, "code": str, "ok": int, "severity": str, "sentence": str, "figures": str},
         {},
@@ -181,6 +188,7 @@ def create_tables(database: sqlite_utils.Database) -> None:
     database.execute(_REFUSED_BY_RUN)
     _join_parts(database)
     _add_codes(database)
+    _link_events(database)
     database.execute(f"PRAGMA user_version = {VERSION}")
 
 
@@ -188,6 +196,11 @@ def insert(table: str, verb: str = "INSERT") -> str:
     """The statement that inserts a whole row, given as a dict by column."""
     columns = _TABLES[table][0]
     return f"{verb} INTO {table} ({', '.join(columns)}) VALUES (:{', :'.join(columns)})"
+
+
+def columns_of(table: str) -> list[str]:
+    """The names of a table's columns, in order."""
+    return [*_TABLES[table][0]]
 
 
 def _add_columns(database: sqlite_utils.Database, name: str) -> None:
@@ -230,6 +243,16 @@ def _add_codes(database: sqlite_utils.Database) -> None:
         if "code" not in detail:
             coded = json.dumps({"code": _code(detail["reason"])} | detail)
             database.execute("UPDATE events SET detail = ? WHERE id = ?", (coded, event))
+
+
+def _link_events(database: sqlite_utils.Database) -> None:
+    """Up to form 11 events had no links. Runs after `_add_codes`, which changes events."""
+    link = LOG_START
+    if database.execute("SELECT 1 FROM events WHERE link IS NULL LIMIT 1").fetchone():
+        rows = database.execute("SELECT id, utc, run, kind, detail FROM events ORDER BY id").fetchall()
+        for number, *event in rows:
+            link = log_link(link, event_digest(*event))
+            database.execute("UPDATE events SET link = ? WHERE id = ?", (link, number))
 
 
 def _code(sentence: str) -> EnergyMissing:

@@ -23,7 +23,7 @@ from referee.errors import RefereeError
 from referee.runs import meters
 from referee.runs.control import RunControl
 from referee.store import Store
-from referee.store.records import Run, RunState
+from referee.store.records import Post, Run, RunState
 from testsets import TestSet
 
 START = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)
@@ -127,6 +127,11 @@ def reading(monotonic_s: float = 0.0, **different: Any) -> Reading:
         "current_peak_over": False,
     }
     return Reading(**(values | different))
+
+
+def told(receipt: Post | None) -> tuple[int, str, int] | None:
+    """What every receipt has told: rows, SHA-256, total."""
+    return receipt and (receipt.row_count, receipt.sha256, receipt.received_total)
 
 
 def rows(count: int = 1, image: int = 1, seed: int = 0) -> NDArray[np.float64]:

@@ -55,7 +55,7 @@ def post(state: WebState, environ: Environ) -> Answer:
                 found = implausible(rows, state.limits_for(live))
                 return rows
 
-            receipt = live.accept(body, key, parse)
+            receipt = live.accept(body, key, parse, content_type)
         finally:
             live.slots.release()
     except WindowClosed:
@@ -68,6 +68,13 @@ def post(state: WebState, environ: Environ) -> Answer:
         "received_total": receipt.received_total,
         "sha256": receipt.sha256,
     }
+    if receipt.previous is not None:
+        content["receipt"] = {
+            "number": receipt.number,
+            "previous": receipt.previous.hex(),
+            "link": receipt.link.hex(),
+            "received_utc": receipt.received_utc,
+        }
     warnings = found.sentences if found.rows else []
     if warnings:
         live.told = warnings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -13,6 +13,7 @@ from referee.auth.tokens import Session
 from referee.errors import WindowClosed
 from referee.judging.status import program_version
 from referee.runs.window import phase_at, remaining_s
+from referee.store.chain import closing_text
 from referee.store.records import RunState
 from referee.web.answers import through_flask
 from referee.web.bodies import read_texts
@@ -81,7 +82,7 @@ def _closed_session(number: int) -> dict[str, object]:
         "remaining_s": 0.0,
         "images_served": len(store.served_images(run.id)),
         "detections_accepted": store.count_detections(run.id),
-    } | _provisional(run.id)
+    } | (_closing(run.id) | _provisional(run.id))
 
 
 def _provisional(run: int) -> dict[str, object]:
@@ -106,7 +107,19 @@ def log_out() -> Response:
         elapsed_s=run.elapsed_s,
         energy_wh=run.energy_wh,
         detections_accepted=web_state().contest.store.count_detections(run.id),
+        **_closing(run.id),
     )
+
+
+def _closing(run: int) -> dict[str, object]:
+    """The signed receipt of a closed run; none for a run that an earlier version closed, or that never opened."""
+    contest = web_state().contest
+    closing = contest.store.closing(run)
+    if closing is None:
+        return {}
+    signature = contest.key.sign(closing_text(*astuple(closing)))
+    receipt = asdict(closing) | {"signature": signature, "public_key": contest.key.public}
+    return {"receipt": receipt}
 
 
 @blueprint.get("/images/<number>")

@@ -17,7 +17,7 @@ from referee.errors import RefereeError
 from referee.store import Store, posts
 from referee.store.posts import MOST_REFUSED_ROWS
 from referee.store.records import Post
-from tests.referee.factories import START, rows, stored_run
+from tests.referee.factories import START, rows, stored_run, told
 
 FIGURES = st.floats() | st.just(-0.0)
 
@@ -79,7 +79,7 @@ def test_a_receipt_tells_the_total_as_it_was_then(store: Store) -> None:
     append(store, run, rows(3))
     append(store, run, rows(2), key="k", sha256="abc")
     append(store, run, rows(4))
-    assert store.find_post(run, "k") == Post(2, "abc", 5)
+    assert told(store.find_post(run, "k")) == (2, "abc", 5)
     assert store.find_post(run, "other") is None
 
 
@@ -88,7 +88,7 @@ def test_a_key_is_used_once_a_run_and_its_first_receipt_is_told_again(store: Sto
     append(store, run, rows(1), key="k", sha256="first")
     append(store, run, rows(2))
     for _ in range(2):
-        assert append(store, run, rows(4), key="k", sha256="other") == Post(1, "first", 1)
+        assert told(append(store, run, rows(4), key="k", sha256="other")) == (1, "first", 1)
     assert store.count_detections(run) == 3
     for _ in range(2):
         append(store, run, rows(1))
@@ -163,7 +163,7 @@ def test_refused_rows_are_stored_with_their_post_and_once(store: Store) -> None:
         receipt = store.append_post(
             run, (rows(4), REFUSED), sha256="s", idempotency_key="k", elapsed_s=1.5, now=START
         )
-        assert receipt == Post(4, "s", 4)
+        assert told(receipt) == (4, "s", 4)
     append(store, run, rows(1))
     assert [store.count_refused(one) for one in (run, other)] == [3, 0]
     kept = store.refused_rows(run)

@@ -136,7 +136,7 @@ def test_what_was_acknowledged_before_a_kill_is_on_disk(day: Callable[..., Day],
 
 def test_a_receipt_warns_of_rows_that_look_like_a_mistake_and_only_then(server: Server, token: str) -> None:
     plausible = server.ask("POST", "/v1/detections", token, json=ROWS)
-    assert set(plausible.json()) == {"accepted", "received_total", "sha256"}
+    assert set(plausible.json()) == {"accepted", "received_total", "sha256", "receipt"}
     rows = [[1, 1, 99.0, 0.1, 0.1, 0.4, 0.4], [6, 1, 0.5, 97, 5, 110, 20], *ROWS]
     for _ in range(2):  # the same key gets the same answer
         answer = server.ask("POST", "/v1/detections", token, {"Idempotency-Key": "odd"}, json=rows)

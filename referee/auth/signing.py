@@ -1,0 +1,64 @@
+"""The contest's Ed25519 key: signs what a run was closed with, and bundles. Made with the contest."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from referee.errors import RefereeError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+SIGNING_KEY_NAME = "signing-key"
+
+
+def new_key() -> bytes:
+    """A new private key, as PKCS 8 in PEM."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return Ed25519PrivateKey.generate().private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+
+
+class ContestKey:
+    """The signing key in a file. Raises RefereeError `secret-missing`, `secret-readable` when it is first needed.
+
+    Commands that sign nothing do not wait for its imports.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @cached_property
+    def private(self) -> Ed25519PrivateKey:
+        """The private key."""
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+        problem = "it is not an Ed25519 key in PEM"
+        try:
+            key = load_pem_private_key(self._path.read_bytes(), None)
+        except (OSError, ValueError, TypeError) as error:
+            key, problem = None, getattr(error, "strerror", None) or problem
+        if not isinstance(key, Ed25519PrivateKey):
+            sentence = (
+                f"The contest's key {self._path} cannot be read ({problem}); restore it from your backup."
+            )
+            raise RefereeError("secret-missing", sentence)
+        if self._path.stat().st_mode & 0o077:
+            sentence = f"Others can read {self._path}; repair it with: chmod 600 {self._path}"
+            raise RefereeError("secret-readable", sentence)
+        return key
+
+    @cached_property
+    def public(self) -> str:
+        """The public key: 32 bytes, hexadecimal."""
+        return self.private.public_key().public_bytes_raw().hex()
+
+    def sign(self, text: str) -> str:
+        """The signature of a text in UTF-8 (RFC 8032): 64 bytes, hexadecimal."""
+        return self.private.sign(text.encode()).hex()

@@ -1,0 +1,46 @@
+"""Hash chains: each link is a SHA-256 that binds all before it. Pure; other programs compute the same from these texts.
+
+A run's chain begins with what identifies the run and has a link for each accepted body, which is in the body's receipt.
+The log's chain has a link for each event of the contest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+LOG_START = bytes(32)
+"""The link before the first event."""
+
+
+def run_start(contest: str, run: int, nonce: str | None, team: str, testset_digest: str) -> bytes:
+    """The link before a run's first body."""
+    return _sha256(json.dumps(["lpirc-run-1", contest, run, nonce, team, testset_digest]))
+
+
+def receipt_link(
+    previous: bytes, number: int, sha256: str, received_utc: str, accepted: int, received_total: int
+) -> bytes:
+    """The link of a run's body `number` (1, 2, ...): its SHA-256, when it came, its rows, the run's rows with them."""
+    return _sha256(
+        f"lpirc-receipt-1\n{previous.hex()}\n{number}\n{sha256}\n{received_utc}\n{accepted}\n{received_total}\n"
+    )
+
+
+def closing_text(run: int, posts: int, head: str, log: str) -> str:
+    """What is signed once a run is closed: its bodies, the head of their chain, and the log's link of its close."""
+    return f"lpirc-close-1\n{run}\n{posts}\n{head}\n{log}\n"
+
+
+def event_digest(utc: str, run: int | None, kind: str, detail: str) -> bytes:
+    """What stands for an event where it is not shown; `detail` is its JSON text as stored."""
+    return _sha256(json.dumps(["lpirc-event-1", utc, run, kind, detail]))
+
+
+def log_link(previous: bytes, digest: bytes) -> bytes:
+    """The log's link of the event with that digest."""
+    return _sha256(f"lpirc-log-1\n{previous.hex()}\n{digest.hex()}\n")
+
+
+def _sha256(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()

@@ -1,0 +1,38 @@
+"""The contest's log of events, chained: appended here only, whatever process writes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from referee.store.chain import LOG_START, event_digest, log_link
+from referee.store.schema import insert
+
+
+class Event(NamedTuple):
+    """What happened, when, and in which run; None: in the contest."""
+
+    utc: str
+    run: int | None
+    kind: str
+    detail: Mapping[str, object]
+
+
+_LAST = "SELECT link FROM events ORDER BY id DESC LIMIT 1"
+
+
+def append_event(
+    connection: sqlite3.Connection, utc: str, run: int | None, kind: str, detail: Mapping[str, object]
+) -> bytes:
+    """Append an event within the transaction that the connection holds, and return its link.
+
+    It holds the database's one right to write, so no other process can append between reading the last link and this.
+    """
+    text = json.dumps(detail)
+    last = connection.execute(_LAST).fetchone()
+    link = log_link(last["link"] if last else LOG_START, event_digest(utc, run, kind, text))
+    event = {"id": None, "utc": utc, "run": run, "kind": kind, "detail": text, "link": link}
+    connection.execute(insert("events"), event)
+    return link

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from random import Random
 
 import numpy as np
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from referee.contest import Contest, open_contest
 from referee.judging.board import public_board, shown
-from referee.judging.judge import counted, evaluate_rows, restricted_to
+from referee.judging.judge import evaluate_rows, restricted_to
 from referee.judging.results import standings
 from referee.scoring import score
 from referee.store.records import BoardState, RunState
@@ -112,6 +114,7 @@ def _reckon(made: Hall, watch: Watch) -> None:
     with open_contest(made.folder) as contest:
         watch.fail("score_is_of_the_acknowledged", _scores(made, contest, records(made)))
         watch.fail("board_equals_recomputation", _board(contest))
+        watch.fail("close_binds_the_evidence", _closings(made, contest, records(made)))
 
 
 def _open_runs(found: Records) -> Iterator[str]:
@@ -142,8 +145,8 @@ def _scores(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
             rows = rows[np.isin(rows[:, 0], sorted(served))]
         rows[:, 0] = order[rows[:, 0].astype(int) - 1]
         reached = evaluate_rows(contest, restricted_to(ground_truth, order), rows).map
-        if reached != judged.map or len(rows) != len(counted(contest, run)[1]):
-            yield f"run {run.id} has mAP {judged.map}; what its team was acknowledged for has {reached}"
+        if (reached, len(rows)) != (judged.map, judged.detections):
+            yield f"run {run.id} has mAP {judged.map} of {judged.detections} rows; acknowledged are {reached} of {len(rows)}"
         wanted = score(reached, run.energy_wh) if run.energy_wh else None
         if judged.score != wanted or judged.energy_wh != run.energy_wh:
             yield f"run {run.id} has the score {judged.score}, not {wanted}"
@@ -153,6 +156,24 @@ def _scores(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
                 yield f"run {run.id} has the provisional score {seen.score} and the final one {judged.score}"
             if seen.map != judged.map:
                 yield f"run {run.id} has the provisional mAP {seen.map} and the final one {judged.map}"
+
+
+def _closings(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
+    """The event of a run's close states its chain, readings and served images; what teams hold is signed."""
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(contest.key.public))
+    for run, events in found.events.items():
+        closed = [event for event in events if event["kind"] == "closed"]
+        if closed and (wrong := contest.store.closing_evidence(run).items() - closed[-1].items()):
+            yield f"run {run} was closed with {closed}, and now it has {wrong}"
+        if len(closed) > 1:
+            yield f"run {run} was closed {len(closed)} times"
+    for attempt in made.model.attempts.values():
+        if told := (attempt.logout or {}).get("receipt"):
+            text = f"lpirc-close-1\n{attempt.run}\n{told['posts']}\n{told['head']}\n{told['log']}\n"
+            try:
+                key.verify(bytes.fromhex(told["signature"]), text.encode())
+            except InvalidSignature:
+                yield f"what {attempt.team} holds of the close of run {attempt.run} is not signed"
 
 
 def _rows_of(found: Records, made: Hall, run: int) -> list[list[float]]:

@@ -35,7 +35,7 @@ from referee.web.state import state_of
 from tests.simulation.machines import Box, Host, installed
 from tests.simulation.model import Model
 from tests.simulation.scheduler import Died, Process, Scheduler, SimThread, simulated
-from testsets import synthesize
+from testsets import read_ground_truth, synthesize
 
 TEAMS = ("ant", "bee", "cat", "dog")
 PASSWORD = "six legs"
@@ -62,6 +62,16 @@ def prepared() -> Path:
         for team in TEAMS:
             contest.store.add_team(team, hashed, Clock().utc())
     return folder
+
+
+@cache
+def true_boxes() -> dict[int, list[list[int]]]:
+    """What is on each image of the test set: [category, xmin, ymin, xmax, ymax]."""
+    truth = read_ground_truth(prepared() / "set")
+    found: dict[int, list[list[int]]] = {int(image): [] for image in truth.image_ids}
+    for image, category, box in zip(truth.image, truth.category, truth.boxes, strict=True):
+        found[int(image)].append([int(category), *map(int, box)])
+    return found
 
 
 @dataclass
@@ -136,6 +146,12 @@ class Hall:
         self.steps.append(line)
         self.scheduler.note(line)
         self.on_step()
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing is wrong now."""
+        is_wrong = self.host.disk_is_full or self.host.has_little_room or self.server is None
+        return not is_wrong and all(box.is_reachable and not box.is_silent for box in self.boxes.values())
 
     # Processes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections import defaultdict
@@ -37,6 +38,8 @@ class Records:
     runs: dict[int, sqlite3.Row]
     posts: dict[int, Rows]
     events: dict[int, list[dict[str, Any]]]
+    log: Rows
+    contest: str
 
 
 def records(hall: Hall) -> Records:
@@ -46,9 +49,12 @@ def records(hall: Hall) -> Records:
         runs = {row["id"]: row for row in database.execute("SELECT * FROM runs ORDER BY id")}
         for row in database.execute("SELECT * FROM posts ORDER BY id"):
             posts[row["run"]].append(row)
-        for row in database.execute("SELECT * FROM events WHERE run IS NOT NULL ORDER BY id"):
-            events[row["run"]].append(json.loads(row["detail"]) | {"kind": row["kind"]})
-    return Records(runs, posts, events)
+        log = database.execute("SELECT * FROM events ORDER BY id").fetchall()
+        for row in log:
+            if row["run"] is not None:
+                events[row["run"]].append(json.loads(row["detail"]) | {"kind": row["kind"]})
+        contest = database.execute("SELECT id FROM contest").fetchone()[0]
+    return Records(runs, posts, events, log, contest)
 
 
 @dataclass
@@ -57,6 +63,8 @@ class Watch:
 
     hall: Hall
     seen: dict[int, sqlite3.Row] = field(default_factory=dict)
+    log_seen: int = 0
+    log_head: bytes = bytes(32)
     is_looking: bool = False
 
     def look(self) -> None:
@@ -64,10 +72,14 @@ class Watch:
             return
         self.is_looking = True
         found = records(self.hall)
-        checks = (acknowledged_once, nothing_late, one_run_a_station, own_energy, closed_in_time, answered_stays)
+        checks = (
+            *(acknowledged_once, nothing_late, one_run_a_station, own_energy, closed_in_time, answered_stays),
+            chain_verifies,
+        )
         for check in checks:
             self.fail(check.__name__, check(self.hall, found))
         self.fail("orderly_states", self._orderly_states(found))
+        self.fail("log_verifies", self._log(found))
         self.seen = found.runs
         self.is_looking = False
 
@@ -92,6 +104,19 @@ class Watch:
                 is_open = before["state"] == "open"
                 if before[column] is not None and not is_open and now[column] != before[column]:
                     yield f"{column} of run {number}, which is over, was {before[column]} and is {now[column]}"
+
+
+    def _log(self, found: Records) -> Iterator[str]:
+        """The log's chain goes on from what was seen before, which nobody changed."""
+        if self.log_seen and (len(found.log) < self.log_seen or found.log[self.log_seen - 1]["link"] != self.log_head):
+            yield f"the log's first {self.log_seen} events are not those that were seen before"
+        for event in found.log[self.log_seen :]:
+            digest = _sha256(json.dumps(["lpirc-event-1", *(event[key] for key in ("utc", "run", "kind", "detail"))]))
+            self.log_head = _sha256(f"lpirc-log-1\n{self.log_head.hex()}\n{digest.hex()}\n")
+            if event["link"] != self.log_head:
+                yield f"event {event['id']} ({event['kind']}) does not have the link that follows from those before"
+                break
+        self.log_seen = len(found.log)
 
 
 def stored(found: Records, attempt: Attempt, sent: Sent) -> Rows:
@@ -130,6 +155,44 @@ def acknowledged_once(hall: Hall, found: Records) -> Iterator[str]:
             yield f"nobody sent the posts {strangers} of run {run}"
         if [post["received_total"] for post in posts] != [*accumulate(post["row_count"] for post in posts)]:
             yield f"the totals of run {run} are not those of its posts"
+
+
+def _sha256(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+def chain_of(found: Records, run: int) -> list[bytes]:
+    """The links of a run from its posts, computed from what docs say of them; the first is that before any body."""
+    row = found.runs[run]
+    identity = [found.contest, run, row["nonce"], row["team"], row["testset_digest"]]
+    links = [_sha256(json.dumps(["lpirc-run-1", *identity]))]
+    for number, post in enumerate(found.posts[run], start=1):
+        told = [post[key] for key in ("sha256", "received_utc", "row_count", "received_total")]
+        text = "\n".join(map(str, ["lpirc-receipt-1", links[-1].hex(), number, *told]))
+        links.append(_sha256(f"{text}\n"))
+    return links
+
+
+def chain_verifies(hall: Hall, found: Records) -> Iterator[str]:
+    """Each run's chain is that of its posts, and every receipt a team holds is a part of it, with the body it sent."""
+    chains = {run: chain_of(found, run) for run in found.runs}
+    for run, posts in found.posts.items():
+        for number, post in enumerate(posts, start=1):
+            if (post["number"], post["previous"]) != (number, chains[run][number - 1]):
+                yield f"post {post['id']} is number {post['number']} of run {run}'s chain, not {number} with its link"
+            if hashlib.sha256(post["body"]).hexdigest() != post["sha256"]:
+                yield f"post {post['id']} does not keep its body"
+    for attempt, sent in hall.model.all_sent():
+        for told in (one["receipt"] for one in sent.receipts if "receipt" in one):
+            chain, at = chains[attempt.run], told["number"]
+            if not 0 < at < len(chain) or told["link"] != chain[at].hex() or told["previous"] != chain[at - 1].hex():
+                yield f"{attempt.team} holds the receipt {told} of run {attempt.run}, which is not in its chain"
+    for attempt in hall.model.attempts.values():
+        told = (attempt.logout or {}).get("receipt")
+        if told and (told["posts"], told["head"]) != (len(chains[attempt.run]) - 1, chains[attempt.run][-1].hex()):
+            yield f"{attempt.team} was told at its log-out that run {attempt.run} ends so: {told}"
+        if told and told["log"] not in {event["link"].hex() for event in found.log if event["kind"] == "closed"}:
+            yield f"the log-out of run {attempt.run} names an event of the log that is not there: {told['log']}"
 
 
 def _was_rebooted(found: Records, run: int) -> bool:
@@ -208,8 +271,7 @@ def closed_in_time(hall: Hall, found: Records) -> Iterator[str]:
             continue
         start_s = hall.host.world_s(row["start_s"], row["boot_id"])
         deadline_s = start_s + row["window_s"]
-        is_calm = all(one < deadline_s - LATE_S for one in hall.model.troubles_s) and hall.server is not None
-        if row["state"] == "open" and is_calm and now_s > deadline_s + LATE_S:
+        if row["state"] == "open" and hall.is_well and now_s > max(deadline_s, *hall.model.troubles_s, 0.0) + LATE_S:
             yield f"run {row['id']} is still open {now_s - deadline_s:.0f} s after its deadline"
         if row["closed_by"] == "deadline":
             if row["elapsed_s"] != row["window_s"]:
@@ -228,7 +290,7 @@ def answered_stays(hall: Hall, found: Records) -> Iterator[str]:
             yield f"{attempt.team} has a token of run {attempt.run}, which is not stored"
             continue
         if attempt.closed_at_s is not None and row["state"] in ("armed", "open") and row["closed_by"] is None:
-            if hall.server is not None and hall.scheduler.now_s > attempt.closed_at_s + LATE_S:
+            if hall.is_well and hall.scheduler.now_s > max(attempt.closed_at_s, *hall.model.troubles_s, 0.0) + LATE_S:
                 yield f"{attempt.team} was told that run {attempt.run} is over; it is {row['state']}"
         if told is not None:
             total = sum(post["row_count"] for post in found.posts[attempt.run])

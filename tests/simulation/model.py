@@ -36,6 +36,7 @@ class Attempt:
     token: str
     opened_by_s: float  # the first answer that told of it
     window_s: float
+    order: list[int]  # a good detector: it finds what is on an image that the team knows by another number
     sent: list[Sent] = field(default_factory=list)
     asked_for: set[int] = field(default_factory=set)
     served: set[int] = field(default_factory=set)
@@ -48,7 +49,6 @@ class Model:
     attempts: dict[int, Attempt] = field(default_factory=dict)
     voided: set[int] = field(default_factory=set)  # as answered to the operator
     troubles_s: list[float] = field(default_factory=list)  # when something was wrong with host, disk or server
-    pressed: set[tuple[str, float]] = field(default_factory=set)
     serial: int = 0
 
     def all_sent(self) -> Iterator[tuple[Attempt, Sent]]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable
 from random import Random
 from urllib.parse import urlencode
 
-from tests.simulation.hall import PASSWORD, STATIONS, TEAMS, Answer, Hall, NoAnswerError
+from tests.simulation.hall import PASSWORD, STATIONS, TEAMS, Answer, Hall, NoAnswerError, true_boxes
 from tests.simulation.model import Attempt, Sent
 
 FORM = "application/x-www-form-urlencoded"
 FIELDS = ("image_name", "CLASS_ID", "confidence", "xmin", "ymin", "xmax", "ymax")
-LONG_LEFT_S = 3.0
 
 
 class Team:
@@ -42,11 +42,17 @@ class Team:
             return None
         told = answer.json
         now_s = hall.scheduler.now_s
+        order = self._order(told["run"])
         attempt = hall.model.attempts.setdefault(
-            told["run"], Attempt(told["run"], self.name, told["token"], now_s, told["window_s"])
+            told["run"], Attempt(told["run"], self.name, told["token"], now_s, told["window_s"], order)
         )
         assert attempt.team == self.name, f"run {attempt.run} is {attempt.team}'s and {self.name}'s"
         return attempt
+
+    def _order(self, run: int) -> list[int]:
+        with self.hall.looked_at() as database:
+            numbers = database.execute("SELECT numbers FROM image_orders WHERE run = ?", (run,)).fetchone()[0]
+        return [*struct.unpack(f"<{len(numbers) // 8}q", numbers)]
 
     def _run(self, attempt: Attempt) -> None:
         pause_s = self.random.choice((0.5, 2.0, 6.0))
@@ -107,10 +113,9 @@ class Team:
         rows = []
         for _ in range(self.random.choice((1, 2, 5))):
             self.hall.model.serial += 1
-            at = self.random.randint(0, 40)
-            box = [at, at, at + self.random.randint(5, 40), at + self.random.randint(5, 20)]
-            confidence = round(self.hall.model.serial / 100000, 6)
-            rows.append([self.random.randint(1, 5), self.random.randint(1, 3), confidence, *box])
+            image = self.random.randint(1, 5)
+            found = self.random.choice([*true_boxes()[attempt.order[image - 1]], [1, 1, 1, 9, 9]])
+            rows.append([image, found[0], self.hall.model.serial / 100000, *found[1:]])  # no two are the same
         if self.is_legacy and self.random.random() < 0.5:
             fields = [("token", attempt.token)]
             fields += [(name, f"{row[at]:.6g}") for at, name in enumerate(FIELDS) for row in rows]

@@ -18,7 +18,7 @@ from referee.judging.results import standings
 from referee.scoring import score
 from referee.store.records import BoardState, RunState
 from testsets import read_ground_truth
-from tests.simulation.hall import EVERY_S, TEAMS, Hall, hall
+from tests.simulation.hall import EVERY_S, TEAMS, Hall, NoAnswerError, hall
 from tests.simulation.invariants import Records, Watch, records, stored
 from tests.simulation.people import Mishap, Operator, Team
 from tests.simulation.scheduler import Stuck
@@ -95,26 +95,39 @@ def _reckon(made: Hall, watch: Watch) -> None:
     """Let everything end, have it judged, and compare with what the model says."""
     scheduler = made.scheduler
     made.kill_server()
-    made.start_server()
+    made.start_server(with_live=False)
     scheduler.sleep(CALM_S)
     made.step("the day is over")
     found = records(made)
     watch.fail("everything_ends", _open_runs(found))
-    scheduler.sleep(EVERY_S * (len(found.runs) + 2))  # one closed run a tick
-    made.kill_live()
+    made.start_live()
+    scheduler.sleep(EVERY_S * (sum(row["state"] == "closed" for row in found.runs.values()) + 2))  # one a tick
     with open_contest(made.folder) as contest:
         watch.fail("provisional_equals_final", _provisional(contest))
     for run, row in found.runs.items():
         if row["state"] in ("closed", "judged"):
             made.judge(run)
-    made.start_live()
+    _last_act(made)
     scheduler.sleep(EVERY_S * 2)
-    made.kill_live()
     watch.look()
     with open_contest(made.folder) as contest:
         watch.fail("score_is_of_the_acknowledged", _scores(made, contest, records(made)))
         watch.fail("board_equals_recomputation", _board(contest))
         watch.fail("close_binds_the_evidence", _closings(made, contest, records(made)))
+
+
+def _last_act(made: Hall) -> None:
+    """The operator unveils the board, and takes the first of the ranking out."""
+    with open_contest(made.folder) as contest:
+        row, places = contest.store.published(), standings(contest).places
+    try:
+        if row is not None and row.state is not BoardState.LIVE:
+            made.operate("/board/unveil", places="all")
+        if places:
+            run = places[0].standing.run
+            made.step(f"run {run} leads, and is voided: {made.operate(f'/runs/{run}/void', reason='at last').status}")
+    except NoAnswerError:  # it may be done
+        made.step("the operator gets no answer")
 
 
 def _open_runs(found: Records) -> Iterator[str]:

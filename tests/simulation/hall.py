@@ -155,7 +155,7 @@ class Hall:
 
     # Processes
 
-    def start_server(self) -> None:
+    def start_server(self, *, with_live: bool = True) -> None:
         """As `referee.web.server` does in its worker."""
         process, clock = Process("server"), self.host
         self.step("the server starts")
@@ -177,7 +177,8 @@ class Hall:
             return
         self.server = Server(process, contest, control, app.wsgi_app, ended, watcher, resources)
         self._kept.append(self.server)
-        self.start_live()
+        if with_live:
+            self.start_live()
 
     def start_live(self) -> None:
         """As `referee.web.live_process` does."""

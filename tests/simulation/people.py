@@ -9,6 +9,7 @@ from random import Random
 from urllib.parse import urlencode
 
 from tests.simulation.hall import PASSWORD, STATIONS, TEAMS, Answer, Hall, NoAnswerError, true_boxes
+from tests.simulation.machines import Box
 from tests.simulation.model import Attempt, Sent
 
 FORM = "application/x-www-form-urlencoded"
@@ -289,7 +290,7 @@ class Mishap:
             kinds: tuple[Callable[[], None], ...] = (
                 *(self._kill,) * 4,
                 *(self._restart, self._reboot, self._kill_live),
-                *(self._unplug, self._switch_off, self._press, self._press, self._silence),
+                *(self._unplug, self._switch_off, self._press, self._press, self._press, self._silence),
                 *(self._fill_disk, self._little_room, self._set_clock),
             )
             self.random.choice(kinds)()
@@ -310,9 +311,17 @@ class Mishap:
         self.hall.model.troubles_s.append(self.hall.scheduler.now_s)
 
     def _kill(self) -> None:
+        self._busy_moment()
         self._trouble("the server is killed")
         self.hall.kill_server()
         self._up_again()
+
+    def _busy_moment(self) -> None:
+        """Half of the time it happens while something is written, which takes little of the day."""
+        for _ in range(self.random.choice((0, 400))):
+            if self.hall.host.writer is not None:
+                return
+            self.hall.scheduler.sleep(0.01)
 
     def _up_again(self) -> None:
         self._lasting(0.3, 2.0, 15.0)
@@ -337,7 +346,7 @@ class Mishap:
         if self.hall.server is not None:
             self.hall.start_live()
 
-    def _box(self):  # type: ignore[no-untyped-def]
+    def _box(self) -> Box:
         return self.random.choice([*self.hall.boxes.values()])
 
     def _unplug(self) -> None:
@@ -362,9 +371,20 @@ class Mishap:
 
     def _press(self) -> None:
         box = self._box()
+        if self.random.random() < 0.5:
+            self._end_of_run(box)
         keys = self.random.choice((("STOP",), ("STOP", "RESET"), ("STOP", "RESET", "START"), ("RESET",), ("RESET", "START")))
         self._trouble(f"at the panel of {box.serial}: {' '.join(keys)}")
         box.press(*keys)
+
+    def _end_of_run(self, box: Box) -> None:
+        """Wait until this meter has just been stopped, or its timer is over."""
+        for _ in range(150):
+            was_running = box.instrument.measuring.integrator.running
+            self.hall.scheduler.sleep(0.4)
+            box.instrument.tick()
+            if was_running and not box.instrument.measuring.integrator.running:
+                return
 
     def _fill_disk(self) -> None:
         self._trouble("the disk is full")

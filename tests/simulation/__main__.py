@@ -1,4 +1,4 @@
-"""`python -m tests.simulation`: contest days from seeds, for a while, on every core; a seed that fails can be replayed."""
+"""`python -m tests.simulation`: contest days from seeds on every core; a seed that fails can be replayed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0, help="how long to go on (default: 60)")
     parser.add_argument("--days", type=int, help="so many days instead")
-    parser.add_argument("--seed", type=int, default=1, help="the first day's seed; the next days count on from it")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="the first day's seed; the next days count on from it"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)"
+    )
     given = parser.parse_args()
     if given.days == 1:
         return _replay(given.seed)
@@ -50,8 +54,8 @@ def _many(given: argparse.Namespace) -> int:
             return 1
     took_s = time.monotonic() - begun_s
     print(  # noqa: T201
-        f"{days} contest days from seed {given.seed} with {runs} runs and {acknowledged} acknowledged posts: everything "
-        f"held. {days * HOUR_S / took_s:.0f} days an hour in {given.jobs} processes."
+        f"{days} contest days from seed {given.seed} with {runs} runs and {acknowledged} acknowledged posts: "
+        f"everything held. {days * HOUR_S / took_s:.0f} days an hour in {given.jobs} processes."
     )
     return 0
 

@@ -17,11 +17,11 @@ from referee.judging.judge import evaluate_rows, restricted_to
 from referee.judging.results import standings
 from referee.scoring import score
 from referee.store.records import BoardState, RunState
-from testsets import read_ground_truth
 from tests.simulation.hall import EVERY_S, TEAMS, Hall, NoAnswerError, hall
 from tests.simulation.invariants import Records, Watch, records, stored
 from tests.simulation.people import Mishap, Operator, Team
 from tests.simulation.scheduler import Stuck
+from testsets import read_ground_truth
 
 CALM_S = 110.0
 """Longer than any window and what follows it."""
@@ -101,7 +101,9 @@ def _reckon(made: Hall, watch: Watch) -> None:
     found = records(made)
     watch.fail("everything_ends", _open_runs(found))
     made.start_live()
-    scheduler.sleep(EVERY_S * (sum(row["state"] == "closed" for row in found.runs.values()) + 2))  # one a tick
+    scheduler.sleep(
+        EVERY_S * (sum(row["state"] == "closed" for row in found.runs.values()) + 2)
+    )  # one a tick
     with open_contest(made.folder) as contest:
         watch.fail("provisional_equals_final", _provisional(contest))
     for run, row in found.runs.items():
@@ -125,7 +127,9 @@ def _last_act(made: Hall) -> None:
             made.operate("/board/unveil", places="all")
         if places:
             run = places[0].standing.run
-            made.step(f"run {run} leads, and is voided: {made.operate(f'/runs/{run}/void', reason='at last').status}")
+            made.step(
+                f"run {run} leads, and is voided: {made.operate(f'/runs/{run}/void', reason='at last').status}"
+            )
     except NoAnswerError:  # it may be done
         made.step("the operator gets no answer")
 
@@ -163,6 +167,8 @@ def _scores(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
         wanted = score(reached, run.energy_wh) if run.energy_wh else None
         if judged.score != wanted or judged.energy_wh != run.energy_wh:
             yield f"run {run.id} has the score {judged.score}, not {wanted}"
+        if run.id in made.model.to_be_reviewed and not judged.needs_review:
+            yield f"run {run.id} has an energy of someone at the panel, and needs no review"
         seen = contest.store.provisional(run.id)
         if seen is not None and seen.detections == sum(post["row_count"] for post in found.posts[run.id]):
             if (seen.map, seen.energy_wh) == (judged.map, judged.energy_wh) and seen.score != judged.score:
@@ -192,7 +198,11 @@ def _closings(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
 def _rows_of(found: Records, made: Hall, run: int) -> list[list[float]]:
     """The rows of a run's bodies as its team sent them, in the order in which they are stored."""
     attempt = made.model.attempts.get(run)
-    bodies = {} if attempt is None else {post["id"]: one for one in attempt.sent for post in stored(found, attempt, one)}
+    bodies = (
+        {}
+        if attempt is None
+        else {post["id"]: one for one in attempt.sent for post in stored(found, attempt, one)}
+    )
     return [row for post in sorted(bodies) for row in bodies[post].rows]
 
 
@@ -211,7 +221,11 @@ def _board(contest: Contest) -> Iterator[str]:
     best: dict[str, tuple[float, int]] = {}
     for run in runs.values():
         judged = contest.store.latest_score(run.id) if run.state is RunState.JUDGED else None
-        if judged is not None and judged.score is not None and run.contest_window_s == contest.config.window_s:
+        if (
+            judged is not None
+            and judged.score is not None
+            and run.contest_window_s == contest.config.window_s
+        ):
             best[run.team] = max(best.get(run.team, (-1.0, 0)), (judged.score, -run.id))
     ranked = [place["run"] for place in expected["ranking"]]
     wanted = [-run for _, run in sorted(best.values(), reverse=True)]

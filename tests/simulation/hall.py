@@ -53,7 +53,9 @@ def prepared() -> Path:
     text = config_text("A day", 60, first[1], "../set", auto_arm=False, update_interval_s=5)
     text += f'\n[[stations]]\nname = "{second[0]}"\nmeter = "{second[1]}"\nupdate_interval_s = 5\n'
     fixed = Random(1)
-    with patch("secrets.token_hex", lambda count: fixed.randbytes(count).hex()):  # image orders follow from them
+    with patch(
+        "secrets.token_hex", lambda count: fixed.randbytes(count).hex()
+    ):  # image orders follow from them
         create_contest(folder / "contest", text)
     hashed = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
     assert passwords.matches(hashed, PASSWORD)  # known from now on, so no thread checks it
@@ -137,9 +139,11 @@ class Hall:
     server: Server | None = None
     live: Live | None = None
     is_over: bool = False
-    on_step: Callable[[], object] = lambda: None  # noqa: E731
+    on_step: Callable[[], object] = lambda: None
     steps: list[str] = field(default_factory=list)
-    _kept: list[object] = field(default_factory=list)  # what died must not be collected at a moment that no seed decides
+    _kept: list[object] = field(
+        default_factory=list
+    )  # what died must not be collected at a moment that no seed decides
 
     def step(self, what: str) -> None:
         line = f"{self.scheduler.now_s:9.3f} {what}"

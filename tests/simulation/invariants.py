@@ -105,13 +105,16 @@ class Watch:
                 if before[column] is not None and not is_open and now[column] != before[column]:
                     yield f"{column} of run {number}, which is over, was {before[column]} and is {now[column]}"
 
-
     def _log(self, found: Records) -> Iterator[str]:
         """The log's chain goes on from what was seen before, which nobody changed."""
-        if self.log_seen and (len(found.log) < self.log_seen or found.log[self.log_seen - 1]["link"] != self.log_head):
+        if self.log_seen and (
+            len(found.log) < self.log_seen or found.log[self.log_seen - 1]["link"] != self.log_head
+        ):
             yield f"the log's first {self.log_seen} events are not those that were seen before"
         for event in found.log[self.log_seen :]:
-            digest = _sha256(json.dumps(["lpirc-event-1", *(event[key] for key in ("utc", "run", "kind", "detail"))]))
+            digest = _sha256(
+                json.dumps(["lpirc-event-1", *(event[key] for key in ("utc", "run", "kind", "detail"))])
+            )
             self.log_head = _sha256(f"lpirc-log-1\n{self.log_head.hex()}\n{digest.hex()}\n")
             if event["link"] != self.log_head:
                 yield f"event {event['id']} ({event['kind']}) does not have the link that follows from those before"
@@ -185,13 +188,22 @@ def chain_verifies(hall: Hall, found: Records) -> Iterator[str]:
     for attempt, sent in hall.model.all_sent():
         for told in (one["receipt"] for one in sent.receipts if "receipt" in one):
             chain, at = chains[attempt.run], told["number"]
-            if not 0 < at < len(chain) or told["link"] != chain[at].hex() or told["previous"] != chain[at - 1].hex():
+            if (
+                not 0 < at < len(chain)
+                or told["link"] != chain[at].hex()
+                or told["previous"] != chain[at - 1].hex()
+            ):
                 yield f"{attempt.team} holds the receipt {told} of run {attempt.run}, which is not in its chain"
     for attempt in hall.model.attempts.values():
         told = (attempt.logout or {}).get("receipt")
-        if told and (told["posts"], told["head"]) != (len(chains[attempt.run]) - 1, chains[attempt.run][-1].hex()):
+        if told and (told["posts"], told["head"]) != (
+            len(chains[attempt.run]) - 1,
+            chains[attempt.run][-1].hex(),
+        ):
             yield f"{attempt.team} was told at its log-out that run {attempt.run} ends so: {told}"
-        if told and told["log"] not in {event["link"].hex() for event in found.log if event["kind"] == "closed"}:
+        if told and told["log"] not in {
+            event["link"].hex() for event in found.log if event["kind"] == "closed"
+        }:
             yield f"the log-out of run {attempt.run} names an event of the log that is not there: {told['log']}"
 
 
@@ -252,16 +264,32 @@ def own_energy(hall: Hall, found: Records) -> Iterator[str]:
             measured.append((row, own))
     for row, own in measured:
         sessions = hall.boxes[STATIONS[row["station"]]].sessions
-        like = [one for one in sessions if abs(one.energy_wh - row["energy_wh"]) <= 1e-4 * abs(one.energy_wh) + 2e-6]
+        like = [
+            one
+            for one in sessions
+            if abs(one.energy_wh - row["energy_wh"]) <= 1e-4 * abs(one.energy_wh) + 2e-6
+        ]
         if own in like:
             continue
         others = [owners[id(one)] for one in like if id(one) in owners]
         if others:
             yield f"the energy of run {row['id']}, {row['energy_wh']} Wh, is that of run {others[0]}"
             continue
-        end_s = hall.host.world_s(row["start_s"], row["boot_id"]) + (row["elapsed_s"] or 0.0)
-        if not any(one.at_panel and own.start_s < one.start_s <= end_s for one in like):  # else it needs review
+        if not any(one.at_panel for one in like) or not _is_to_be_reviewed(hall, found, row, own, like):
             yield f"the energy of run {row['id']} is {row['energy_wh']} Wh; its meter counted {own.energy_wh} Wh"
+
+
+def _is_to_be_reviewed(
+    hall: Hall, found: Records, row: sqlite3.Row, own: Session, like: list[Session]
+) -> bool:
+    """Whether nobody could tell that someone at the panel had begun again: within the run, or with the server down.
+
+    Then a check of the run fails, which is looked at in the end.
+    """
+    hall.model.to_be_reviewed.add(row["id"])
+    end_s = hall.host.world_s(row["start_s"], row["boot_id"]) + (row["elapsed_s"] or 0.0)
+    was_down = any(event["kind"] in ("resumed", "found-over") for event in found.events[row["id"]])
+    return was_down or any(own.start_s < one.start_s <= end_s for one in like)
 
 
 def closed_in_time(hall: Hall, found: Records) -> Iterator[str]:
@@ -271,7 +299,11 @@ def closed_in_time(hall: Hall, found: Records) -> Iterator[str]:
             continue
         start_s = hall.host.world_s(row["start_s"], row["boot_id"])
         deadline_s = start_s + row["window_s"]
-        if row["state"] == "open" and hall.is_well and now_s > max(deadline_s, *hall.model.troubles_s, 0.0) + LATE_S:
+        if (
+            row["state"] == "open"
+            and hall.is_well
+            and now_s > max(deadline_s, *hall.model.troubles_s, 0.0) + LATE_S
+        ):
             yield f"run {row['id']} is still open {now_s - deadline_s:.0f} s after its deadline"
         if row["closed_by"] == "deadline":
             if row["elapsed_s"] != row["window_s"]:
@@ -290,7 +322,10 @@ def answered_stays(hall: Hall, found: Records) -> Iterator[str]:
             yield f"{attempt.team} has a token of run {attempt.run}, which is not stored"
             continue
         if attempt.closed_at_s is not None and row["state"] in ("armed", "open") and row["closed_by"] is None:
-            if hall.is_well and hall.scheduler.now_s > max(attempt.closed_at_s, *hall.model.troubles_s, 0.0) + LATE_S:
+            if (
+                hall.is_well
+                and hall.scheduler.now_s > max(attempt.closed_at_s, *hall.model.troubles_s, 0.0) + LATE_S
+            ):
                 yield f"{attempt.team} was told that run {attempt.run} is over; it is {row['state']}"
         if told is not None:
             total = sum(post["row_count"] for post in found.posts[attempt.run])

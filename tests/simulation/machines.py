@@ -98,7 +98,9 @@ class Connection(sqlite3.Connection):
         try:
             if error[0] is None:
                 try:
-                    host.scheduler.sleep(host.scheduler.random.choice((0.0, 0.002, 0.02)))  # the disk takes its time
+                    host.scheduler.sleep(
+                        host.scheduler.random.choice((0.0, 0.002, 0.02))
+                    )  # the disk takes its time
                 except Died:
                     super().__exit__(Died, None, None)
                     raise
@@ -227,7 +229,9 @@ class Wire:
         self._scheduler.sleep(self._scheduler.random.choice((0.0, 0.001, 0.004)))
         if self._failed or self._link != self._box.links or not self._box.is_reachable:
             self._failed = True
-            raise MeterLost(f"The link to the meter at {self.address} is lost; check cable and power of the meter.")
+            raise MeterLost(
+                f"The link to the meter at {self.address} is lost; check cable and power of the meter."
+            )
 
 
 @contextmanager

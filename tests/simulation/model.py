@@ -48,7 +48,10 @@ class Attempt:
 class Model:
     attempts: dict[int, Attempt] = field(default_factory=dict)
     voided: set[int] = field(default_factory=set)  # as answered to the operator
-    troubles_s: list[float] = field(default_factory=list)  # when something was wrong with host, disk or server
+    troubles_s: list[float] = field(
+        default_factory=list
+    )  # when something was wrong with host, disk or server
+    to_be_reviewed: set[int] = field(default_factory=set)  # a check of these runs must fail
     serial: int = 0
 
     def all_sent(self) -> Iterator[tuple[Attempt, Sent]]:

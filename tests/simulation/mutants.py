@@ -12,7 +12,7 @@ from unittest.mock import patch
 from referee.errors import StorageFailed
 from referee.judging import judge as judging
 from referee.judging import live, results
-from referee.runs import control, meters, open_run, recovery
+from referee.runs import control, meters, recovery
 from referee.runs.arming import Arming
 from referee.runs.control import RunControl
 from referee.runs.meters import StationMeters
@@ -31,7 +31,7 @@ def a_deadline_a_second_late() -> AbstractContextManager[object]:
 
 def a_grace_for_late_posts() -> AbstractContextManager[object]:
     def require_open(self: OpenRun) -> float:
-        return elapsed_s(self.window, self._clock.monotonic_s())  # noqa: SLF001
+        return elapsed_s(self.window, self._clock.monotonic_s())
 
     return patch.object(OpenRun, "_require_open", require_open)
 
@@ -79,7 +79,9 @@ def a_failed_commit_is_acknowledged() -> AbstractContextManager[object]:
     def append_posts(self: Store, run: int, new: Sequence[NewPost]) -> Sequence[Job[Any]]:
         jobs = plain(self, run, new)
         told = _unstored(self, run, new)
-        return [one if isinstance(job.error, StorageFailed) else job for job, one in zip(jobs, told, strict=True)]
+        return [
+            one if isinstance(job.error, StorageFailed) else job for job, one in zip(jobs, told, strict=True)
+        ]
 
     return patch.object(Store, "append_posts", append_posts)
 
@@ -90,7 +92,7 @@ def a_commit_of_several_loses_one() -> AbstractContextManager[object]:
     def commit(self: GroupCommit, jobs: Sequence[Job[Any]]) -> None:
         plain(self, jobs)
         if len(jobs) > 1:
-            with self._transaction() as connection:  # noqa: SLF001
+            with self._transaction() as connection:
                 connection.execute("DELETE FROM posts WHERE id = (SELECT max(id) FROM posts)")
 
     return patch.object(GroupCommit, "_commit", commit)
@@ -135,9 +137,9 @@ def a_board_that_stands_still() -> AbstractContextManager[object]:
     plain = results.KnownStandings.now
 
     def now(self: results.KnownStandings) -> Any:
-        if self._found is None:  # noqa: SLF001
+        if self._found is None:
             plain(self)
-        return self._found[1]  # noqa: SLF001
+        return self._found[1]
 
     return patch.object(results.KnownStandings, "now", now)
 
@@ -165,13 +167,15 @@ def a_total_that_is_one_too_high() -> AbstractContextManager[object]:
 
 
 def a_repeat_that_gets_another_receipt() -> AbstractContextManager[object]:
-    sql = posts._FIND.replace("received_total", "(SELECT max(received_total) FROM posts AS p WHERE p.run = posts.run)")  # noqa: SLF001
+    sql = posts._FIND.replace(
+        "received_total", "(SELECT max(received_total) FROM posts AS p WHERE p.run = posts.run)"
+    )
     return patch.object(posts, "_FIND", sql)
 
 
 def a_void_that_is_not_stored() -> AbstractContextManager[object]:
     def void(self: RunControl, run: int, reason: str) -> Run:
-        found = self._store.run(run)  # noqa: SLF001
+        found = self._store.run(run)
         return replace(found, state=RunState.VOID, void_reason=reason)
 
     return patch.object(RunControl, "void", void)
@@ -210,10 +214,10 @@ def a_provisional_score_of_every_other_row() -> AbstractContextManager[object]:
 
 def a_close_that_waits_for_no_one() -> AbstractContextManager[object]:
     def end(self: OpenRun, closed_by: str) -> Window:
-        with self._lock:  # noqa: SLF001
+        with self._lock:
             if self.closed_by is None:
                 self.closed_by = closed_by
-                self.window = replace(self.window, closed_s=self._clock.monotonic_s())  # noqa: SLF001
+                self.window = replace(self.window, closed_s=self._clock.monotonic_s())
                 self.ending.set()
         return self.window
 
@@ -222,7 +226,7 @@ def a_close_that_waits_for_no_one() -> AbstractContextManager[object]:
 
 def a_close_that_is_tried_once() -> AbstractContextManager[object]:
     def close_at_end(self: RunControl, opened: OpenRun) -> None:
-        self._clock.wait(opened.ending, opened.window.deadline_s)  # noqa: SLF001
+        self._clock.wait(opened.ending, opened.window.deadline_s)
         try:
             self.close(opened.run.id, "deadline")
         except StorageFailed:
@@ -264,7 +268,12 @@ def a_score_with_yesterdays_energy() -> AbstractContextManager[object]:
 
     def add_score(self: Store, score: Any) -> None:
         before = self.latest_score(score.run)
-        plain(self, score if before is None else replace(score, score=before.score, energy_wh=before.energy_wh, map=0.5))
+        plain(
+            self,
+            score
+            if before is None
+            else replace(score, score=before.score, energy_wh=before.energy_wh, map=0.5),
+        )
 
     return patch.object(scores.ScoreTables, "add_score", add_score)
 

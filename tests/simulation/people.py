@@ -135,9 +135,7 @@ class Team:
             answer = self.hall.ask("POST", "/result", sent.body, kind=FORM)
         else:
             headers = {} if sent.key is None else {"HTTP_IDEMPOTENCY_KEY": sent.key}
-            answer = self.hall.ask(
-                "POST", "/v1/detections", sent.body, token=attempt.token, headers=headers
-            )
+            answer = self.hall.ask("POST", "/v1/detections", sent.body, token=attempt.token, headers=headers)
         self.hall.step(f"{self.name} posts {sent.key} {len(sent.rows)} rows: {answer.status} {answer.code}")
         if answer.status == 202:
             sent.receipts.append(answer.json)
@@ -185,7 +183,9 @@ class Team:
         else:
             answer = self._post(attempt, self._new(attempt))
             is_over = attempt.closed_at_s is not None
-            assert not (is_over and answer.status in (200, 202)), f"run {attempt.run} is over, a new body is taken"
+            assert not (is_over and answer.status in (200, 202)), (
+                f"run {attempt.run} is over, a new body is taken"
+            )
 
     def _note_closed(self, attempt: Attempt, answer: Answer) -> None:
         if answer.code == "window-closed":
@@ -227,19 +227,28 @@ class Operator:
         more = {"extra_s": "7"} if self.random.random() < 0.1 else {}
         if self.random.random() < 0.1:
             more["beyond_attempts"] = "yes"
-        self._said(f"arms {team} at {station}", self.hall.operate("/runs", team=team, station=station, **more))
+        self._said(
+            f"arms {team} at {station}", self.hall.operate("/runs", team=team, station=station, **more)
+        )
 
     def _heat(self) -> None:
         self.heats += 1
         heat, teams = f"heat {self.heats}", self.random.sample(TEAMS, 2)
         for team, station in zip(teams, STATIONS, strict=True):
-            told = self._said(f"arms {team} for {heat}", self.hall.operate("/runs", team=team, station=station, heat=heat))
+            told = self._said(
+                f"arms {team} for {heat}", self.hall.operate("/runs", team=team, station=station, heat=heat)
+            )
             if told.status != 201:
                 return
         for _ in range(3):
             self.hall.scheduler.sleep(self.random.uniform(0.5, 8))
             absent = self.random.choice(("start", "refuse"))
-            if self._said(f"starts {heat}", self.hall.operate("/heats/start", heat=heat, absent=absent)).status == 200:
+            if (
+                self._said(
+                    f"starts {heat}", self.hall.operate("/heats/start", heat=heat, absent=absent)
+                ).status
+                == 200
+            ):
                 return
 
     def _close(self) -> None:
@@ -373,7 +382,9 @@ class Mishap:
         box = self._box()
         if self.random.random() < 0.5:
             self._end_of_run(box)
-        keys = self.random.choice((("STOP",), ("STOP", "RESET"), ("STOP", "RESET", "START"), ("RESET",), ("RESET", "START")))
+        keys = self.random.choice(
+            (("STOP",), ("STOP", "RESET"), ("STOP", "RESET", "START"), ("RESET",), ("RESET", "START"))
+        )
         self._trouble(f"at the panel of {box.serial}: {' '.join(keys)}")
         box.press(*keys)
 

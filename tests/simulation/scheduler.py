@@ -124,7 +124,9 @@ class Scheduler:
     def _choose(self) -> Task:
         ready = [task for task in self._tasks if task.until_s is None]
         if not ready:
-            self.now_s = max(self.now_s, min(task.until_s for task in self._tasks if task.until_s is not None))
+            self.now_s = max(
+                self.now_s, min(task.until_s for task in self._tasks if task.until_s is not None)
+            )
             ready = [task for task in self._tasks if task.until_s is not None and task.until_s <= self.now_s]
             if math.isinf(self.now_s):
                 self.stuck = ", ".join(task.name for task in self._tasks)
@@ -414,7 +416,7 @@ class _Listener(logging.Handler):
 @contextmanager
 def simulated(random: Random) -> Iterator[tuple[Scheduler, list[str]]]:
     """The scheduler of which this thread is the main task, and the log; within, new threads and locks are simulated."""
-    global _active  # noqa: PLW0603 - patched functions have no other way to it
+    global _active
     scheduler = Scheduler(random)
     listener = _Listener(scheduler)
     root, level = logging.getLogger(), logging.getLogger().level

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -52,7 +52,7 @@ def prepared() -> Path:
     first, second = STATIONS.items()
     text = config_text("A day", 60, first[1], "../set", auto_arm=False, update_interval_s=5)
     text += f'\n[[stations]]\nname = "{second[0]}"\nmeter = "{second[1]}"\nupdate_interval_s = 5\n'
-    fixed = Random(1)
+    fixed = Random(1)  # noqa: S311 - to be repeated
     with patch(
         "secrets.token_hex", lambda count: fixed.randbytes(count).hex()
     ):  # image orders follow from them
@@ -172,7 +172,7 @@ class Hall:
                 control.recover()
                 app = create_app(contest, control, clock)
                 state, ended = state_of(app), threading.Event()
-                assert state.board and state.screens and len(state.category_ids)  # made under no real lock
+                _ = (state.board, state.screens, state.category_ids)  # made now, under no real lock
                 watcher = SimThread(web_server._watch_files, "watch-files", (state, ended))  # noqa: SLF001
                 watcher.start()
         except RefereeError as error:
@@ -312,14 +312,14 @@ class Hall:
     def operator_key(self) -> str:
         return (self.folder / "operator-key").read_text().strip()
 
-    @contextmanager
-    def looked_at(self) -> Iterator[sqlite3.Connection]:
+    @cached_property
+    def database(self) -> sqlite3.Connection:
         """The database as another program sees it."""
-        with ExitStack() as stack:
-            connection = sqlite3.connect(self.folder / "contest.db", factory=sqlite3.Connection)
-            stack.callback(connection.close)
-            connection.row_factory = sqlite3.Row
-            yield connection
+        connection = sqlite3.connect(
+            self.folder / "contest.db", factory=sqlite3.Connection, check_same_thread=False
+        )
+        connection.row_factory = sqlite3.Row
+        return connection
 
 
 def _answer(app: Any, environ: dict[str, Any]) -> Answer:
@@ -348,7 +348,9 @@ def hall(random: Random) -> Iterator[Hall]:
                 for address, serial in zip(STATIONS.values(), serials, strict=True)
             }
             with installed(host, boxes), _seldom():
-                yield Hall(folder / "contest", scheduler, host, boxes, log, random)
+                made = Hall(folder / "contest", scheduler, host, boxes, log, random)
+                yield made
+                made.database.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""What stands around the product: a host with its clocks and disk, and meters at the end of a wire, all without sockets."""
+"""What stands around the product: a host with its clocks and disk, meters at the end of a wire; no sockets."""
 
 from __future__ import annotations
 
@@ -91,10 +91,11 @@ class Connection(sqlite3.Connection):
             raise sqlite3.OperationalError("database or disk is full")
         return super().executemany(sql, *arguments)
 
-    def __exit__(self, *error: Any) -> Any:
+    def __exit__(self, *error: Any) -> None:  # type: ignore[override]
         host, me = self.host, self.host.scheduler.here()
         if me is None:
-            return super().__exit__(*error)
+            super().__exit__(*error)
+            return
         try:
             if error[0] is None:
                 try:

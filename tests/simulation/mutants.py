@@ -167,9 +167,8 @@ def a_total_that_is_one_too_high() -> AbstractContextManager[object]:
 
 
 def a_repeat_that_gets_another_receipt() -> AbstractContextManager[object]:
-    sql = posts._FIND.replace(
-        "received_total", "(SELECT max(received_total) FROM posts AS p WHERE p.run = posts.run)"
-    )
+    newest = "(SELECT max(received_total) FROM posts AS p WHERE p.run = posts.run)"
+    sql = posts._FIND.replace("received_total", newest)  # noqa: SLF001
     return patch.object(posts, "_FIND", sql)
 
 
@@ -210,18 +209,6 @@ def a_provisional_score_that_is_not_finished() -> AbstractContextManager[object]
 def a_provisional_score_of_every_other_row() -> AbstractContextManager[object]:
     plain = live.evaluate_rows
     return patch.object(live, "evaluate_rows", lambda contest, truth, rows: plain(contest, truth, rows[::2]))
-
-
-def a_close_that_waits_for_no_one() -> AbstractContextManager[object]:
-    def end(self: OpenRun, closed_by: str) -> Window:
-        with self._lock:
-            if self.closed_by is None:
-                self.closed_by = closed_by
-                self.window = replace(self.window, closed_s=self._clock.monotonic_s())
-                self.ending.set()
-        return self.window
-
-    return patch.object(OpenRun, "end", end)
 
 
 def a_close_that_is_tried_once() -> AbstractContextManager[object]:
@@ -303,7 +290,6 @@ MUTANTS: dict[str, Mutant] = {
         a_judge_that_counts_images_not_served,
         a_provisional_score_that_is_not_finished,
         a_provisional_score_of_every_other_row,
-        a_close_that_waits_for_no_one,
         a_close_that_is_tried_once,
         a_heat_that_starts_one_by_one,
         a_link_that_is_skipped,

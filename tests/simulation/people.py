@@ -51,8 +51,8 @@ class Team:
         return attempt
 
     def _order(self, run: int) -> list[int]:
-        with self.hall.looked_at() as database:
-            numbers = database.execute("SELECT numbers FROM image_orders WHERE run = ?", (run,)).fetchone()[0]
+        sql = "SELECT numbers FROM image_orders WHERE run = ?"
+        numbers = self.hall.database.execute(sql, (run,)).fetchone()[0]
         return [*struct.unpack(f"<{len(numbers) // 8}q", numbers)]
 
     def _run(self, attempt: Attempt) -> None:
@@ -205,7 +205,8 @@ class Operator:
             acts: tuple[Callable[[], None], ...] = (
                 *(self._arm,) * 5,
                 *(self._judge,) * 5,
-                *(self._heat, self._close, self._void, self._unvoid, self._board, self._look),
+                *(self._heat,) * 3,
+                *(self._close, self._void, self._unvoid, self._board, self._look),
             )
             try:
                 self.random.choice(acts)()
@@ -214,9 +215,8 @@ class Operator:
 
     def _runs(self, *states: str) -> list[int]:
         marks = ", ".join("?" * len(states))
-        with self.hall.looked_at() as database:
-            rows = database.execute(f"SELECT id FROM runs WHERE state IN ({marks}) ORDER BY id", states)
-            return [row["id"] for row in rows]
+        sql = f"SELECT id FROM runs WHERE state IN ({marks}) ORDER BY id"  # noqa: S608 - marks only
+        return [row["id"] for row in self.hall.database.execute(sql, states)]
 
     def _said(self, what: str, answer: Answer) -> Answer:
         self.hall.step(f"the operator: {what}: {answer.status} {answer.code}")

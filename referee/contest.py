@@ -14,6 +14,7 @@ from referee.auth.signing import SIGNING_KEY_NAME, ContestKey, new_key
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, ContestConfig, Station, read_config
 from referee.errors import RefereeError, TestSetChanged, WrongAddress
+from referee.files.atomic_write import sync_folder, write_atomically
 from referee.scoring import METRICS
 from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME, read_secret, server_url
 from referee.store import DATABASE_NAME, Store
@@ -85,11 +86,11 @@ def contest_id(folder: Path) -> str:
 
 def _own_key(folder: Path, store: Store) -> ContestKey:
     """The key that the contest signs with; a contest of an earlier version gets one now."""
-    path, now = folder / SIGNING_KEY_NAME, Clock().utc()
-    key, known = ContestKey(path), store.public_key()
+    path, now, known = folder / SIGNING_KEY_NAME, Clock().utc(), store.public_key()
+    key = ContestKey(path, known)
     if known is None:
         if not path.exists():
-            _write_secret(path, new_key())
+            write_atomically(path, new_key(), mode=0o600)
         store.set_public_key(key.public, now)
     elif not path.exists():
         sentence = f"The contest's key {path} is missing; restore it from your backup."
@@ -161,23 +162,20 @@ def create_contest(folder: Path, config_text: str) -> None:
 
     Raises RefereeError `contest-exists` when there is one already.
     """
+    new = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(parents=True, exist_ok=True)
+    for one in new:
+        sync_folder(one.parent)
     for name in (CONFIG_NAME, DATABASE_NAME):
         if (folder / name).exists():
             sentence = f"{folder} is a contest folder already: it has {name}; choose another one."
             raise RefereeError("contest-exists", sentence)
     for name in (SECRET_NAME, OPERATOR_KEY_NAME):
-        _write_secret(folder / name, f"{secrets.token_hex(SECRET_BYTES)}\n".encode())
-    _write_secret(folder / SIGNING_KEY_NAME, new_key())
+        write_atomically(folder / name, f"{secrets.token_hex(SECRET_BYTES)}\n".encode(), mode=0o600)
+    write_atomically(folder / SIGNING_KEY_NAME, new_key(), mode=0o600)
     made = contest_id(folder)
     with closing(Store(folder / DATABASE_NAME, create=True)) as store:
         store.accept(made)
         _own_key(folder, store)
     own = f'id = "{made}"   # as in the database and the secrets: not for another folder\n'
-    (folder / CONFIG_NAME).write_text(own + config_text, encoding="utf-8")
-
-
-def _write_secret(path: Path, content: bytes) -> None:
-    path.touch(mode=0o600)
-    path.chmod(0o600)  # also when it was there before
-    path.write_bytes(content)
+    write_atomically(folder / CONFIG_NAME, (own + config_text).encode())

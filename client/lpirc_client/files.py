@@ -43,6 +43,7 @@ def write_atomically(out: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(os.path.realpath(out))  # a link stays a link
+        _sync(partial.parent)
     finally:
         with suppress(OSError):
             partial.unlink()
@@ -57,6 +58,16 @@ def _is_device(out: Path) -> bool:
     if not (out.is_file() or out.is_char_device()):  # opening a pipe without a reader would block
         raise OSError(errno.EINVAL, "it is not a regular file")
     return not out.is_file()
+
+
+def _sync(folder: Path) -> None:
+    """Wait until the names in a folder are on disk, where the system lets us."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _sibling(out: Path) -> Path:

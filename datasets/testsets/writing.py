@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import secrets
@@ -42,8 +43,8 @@ class ObjectRecord:
 def new_folder(out: Path) -> Iterator[Path]:
     """Make a folder beside `out`, with an empty `images/`, that becomes `out` when the block ends without failure.
 
-    A block that fails leaves nothing behind. Raises TestSetError `testset-exists` if `out` exists and is not an empty
-    folder, `testset-not-written` if the system refuses.
+    It is on disk then; a block that fails leaves nothing behind. Raises TestSetError `testset-exists` if `out` exists
+    and is not an empty folder, `testset-not-written` if the system refuses.
     """
     out = Path(os.path.realpath(out))  # unlike Path.resolve it accepts a loop of links
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
@@ -52,12 +53,27 @@ def new_folder(out: Path) -> Iterator[Path]:
     try:
         (partial / IMAGES).mkdir(parents=True)
         yield partial
+        for path in (*partial.rglob("*"), partial):
+            _sync(path)
         partial.replace(out)
+        _sync(out.parent)
     except OSError as error:
         place = error.filename2 or error.filename or out  # of a rename, the target
         raise TestSetError("testset-not-written", f"{place}: {error.strerror}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that cannot, such as some over a network
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def write_records(

@@ -25,13 +25,15 @@ def new_key() -> bytes:
 
 
 class ContestKey:
-    """The signing key in a file. Raises RefereeError `secret-missing`, `secret-readable` when it is first needed.
+    """The signing key in a file, `known` by its public key if the contest has one.
 
-    Commands that sign nothing do not wait for its imports.
+    When it is first needed it raises RefereeError `secret-missing`, `secret-readable`, and `contest-mixed` for another
+    key. Commands that sign nothing do not wait for its imports.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, known: str | None) -> None:
         self._path = path
+        self._known = known
 
     @cached_property
     def private(self) -> Ed25519PrivateKey:
@@ -52,6 +54,11 @@ class ContestKey:
         if self._path.stat().st_mode & 0o077:
             sentence = f"Others can read {self._path}; repair it with: chmod 600 {self._path}"
             raise RefereeError("secret-readable", sentence)
+        if self._known not in (None, key.public_key().public_bytes_raw().hex()):
+            raise RefereeError(
+                "contest-mixed",
+                f"{self._path} is not the key that this contest signs with ({self._known}); put that one back.",
+            )
         return key
 
     @cached_property

@@ -54,8 +54,8 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
         hashes = _hashed(list(passwords.values()))
         hashed = {team: (made, new[team]) for team, made in zip(new, hashes, strict=True)}
         if sheet is not None and url is not None and new:
-            sheet.touch(PRIVATE)
-            write_atomically(sheet, _sheet(contest.config.name, url.rstrip("/"), passwords, new).encode())
+            content = _sheet(contest.config.name, url.rstrip("/"), passwords, new).encode()
+            write_atomically(sheet, content, mode=PRIVATE)
         try:
             contest.store.add_teams(hashed, Clock().utc())
         except BaseException:

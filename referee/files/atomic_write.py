@@ -1,4 +1,4 @@
-"""Writes a file atomically: a reader finds all of it, or what was there before."""
+"""Writes a file atomically: a reader finds all of it, or what was there before, also after a power cut."""
 
 from __future__ import annotations
 
@@ -11,26 +11,43 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def write_atomically(path: Path, content: bytes | Iterable[bytes]) -> None:
-    """Write a file of which readers, even after a crash, see all or nothing. Links and the mode of the file stay.
+def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int | None = None) -> None:
+    """Write a file of which readers, even after a power cut, see all or nothing; at the end it is on disk.
 
-    `content` may come in parts: no more than one of them is then in memory. Raises OSError with the file's name.
+    Links stay, and the mode of the file unless `mode` is given. `content` may come in parts: no more than one of them
+    is then in memory. Raises OSError with the file's name.
     """
     path = real_path(path)
     partial = _sibling(path)
     try:
-        with partial.open("xb") as file:
-            with suppress(FileNotFoundError):
-                shutil.copymode(path, partial)
+        partial.touch(0o666 if mode is None else mode, exist_ok=False)  # before it has content
+        with partial.open("wb") as file:
+            if mode is None:
+                with suppress(FileNotFoundError):
+                    shutil.copymode(path, partial)
             file.writelines([content] if isinstance(content, bytes) else content)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
+        sync_folder(path.parent)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         with suppress(OSError):  # it may not exist; report the first failure
             partial.unlink()
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on disk. Raises OSError."""
+    with suppress(PermissionError):  # one that may be written but not read
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # a file system that cannot, such as some over a network
+                raise
+        finally:
+            os.close(descriptor)
 
 
 def require_writable(path: Path) -> None:

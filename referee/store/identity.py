@@ -47,9 +47,13 @@ class IdentityTables(Database):
                 append_event(connection, now.isoformat(), None, "signing-key", {"public_key": public})
 
     def accept(self, contest_id: str) -> None:
-        """Take the database, as it is, for that of this contest, without the records that it lacks."""
+        """Take the database, as it is, for that of this contest, without the records that it lacks.
+
+        The key that it signed with stays the contest's, unless the database was another contest's.
+        """
         with self._transaction() as connection:
-            connection.execute("INSERT OR REPLACE INTO contest (rowid, id) VALUES (1, ?)", (contest_id,))
+            connection.execute("DELETE FROM contest WHERE id != ?", (contest_id,))
+            connection.execute("INSERT OR IGNORE INTO contest (rowid, id) VALUES (1, ?)", (contest_id,))
         self.note_count()
 
     def require_sound(self) -> None:

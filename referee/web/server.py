@@ -33,6 +33,7 @@ from granian.server.mp import MPServer
 from referee.clock import Clock
 from referee.contest import Contest, open_contest, require_unchanged
 from referee.errors import RefereeError, StorageFailed
+from referee.files.atomic_write import write_atomically
 from referee.runs.control import RunControl
 from referee.runs.open_run import REQUESTS_AT_ONCE
 from referee.served import CERTIFICATE_NAME, SERVER_NAME
@@ -245,8 +246,9 @@ def _announce(listen: Listen, contest: Contest, on_ready: Callable[[str], None])
     end_dead_connections(listen.port)
     host = listen.local_host
     if listen.tls_cert:  # for `referee run`, which trusts this certificate alone
-        (contest.folder / CERTIFICATE_NAME).write_text(ssl.get_server_certificate((host, listen.port)))
-    (contest.folder / SERVER_NAME).write_text(listen.url(host) + "\n")
+        certificate = ssl.get_server_certificate((host, listen.port)).encode()
+        write_atomically(contest.folder / CERTIFICATE_NAME, certificate)
+    write_atomically(contest.folder / SERVER_NAME, f"{listen.url(host)}\n".encode())
     each, window_s = contest.config.images.per_attempt, contest.config.window_s
     images = f"{each} of " * bool(each) + f"{len(contest.test_set.images)} images"
     urls = " and ".join(listen.urls)

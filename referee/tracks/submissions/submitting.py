@@ -18,7 +18,7 @@ from pathlib import Path
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import ModelCrashed, ModelFault, RefereeError
-from referee.files.atomic_write import write_atomically
+from referee.files.atomic_write import sync_folder, write_atomically
 from referee.store.records import ModelMeasurement, Submission
 from referee.store.submissions import submission_limit
 from referee.tracks import Measured, Verdict
@@ -275,6 +275,7 @@ def _keep_model(folder: Path, data: bytes, sha256: str) -> Path:
     """Keep a model in the contest folder under its SHA-256; repair one that is damaged."""
     path = _kept_path(folder, sha256)
     path.parent.mkdir(mode=0o700, exist_ok=True)
+    sync_folder(folder)
     if _intact_bytes(path, sha256) is None:
         write_atomically(path, data)
     return path

@@ -82,12 +82,12 @@ def test_an_older_copy_of_the_database_is_told_and_accepted_on_record(folder: Pa
     with open_contest(folder) as contest:
         stored_run(contest.store)
     (folder / "copy").replace(folder / "contest.db")
-    assert "lacks the last 1 of 1 records" in sentence_of(folder)
+    assert "lacks the last 1 of 2 records" in sentence_of(folder)
     assert codes(folder) == ["database-cut"]
     assert codes(folder, "--accept") == []
     with open_contest(folder) as contest:
         kinds = contest.store._rows("SELECT kind FROM events WHERE run IS NULL")  # noqa: SLF001 - of no run
-        assert [row["kind"] for row in kinds] == ["accepted"]
+        assert [row["kind"] for row in kinds] == ["signing-key", "accepted"]
 
 
 @pytest.mark.parametrize("foreign", ["contest.db", *SECRETS, "contest.toml"])
@@ -209,7 +209,7 @@ def test_a_trial_run_measures_and_leaves_no_trace(
     with open_contest(folder) as contest:
         assert contest.store.runs() == []
         assert contest.store.teams() == {}
-        assert contest.store.events_after(0, 10)[1] == []
+        assert [one["kind"] for one in contest.store.events_after(0, 10)[1]] == ["signing-key"]
     assert all(path.read_bytes() == content for path, content in before.items())
 
 

@@ -59,3 +59,10 @@ def test_a_place_that_cannot_be_is_told_by_the_name_that_was_given(tmp_path: Pat
                 act(tmp_path / name)
             assert failure.value.filename == str(tmp_path / name)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "loop"]
+
+
+def test_a_private_file_is_private_whatever_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "secret"
+    path.touch(mode=0o644)
+    write_atomically(path, b"one", mode=0o600)
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"one", 0o600)

@@ -70,7 +70,8 @@ def test_a_receipt_counts_the_rows_and_names_the_hash_of_the_body(hall: Day, tok
         before += (accepted := 2 if len(body) > 2 else 0)
         assert answer.status_code == 202
         sha256 = hashlib.sha256(body.encode()).hexdigest()
-        assert answer.json() == {"accepted": accepted, "received_total": before, "sha256": sha256}
+        told = {key: value for key, value in answer.json().items() if key != "receipt"}
+        assert told == {"accepted": accepted, "received_total": before, "sha256": sha256}
 
 
 def test_json_and_text_rows_mean_the_same(hall: Day, token: str) -> None:

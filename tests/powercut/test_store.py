@@ -1,0 +1,175 @@
+"""What the store has answered is on disk: the power is cut before every write and sync of a contest.
+
+What the model of the disk assumes is said in `tests/powercut/disk.py`; SQLite's own `-shm` holds anything after a cut.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from referee.store import DATABASE_NAME, Event, Job, NewPost, Store
+from referee.store.identity import _COUNT
+from tests.powercut import recording
+from tests.powercut.contest import Recording, record_contest
+from tests.powercut.disk import Sync, Write
+from tests.powercut.examination import examine, held, lay
+from tests.powercut.recording import Connection
+from tests.referee.store.test_schema import old_file
+
+WAYS = 2
+PARTS = 2
+STATES = 2000
+UPGRADES = 30
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder in memory if there is one: what is in question is not this machine's disk."""
+    memory = Path("/dev/shm")  # noqa: S108
+    with TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        yield Path(folder)
+
+
+def recorded(place: Path, **how: Any) -> Recording:
+    (place / "contest").mkdir()
+    return record_contest(place / "contest", **how)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nothing_that_was_answered_is_lost_wherever_the_power_is_cut(place: Path, part: int) -> None:
+    recording = recorded(place)
+    examined = examine(recording, place / "left", seed=part, ways=WAYS, part=part, of=PARTS)
+    assert (examined.lost, examined.faults) == (0, [])
+    assert examined.states >= STATES / PARTS
+
+
+def test_each_commit_holds_what_was_answered_together_whole_and_once(place: Path) -> None:
+    recording = recorded(place)
+    assert recording.faults() == []
+    told = [fact for _, facts in recording.answers for fact in facts]
+    assert len(told) == len(set(told)) > 100
+    assert not [fact for fact in told if not list(recording.commits.values())[-1][fact]]
+
+
+def test_the_recorded_contest_moves_its_log_into_the_database_and_begins_it_anew(place: Path) -> None:
+    steps = recorded(place).journal.steps
+    headers = [step for step in steps if isinstance(step, Write) and not step.offset and len(step.data) == 32]
+    pages = [step for step in steps if isinstance(step, Write) and len(step.data) == 4096]
+    assert len(headers) > 5
+    assert sum(isinstance(step, Sync) for step in steps) > 100
+    assert len(pages) > 300
+
+
+def test_an_upgrade_that_is_cut_is_made_by_the_next_start(place: Path) -> None:
+    (place / "contest").mkdir()
+    database = old_file(place / "contest" / DATABASE_NAME, 7)
+    with recording.recorded(place / "contest") as journal, closing(Store(database)):
+        pass
+    whole, rng, left = held(database), random.Random(1), place / "left"  # noqa: S311 - not for secrets
+    for _, disk in journal.disks():
+        for kept in disk.cuts(rng, 1) if rng.random() < UPGRADES / len(journal.steps) else ():
+            lay(disk.left(kept), left)
+            with closing(Store(left / DATABASE_NAME)) as store:
+                store.require_sound()
+            assert held(left / DATABASE_NAME) == whole
+
+
+class NotDurable(Store):
+    """Commits that do not wait for the disk."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._connection.execute("PRAGMA synchronous=NORMAL")
+
+
+class AnswersFirst(Connection):
+    """Each commit is answered before it: whatever uses the database next does it."""
+
+    answered: ClassVar[list[Connection]] = []
+
+    def execute(self, sql: str, values: Any = ()) -> Any:
+        while self.answered:
+            Connection.commit(self.answered.pop())
+        return super().execute(sql, values)
+
+    def commit(self) -> None:
+        if self.in_transaction:
+            self.answered.append(self)
+
+    def close(self) -> None:
+        self.execute("SELECT 1")
+        super().close()
+
+
+class CountsFirst(Store):
+    """The count beside the database is noted before the commit."""
+
+    def _take_along(self) -> int:
+        taken = super()._take_along()
+        count = self._connection.execute(_COUNT).fetchone()[0]
+        with self._count_file().open("r+b" if self._count_file().exists() else "wb", buffering=0) as file:
+            file.write(b"%020d\n" % count)
+        return taken
+
+
+class ClosesInTwo(Store):
+    """The event of a run's close follows in a transaction of its own."""
+
+    def change_runs(self, changes: Any, expected: Any, event: Event | None = None) -> Any:
+        changed = super().change_runs(changes, expected)
+        if event is not None:
+            self.append_events(
+                event.run, [(datetime.fromisoformat(event.utc), event.kind, dict(event.detail))]
+            )
+        return changed
+
+
+class TwoTransactions(Store):
+    """The rows of a large body follow in a transaction of their own."""
+
+    def append_posts(self, run: int, posts: Sequence[NewPost]) -> Sequence[Job[Any]]:
+        if not isinstance(posts[0].taken, np.ndarray) or len(posts[0].taken) < 1000:
+            return super().append_posts(run, posts)
+        stored = super().append_posts(run, [posts[0]._replace(taken=posts[0].taken[:1000])])
+        with self._transaction() as connection:
+            connection.execute(
+                "UPDATE posts SET rows = ? WHERE id = (SELECT max(id) FROM posts)",
+                (posts[0].taken.tobytes(),),
+            )
+        return stored
+
+
+@pytest.mark.parametrize(
+    ("how", "what"),
+    [
+        ({"store": NotDurable}, "lost"),
+        ({"connection": AnswersFirst}, "lost"),
+        ({"store": CountsFirst}, "lacks the last"),
+        ({"forgets": "-wal"}, "lost"),
+        ({"forgets": "contest.db"}, ""),
+    ],
+    ids=[
+        "synchronous=NORMAL",
+        "answer before commit",
+        "count before commit",
+        "log not synced",
+        "database not synced",
+    ],
+)
+def test_a_store_that_would_lose_something_is_caught(place: Path, how: dict[str, Any], what: str) -> None:
+    examined = examine(recorded(place, **how), place / "left", seed=1, ways=4, of=3, enough=1)
+    assert what in examined.faults[0]
+
+
+@pytest.mark.parametrize("store", [TwoTransactions, ClosesInTwo])
+def test_what_is_stored_in_two_transactions_is_caught(place: Path, store: type[Store]) -> None:
+    assert recorded(place, store=store).faults()

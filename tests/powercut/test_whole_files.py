@@ -1,0 +1,164 @@
+"""A file that is written whole is the old one or the new one wherever the power is cut, and the new one afterwards."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+import lpirc_client.files
+from referee.contest import create_contest, open_contest
+from referee.files import atomic_write
+from referee.files.atomic_write import write_atomically
+from referee.tracks.submissions.submitting import _keep_model
+from tests.powercut.examination import lay
+from tests.powercut.recording import Journal, recorded
+from tests.referee.factories import config_text
+from testsets import load_test_set, verify
+from testsets.synthetic import synthesize
+
+WAYS = 8
+SECRETS = ("secret", "operator-key", "signing-key")
+LARGE = [os.urandom(5000) for _ in range(5)]
+
+
+Left = list[tuple[int, dict[str, bytes]]]
+
+
+def left(journal: Journal, ways: int = WAYS) -> Left:
+    """What cuts leave below the folder: content by path, and how many steps were made before."""
+    rng = random.Random(1)  # noqa: S311 - not for secrets
+    return [(number, disk.left(kept)) for number, disk in journal.disks() for kept in disk.cuts(rng, ways)]
+
+
+def faults(found: Left, root: Path, name: str) -> list[int]:
+    """The steps at which a cut leaves neither the old nor the new; or, after the last one, not the new."""
+    last = found[-1][0]
+    own = [
+        (n, {path: files[path] for path in files if f"{path}/".startswith(f"{name}/")}) for n, files in found
+    ]
+    paths = [path for path in (root / name, *(root / name).rglob("*")) if path.is_file()]
+    old, new = own[0][1], {str(path.relative_to(root)): path.read_bytes() for path in paths}
+    assert new != old
+    assert (last, new) in own
+    return sorted({number for number, files in own if files != new and (files != old or number == last)})
+
+
+def written(folder: Path, name: str, act: Callable[[Path], object]) -> list[int]:
+    with recorded(folder) as journal:
+        act(folder)
+    return faults(left(journal), folder, name)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "place"
+    made.mkdir()
+    (made / "old").write_bytes(b"what was there before" * 500)
+    return made
+
+
+@pytest.mark.parametrize("name", ["old", "new"])
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda path: write_atomically(path, LARGE),
+        lambda path: write_atomically(path, b"short", mode=0o600),
+        lambda path: lpirc_client.files.write_atomically(path, "text" * 3000),
+    ],
+    ids=["in parts", "private", "by the client"],
+)
+def test_a_file_is_the_old_or_the_new_one(folder: Path, name: str, act: Callable[[Path], object]) -> None:
+    assert written(folder, name, lambda place: act(place / name)) == []
+
+
+def test_a_model_that_is_handed_in_is_kept_whole(folder: Path) -> None:
+    assert written(folder, "models/0.tflite", lambda place: _keep_model(place, b"".join(LARGE), "0")) == []
+
+
+def test_a_test_set_is_there_with_every_image_or_not_at_all(folder: Path) -> None:
+    assert written(folder, "set", lambda place: synthesize(place / "set", images=3)) == []
+    assert len(load_test_set(folder / "set").images) == 3
+    assert not verify(load_test_set(folder / "set"))
+
+
+def test_a_contest_whose_folder_has_a_configuration_opens(tmp_path: Path) -> None:
+    place, text = tmp_path / "place", config_text(synthesize(tmp_path / "set", images=1))
+    place.mkdir()
+    with recorded(place) as journal:
+        create_contest(place / "contest", text)
+    found = left(journal, ways=2)
+    for name in (*SECRETS, "contest.toml"):
+        assert faults(found, place, f"contest/{name}") == []
+    complete = [files for _, files in found if "contest/contest.toml" in files]
+    for files in complete:
+        lay(files, tmp_path / "left")
+        for name in SECRETS:
+            (tmp_path / "left/contest" / name).chmod(0o600)
+        with open_contest(tmp_path / "left/contest") as contest:
+            assert contest.store.teams() == {}
+    assert complete
+
+
+def nothing(*_: object) -> None:
+    pass
+
+
+def written_in_place(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+@pytest.mark.parametrize(
+    ("forgets", "act"),
+    [
+        ((os, "fsync"), write_atomically),
+        ((atomic_write, "sync_folder"), write_atomically),
+        ((os, "none"), written_in_place),
+    ],
+    ids=["no sync", "no sync of the folder", "in place"],
+)
+def test_a_file_that_is_not_written_so_is_caught(
+    folder: Path, forgets: tuple[object, str], act: Callable[[Path, bytes], None]
+) -> None:
+    def forgetful(place: Path) -> None:
+        with mock.patch.object(*forgets, nothing, create=True):
+            act(place / "old", b"new" * 5000)
+
+    assert written(folder, "old", forgetful)
+
+
+def test_a_test_set_whose_images_were_not_synced_is_caught(folder: Path) -> None:
+    def forgetful(place: Path) -> None:
+        with mock.patch("testsets.writing._sync", nothing):
+            synthesize(place / "set", images=2)
+
+    assert written(folder, "set", forgetful)
+
+
+WRITES = re.compile(r"""\.write_(?:text|bytes)\(|open\((?:[^()\n]*, )?["'][wx]""")
+# Nothing of a contest: the words of a rehearsal, the log of a meter, what a developer fetches; and the two writers.
+OTHERS = {
+    *("client/lpirc_client/files.py", "referee/files/atomic_write.py"),
+    # in the folder that `new_folder` syncs
+    *("datasets/testsets/importing.py", "datasets/testsets/synthetic.py", "datasets/testsets/writing.py"),
+    *("referee/cli/demo.py", "referee/cli/rehearse.py", "referee/cli/processes.py"),
+    *("power/cli/certify.py", "client/lpirc_client/terminal.py", "referee/pages/vendor.py"),
+}
+
+
+def test_no_other_place_of_the_program_writes_whole_files() -> None:
+    root = Path(__file__).parents[2]
+    found = {
+        str(path.relative_to(root))
+        for room in ("referee", "power", "client", "datasets")
+        for path in (root / room).rglob("*.py")
+        if WRITES.search(path.read_text())
+    }
+    assert found == OTHERS

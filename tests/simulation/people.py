@@ -295,10 +295,10 @@ class Mishap:
 
     def happen(self) -> None:
         while not self.hall.is_over:
-            self.hall.scheduler.sleep(self.random.uniform(2, 40))
+            self.hall.scheduler.sleep(self.random.uniform(2, 25))
             kinds: tuple[Callable[[], None], ...] = (
                 *(self._kill,) * 4,
-                *(self._restart, self._reboot, self._kill_live),
+                *(self._restart, self._reboot, self._reboot, self._kill_live),
                 *(self._unplug, self._switch_off, self._press, self._press, self._press, self._silence),
                 *(self._fill_disk, self._little_room, self._set_clock),
             )

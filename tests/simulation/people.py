@@ -205,8 +205,9 @@ class Operator:
             acts: tuple[Callable[[], None], ...] = (
                 *(self._arm,) * 5,
                 *(self._judge,) * 5,
+                *(self._clear_meters,) * 2,
                 *(self._heat,) * 3,
-                *(self._close, self._void, self._unvoid, self._board, self._look),
+                *(self._close, self._void, self._void, self._unvoid, self._board, self._look),
             )
             try:
                 self.random.choice(acts)()
@@ -282,6 +283,14 @@ class Operator:
         else:
             self._said("unveils", self.hall.operate("/board/unveil", places="all"))
 
+    def _clear_meters(self) -> None:
+        """What `meter-busy` asks for: STOP and RESET where someone else has used a meter."""
+        for box in self.hall.boxes.values():
+            if box.sessions and box.sessions[-1].at_panel and box.sessions[-1].end_s is None:
+                self.hall.step(f"the operator resets {box.serial}")
+                self.hall.model.troubles_s.append(self.hall.scheduler.now_s)
+                box.press("STOP", "RESET")
+
     def _look(self) -> None:
         answer = self.hall.ask("GET", "/operator/status", token=self.hall.operator_key)
         assert answer.status == 200, answer.body
@@ -300,7 +309,7 @@ class Mishap:
                 *(self._kill,) * 4,
                 *(self._restart, self._reboot, self._reboot, self._kill_live),
                 *(self._unplug, self._switch_off, self._press, self._press, self._press, self._silence),
-                *(self._fill_disk, self._little_room, self._set_clock),
+                *(self._fill_disk, self._fill_disk, self._little_room, self._set_clock),
             )
             self.random.choice(kinds)()
 
@@ -400,7 +409,7 @@ class Mishap:
     def _fill_disk(self) -> None:
         self._trouble("the disk is full")
         self.hall.host.disk_is_full = True
-        self._lasting(0.2, 3.0, 12.0)
+        self._lasting(3.0, 12.0)
         self.hall.host.disk_is_full = False
 
     def _little_room(self) -> None:

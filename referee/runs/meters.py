@@ -264,8 +264,8 @@ def _foreign(run: Run, meter: RunMeter, reading: Reading, before: Reading | None
 def _in_doubt(reading: Reading, past: Sequence[Reading]) -> Missing | None:
     """Why what a meter shows after its stop is not, or not surely, the run's energy."""
     if reading.state is IntegratorState.START:
-        sentence = f"The meter's integrator was started again after its stop ({sums(reading)})."
-        return EnergyMissing.BEGAN_AGAIN, sentence
+        began_again = f"The meter's integrator was started again after its stop ({sums(reading)})."
+        return EnergyMissing.BEGAN_AGAIN, began_again
     if sentence := held(past, reading):
         return EnergyMissing.READ_LATER, f"{sentence} {READ_LATER}"
     if math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s):

@@ -335,9 +335,12 @@ class Mishap:
         self._up_again()
 
     def _busy_moment(self) -> None:
-        """Half of the time it happens while something is written, which takes little of the day."""
-        for _ in range(self.random.choice((0, 400))):
-            if self.hall.host.writer is not None:
+        """Mostly it happens while something is written, or waits to be, which takes little of the day."""
+        is_writing = self.random.random() < 0.5
+        for _ in range(self.random.choice((0, 400, 400))):
+            server = self.hall.server
+            waits = server is not None and server.contest.store._served  # noqa: SLF001
+            if self.hall.host.writer is not None if is_writing else waits:
                 return
             self.hall.scheduler.sleep(0.01)
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench import coverage, flood, models, power, rehearsal, scoring, serving, truth, viewers
+from bench import coverage, flood, models, power, receipts, rehearsal, scoring, serving, truth, viewers
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
         "parts",
         nargs="*",
         metavar="PART",
-        help="rehearsal, serving, flood, viewers, power, truth, scoring, coverage, models",
+        help="rehearsal, serving, receipts, flood, viewers, power, truth, scoring, coverage, models",
     )
     parser.add_argument(
         "--save",
@@ -35,6 +35,7 @@ def main() -> None:
     parts: dict[str, Callable[[], Any]] = {
         "rehearsal": rehearsal.measure,
         "serving": partial(serving.measure, options.beside),
+        "receipts": receipts.measure,
         "flood": flood.measure,
         "viewers": viewers.measure,
         "power": power.measure,

@@ -111,6 +111,14 @@ class Images:
 
 
 @dataclass(frozen=True)
+class Backup:
+    """While served, a copy into `folder`, relative to the contest folder, every so many minutes; blank: no copies."""
+
+    folder: str = ""
+    every_min: float = 10.0
+
+
+@dataclass(frozen=True)
 class ContestConfig:
     """A contest: its rules and its stations. `testset` is a path relative to the contest folder.
 
@@ -141,6 +149,7 @@ class ContestConfig:
     attempts: int = 0
     freeze_at: datetime | None = None
     public_score: bool = False
+    backup: Backup = Backup()
     prizes: tuple[Prize, ...] = tuple(
         map(Prize, ("Best score", "Least energy", "Highest accuracy"), PRIZE_RULES)
     )
@@ -204,14 +213,15 @@ def _contest(top: _Table, table: dict[str, Any]) -> ContestConfig:
     stations = [Station(**row) for row in _rows(top, table, "stations", Station)]
     tracks = [ModelTrack(**row) for row in _rows(top, table, "tracks", ModelTrack)]
     prizes = [Prize(**row) for row in _rows(top, table, "prizes", Prize)] if "prizes" in table else None
-    images = table.pop("images", {})
-    if not isinstance(images, dict):
-        raise top.refused("images", "images must be written as an [images] table.")
-    images = Images(**_checked(Images, replace(top, name="images"), images))
-    rest = _checked(ContestConfig, top, table, given=("stations", "tracks", "images", "prizes"))
+    single: dict[str, Any] = {}
+    for key, kind in (("images", Images), ("backup", Backup)):
+        if not isinstance(found := table.pop(key, {}), dict):
+            raise top.refused(key, f"{key} must be written as an [{key}] table.")
+        single[key] = kind(**_checked(kind, replace(top, name=key), found))
+    rest = single | _checked(ContestConfig, top, table, given=("stations", "tracks", "prizes", *single))
     if prizes is not None:
         rest["prizes"] = tuple(prizes)
-    config = ContestConfig(stations=tuple(stations), tracks=tuple(tracks), images=images, **rest)
+    config = ContestConfig(stations=tuple(stations), tracks=tuple(tracks), **rest)
     for name, number, key, words in _problems(config):
         where = [str(top.path), *replace(top, name=name, number=number).line(key)]
         raise RefereeError("bad-config", f"{', '.join(where)}: {words}")
@@ -228,7 +238,7 @@ def _rows(
 
 
 def _checked(
-    kind: type[Station | ModelTrack | Prize | Images | ContestConfig],
+    kind: type[Station | ModelTrack | Prize | Images | Backup | ContestConfig],
     where: _Table,
     table: dict[str, Any],
     given: tuple[str, ...] = (),

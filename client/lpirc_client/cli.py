@@ -82,6 +82,8 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add("--least", type=seconds, default=0.0, metavar="S", help=text)
     add("--progress", choices=progress.CHOICES, default="auto", help="on stderr; auto: a bar on a terminal")
     add("--json", action="store_true", help="one JSON document about the run on stdout")
+    text = "keep the referee's receipts in F: proofs of what it acknowledged, one file for each run"
+    add("--receipts", type=Path, metavar="F", help=text)
     add("--ca-cert", metavar="F", help="PEM file to trust, for a referee with a certificate of its own")
     add("--parent", type=whole(1), metavar="PID", help="end when process PID ends")
 

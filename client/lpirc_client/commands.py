@@ -15,6 +15,7 @@ from pathlib import Path
 from lpirc_client import detectors, progress, replay
 from lpirc_client.errors import ClientError, NotStarted, TransientError
 from lpirc_client.parent import ending_with
+from lpirc_client.receipts import ReceiptFile
 from lpirc_client.run import FAILED, FINISHED, WINDOW_CLOSED, Answer, ImageRun, Plan, Summary
 from lpirc_client.session import Session
 from lpirc_client.terminal import result, say
@@ -79,13 +80,16 @@ def _contest(options: argparse.Namespace) -> None:
     prepare = _preparation(options)
     password = password_from(options.password_file)
     plan = Plan(options.first, options.images, options.batch, options.fetch, options.stay, options.least)
-    with Session(options.url, options.ca_cert) as session:
+    receipts = None if options.receipts is None else ReceiptFile(options.receipts)
+    with Session(options.url, options.ca_cert, receipts) as session:
         wait_for(session, options.wait)
         login = log_in(session, options.team, password)
         if plan.first > login.images:
             what = f"run {login.run} has {login.images} images; it stays open"
             raise ClientError("image-unknown", f"--first {plan.first}: {what}")
         summary = _work(session, login, plan, prepare, options.progress)
+    if receipts is not None:
+        receipts.end()
     if options.json:
         result(json.dumps(_document(summary)))
     else:

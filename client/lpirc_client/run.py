@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from lpirc_client.errors import AnswerError, ClientError, WindowClosed, printable
@@ -112,6 +113,9 @@ class ImageRun:
             except ClientError as error:
                 failure = failure or error
         closed = isinstance(failure, WindowClosed)
+        if closed and self._session.receipts is not None:
+            with suppress(ClientError):
+                self._session.logout()  # it changes nothing any more, but waits for the closing receipt
         complete = self._posted == len(self._numbers)
         ended = FAILED if failure and not closed else FINISHED if complete else WINDOW_CLOSED
         return Summary(

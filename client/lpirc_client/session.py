@@ -28,6 +28,7 @@ from requests.adapters import HTTPAdapter
 from lpirc_client.batches import numbered
 from lpirc_client.errors import ClientError, ConnectionLost, TransientError
 from lpirc_client.http_errors import from_response, from_transport, json_object
+from lpirc_client.receipts import ReceiptFile
 from lpirc_client.wire import Login, Receipt, Row, body_of, elapsed_from, login_from, receipt_from
 
 CONNECT_S = 5.0
@@ -55,9 +56,12 @@ class Session:
 
     `ca_cert` is a PEM file for a referee with a certificate of its own. It ignores proxies and `~/.netrc`: the referee
     is in the same hall, and a netrc entry would replace the token. Every method raises ClientError.
+
+    `receipts` keeps what the referee acknowledges to this connection. `closing` is the receipt of the whole run, which
+    a log-out brings (docs/receipts.md of the project); None before it, and from a referee that gives none.
     """
 
-    def __init__(self, url: str, ca_cert: str | None = None) -> None:
+    def __init__(self, url: str, ca_cert: str | None = None, receipts: ReceiptFile | None = None) -> None:
         if not _is_url(url):
             raise ClientError("bad-url", f"{url!r} is not a referee's URL; write http://host:port")
         self.url = url.rstrip("/")
@@ -70,6 +74,8 @@ class Session:
             self._http.verify = ca_cert
         self._ca_cert = ca_cert
         self.window = Window()
+        self.receipts = receipts
+        self.closing: dict[str, Any] | None = None
 
     def __enter__(self) -> Session:
         return self
@@ -116,6 +122,8 @@ class Session:
         login = _read(response, 201, login_from)
         self._http.headers["Authorization"] = f"Bearer {login.token}"
         self.window.deadline = time.monotonic() + login.remaining_s
+        if self.receipts is not None:
+            self.receipts.begin(login.run)
         return login
 
     def status(self) -> dict[str, Any]:
@@ -162,11 +170,17 @@ class Session:
                 f"{self.url}: the referee did not receive the bytes that were sent; is there a proxy between?"
             )
             raise ClientError("altered-on-the-way", sentence)
+        if self.receipts is not None:
+            self.receipts.keep(receipt)
         return receipt
 
     def logout(self) -> float | None:
         """Close the run for good and stop the meter; return its length in seconds if the referee states it."""
-        return _read(self._send("DELETE", "/v1/session", least_s=METER_S), 200, elapsed_from)
+        document = _read(self._send("DELETE", "/v1/session", least_s=METER_S), 200, dict)
+        self.closing = document.get("receipt")
+        if self.receipts is not None:
+            self.receipts.close(self.closing)
+        return elapsed_from(document)
 
     def _send(
         self,

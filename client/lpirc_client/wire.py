@@ -36,13 +36,15 @@ class Login:
 class Receipt:
     """The answer to a POST: `accepted` rows of it, `received_total` in the run, SHA-256 of the body.
 
-    `warnings` say what looks like a mistake in rows that count all the same.
+    `warnings` say what looks like a mistake in rows that count all the same. `chain` is its link in the run's hash
+    chain (docs/receipts.md of the project), as the referee gave it; None: of a referee that has none.
     """
 
     accepted: int
     received_total: int
     sha256: str
     warnings: tuple[str, ...] = ()
+    chain: Mapping[str, Any] | None = None
 
 
 def login_from(document: Mapping[str, Any]) -> Login:
@@ -60,8 +62,13 @@ def login_from(document: Mapping[str, Any]) -> Login:
 def receipt_from(document: Mapping[str, Any]) -> Receipt:
     """Read the answer to a POST. Raises KeyError, TypeError or ValueError for anything else."""
     warnings = tuple(map(str, document.get("warnings", ())))
+    chain = document.get("receipt")
     return Receipt(
-        int(document["accepted"]), int(document["received_total"]), str(document["sha256"]), warnings
+        int(document["accepted"]),
+        int(document["received_total"]),
+        str(document["sha256"]),
+        warnings,
+        chain if isinstance(chain, dict) else None,
     )
 
 

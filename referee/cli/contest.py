@@ -71,6 +71,9 @@ teams_see_score = false     # true: GET /v1/session shows it to the team as well
 # [images]
 # per_attempt = 100         # each run gets so many of the images, fresh ones as long as they last; else all of them
 
+# [backup]                  # copies of database and settings while the contest is served; the newest 12 stay
+# folder = "/media/stick"   # best on another disk, every_min = 10 minutes: docs/operators.md
+
 [[stations]]
 name = "station-1"
 meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR, or sim:

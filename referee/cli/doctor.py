@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -82,6 +83,9 @@ def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> I
     try:
         with open_contest(folder) as contest:
             yield from _look_at_clock(contest)
+            copies = folder / contest.config.backup.folder
+            if not os.access(copies, os.W_OK | os.X_OK):  # the contest folder itself, if there is no [backup]
+                yield "backup-folder", f"No scheduled backup can be written into {copies}; see [backup]."
             yield from _look_at_stations(contest, trial=trial, served=served)
     except (RefereeError, TestSetError) as error:
         yield error.code, error.sentence

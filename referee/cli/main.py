@@ -13,6 +13,7 @@ from referee.errors import RefereeError
 
 # By name: the module in this room, and what its help begins with.
 COMMANDS = {
+    "backup": ("backup", "Back up a contest into one file, also while it is served."),
     "board": ("board", "Freeze and unveil the public board."),
     "demo": ("demo", "Serve a rehearsed contest day to look at."),
     "doctor": ("doctor", "List what is wrong with a contest, its meters and this host."),
@@ -25,6 +26,7 @@ COMMANDS = {
     "rehearse": ("rehearse", "Carry out a whole contest run here."),
     "rejudge": ("rejudge", "Judge runs again: by other settings or a corrected ground truth."),
     "report": ("report", "Write the report of a run as one HTML file."),
+    "restore": ("backup", "Make a contest folder from its backup."),
     "run": ("run", "Arm, close, void and show runs."),
     "score": ("score", "Score detections against a ground truth."),
     "serve": ("contest", "Serve a contest until Ctrl-C."),

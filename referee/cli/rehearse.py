@@ -44,6 +44,7 @@ CLOSE_TIMEOUT_S = 30.0
 # A fast client would end before the meter has measured anything.
 LEAST_RUN_S = 2.0
 PAGE_NAME = "report.html"
+RECEIPTS_NAME = "receipts.jsonl"
 PID = "{pid}"  # in a load: the client's process id
 CLIENT_LOAD = f"cpu:{PID},idle=2W,busy=9W"
 CLIENT_RANGES = (150.0, 0.1)  # volts and amperes for that load
@@ -208,6 +209,7 @@ def _client_arguments(plan: Plan, url: str, password: str) -> list[str]:
     if plan.replay is not None:
         what = ["replay", url, str(plan.replay), "--testset", str(plan.testset_folder)]
     common = ["--team", TEAM, "--password-file", str(password_file), "--parent", str(os.getpid())]
+    common += ["--receipts", str(plan.folder / RECEIPTS_NAME)]
     return [program("lpirc-client"), *what, *common, "--least", str(LEAST_RUN_S), "--progress", "json"]
 
 
@@ -243,5 +245,6 @@ def _paths(plan: Plan) -> dict[str, str]:
         "database": str(plan.folder / "contest.db"),
         "report": str(plan.folder / "report.json"),
         "test set": str(plan.testset or plan.folder / "testset"),
+        "receipts": str(plan.folder / RECEIPTS_NAME),
         "report page": str(plan.folder / PAGE_NAME),
     }

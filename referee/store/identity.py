@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
 
 from referee.errors import RefereeError, StorageFailed
-from referee.store.database import Database
+from referee.store.database import Database, _connect
 from referee.store.log import append_event
 
 # No row of these tables is ever deleted, and VACUUM keeps their numbers: the sum only grows.
@@ -95,6 +95,19 @@ class IdentityTables(Database):
             self._rescue(self._folder / f"contest-rescued-{now:%Y%m%d-%H%M%S}.db")
         self._is_rescued = not is_in_place
         self.note_count()
+
+    def copy_to(self, copy: Path) -> None:
+        """Copy what is acknowledged now; others write on. Raises StorageFailed, RefereeError `database-damaged`."""
+        try:
+            with closing(_connect(self._path)) as reading, closing(sqlite3.connect(copy)) as writing:
+                reading.execute("BEGIN")  # else each commit of others would make the copy begin again
+                reading.execute("PRAGMA user_version").fetchone()  # what is committed later is not seen
+                reading.backup(writing, pages=256)
+                is_sound = writing.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+        except sqlite3.Error as error:
+            raise StorageFailed(f"{self._path} cannot be copied: {error}.") from error
+        if not is_sound:
+            raise RefereeError("database-damaged", f"{self._path} is damaged; keep the older backups.")
 
     def _rescue(self, copy: Path) -> None:
         try:

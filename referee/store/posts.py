@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,8 @@ MOST_REFUSED_ROWS = 1000
 _LAST_TOTAL = "coalesce((SELECT received_total FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1), 0)"
 _RECEIPT = "row_count, sha256, received_total, number, previous, received_utc"
 _LAST = f"SELECT {_RECEIPT} FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"  # noqa: S608 - a constant
+# These columns lie before `rows` in the file: reading them walks through no body.
+_NEWEST = "SELECT id, received_utc, sha256 FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"
 _IDENTITY = (
     "SELECT (SELECT id FROM contest), id, nonce, team, testset_digest,"
     " (SELECT count(*) FROM posts WHERE run = runs.id) FROM runs WHERE id = ?"
@@ -36,7 +39,7 @@ _COLUMNS = (
     " received_total, number, previous"
 )
 _ONCE = "ON CONFLICT (run, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING"
-_INSERT = f"INSERT INTO posts ({_COLUMNS}) VALUES (?{', ?' * 12}) {_ONCE} RETURNING id"  # noqa: S608 - constants
+_INSERT = f"INSERT INTO posts ({_COLUMNS}) VALUES (?{', ?' * 12}) {_ONCE}"  # noqa: S608 - constants
 _COUNT_REFUSED = "(SELECT count(*) FROM refused_rows WHERE run = ?)"
 _REFUSE = f"INSERT INTO refused_rows SELECT ?, ?, ?, ?, ? WHERE {_COUNT_REFUSED} < ?"
 _FIND = f"SELECT {_RECEIPT} FROM posts WHERE run = ? AND idempotency_key = ?"  # noqa: S608 - a constant
@@ -55,8 +58,21 @@ class NewPost(NamedTuple):
     body: bytes | None = None
 
 
+class _Head(NamedTuple):
+    """What a run's next body follows: `newest` (its id, time, SHA-256), its link and number, the rows up to it."""
+
+    newest: tuple[int, str, str] | None
+    link: bytes
+    number: int
+    total: int
+
+
 class PostTables(Database):
     """Append-only."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        self._heads: dict[int, _Head] = {}
+        super().__init__(path, create=create)
 
     def append_post(
         self,
@@ -82,7 +98,7 @@ class PostTables(Database):
         A key that the run has used before changes nothing: the receipt is the first one, its `sha256` that of the
         first body. Raises RefereeError `no-room` when the disk is nearly full; `storage-failed` is an outcome.
         """
-        statements = [_insertion(run, post) for post in posts]
+        statements = [_insertion(self._heads, run, post) for post in posts]
         size_bytes = sum(size_bytes for size_bytes, _ in statements)
         disk = os.statvfs(self._folder)
         free_bytes = disk.f_bavail * disk.f_frsize
@@ -128,8 +144,11 @@ class PostTables(Database):
         return np.frombuffer(packed, dtype=ROW).astype(np.float64).reshape(-1, 7), last
 
 
-def _insertion(run: int, post: NewPost) -> tuple[int, Statement]:
-    """The bytes of a body with its rows, and what inserts it and returns its receipt."""
+def _insertion(heads: dict[int, _Head], run: int, post: NewPost) -> tuple[int, Statement]:
+    """The bytes of a body with its rows, and what inserts it and returns its receipt.
+
+    `heads` are remembered, since reading one means to hash and to walk through a body.
+    """
     rows, refused = post.taken if isinstance(post.taken, tuple) else (post.taken, Refused())
     packed = rows.astype(ROW, copy=False).tobytes()
     count, received_utc = len(rows), post.now.isoformat()
@@ -137,30 +156,36 @@ def _insertion(run: int, post: NewPost) -> tuple[int, Statement]:
     content = (count, refused.total or None, packed, post.content_type, post.body)
 
     def insert(connection: sqlite3.Connection) -> Post:
-        previous, number, total = _last_of(connection, run)
+        _, previous, number, total = _head(heads, connection, run)
         chained = (total + count, number + 1, previous)
-        inserted = connection.execute(_INSERT, (*stamp, *content, *chained)).fetchone()
-        if inserted is None:
+        inserted = connection.execute(_INSERT, (*stamp, *content, *chained))
+        if not inserted.rowcount or inserted.lastrowid is None:
             return _post(connection.execute(_FIND, (run, post.idempotency_key)).fetchone())
         for row in refused.first:
-            connection.execute(_REFUSE, (run, inserted[0], *row, run, MOST_REFUSED_ROWS))
-        return Post(count, post.sha256, total + count, number + 1, previous, received_utc)
+            connection.execute(_REFUSE, (run, inserted.lastrowid, *row, run, MOST_REFUSED_ROWS))
+        receipt = Post(count, post.sha256, total + count, number + 1, previous, received_utc)
+        newest = (inserted.lastrowid, received_utc, post.sha256)
+        heads[run] = _Head(newest, receipt.link, number + 1, total + count)
+        return receipt
 
     return len(packed) + len(post.body or b""), insert
 
 
-def _last_of(connection: sqlite3.Connection, run: int) -> tuple[bytes, int, int]:
-    """The newest link of a run's chain, how many bodies it has, and their rows."""
+def _head(heads: dict[int, _Head], connection: sqlite3.Connection, run: int) -> _Head:
+    """The head of a run's chain: the remembered one, unless it was rolled back or another process wrote since."""
+    row, remembered = connection.execute(_NEWEST, (run,)).fetchone(), heads.get(run)
+    newest = None if row is None else tuple(row)
+    if remembered is not None and remembered.newest == newest:
+        return remembered
     last = connection.execute(_LAST, (run,)).fetchone()
     if last is not None and last["previous"] is not None:
-        post = _post(last)
-        return post.link, post.number or 0, post.received_total
+        return _Head(newest, _post(last).link, last["number"], last["received_total"])
     found = connection.execute(_IDENTITY, (run,)).fetchone()
     if found is None:  # the post that follows breaks a rule of the tables
-        return LOG_START, 0, 0
+        return _Head(None, LOG_START, 0, 0)
     *identity, number = found
     # A run whose first bodies came to an earlier version: its chain begins after them.
-    return run_start(*identity), number, last["received_total"] if last else 0
+    return _Head(newest, run_start(*identity), number, last["received_total"] if last else 0)
 
 
 def _post(row: sqlite3.Row) -> Post:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from power.energy import Check
@@ -110,7 +111,7 @@ class Post:
     previous: bytes | None = None
     received_utc: str = ""
 
-    @property
+    @cached_property
     def link(self) -> bytes:
         """The chain's link of this body; it needs `previous` and `number`."""
         if self.previous is None or self.number is None:

@@ -1,20 +1,22 @@
-"""The process beside the server that follows the open runs and publishes the board: neither may delay a request."""
+"""The process beside the server that follows open runs, publishes the board, makes copies: none delays a request."""
 
 from __future__ import annotations
 
 import argparse
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from referee.backup.contest_copy import back_up
 from referee.clock import Clock
-from referee.contest import open_contest
+from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
 from referee.judging.board import publish
 from referee.judging.live import follow
@@ -23,6 +25,7 @@ from referee.web.server_log import LINE, BackgroundHandler
 from testsets import TestSetError
 
 NICENESS = 5  # the server comes first where both want the processor
+COPIES, LOOK_COPIES_S = 12, 60.0  # of [backup] so many stay; whether one is due
 REPLACE_S = 5.0  # after it has ended: it may do so again and again
 
 logger = logging.getLogger(__name__)
@@ -66,6 +69,32 @@ def _keep(folder: Path, stop: threading.Event) -> None:
         process.wait()
 
 
+def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
+    """Copy database and contest.toml once the newest copy is old enough; tell once why that fails."""
+    backup, due_s, told = contest.config.backup, clock.monotonic_s(), ""
+    folder, name = contest.folder / backup.folder, f"backup-{contest.config.id}"
+    while backup.folder and not clock.wait(stop, due_s):
+        due_s, now, problem = clock.monotonic_s() + LOOK_COPIES_S, clock.utc(), ""
+        file = folder / f"{name}-{now:%Y%m%d-%H%M%S}.zip"
+        try:
+            made = sorted(folder.glob(f"{name}-*.zip"), key=lambda one: one.stat().st_mtime)
+            ages_s = [now.timestamp() - one.stat().st_mtime for one in made]
+            if any(0 <= age_s < backup.every_min * 60 - LOOK_COPIES_S / 2 for age_s in ages_s):
+                continue
+            for left in folder.glob(f".{name}-*"):  # of a process that was killed
+                shutil.rmtree(left, ignore_errors=True)
+            back_up(contest.folder, file, now, keys=False, test_sets=False)
+            for old in made[: 1 - COPIES]:
+                old.unlink()
+        except (RefereeError, OSError) as error:
+            problem = f"Scheduled backups into {folder} fail: {error}".replace(file.name, "")
+        if problem != told:
+            told, sentence = problem, problem or "Scheduled backups are made again."
+            logger.warning("%s", sentence)
+            with suppress(RefereeError):
+                contest.store.log_event(now, None, "backup", sentence=sentence)
+
+
 def main(words: Sequence[str] | None = None) -> None:
     """Follow the contest in the folder on the command line until SIGTERM, or until the server is gone."""
     parser = argparse.ArgumentParser(prog="python -m referee.web.live_process", description=__doc__)
@@ -81,6 +110,8 @@ def main(words: Sequence[str] | None = None) -> None:
     try:
         with open_contest(arguments.folder) as contest:
             contest.store.forgo_durability()
+            copies = threading.Thread(target=make_copies, args=(contest, clock, stop), daemon=True)
+            copies.start()  # no one waits for it: its disk may not answer
             publisher = threading.Thread(target=publish, args=(contest, clock, stop), name="publish-board")
             publisher.start()
             try:

@@ -28,6 +28,7 @@ class Referee:
 
     images: list[bytes] = field(default_factory=lambda: [b"jpeg %d" % n for n in range(1, 6)])
     categories: list[dict[str, Any]] = field(default_factory=lambda: [{"id": 7, "name": "red-disc"}])
+    run: str | int = "r1"
     window_s: float = 60.0
     opened_at: float | None = None
     phase: str = "armed"
@@ -42,6 +43,10 @@ class Referee:
     has_batches: bool = True
     cut_bytes: int | None = None  # the connection breaks after this many bytes of each image or batch
     elapsed_s: float | None = None  # in the answer to a logout
+    gives_receipts: bool = False
+    alters: tuple[int, str] | None = None  # (number, key) of a receipt, 0: the closing one
+    skips: int = 0  # bodies of another process of the team before the first one
+    head: str = "ab" * 32  # of the chain
     stop_s: float = 0.0  # a logout is answered so late, as by a referee with a slow meter
     port: int = 0
     _changed: threading.Condition = field(default_factory=threading.Condition)
@@ -82,12 +87,14 @@ class Referee:
             return self.problem(401, "bad-token")
         if path == "/v1/session" and method == "GET":
             return 200, {"phase": self.phase, "remaining_s": self.remaining_s}
-        if self.phase == "closed" or self.remaining_s <= 0:
+        over = self.phase == "closed" or self.remaining_s <= 0
+        if over and not (method == "DELETE" and self.gives_receipts):
             return self.problem(409, "window-closed")
         if path == "/v1/session":
             self.phase = "closed"
             time.sleep(self.stop_s)
-            return 200, {"run": "r1", "phase": "closed", "elapsed_s": self.elapsed_s}
+            closing = {"receipt": self._altered(0, self._closing())} if self.gives_receipts else {}
+            return 200, {"run": self.run, "phase": "closed", "elapsed_s": self.elapsed_s, **closing}
         if path == "/v1/detections":
             return self._take(headers, body)
         if path.startswith("/v1/images?"):
@@ -121,7 +128,7 @@ class Referee:
         self.opened_at = self.opened_at or time.monotonic()
         return 201, {
             "token": "token-1",
-            "run": "r1",
+            "run": self.run,
             "images": len(self.images),
             "window_s": self.window_s,
             "remaining_s": self.remaining_s,
@@ -147,7 +154,28 @@ class Referee:
         self.keys[key] = {"accepted": len(rows), "received_total": len(self.rows), "sha256": digest}
         if self.warnings:
             self.keys[key]["warnings"] = self.warnings
+        if self.gives_receipts:
+            self._chain(self.keys[key])
         return 202, self.keys[key]
+
+    def _chain(self, answer: dict[str, Any]) -> None:
+        """Give the answer a receipt, from the text in docs/receipts.md."""
+        number, previous, utc = len(self.posts) + self.skips, self.head, "2026-06-20T13:30:01+00:00"
+        figures = [previous, number, answer["sha256"], utc, answer["accepted"], answer["received_total"]]
+        text = "\n".join(["lpirc-receipt-1", *map(str, figures), ""])
+        self.head = hashlib.sha256(text.encode()).hexdigest()
+        receipt = {"number": number, "previous": previous, "link": self.head, "received_utc": utc}
+        answer["receipt"] = self._altered(number, receipt)
+
+    def _closing(self) -> dict[str, Any]:
+        posts = len(self.posts) + self.skips
+        signed = {"log": "cd" * 32, "signature": "ef" * 64, "public_key": "01" * 32}
+        return {"run": self.run, "posts": posts, "head": self.head, **signed}
+
+    def _altered(self, number: int, receipt: dict[str, Any]) -> dict[str, Any]:
+        if self.alters and self.alters[0] == number:
+            receipt[self.alters[1]] = 0 if isinstance(receipt[self.alters[1]], int) else "00" * 32
+        return receipt
 
 
 class Handler(BaseHTTPRequestHandler):

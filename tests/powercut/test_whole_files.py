@@ -5,16 +5,22 @@ from __future__ import annotations
 import os
 import random
 import re
+import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
 import lpirc_client.files
+from referee.backup import contest_copy
+from referee.backup.contest_copy import back_up, restore
 from referee.contest import create_contest, open_contest
 from referee.files import atomic_write
 from referee.files.atomic_write import write_atomically
+from referee.store import Store
 from referee.tracks.submissions.submitting import _keep_model
 from tests.powercut.examination import lay
 from tests.powercut.recording import Journal, recorded
@@ -23,6 +29,7 @@ from testsets import load_test_set, verify
 from testsets.synthetic import synthesize
 
 WAYS = 8
+NOW = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)
 SECRETS = ("secret", "operator-key", "signing-key")
 LARGE = [os.urandom(5000) for _ in range(5)]
 
@@ -103,6 +110,49 @@ def test_a_contest_whose_folder_has_a_configuration_opens(tmp_path: Path) -> Non
         with open_contest(tmp_path / "left/contest") as contest:
             assert contest.store.teams() == {}
     assert complete
+
+
+@pytest.fixture
+def day(tmp_path: Path) -> Path:
+    """A contest, and a whole backup of it beside it."""
+    create_contest(tmp_path / "day", config_text(synthesize(tmp_path / "set", images=1)))
+    back_up(tmp_path / "day", tmp_path / "day.zip", NOW, keys=True, test_sets=True)
+    return tmp_path / "day"
+
+
+def backed_up(place: Path) -> None:
+    database = (place / "day" / "contest.db").read_bytes()
+    # The recorded connection has no online copy; what the copy holds is no matter here.
+    with mock.patch.object(Store, "copy_to", lambda _, copy: copy.write_bytes(database)):
+        back_up(place / "day", place / "day.zip", NOW, keys=False, test_sets=False)
+
+
+@pytest.mark.parametrize("forgets", [None, (contest_copy, "sync_folder"), (os, "fsync")])
+def test_a_backup_takes_the_place_of_the_older_one_whole(
+    folder: Path, day: Path, forgets: tuple[object, str] | None
+) -> None:
+    def act(place: Path) -> None:
+        with mock.patch.object(*forgets, nothing) if forgets else nullcontext():
+            backed_up(place)
+
+    shutil.copytree(day, folder / "day")
+    shutil.copy(day.with_suffix(".zip"), folder)
+    assert (written(folder, "day.zip", act) == []) == (forgets is None)
+
+
+@pytest.mark.parametrize("is_synced", [True, False])
+def test_a_contest_is_restored_whole_or_not_at_all(folder: Path, day: Path, *, is_synced: bool) -> None:
+    def sync() -> None:
+        for path in (folder, *folder.rglob("*")) if is_synced else ():
+            descriptor = os.open(path, os.O_RDONLY)
+            os.fsync(descriptor)
+            os.close(descriptor)
+
+    def act(place: Path) -> None:
+        with mock.patch.object(os, "sync", sync):
+            restore(day.with_suffix(".zip"), place / "copy", None, NOW)
+
+    assert (written(folder, "copy", act) == []) == is_synced
 
 
 def nothing(*_: object) -> None:

@@ -128,7 +128,7 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("windows_s = 5\n" + GOOD, "line 1: unknown key 'windows_s'; the keys are attempts, auto_arm, count"),
+        ("windows_s = 5\n" + GOOD, "line 1: unknown key 'windows_s'; the keys are attempts, auto_arm, backup, count"),
         (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are clients, crest_factor, current_range_a"),
         (STATION, "the key 'name' is missing"),
         ('name = "Hall"\n', "there is no station"),
@@ -188,6 +188,10 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
         ("images = 5\n" + GOOD, "images must be written as an [images] table"),
         ("images = { each = 5 }\n" + GOOD, "images: unknown key 'each'; the keys are per_attempt"),
         (GOOD + "[images]\nper_attempt = 2.5\n", "images: per_attempt = 2.5 must be a whole number"),
+        ("backup = 5\n" + GOOD, "backup must be written as an [backup] table"),
+        (GOOD + '[backup]\nplace = "x"\n', "backup: unknown key 'place'; the keys are every_min, folder"),
+        (GOOD + "[backup]\nfolder = 5\n", "backup: folder = 5 must be a string"),
+        (GOOD + "[backup]\nevery_min = 0\n", ", line 6, backup: every_min = 0 must be a number above 0"),
         (GOOD + "[images]\nper_attempt = -1\n", "images: per_attempt = -1 must be 0 (all images) or more"),
         ('count_unserved = "no"\n' + GOOD, "count_unserved = 'no' must be true or false"),
         (TRACK + TRACK.removeprefix(GOOD), "the track name 'ovic' is given twice"),
@@ -203,6 +207,12 @@ def test_a_mistake_is_reported_in_one_sentence_with_file_key_and_value(
     tmp_path: Path, text: str | bytes, reason: str
 ) -> None:
     assert reason in complaint(tmp_path, text)
+
+
+def test_backups_are_made_only_into_a_folder_that_is_named(tmp_path: Path) -> None:
+    assert read(tmp_path, GOOD).backup.folder == ""
+    backup = read(tmp_path, GOOD + '[backup]\nfolder = "/media/stick"\nevery_min = 5\n').backup
+    assert (backup.folder, backup.every_min) == ("/media/stick", 5.0)
 
 
 def test_the_images_of_an_attempt_and_what_counts_are_settings(tmp_path: Path) -> None:

@@ -77,6 +77,15 @@ def test_a_missing_database_is_not_made_again(folder: Path) -> None:
     assert not (folder / "contest.db").exists()
 
 
+def test_a_folder_for_scheduled_backups_that_is_missing_is_told(folder: Path) -> None:
+    path = folder / "contest.toml"
+    path.write_text(path.read_text() + '[backup]\nfolder = "copies"\n')
+    assert codes(folder) == ["backup-folder"]
+    assert f"can be written into {folder / 'copies'}; see [backup]" in called("doctor", str(folder)).stdout
+    (folder / "copies").mkdir()
+    assert codes(folder) == []
+
+
 def test_an_older_copy_of_the_database_is_told_and_accepted_on_record(folder: Path) -> None:
     shutil.copy(folder / "contest.db", folder / "copy")
     with open_contest(folder) as contest:

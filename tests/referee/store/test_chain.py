@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from referee.errors import StorageFailed
 from referee.store import DATABASE_NAME, Event, Store
 from referee.store.chain import LOG_START, event_digest, log_link, receipt_link, run_start
 from referee.store.records import RUN_CLOSED, Post, RunState
@@ -107,6 +108,25 @@ def test_a_run_that_goes_on_after_an_upgrade_begins_its_chain_there(
     later = append(store, run, 3)
     assert (later.number, later.received_total) == (2, 5)
     assert append(store, run, 1).previous == later.link
+
+
+def test_a_body_follows_what_another_process_stored_and_not_what_was_rolled_back(
+    store: Store, run: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> int:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    first = append(store, run, 1)
+    with contextlib.closing(Store(tmp_path / DATABASE_NAME)) as other:
+        second = append(other, run, 2)
+    third = append(store, run, 3)
+    with monkeypatch.context() as failing:
+        failing.setattr(store, "_take_along", fail)
+        with pytest.raises(StorageFailed):
+            append(store, run, 4)
+    fourth = append(store, run, 5)
+    assert [one.previous for one in (second, third, fourth)] == [first.link, second.link, third.link]
+    assert (fourth.number, fourth.received_total) == (4, 11)
 
 
 def test_every_event_is_linked_to_all_before_it(store: Store, run: int, database: sqlite3.Connection) -> None:

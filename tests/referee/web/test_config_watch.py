@@ -22,6 +22,8 @@ def test_what_changed_is_told_by_its_keys_and_taken_back(tmp_path: Path) -> None
         "contest.toml was changed: stations.left.current_range_a: none -> 0.5; window_s: 600 -> 300. "
     )
     assert watch.changed == watch.look()
+    path.write_text(TEXT + '[backup]\nfolder = "stick"\n')
+    assert "backup.folder:  -> stick. " in str(watch.look())
     path.write_text(TEXT + "# a comment changes nothing\n")
     assert watch.look() is None
 

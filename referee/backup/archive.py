@@ -1,0 +1,67 @@
+"""The backup file: a zip of stored members; the last one, the manifest, has the size and SHA-256 of all others."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from referee.errors import RefereeError
+from testsets.folder import sha256_of
+from testsets.values import json_value
+
+MANIFEST, FORMAT, VERSION = "backup.json", "lpirc-backup", 1
+_UNREADABLE = zipfile.BadZipFile, EOFError, RuntimeError, struct.error, ValueError
+_MISSHAPEN = LookupError, TypeError, AttributeError
+
+
+def write_archive(path: Path, members: dict[str, Path], facts: dict[str, Any]) -> None:
+    """Write these files, by their names in it, and a manifest that also has `facts`. Raises OSError."""
+    found = {}
+    with zipfile.ZipFile(path, "w", strict_timestamps=False) as made:
+        for name, source in members.items():
+            made.write(source, name)
+            with made.open(name) as member:  # a file may change meanwhile: of what was written
+                digest = hashlib.file_digest(member, "sha256")  # type: ignore[arg-type]  # it has readinto
+            found[name] = [made.getinfo(name).file_size, digest.hexdigest()]
+        made.writestr(MANIFEST, json.dumps({"format": FORMAT, "version": VERSION, **facts, "members": found}))
+
+
+def read_archive(path: Path, folder: Path | None = None) -> dict[str, Any]:
+    """Check a backup file, write its members below `folder`, return its manifest. Raises RefereeError `bad-backup`."""
+    try:
+        with zipfile.ZipFile(path) as opened:
+            facts = _manifest(opened, path.stat().st_size)
+            for name, (_, sha256) in facts["members"].items() if folder else ():
+                place = Path(opened.extract(name, folder))
+                place.chmod(0o600)
+                if sha256_of(place) != sha256:
+                    raise ValueError(f"{name} has another SHA-256 than its manifest says")
+            return facts
+    except (*_UNREADABLE, *_MISSHAPEN, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # that is of a wrong offset
+            raise
+        raise RefereeError("bad-backup", f"{path} is not a backup, or not a whole one: {error}.") from error
+
+
+def _manifest(opened: zipfile.ZipFile, size: int) -> dict[str, Any]:
+    found = opened.infolist()
+    if any(one.compress_type or one.flag_bits & 1 for one in found):
+        raise ValueError("it has a member that is compressed or encrypted")
+    facts: dict[str, Any] = json_value(opened.read(MANIFEST).decode())  # type: ignore[assignment]
+    if facts["format"] != FORMAT or facts["version"] > VERSION:
+        form = f"{facts['format']} {facts['version']}"
+        raise ValueError(f"it is {form}, newer than {FORMAT} {VERSION}, which this program knows")
+    sizes = {name: size for name, (size, _) in facts["members"].items()}
+    if odd := [name for name in sizes if {"", ".", ".."} & set(name.split("/"))]:
+        raise ValueError(f"its member {odd[0]!r} leads out of the folder")
+    stored = {one.filename: one.file_size for one in found if one.filename != MANIFEST}
+    if sizes != stored or len(found) != len(sizes) + 1 or sum(sizes.values()) > size:
+        raise ValueError(f"its members are not those of its {MANIFEST}, or larger than the file")
+    places = facts["testsets"]
+    "".join([facts["contest"], facts["utc"], *places, *places.values()])  # texts, or it raises TypeError
+    return facts

@@ -1,0 +1,136 @@
+"""What of a contest folder goes into its backup, and how it is put back, also at another path."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from contextlib import closing, suppress
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from referee.auth.signing import SIGNING_KEY_NAME
+from referee.backup.archive import read_archive, write_archive
+from referee.config import CONFIG_NAME, ContestConfig, read_config, toml_table
+from referee.contest import contest_id
+from referee.errors import RefereeError
+from referee.files.atomic_write import real_path, require_writable, sync_folder, write_atomically
+from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME
+from referee.store import DATABASE_NAME, Store
+from referee.tracks.submissions.submitting import MODELS
+from testsets import load_test_set
+from testsets.folder import GROUND_TRUTH, IMAGES, LABELS, MANIFEST
+
+SECRETS = (SECRET_NAME, OPERATOR_KEY_NAME)
+_VALUE = re.compile(r"""((?<![\w-])(?:id|testset|holdout)["']?\s*=\s*)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')""")
+
+
+def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: bool) -> None:
+    """Write the contest in `folder` into one file that only its owner can read; the models go with the test sets.
+
+    Raises RefereeError `backup-target`, `bad-config`, and as the parts do; TestSetError; OSError.
+    """
+    require_writable(file)
+    file = real_path(file)
+    if _is_taken(folder, file):
+        sentence = f"{file} is, or may become, something other than a backup; choose another name, with .zip."
+        raise RefereeError("backup-target", sentence)
+    config, contest, moved = read_config(folder), contest_id(folder), dict[str, str]()
+    files = [(name, folder / name) for name in (CONFIG_NAME, *((*SECRETS, SIGNING_KEY_NAME) if keys else ()))]
+    for given in _test_sets(config) if test_sets else ():
+        found, place = load_test_set(folder / given), os.path.normpath(given)
+        if place.startswith((".", "/")):  # it lies elsewhere
+            place = moved[given] = f"testset-{found.digest[:12]}"
+        names = (MANIFEST, GROUND_TRUTH, LABELS, *(f"{IMAGES}/{one.file}" for one in found.images))
+        files += [(f"{place}/{name}", found.folder / name) for name in names]
+    if test_sets:
+        files += [(f"{MODELS}/{one.name}", one) for one in (folder / MODELS).glob("*.tflite")]
+    optional = (SIGNING_KEY_NAME, LABELS)
+    members = {name: path for name, path in files if path.name not in optional or path.exists()}
+    _with_values((folder / CONFIG_NAME).read_text("utf-8-sig"), moved)  # refused now, not at the restore
+    scratch = TemporaryDirectory(prefix=f".{file.name}-", dir=file.parent)
+    with scratch as place, closing(Store(folder / DATABASE_NAME)) as store:
+        store.require_complete()
+        members[DATABASE_NAME] = Path(place, DATABASE_NAME)
+        store.copy_to(members[DATABASE_NAME])
+        made = Path(place, "backup.zip")
+        facts = {"contest": store.contest_id(contest), "utc": now.isoformat(), "testsets": moved}
+        made.touch(0o600)  # as far as the disk has modes: chmod would fail on a stick's FAT
+        write_archive(made, members, facts)
+        with made.open("rb") as whole:
+            os.fsync(whole.fileno())
+        made.replace(file)
+        sync_folder(file.parent)
+
+
+def _is_taken(folder: Path, file: Path) -> bool:
+    """Whether a backup there would take the place of anything but an older one."""
+    if not file.exists():
+        return file.parent == real_path(folder) and file.suffix != ".zip"
+    try:
+        return not read_archive(file)
+    except RefereeError:
+        return True
+
+
+def _test_sets(config: ContestConfig) -> set[str]:
+    """The test sets by their names in contest.toml."""
+    return {config.testset} | {name for one in config.tracks for name in (one.testset, one.holdout) if name}
+
+
+def _with_values(text: str, changes: dict[str, str]) -> str:
+    """The text of a contest.toml with other ids and places of test sets. Raises RefereeError `bad-config`."""
+
+    def changed(found: re.Match[str]) -> str:
+        with suppress(ValueError, KeyError):
+            return f'{found[1]}"{changes[toml_table("_ = " + found[2])["_"]]}"'
+        return found[0]
+
+    new = _VALUE.sub(changed, text)
+    table = toml_table(new)
+    tables = (table, *table.get("tracks", ()))
+    if left := changes.keys() & {one.get(key) for one in tables for key in ("id", "testset", "holdout")}:
+        words = f"{CONFIG_NAME}: a copy needs its own value for {', '.join(left)}; write it in quotes after the key."
+        raise RefereeError("bad-config", words)
+    return new
+
+
+def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple[str, str, list[str]]:
+    """Make the contest folder that `file` is a backup of, whole or not at all; what it lacks is taken from `base`.
+
+    Returns its id, its former id (another one, if its keys are new), and the names of test sets that are missing.
+    Raises RefereeError `contest-exists`, `contest-mixed`, `bad-backup`, and as the parts do; OSError.
+    """
+    folder = real_path(folder)
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        sentence = f"{folder} is a contest folder, or is not empty; restore into a new one."
+        raise RefereeError("contest-exists", sentence)
+    partial = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.partial")
+    partial.mkdir(mode=0o700, parents=True)
+    try:
+        older, newest = read_archive(base or file, partial), read_archive(file, partial)
+        former, changes = newest["contest"], older["testsets"] | newest["testsets"]
+        if older["contest"] != former:
+            words = f"{base} is of contest {older['contest']}, {file} of {former}; take one of the same."
+            raise RefereeError("contest-mixed", words)
+        if not (partial / SECRET_NAME).exists():
+            for name in SECRETS:
+                write_atomically(partial / name, f"{secrets.token_hex(SECRET_BYTES)}\n".encode(), 0o600)
+            changes[former] = contest_id(partial)
+        contest, config = contest_id(partial), partial / CONFIG_NAME
+        read_config(partial)  # tells what is wrong with it
+        write_atomically(config, _with_values(config.read_text("utf-8-sig"), changes).encode())
+        with closing(Store(partial / DATABASE_NAME)) as store:
+            store.require_sound()
+            store.log_event(now, None, "restored", backup_utc=newest["utc"], former=former, contest=contest)
+            store.note_count() if contest == former else store.accept(contest)
+        sets = sorted(_test_sets(read_config(partial)))
+        missing = [one for one in sets if not (partial / one / MANIFEST).exists()]
+        os.sync()
+        partial.replace(folder)
+        os.sync()
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return contest, former, missing

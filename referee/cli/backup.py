@@ -1,0 +1,39 @@
+"""`referee backup` and `referee restore`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from referee.backup import contest_copy
+from referee.clock import Clock
+
+PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("folder", type=PATH)
+@click.option("-o", "--out", "file", type=PATH, required=True, help="The file to write, a zip.")
+@click.option("--with-keys", is_flag=True, help="Also the secrets and keys.")
+@click.option("--no-testset", is_flag=True, help="Without test sets and models.")
+def backup(folder: Path, file: Path, *, with_keys: bool, no_testset: bool) -> None:
+    """Back up the contest in FOLDER, also while it is served: database, contest.toml, test sets, models."""
+    contest_copy.back_up(folder, file, Clock().utc(), keys=with_keys, test_sets=not no_testset)
+    what = f"{file.stat().st_size / 1e6:.1f} MB, {'with its' if with_keys else 'no'} secrets and keys"
+    click.echo(f"Backed up {folder} to {file}: {what}. Keep it to yourself: it has what no team may see.")
+
+
+@click.command()
+@click.argument("file", type=PATH)
+@click.argument("folder", type=PATH)
+@click.option("--base", type=PATH, help="An earlier backup, for what FILE lacks: keys, test sets.")
+def restore(file: Path, folder: Path, base: Path | None) -> None:
+    """Make the contest FOLDER from FILE, which `referee backup` or the server wrote: all of it or nothing."""
+    contest, former, missing = contest_copy.restore(file, folder, base, Clock().utc())
+    if contest != former:
+        click.echo(f"{file} has no keys: new ones were made. The id is now {contest}, it was {former};")
+        click.echo("tokens of open runs are void, another secret draws images, and another key signs.")
+    for one in missing:
+        click.echo(f"There is no test set at {folder / one}: put it there, or change contest.toml.")
+    click.echo(f"Restored {folder}. Never serve it beside the former folder. Next: referee serve {folder}")

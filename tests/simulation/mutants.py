@@ -156,14 +156,23 @@ def void_runs_are_ranked() -> AbstractContextManager[object]:
     return patch.object(Store, "runs", runs)
 
 
+def _other_head(changed: Callable[[Any], Any]) -> AbstractContextManager[object]:
+    """The head of a run's chain, changed before it is used."""
+    plain = posts._head  # noqa: SLF001
+    return patch.object(posts, "_head", lambda *arguments: changed(plain(*arguments)))
+
+
 def a_total_that_is_one_too_high() -> AbstractContextManager[object]:
-    plain = posts._last_of  # noqa: SLF001
+    def changed(head: Any) -> Any:
+        newest, link, number, total = head
+        return newest, link, number, total + (number == 2)
 
-    def last_of(*arguments: Any) -> Any:
-        previous, number, total = plain(*arguments)
-        return previous, number, total + (number == 2)
+    return _other_head(changed)
 
-    return patch.object(posts, "_last_of", last_of)
+
+def a_head_that_outlives_what_was_rolled_back() -> AbstractContextManager[object]:
+    plain = posts._head  # noqa: SLF001
+    return patch.object(posts, "_head", lambda heads, *more: heads.get(more[1]) or plain(heads, *more))
 
 
 def a_repeat_that_gets_another_receipt() -> AbstractContextManager[object]:
@@ -178,10 +187,6 @@ def a_void_that_is_not_stored() -> AbstractContextManager[object]:
         return replace(found, state=RunState.VOID, void_reason=reason)
 
     return patch.object(RunControl, "void", void)
-
-
-def served_images_that_a_kill_forgets() -> AbstractContextManager[object]:
-    return patch.object(control, "kept_marks", lambda _path, images: bytearray(images))
 
 
 def a_judge_that_loses_the_last_row() -> AbstractContextManager[object]:
@@ -211,17 +216,6 @@ def a_provisional_score_of_every_other_row() -> AbstractContextManager[object]:
     return patch.object(live, "evaluate_rows", lambda contest, truth, rows: plain(contest, truth, rows[::2]))
 
 
-def a_close_that_is_tried_once() -> AbstractContextManager[object]:
-    def close_at_end(self: RunControl, opened: OpenRun) -> None:
-        self._clock.wait(opened.ending, opened.window.deadline_s)
-        try:
-            self.close(opened.run.id, "deadline")
-        except StorageFailed:
-            return
-
-    return patch.object(RunControl, "_close_at_end", close_at_end)
-
-
 def a_heat_that_starts_one_by_one() -> AbstractContextManager[object]:
     plain = RunControl._open  # noqa: SLF001
 
@@ -232,13 +226,11 @@ def a_heat_that_starts_one_by_one() -> AbstractContextManager[object]:
 
 
 def a_link_that_is_skipped() -> AbstractContextManager[object]:
-    plain = posts._last_of  # noqa: SLF001
+    def changed(head: Any) -> Any:
+        newest, link, number, total = head
+        return newest, bytes(32) if number == 2 else link, number, total
 
-    def last_of(connection: Any, run: int) -> Any:
-        previous, number, total = plain(connection, run)
-        return (posts.run_start("", run, None, "", "") if number == 2 else previous), number, total
-
-    return patch.object(posts, "_last_of", last_of)
+    return _other_head(changed)
 
 
 def an_event_that_is_not_chained() -> AbstractContextManager[object]:
@@ -283,14 +275,13 @@ MUTANTS: dict[str, Mutant] = {
         a_board_that_stands_still,
         void_runs_are_ranked,
         a_total_that_is_one_too_high,
+        a_head_that_outlives_what_was_rolled_back,
         a_repeat_that_gets_another_receipt,
         a_void_that_is_not_stored,
-        served_images_that_a_kill_forgets,
         a_judge_that_loses_the_last_row,
         a_judge_that_counts_images_not_served,
         a_provisional_score_that_is_not_finished,
         a_provisional_score_of_every_other_row,
-        a_close_that_is_tried_once,
         a_heat_that_starts_one_by_one,
         a_link_that_is_skipped,
         an_event_that_is_not_chained,

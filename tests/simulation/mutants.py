@@ -170,11 +170,6 @@ def a_total_that_is_one_too_high() -> AbstractContextManager[object]:
     return _other_head(changed)
 
 
-def a_head_that_outlives_what_was_rolled_back() -> AbstractContextManager[object]:
-    plain = posts._head  # noqa: SLF001
-    return patch.object(posts, "_head", lambda heads, *more: heads.get(more[1]) or plain(heads, *more))
-
-
 def a_repeat_that_gets_another_receipt() -> AbstractContextManager[object]:
     newest = "(SELECT max(received_total) FROM posts AS p WHERE p.run = posts.run)"
     sql = posts._FIND.replace("received_total", newest)  # noqa: SLF001
@@ -275,7 +270,6 @@ MUTANTS: dict[str, Mutant] = {
         a_board_that_stands_still,
         void_runs_are_ranked,
         a_total_that_is_one_too_high,
-        a_head_that_outlives_what_was_rolled_back,
         a_repeat_that_gets_another_receipt,
         a_void_that_is_not_stored,
         a_judge_that_loses_the_last_row,

@@ -55,7 +55,7 @@ def test_a_planted_fault_is_found(name: str) -> None:
 
 def test_a_seed_gives_the_same_day_in_another_process() -> None:
     """Whatever the process has done before, and however it hashes."""
-    code = f"from tests.simulation.day import simulate; print(simulate(2, {SHORT_S}).trace)"
+    code = "from tests.simulation.day import simulate; print(simulate(2, 30.0).trace)"
     other = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,
@@ -65,4 +65,4 @@ def test_a_seed_gives_the_same_day_in_another_process() -> None:
         timeout=PATIENCE_S,
         check=True,
     )
-    assert int(other.stdout) == simulate(2, SHORT_S).trace
+    assert int(other.stdout) == simulate(2, 30.0).trace

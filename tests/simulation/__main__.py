@@ -77,6 +77,8 @@ def _days(given: argparse.Namespace, begun_s: float) -> Iterator[Outcome]:
                 yield waiting.pop(0).get()
         for one in waiting:
             yield one.get()
+        pool.close()  # each process ends by itself, and takes its folder away
+        pool.join()
 
 
 def _report(day: Outcome) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from multiprocessing.util import Finalize
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -48,6 +49,7 @@ EVERY_S = 5.0  # the live process and the watch look so often: their ticks are m
 def prepared() -> Path:
     """A contest folder to copy, and its test set: made once for each process."""
     folder = Path(tempfile.mkdtemp(prefix="simulated-", dir=RAM if RAM.is_dir() else None))
+    Finalize(None, shutil.rmtree, (folder, True), exitpriority=0)  # at the end also of a pool's process
     synthesize(folder / "set", images=8, categories=3, seed=4, size=(96, 64))
     first, second = STATIONS.items()
     text = config_text("A day", 60, first[1], "../set", auto_arm=False, update_interval_s=5)

@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup rehearse demo test lint bench soak serve lock vendor clean
+.PHONY: help setup rehearse demo test simulate lint bench soak serve lock vendor clean
 
 help:
 	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
 	@echo "make demo       a rehearsed contest day with board and console to look at"
 	@echo "make test       every test"
+	@echo "make simulate   contest days from seeds, with everything that goes wrong; ARGS=\"--seconds 3600 --seed 1\""
 	@echo "make lint       style, types, import rules, known vulnerabilities"
 	@echo "make bench      speed, measured on this machine; ARGS=\"serving --save\" keeps the figures"
 	@echo "make soak       a contest under faults for MINUTES=60; ARGS=--save keeps the table in docs/reliability.md"
@@ -39,6 +40,10 @@ demo: setup
 # they share. ARGS="-n 0" runs them in one process.
 test: setup
 	$(BIN)/python -m pytest -n 4 --dist worksteal $(ARGS)
+
+# Days are counted on from a seed; one that fails is replayed step by step by: make simulate ARGS="--days 1 --seed N"
+simulate: setup
+	@$(BIN)/python -m tests.simulation $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

@@ -215,7 +215,7 @@ class RunControl:
 
     def _close(self, live: OpenRun, window: Window) -> None:
         self._note_end(live, window)
-        final = self._meters.final_reading(live.run, live.meter)
+        final = self._meters.reading_of_record(live.run, live.meter)
         live.meter.log.flush()
         # Once the run is closed, its station is free: it may be armed only when its meter is retired, too.
         with self._lock_of(f"station {live.run.station}"):

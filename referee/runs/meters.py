@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -180,6 +180,17 @@ class StationMeters:
 
     # Ended
 
+    def reading_of_record(self, run: Run, meter: RunMeter) -> Reading | None:
+        """As `final_reading`, for a run whose sampler may not have read anything since a restart of the server.
+
+        A meter that was used for something else meanwhile is left alone. Raises RefereeError `storage-failed`.
+        """
+        past = () if meter.sampler.last is not None else self._store.readings(run.id, 0.0)
+        with suppress(MeterError):  # it is asked again, and then it is on record
+            if past and not self.holds_energy_of(run, meter, past[-1]):
+                return None
+        return self.final_reading(run, meter, past)
+
     def final_reading(self, run: Run, meter: RunMeter, past: Sequence[Reading] = ()) -> Reading | None:
         """Stop the integrator and read the energy of record; None, with an event that says why, if there is none.
 
@@ -251,6 +262,10 @@ def _foreign(run: Run, meter: RunMeter, reading: Reading, before: Reading | None
 
 
 def _in_doubt(reading: Reading, past: Sequence[Reading]) -> Missing | None:
+    """Why what a meter shows after its stop is not, or not surely, the run's energy."""
+    if reading.state is IntegratorState.START:
+        began_again = f"The meter's integrator was started again after its stop ({sums(reading)})."
+        return EnergyMissing.BEGAN_AGAIN, began_again
     if sentence := held(past, reading):
         return EnergyMissing.READ_LATER, f"{sentence} {READ_LATER}"
     if math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s):

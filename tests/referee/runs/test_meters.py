@@ -278,3 +278,22 @@ def test_the_energy_is_read_once_the_meter_of_the_run_is_back_in_the_place_of_an
     house.restart()
     assert (house.store.run(1).energy_wh or 0.0) > 0.005
     assert kinds(house, 1)[-1] == "energy-read"
+
+
+def test_what_others_measure_after_a_run_that_ended_without_a_server_is_left_alone(
+    build: Build, instrument: Any, until: Until
+) -> None:
+    meter = instrument("--load", "constant:36W")
+    house = build(station(meter=meter.address), window_s=60, auto_arm=True)
+    sampled(house.control.login(TEAM), until)
+    house.control.shutdown()
+    house.clock.advance(61.0)
+    meter.die()
+    instrument("--port", meter.port, "--load", "constant:0.01W")
+    with contextlib.closing(Link(meter.address)) as panel:
+        panel.write(":COMMUNICATE:VERBOSE OFF;:INTEGRATE:START")
+        house.restart()
+        until(lambda: house.store.run(1).state is RunState.CLOSED)
+        assert house.store.run(1).energy_wh is None
+        assert missing(house)[0] == EnergyMissing.BEGAN_AGAIN
+        assert "STAR" in panel.query(":INTEGRATE:STATE?")

@@ -1,0 +1,290 @@
+"""Faults planted in the product, by name: the simulation must find each of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+
+from referee.errors import StorageFailed
+from referee.judging import judge as judging
+from referee.judging import live, results
+from referee.runs import control, meters, recovery
+from referee.runs.arming import Arming
+from referee.runs.control import RunControl
+from referee.runs.meters import StationMeters
+from referee.runs.open_run import OpenRun
+from referee.runs.window import Window, elapsed_s
+from referee.store import NewPost, Store, log, posts, scores
+from referee.store.group_commit import GroupCommit, Job
+from referee.store.records import Post, Run, RunState
+
+Mutant = Callable[[], AbstractContextManager[object]]
+
+
+def a_deadline_a_second_late() -> AbstractContextManager[object]:
+    return patch.object(control, "Window", lambda start_s, length_s: Window(start_s, length_s + 1.0))
+
+
+def a_grace_for_late_posts() -> AbstractContextManager[object]:
+    def require_open(self: OpenRun) -> float:
+        return elapsed_s(self.window, self._clock.monotonic_s())
+
+    return patch.object(OpenRun, "_require_open", require_open)
+
+
+def the_key_is_ignored() -> AbstractContextManager[object]:
+    plain = OpenRun.accept
+
+    def accept(self: OpenRun, body: bytes, _key: str | None, *more: Any, **named: Any) -> Post:
+        return plain(self, body, None, *more, **named)
+
+    return patch.object(OpenRun, "accept", accept)
+
+
+def _unstored(store: Store, run: int, new: Sequence[NewPost]) -> list[Job[Any]]:
+    """Receipts as they would be if these posts were stored."""
+    jobs, total = [], store.count_detections(run)
+    for post in new:
+        rows = post.taken[0] if isinstance(post.taken, tuple) else post.taken
+        total += len(rows)
+        job: Job[Any] = Job(None)
+        job.result = Post(len(rows), post.sha256, total)
+        jobs.append(job)
+    return jobs
+
+
+def a_receipt_before_the_commit() -> AbstractContextManager[object]:
+    plain = Store.append_posts
+
+    def append_posts(self: Store, run: int, new: Sequence[NewPost]) -> Sequence[Job[Any]]:
+        jobs = _unstored(self, run, new)
+
+        def later() -> None:
+            threading.Event().wait(0.5)
+            plain(self, run, new)
+
+        threading.Thread(target=later, daemon=True).start()
+        return jobs
+
+    return patch.object(Store, "append_posts", append_posts)
+
+
+def a_failed_commit_is_acknowledged() -> AbstractContextManager[object]:
+    plain = Store.append_posts
+
+    def append_posts(self: Store, run: int, new: Sequence[NewPost]) -> Sequence[Job[Any]]:
+        jobs = plain(self, run, new)
+        told = _unstored(self, run, new)
+        return [
+            one if isinstance(job.error, StorageFailed) else job for job, one in zip(jobs, told, strict=True)
+        ]
+
+    return patch.object(Store, "append_posts", append_posts)
+
+
+def a_commit_of_several_loses_one() -> AbstractContextManager[object]:
+    plain = GroupCommit._commit  # noqa: SLF001
+
+    def commit(self: GroupCommit, jobs: Sequence[Job[Any]]) -> None:
+        plain(self, jobs)
+        if len(jobs) > 1:
+            with self._transaction() as connection:
+                connection.execute("DELETE FROM posts WHERE id = (SELECT max(id) FROM posts)")
+
+    return patch.object(GroupCommit, "_commit", commit)
+
+
+def a_restart_restarts_the_clock() -> AbstractContextManager[object]:
+    return patch.object(recovery, "window_of", lambda run, now_s, _reboot: Window(now_s, run.window_s))
+
+
+def a_reboot_is_not_noticed() -> AbstractContextManager[object]:
+    return patch.object(recovery, "reboot_of", lambda *_: None)
+
+
+def the_energy_of_the_previous_run() -> AbstractContextManager[object]:
+    plain, last = StationMeters.final_reading, {}
+
+    def final_reading(self: StationMeters, run: Run, *more: Any) -> Any:
+        reading = plain(self, run, *more)
+        return last.pop(run.station, None) or last.setdefault(run.station, reading)
+
+    return patch.object(StationMeters, "final_reading", final_reading)
+
+
+def whatever_the_meter_holds_is_the_energy() -> AbstractContextManager[object]:
+    return patch.multiple(meters, _foreign=lambda *_: None, _in_doubt=lambda *_: None)
+
+
+def a_meter_that_was_started_again_is_believed() -> AbstractContextManager[object]:
+    plain = meters._in_doubt  # noqa: SLF001
+
+    def in_doubt(reading: Any, past: Any) -> Any:
+        return plain(replace(reading, state=meters.IntegratorState.STOP), past)
+
+    return patch.object(meters, "_in_doubt", in_doubt)
+
+
+def two_runs_at_a_station() -> AbstractContextManager[object]:
+    return patch.object(Arming, "_require_free", lambda *_: None)
+
+
+def a_board_that_stands_still() -> AbstractContextManager[object]:
+    plain = results.KnownStandings.now
+
+    def now(self: results.KnownStandings) -> Any:
+        if self._found is None:
+            plain(self)
+        return self._found[1]
+
+    return patch.object(results.KnownStandings, "now", now)
+
+
+def void_runs_are_ranked() -> AbstractContextManager[object]:
+    plain = Store.runs
+
+    def runs(self: Store, state: RunState | None = None, **equals: object) -> list[Run]:
+        found = plain(self, state, **equals)
+        if state is RunState.JUDGED and not equals:
+            found += [run for run in plain(self, RunState.VOID) if self.latest_score(run.id)]
+        return found
+
+    return patch.object(Store, "runs", runs)
+
+
+def _other_head(changed: Callable[[Any], Any]) -> AbstractContextManager[object]:
+    """The head of a run's chain, changed before it is used."""
+    plain = posts._head  # noqa: SLF001
+    return patch.object(posts, "_head", lambda *arguments: changed(plain(*arguments)))
+
+
+def a_total_that_is_one_too_high() -> AbstractContextManager[object]:
+    def changed(head: Any) -> Any:
+        newest, link, number, total = head
+        return newest, link, number, total + (number == 2)
+
+    return _other_head(changed)
+
+
+def a_repeat_that_gets_another_receipt() -> AbstractContextManager[object]:
+    newest = "(SELECT max(received_total) FROM posts AS p WHERE p.run = posts.run)"
+    sql = posts._FIND.replace("received_total", newest)  # noqa: SLF001
+    return patch.object(posts, "_FIND", sql)
+
+
+def a_void_that_is_not_stored() -> AbstractContextManager[object]:
+    def void(self: RunControl, run: int, reason: str) -> Run:
+        found = self._store.run(run)
+        return replace(found, state=RunState.VOID, void_reason=reason)
+
+    return patch.object(RunControl, "void", void)
+
+
+def a_judge_that_loses_the_last_row() -> AbstractContextManager[object]:
+    return patch.object(judging, "testset_rows", lambda *named: _plain_rows(*named)[:-1])
+
+
+_plain_rows = judging.testset_rows
+
+
+def a_judge_that_counts_images_not_served() -> AbstractContextManager[object]:
+    plain = judging.served_images
+
+    def served_images(*arguments: Any) -> Any:
+        served = plain(*arguments)
+        served[:] = True
+        return served
+
+    return patch.object(judging, "served_images", served_images)
+
+
+def a_provisional_score_that_is_not_finished() -> AbstractContextManager[object]:
+    return patch.object(live.FollowedRuns, "_unpublished", lambda _self: [])
+
+
+def a_provisional_score_of_every_other_row() -> AbstractContextManager[object]:
+    plain = live.evaluate_rows
+    return patch.object(live, "evaluate_rows", lambda contest, truth, rows: plain(contest, truth, rows[::2]))
+
+
+def a_heat_that_starts_one_by_one() -> AbstractContextManager[object]:
+    plain = RunControl._open  # noqa: SLF001
+
+    def open_each(self: RunControl, started: dict[int, Any]) -> list[OpenRun]:
+        return [opened for run, meter in started.items() for opened in plain(self, {run: meter})]
+
+    return patch.object(RunControl, "_open", open_each)
+
+
+def a_link_that_is_skipped() -> AbstractContextManager[object]:
+    def changed(head: Any) -> Any:
+        newest, link, number, total = head
+        return newest, bytes(32) if number == 2 else link, number, total
+
+    return _other_head(changed)
+
+
+def an_event_that_is_not_chained() -> AbstractContextManager[object]:
+    plain = log.log_link
+
+    def log_link(previous: bytes, digest: bytes) -> bytes:
+        return plain(log.LOG_START if digest[0] < 8 else previous, digest)
+
+    return patch.object(log, "log_link", log_link)
+
+
+def a_score_with_yesterdays_energy() -> AbstractContextManager[object]:
+    plain = Store.add_score
+
+    def add_score(self: Store, score: Any) -> None:
+        before = self.latest_score(score.run)
+        plain(
+            self,
+            score
+            if before is None
+            else replace(score, score=before.score, energy_wh=before.energy_wh, map=0.5),
+        )
+
+    return patch.object(scores.ScoreTables, "add_score", add_score)
+
+
+MUTANTS: dict[str, Mutant] = {
+    mutant.__name__: mutant
+    for mutant in (
+        a_deadline_a_second_late,
+        a_grace_for_late_posts,
+        the_key_is_ignored,
+        a_receipt_before_the_commit,
+        a_failed_commit_is_acknowledged,
+        a_commit_of_several_loses_one,
+        a_restart_restarts_the_clock,
+        a_reboot_is_not_noticed,
+        the_energy_of_the_previous_run,
+        whatever_the_meter_holds_is_the_energy,
+        a_meter_that_was_started_again_is_believed,
+        two_runs_at_a_station,
+        a_board_that_stands_still,
+        void_runs_are_ranked,
+        a_total_that_is_one_too_high,
+        a_repeat_that_gets_another_receipt,
+        a_void_that_is_not_stored,
+        a_judge_that_loses_the_last_row,
+        a_judge_that_counts_images_not_served,
+        a_provisional_score_that_is_not_finished,
+        a_provisional_score_of_every_other_row,
+        a_heat_that_starts_one_by_one,
+        a_link_that_is_skipped,
+        an_event_that_is_not_chained,
+    )
+}
+
+
+@contextmanager
+def planted(name: str) -> Iterator[None]:
+    """The product with this fault."""
+    with MUTANTS[name]():
+        yield

@@ -49,8 +49,15 @@ def export_command(number: int | None, folder: Path, out: Path, *, all_runs: boo
             return
         out.mkdir(parents=True, exist_ok=True)
         numbers = [run.id for run in contest.store.runs() if run.state in OVER and run.start_s is not None]
+        left_out = []
         for one in numbers:
-            click.echo(export_bundle(contest, one, out / f"run-{one}.zip", now))
+            try:
+                click.echo(export_bundle(contest, one, out / f"run-{one}.zip", now))
+            except RefereeError as error:
+                left_out.append(f"run {one}")
+                click.echo(f"referee: {error.sentence}", err=True)
+    if left_out:
+        raise RefereeError("bundle-failed", f"There is no bundle of {', '.join(left_out)}.")
     if not numbers:
         click.echo("No run is over yet.", err=True)
 

@@ -154,12 +154,23 @@ class Recomputed:
             limits=bundle.limits,
         )
 
-    @cached_property
+    @property
     def judged(self) -> Score:
-        """The judgement. Raises NotChecked, Failure."""
+        """The judgement. Raises NotChecked, also where what it rests on failed."""
+        if isinstance(self._judged, NotChecked):
+            raise self._judged
+        return self._judged
+
+    @cached_property
+    def _judged(self) -> Score | NotChecked:
         if self.bundle.result is None:
-            raise NotChecked("The run is not judged yet.")
-        return judgement_of(self.case, self.bundle.result["judged_utc"])
+            return NotChecked("The run is not judged yet.")
+        try:
+            return judgement_of(self.case, self.bundle.result["judged_utc"])
+        except NotChecked as reason:
+            return reason
+        except Failure as failure:
+            return NotChecked(f"It rests on {failure.part}, which does not hold.")
 
     def interval(self) -> dict[str, object]:
         """The interval of the judgement, which takes seconds. Raises NotChecked, Failure."""

@@ -93,7 +93,7 @@ def verify_command(
         key=_hexadecimal("--key", key, 64),
         head=_hexadecimal("--head", head, 12),
         receipts=None if receipts is None else read_receipts(file_bytes(receipts), str(receipts)),
-        ground_truth=None if testset is None else _ground_truth(data, testset),
+        ground_truth=None if testset is None else file_bytes(load_test_set(testset).ground_truth_path),
         interval=interval,
     )
     items = verify(data, given)
@@ -114,16 +114,3 @@ def _hexadecimal(option: str, text: str | None, least: int) -> str | None:
     if digits is not None and not re.fullmatch(rf"[0-9a-f]{{{least},64}}", digits):
         raise RefereeError("bad-request", f"{option} {text!r} is not {least} to 64 hexadecimal digits.")
     return digits
-
-
-def _ground_truth(data: bytes, folder: Path) -> bytes:
-    """The ground truth of a test set, which must be that of the bundle."""
-    from referee.evidence.verify import stated_test_set
-
-    given, stated = load_test_set(folder), stated_test_set(data)
-    if given.digest != stated:
-        sentence = (
-            f"{folder} is the test set {given.digest[:12]}, the bundle is of {stated[:12]}: give that one."
-        )
-        raise RefereeError("testset-changed", sentence)
-    return file_bytes(given.ground_truth_path)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from referee.errors import RefereeError
 from referee.evidence.bodies import rows_of
 from referee.evidence.bundle import Bundle, PostLine
+from referee.evidence.container import GROUND_TRUTH
 from referee.evidence.items import Failure, NotChecked
 from referee.judging.case import Case, counted_of, judgement_of
 from referee.judging.uncertainty import interval_of
@@ -25,7 +26,6 @@ from testsets.coco_reader import parse_coco
 from testsets.errors import Problems
 from testsets.ground_truth import GroundTruth
 
-GROUND_TRUTH = "ground_truth.json.gz"
 Rows = NDArray[np.float64]
 
 
@@ -119,7 +119,10 @@ class Recomputed:
             until = self.bundle.contest.get("ground_truth_secret_until")
             raise NotChecked(f"The ground truth is secret until {until}: it needs --testset.")
         if hashlib.sha256(self._ground_truth).hexdigest() != self.bundle.test_set.ground_truth_sha256:
-            raise Failure(GROUND_TRUTH, "The ground truth has not the SHA-256 that the test set states.")
+            digest = self.bundle.test_set.digest[:12]
+            raise Failure(
+                GROUND_TRUTH, f"The ground truth is of another test set than {digest}: its SHA-256 differs."
+            )
         problems = Problems()
         try:
             text = self._ground_truth.decode("utf-8-sig")

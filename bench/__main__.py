@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import (
+    bundles,
     coverage,
     flood,
     models,
@@ -32,7 +33,8 @@ def main() -> None:
         "parts",
         nargs="*",
         metavar="PART",
-        help="rehearsal, serving, tls, restart, receipts, flood, viewers, power, truth, scoring, coverage, models",
+        help="rehearsal, serving, tls, restart, receipts, bundles, flood, viewers, power, truth, scoring, coverage, "
+        "models",
     )
     parser.add_argument(
         "--save",
@@ -58,6 +60,7 @@ def main() -> None:
         "scoring": scoring.measure,
         "coverage": coverage.measure,
         "models": models.measure,
+        "bundles": bundles.measure,
     }
     for part in options.parts:
         if part not in parts:

@@ -128,6 +128,7 @@ class ContestConfig:
     With `count_unserved` detections count also for images that the run was not served. `id` is in database and secrets,
     too; blank in folders of earlier versions. A run below `least_map` is shown and not ranked. A team has `attempts`;
     0: any number. The public board shows nothing newer than `freeze_at` until it is unveiled.
+    Bundles hold the ground truth once `ground_truth_secret_until` has passed.
     """
 
     name: str
@@ -150,6 +151,7 @@ class ContestConfig:
     freeze_at: datetime | None = None
     public_score: bool = False
     backup: Backup = Backup()
+    ground_truth_secret_until: datetime | None = None
     prizes: tuple[Prize, ...] = tuple(
         map(Prize, ("Best score", "Least energy", "Highest accuracy"), PRIZE_RULES)
     )

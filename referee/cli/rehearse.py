@@ -45,6 +45,7 @@ CLOSE_TIMEOUT_S = 30.0
 LEAST_RUN_S = 2.0
 PAGE_NAME = "report.html"
 RECEIPTS_NAME = "receipts.jsonl"
+BUNDLE_NAME = "bundle.zip"
 PID = "{pid}"  # in a load: the client's process id
 CLIENT_LOAD = f"cpu:{PID},idle=2W,busy=9W"
 CLIENT_RANGES = (150.0, 0.1)  # volts and amperes for that load
@@ -135,6 +136,7 @@ def _try_meter(address: str) -> None:
 
 def carry_out(plan: Plan) -> tuple[Run, Score]:
     """Run it all and write the report. Raises RefereeError, TestSetError; KeyboardInterrupt after all is stopped."""
+    from referee.evidence.parts import export_bundle
     from referee.report import write_report  # takes a third of a second
 
     stage = partial(click.echo, err=True)
@@ -165,6 +167,7 @@ def carry_out(plan: Plan) -> tuple[Run, Score]:
         score = judge_with_interval(contest, run.id, Clock())
         stage("Writing the report")
         write_report(contest, run.id, plan.folder, PAGE_NAME)
+        export_bundle(contest, run.id, plan.folder / BUNDLE_NAME, Clock().utc())
         return contest.store.run(run.id), score
 
 
@@ -247,4 +250,5 @@ def _paths(plan: Plan) -> dict[str, str]:
         "test set": str(plan.testset or plan.folder / "testset"),
         "receipts": str(plan.folder / RECEIPTS_NAME),
         "report page": str(plan.folder / PAGE_NAME),
+        "bundle": str(plan.folder / BUNDLE_NAME),
     }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ MOST_REFUSED_ROWS = 1000
 
 _LAST_TOTAL = "coalesce((SELECT received_total FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1), 0)"
 _RECEIPT = "row_count, sha256, received_total, number, previous, received_utc"
+_RECEIPT_COLUMNS = _RECEIPT.count(",") + 1
 _LAST = f"SELECT {_RECEIPT} FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"  # noqa: S608 - a constant
 # These columns lie before `rows` in the file: reading them walks through no body.
 _NEWEST = "SELECT id, received_utc, sha256 FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"
@@ -43,6 +44,10 @@ _INSERT = f"INSERT INTO posts ({_COLUMNS}) VALUES (?{', ?' * 12}) {_ONCE}"  # no
 _COUNT_REFUSED = "(SELECT count(*) FROM refused_rows WHERE run = ?)"
 _REFUSE = f"INSERT INTO refused_rows SELECT ?, ?, ?, ?, ? WHERE {_COUNT_REFUSED} < ?"
 _FIND = f"SELECT {_RECEIPT} FROM posts WHERE run = ? AND idempotency_key = ?"  # noqa: S608 - a constant
+_BODIES = (
+    f"SELECT {_RECEIPT}, id, elapsed_s, content_type, refused, body,"  # noqa: S608 - a constant
+    " CASE WHEN body IS NULL THEN rows END AS rows FROM posts WHERE run = ? ORDER BY id"
+)
 _ROWS = "SELECT id, rows FROM posts WHERE run = ? AND id > ? ORDER BY id"
 
 
@@ -136,6 +141,11 @@ class PostTables(Database):
         rows = self._rows("SELECT elapsed_s, row_count FROM posts WHERE run = ? ORDER BY id", run)
         return [(row["elapsed_s"], row["row_count"]) for row in rows]
 
+    def bodies(self, run: int) -> list[tuple[dict[str, Any], Post]]:
+        """The posts of a run in order of arrival: id, elapsed_s, content_type, refused, body or else rows; receipt."""
+        rows = self._rows(_BODIES, run)
+        return [(dict(row), _post(tuple(row)[:_RECEIPT_COLUMNS])) for row in rows]
+
     def detections_after(self, run: int, post: int) -> tuple[NDArray[np.float64], int]:
         """The detections of the posts that came after that one (0: all), as `detections`, and the last post's id."""
         rows = self._rows(_ROWS, run, post)
@@ -188,5 +198,5 @@ def _head(heads: dict[int, _Head], connection: sqlite3.Connection, run: int) -> 
     return _Head(newest, run_start(*identity), number, last["received_total"] if last else 0)
 
 
-def _post(row: sqlite3.Row) -> Post:
+def _post(row: Iterable[Any]) -> Post:
     return Post(*row)

@@ -44,7 +44,7 @@ def key(tmp_path_factory: pytest.TempPathFactory) -> ContestKey:
     path = tmp_path_factory.mktemp("key") / "signing-key"
     path.touch(0o600)
     path.write_bytes(new_key())
-    return ContestKey(path)
+    return ContestKey(path, None)
 
 
 Forge = Callable[..., bytes]

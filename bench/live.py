@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bench import workload
-from referee.judging.judge import scored_detections
+from referee.judging.case import scored_detections
 from referee.judging.live import SHARE, TICK_S
 from referee.scoring import evaluate
 from referee.scoring.bootstrap import bootstrap_samples

@@ -120,6 +120,7 @@ class ContestConfig:
     With `count_unserved` detections count also for images that the run was not served. `id` is in database and secrets,
     too; blank in folders of earlier versions. A run below `least_map` is shown and not ranked. A team has `attempts`;
     0: any number. The public board shows nothing newer than `freeze_at` until it is unveiled.
+    Bundles hold the ground truth once `ground_truth_secret_until` has passed.
     """
 
     name: str
@@ -141,6 +142,7 @@ class ContestConfig:
     attempts: int = 0
     freeze_at: datetime | None = None
     public_score: bool = False
+    ground_truth_secret_until: datetime | None = None
     prizes: tuple[Prize, ...] = tuple(
         map(Prize, ("Best score", "Least energy", "Highest accuracy"), PRIZE_RULES)
     )

@@ -9,9 +9,8 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from power.addresses import limits_of
 from power.energy import Check, Measurement, energy_checks
-from power.meter import Identity, Reading
+from power.meter import Identity, Limits, Reading
 from referee.detections.plausibility import Implausible
 from referee.store.records import IMAGES_SEEN, REBOOTED, Run
 
@@ -25,11 +24,13 @@ def run_checks(
     readings: Sequence[Reading],
     start_s: float,
     *,
+    limits: Limits | None,
     missing: str | None = None,
     start_stop_s: float | None = None,
 ) -> tuple[Check, ...]:
     """Every check of a closed run. The window starts at `start_s` in the host time of the `readings`.
 
+    `limits` are those of its meter's error.
     `missing` says why the run has no energy, `start_stop_s` how much longer than the window the integrator may have
     run; each is None where it is not known.
     """
@@ -44,7 +45,7 @@ def run_checks(
         end_s=start_s + run.elapsed_s,
         setup=run.setup,
         model=model,
-        limits=limits_of(model),
+        limits=limits,
         official=run.official,
         changes=(NOT_ASKED,) if run.meter_changes is None else run.meter_changes,
         start_stop_s=start_stop_s,
@@ -53,7 +54,7 @@ def run_checks(
     return (measured, *energy_checks(readings, measurement))
 
 
-def rows_refused(total: int, kept: Sequence[dict[str, Any]]) -> tuple[Check, ...]:
+def rows_refused(total: int, kept: Sequence[Mapping[str, Any]]) -> tuple[Check, ...]:
     """The check of a run of which rows were refused, `total` in all; nothing for other runs."""
     if not total:
         return ()

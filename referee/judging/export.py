@@ -17,7 +17,8 @@ from power.recording import header_line, row
 from referee.contest import Contest, require_same_images
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
-from referee.judging.judge import IMAGE, START_S, served_images, undo_image_order
+from referee.judging.case import IMAGE, START_S, undo_image_order
+from referee.judging.judge import served_images
 from referee.store.records import Run
 from testsets.boxes import coco_from_corners
 

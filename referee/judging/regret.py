@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from referee.contest import Contest
+from referee.judging.case import IMAGE, START_S
 from referee.judging.checks import is_scorable
-from referee.judging.judge import IMAGE, START_S, testset_rows
+from referee.judging.judge import testset_rows
 from referee.scoring import COCO, Detections
 from referee.scoring.evaluation import maps_over_time
 from referee.store.records import Run

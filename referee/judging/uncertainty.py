@@ -5,14 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from referee.clock import Clock
 from referee.contest import Contest
+from referee.judging.case import scored_detections
 from referee.judging.checks import is_scorable
-from referee.judging.judge import counted, judge, scored_detections
+from referee.judging.judge import counted, judge
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap_samples, centred
 from referee.scoring.interval import Resampled, middle
 from referee.store.records import Run, Score, ScoreInterval
+from testsets import GroundTruth
+
+Floats = NDArray[np.float64]
 
 LEVEL = 0.95
 RESAMPLES = 1000
@@ -28,16 +33,23 @@ def judge_with_interval(contest: Contest, number: int, clock: Clock, *, correcte
     if metric not in BOOTSTRAP_METRICS:
         return judged
     ground_truth, rows, _ = counted(contest, contest.store.run(number))
-    samples = bootstrap_samples(ground_truth, scored_detections(rows, metric), metric, RESAMPLES, SEED)
+    interval, maps = interval_of(ground_truth, rows, metric, judged)
+    contest.store.add_interval(judged, interval, maps)
+    return replace(judged, interval=interval)
+
+
+def interval_of(
+    ground_truth: GroundTruth, rows: Floats, metric: str, judged: Score, seed: int = SEED
+) -> tuple[ScoreInterval, Floats]:
+    """The interval of a judgement, and the mAPs (RESAMPLES,) of the resamples, from the rows (n, 7) that count."""
+    samples = bootstrap_samples(ground_truth, scored_detections(rows, metric), metric, RESAMPLES, seed)
     maps, bias = centred(samples, judged.map), float(samples.mean()) - judged.map
     uncertainty = energy_uncertainty(judged)
     of_score: tuple[float | None, float | None] = None, None
     if uncertainty is not None and is_scorable(judged.energy_wh):
-        errors = np.random.default_rng(SEED).uniform(-1.0, 1.0, RESAMPLES)
+        errors = np.random.default_rng(seed).uniform(-1.0, 1.0, RESAMPLES)
         of_score = middle(Resampled(maps, judged.energy_wh, uncertainty).scores(errors), LEVEL)
-    interval = ScoreInterval(LEVEL, RESAMPLES, SEED, *middle(maps, LEVEL), *of_score, uncertainty, bias)
-    contest.store.add_interval(judged, interval, maps)
-    return replace(judged, interval=interval)
+    return ScoreInterval(LEVEL, RESAMPLES, seed, *middle(maps, LEVEL), *of_score, uncertainty, bias), maps
 
 
 def resampled(contest: Contest, run: Run, judged: Score) -> Resampled | None:

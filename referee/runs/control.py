@@ -316,7 +316,8 @@ class RunControl:
         }
         start_stop_s = None if final is None or sampler.ran_s is None else sampler.ran_s - ended_s
         figures = {"elapsed_s": ended_s, "energy_wh": energy_wh, "start_stop_s": start_stop_s}
-        detail = {"by": live.closed_by, **figures, **self._store.closing_evidence(run)}
+        of_record = {name: changes[name] for name in ("integrator_s", "meter_changes")}
+        detail = {"by": live.closed_by, **figures, **of_record, **self._store.closing_evidence(run)}
         event = Event(utc, run, RUN_CLOSED, detail)
         self._store.change_runs({run: changes}, (RunState.OPEN,), event)
         energy = "no energy of record" if energy_wh is None else f"{energy_wh:.6g} Wh"

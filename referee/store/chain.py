@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 
 LOG_START = bytes(32)
 """The link before the first event."""
@@ -30,6 +31,11 @@ def receipt_link(
 def closing_text(run: int, posts: int, head: str, log: str) -> str:
     """What is signed once a run is closed: its bodies, the head of their chain, and the log's link of its close."""
     return f"lpirc-close-1\n{run}\n{posts}\n{head}\n{log}\n"
+
+
+def terms_sha256(terms: Sequence[object], image_order: Sequence[int]) -> str:
+    """What stands for a run's images, window, setup, meter's identity and standing, images' digest and their order."""
+    return _sha256(json.dumps([*terms, image_order])).hex()
 
 
 def event_digest(utc: str, run: int | None, kind: str, detail: str) -> bytes:

@@ -9,13 +9,16 @@ import json
 import math
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from power.meter import IntegratorState, Reading
-from referee.store.chain import LOG_START
+import numpy as np
+
+from power.meter import IntegratorState, Reading, Setup
+from referee.store.chain import LOG_START, terms_sha256
 from referee.store.log import append_event
 from referee.store.posts import PostTables
 from referee.store.records import RUN_CLOSED, Closing
@@ -33,6 +36,15 @@ _REFUSED = (
     " WHERE refused_rows.run = ? ORDER BY refused_rows.rowid"
 )
 _CLOSED = "SELECT detail, link FROM events WHERE run = ? AND kind = ? ORDER BY id DESC LIMIT 1"
+_TERMS = (
+    "SELECT images, window_s, setup, meter_identity, meter_standing, images_digest, numbers"
+    " FROM runs JOIN image_orders ON run = id WHERE id = ?"
+)
+_LOG_SINCE = (
+    "SELECT id, utc, run, kind, detail, link FROM events WHERE id >= (SELECT min(id) FROM events WHERE run = ?)"
+    " ORDER BY id"
+)
+_LOG_BEFORE = "SELECT link FROM events WHERE id < ? ORDER BY id"
 # Rows a statement: few statements, since between two of them other threads take the interpreter.
 _SERVED_AT_ONCE = 500
 _LAST_RECORD = (
@@ -76,7 +88,7 @@ class EvidenceTables(PostTables):
     def readings(self, run: int, start_s: float) -> list[Reading]:
         """The readings of a run in order, their host time moved so that the window starts at `start_s`."""
         rows = self._rows("SELECT * FROM readings WHERE run = ? ORDER BY elapsed_s", run)
-        return [_reading(row, start_s) for row in rows]
+        return [reading_of(row, start_s) for row in rows]
 
     def newest_energy_wh(self, run: int) -> float | None:
         """The energy of the newest reading that carries one."""
@@ -138,13 +150,19 @@ class EvidenceTables(PostTables):
         return text.getvalue().encode()
 
     def closing_evidence(self, run: int) -> dict[str, object]:
-        """What the event of a run's close binds: its bodies, the head of their chain, readings and served images."""
+        """What the event of a run's close binds: bodies, the head of their chain, readings, served images, terms."""
         posts, head = self.receipt_head(run)
         digests = {
             "readings_sha256": hashlib.sha256(self.readings_csv(run)).hexdigest(),
             "served_sha256": hashlib.sha256(self.served_csv(run)).hexdigest(),
+            "terms_sha256": self._terms_sha256(run),
         }
         return {"posts": posts, "head": head.hex(), **digests}
+
+    def _terms_sha256(self, run: int) -> str:
+        images, window_s, setup, *rest, numbers = self._rows(_TERMS, run)[0]
+        order = np.frombuffer(numbers, "<i8").tolist()
+        return terms_sha256([images, window_s, asdict(Setup(**json.loads(setup))), *rest], order)
 
     def closing(self, run: int) -> Closing | None:
         """What a run was closed with; None before it is closed, or if it was by an earlier version."""
@@ -174,6 +192,17 @@ class EvidenceTables(PostTables):
 
         self._group.write(append)
 
+    def log_since(self, run: int) -> tuple[int, str, list[dict[str, Any]]]:
+        """The log from a run's first event on: how many came before, the link there, and utc, run, kind, detail, link.
+
+        `detail` is text; links are hexadecimal.
+        """
+        found = [dict(row) | {"link": row["link"].hex()} for row in self._rows(_LOG_SINCE, run)]
+        before = self._rows(_LOG_BEFORE, found[0].pop("id")) if found else []
+        for event in found[1:]:
+            del event["id"]
+        return len(before), before[-1]["link"].hex() if before else LOG_START.hex(), found
+
     def events(self, run: int) -> list[dict[str, Any]]:
         """The events of a run, oldest first."""
         rows = self._rows("SELECT utc, kind, detail FROM events WHERE run = ? ORDER BY id", run)
@@ -190,7 +219,8 @@ def _reading_row(run: int, start_s: float, reading: Reading) -> dict[str, object
     }
 
 
-def _reading(row: sqlite3.Row, start_s: float) -> Reading:
+def reading_of(row: Any, start_s: float) -> Reading:
+    """A stored reading from its columns by name, where None is a figure that the meter had no data for."""
     flags = row["flags"].split(",")
     values: dict[str, Any] = {name: math.nan if row[name] is None else float(row[name]) for name in _FIGURES}
     values |= {name: name in flags for name in _FLAGS}

@@ -6,7 +6,7 @@ import os
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,10 @@ _INSERT = f"INSERT INTO posts ({_COLUMNS}) VALUES (?{', ?' * 12}) {_ONCE} RETURN
 _COUNT_REFUSED = "(SELECT count(*) FROM refused_rows WHERE run = ?)"
 _REFUSE = f"INSERT INTO refused_rows SELECT ?, ?, ?, ?, ? WHERE {_COUNT_REFUSED} < ?"
 _FIND = f"SELECT {_RECEIPT} FROM posts WHERE run = ? AND idempotency_key = ?"  # noqa: S608 - a constant
+_BODIES = (
+    "SELECT id, number, previous, received_utc, elapsed_s, content_type, sha256, row_count, received_total, refused,"
+    " body, CASE WHEN body IS NULL THEN rows END AS rows FROM posts WHERE run = ? ORDER BY id"
+)
 _ROWS = "SELECT id, rows FROM posts WHERE run = ? AND id > ? ORDER BY id"
 
 
@@ -119,6 +123,10 @@ class PostTables(Database):
         """The posts of a run in order of arrival: (elapsed_s, rows)."""
         rows = self._rows("SELECT elapsed_s, row_count FROM posts WHERE run = ? ORDER BY id", run)
         return [(row["elapsed_s"], row["row_count"]) for row in rows]
+
+    def bodies(self, run: int) -> list[dict[str, Any]]:
+        """The posts of a run in order of arrival by column, without `rows` where there is the body they came in."""
+        return [dict(row) for row in self._rows(_BODIES, run)]
 
     def detections_after(self, run: int, post: int) -> tuple[NDArray[np.float64], int]:
         """The detections of the posts that came after that one (0: all), as `detections`, and the last post's id."""

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import pytest
 
+from power.addresses import limits_of
 from power.energy import Check
-from referee.judging.checks import is_scorable, run_checks
+from referee.judging import checks
+from referee.judging.checks import is_scorable
 from referee.store.records import Run, RunState
 from tests.referee.factories import reading, run_record
 
@@ -19,6 +22,9 @@ def closed(energy_wh: float | None = 0.1, **different: object) -> Run:
         "energy_wh": energy_wh,
     }
     return run_record(**(values | different))
+
+
+run_checks = partial(checks.run_checks, limits=limits_of("WT310"))
 
 
 def failed(checks: tuple[Check, ...]) -> list[str]:

@@ -18,7 +18,8 @@ from power.meter import Setup
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.judging import judge as judging
-from referee.judging.judge import judge, restricted_to
+from referee.judging.case import restricted_to
+from referee.judging.judge import judge
 from referee.judging.results import standings
 from referee.runs.image_order import image_order
 from referee.scoring import METRICS, Detections, evaluate

@@ -32,16 +32,15 @@ PARTS = [MANIFEST, ENVELOPE, "ro-crate-metadata.json", "run.json", "testset.json
 PARTS += ["posts.jsonl.gz", "bodies.gz", "served.csv.gz", "readings.csv.gz", "events.jsonl.gz"]
 PARTS += ["checks.json", "result.json"]
 RECEIPT = ("previous", "number", "sha256", "received_utc", "accepted", "received_total")
+ITEMS = ["container", "signature", "parts", "testset", "ground-truth", "bodies", "run-chain", "log-chain"]
+ITEMS += ["closing", "energy", "score", "judged-event", "map", "map-ilsvrc-det", "receipts"]
+ITEMS += ["result-signature", "checks", "interval"]
 TERMS = ("images", "window_s", "setup", "meter_identity", "meter_standing", "images_digest")
 NUMBER = r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*"
 FIELDS = ("image_name", "CLASS_ID", "confidence", "xmin", "ymin", "xmax", "ymax")
 MALFORMED = (LookupError, ValueError, TypeError, AttributeError, RecursionError, struct.error, zlib.error)
-Row = tuple[Any, ...]
+Row, Text = tuple[Any, ...], str | None
 Fields = dict[str, Any]
-
-
-class Unchecked(Exception):
-    """An item cannot be checked, for that reason."""
 
 
 @contextmanager
@@ -54,10 +53,10 @@ def about(what: str) -> Iterator[None]:
         raise ValueError(f"{what}: {words}") from None
 
 
-def need(holds: object, sentence: str, kind: type[Exception] = ValueError) -> None:
-    """Raise unless it holds."""
+def need(holds: object, sentence: str) -> None:
+    """Raise ValueError unless it holds."""
     if not holds:
-        raise kind(sentence)
+        raise ValueError(sentence)
 
 
 def need_same(what: str, found: Fields, expected: Fields) -> None:
@@ -69,6 +68,16 @@ def need_same(what: str, found: Fields, expected: Fields) -> None:
 def sha256(content: bytes | str) -> str:
     """In hexadecimal."""
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+def link_of(receipt: Fields) -> str:
+    """The link of a body, from its receipt."""
+    return sha256(lines("lpirc-receipt-1", *(receipt[key] for key in RECEIPT)))
+
+
+def close(one: float, other: float) -> bool:
+    """Whether they are equal but for the order of a summation."""
+    return math.isclose(one, other, rel_tol=1e-12)
 
 
 def lines(*values: object) -> str:
@@ -150,8 +159,7 @@ def as_json(text: bytes, name: str) -> Any:
     """The value of a canonical JSON text with its line feed."""
     with about(name):
         value = json.loads(text)
-        same = lines(json.dumps(value, allow_nan=False)).encode() == text
-        need(same, "its JSON has not the form of a bundle's")
+        need(json.dumps(value, allow_nan=False).encode() + b"\n" == text, "not in the form of a bundle")
         return value
 
 
@@ -175,32 +183,33 @@ def form_number(name: str, text: str) -> float:
     return float(text) if re.fullmatch(NUMBER, text, re.ASCII | re.IGNORECASE) else math.nan
 
 
-def rows_of(body: bytes, content_type: str) -> tuple[list[Row], bool]:
-    """The rows of a body, and whether it is a form."""
-    kind = content_type.partition(";")[0].strip().lower()
-    if kind == "application/octet-stream":
-        return [*struct.iter_unpack("<7f", body)], False
-    if kind == "application/json":
-        return [tuple(map(float, row)) for row in json.loads(body.strip() or b"[]")], False
-    if kind in ("text/plain", "text/csv"):
-        split = [line.split() for line in body.replace(b",", b" ").splitlines()]
-        return [tuple(map(float, row)) for row in split if row], False
+def form_rows(body: bytes, kind: str, content_type: str) -> list[Row]:
+    """The rows of a form, as many as the shortest of its lists."""
+    fields = parse_qsl(body.decode(errors="backslashreplace"), True, errors="backslashreplace")
     if kind == "multipart/form-data":
         form: Any = message_from_bytes(b"Content-Type: %s\r\n\r\n%s" % (content_type.encode(), body))
         named = [(part.get_param("name", header="content-disposition"), part) for part in form.get_payload()]
         fields = [(name, part.get_payload()) for name, part in named if part.get_filename() is None]
-    else:
-        need(kind == "application/x-www-form-urlencoded", f"no body is of type {kind!r}")
-        fields = parse_qsl(body.decode(errors="backslashreplace"), True, errors="backslashreplace")
     lists = [[form_number(name, value) for one, value in fields if one == name] for name in FIELDS]
-    return [*zip(*lists, strict=False)], True
+    return [*zip(*lists, strict=False)]
 
 
 def good_rows(post: Fields, body: bytes, images: int, categories: set[int]) -> list[Row]:
-    """The rows of a post that are taken; as many as it says are not."""
+    """The rows of a post that are taken."""
     if post["kind"] == "rows":
         return [*struct.iter_unpack("<7d", body)]
-    rows, is_form = rows_of(body, post["content_type"])
+    kind = post["content_type"].partition(";")[0].strip().lower()
+    if is_form := kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
+        rows = form_rows(body, kind, post["content_type"])
+    elif kind == "application/octet-stream":
+        rows = [*struct.iter_unpack("<7f", body)]
+    elif kind == "application/json":
+        rows = [tuple(map(float, row)) for row in json.loads(body.strip() or b"[]")]
+    else:
+        need(kind in ("text/plain", "text/csv"), f"no body is of type {kind!r}")
+        rows = [
+            tuple(map(float, line.split())) for line in body.replace(b",", b" ").splitlines() if line.split()
+        ]
     finite = [row for row in rows if all(map(math.isfinite, row)) and row[1] in categories]
     good = [row for row in finite if 1 <= row[0] <= images and row[0] % 1 == 0]
     boxes = all(len(row) == 7 and row[3] <= row[5] and row[4] <= row[6] for row in good)
@@ -234,26 +243,23 @@ def average_precision(found: list[Row], objects: dict[int, list[Row]], metric: s
 
 
 class Verifier:
-    """The list of items, with what was found. All texts are read first. Raises ValueError where that fails."""
+    """What was found, by item: empty, or what is wrong. Raises ValueError if a text cannot be read."""
 
-    def __init__(self, asked: argparse.Namespace) -> None:
-        self.asked, self.found, self.counted, self.head = asked, list[tuple[str, str, str]](), list[Row](), ""
+    def __init__(self, data: bytes, truth: bytes | None) -> None:
+        self.found, self.counted, self.head = dict[str, str](), list[Row](), ""
         with about("container"):
-            self.parts = unpacked(asked.file.read_bytes())
+            self.parts = unpacked(data)
         self.manifest = as_json(self.parts[MANIFEST], MANIFEST)
         self.predicate = self.manifest["predicate"]
         sizes, self.key = self.predicate["sizes"], self.predicate["public_key"]
         need([MANIFEST, ENVELOPE, *sizes] == [*self.parts], f"{MANIFEST}: it is of other parts")
         self.texts = {name: inflated(self.parts[name], size, name) for name, size in sizes.items()}
         of = {name: as_json(text, name) for name, text in self.texts.items() if name.endswith(".json")}
-        self.run, self.contest = of["run.json"]["run"], of["run.json"]["contest"]
-        self.set, self.order, self.result = (
-            of[f"{name}.json"] for name in ("testset", "image_order", "result")
-        )
-        self.posts, (before, *events) = (self._lines(f"{name}.jsonl.gz") for name in ("posts", "events"))
-        self.truth = self.texts.get(TRUTH)
-        if not self.truth and asked.testset:
-            self.truth = (asked.testset / "ground_truth.json").read_bytes()
+        self.contest, self.run = of["run.json"]["contest"], of["run.json"]["run"]
+        self.set, self.order, self.result = of["testset.json"], of["image_order.json"], of["result.json"]
+        self.truth = self.texts.get(TRUTH, truth)
+        self.posts, (before, *events) = (self._rows(f"{name}.jsonl.gz") for name in ("posts", "events"))
+        self.served, self.readings = (self._rows(f"{name}.csv.gz") for name in ("served", "readings"))
         self.links, self.events = [before["previous"]], list[Row]()
         for event in events:
             text = json.dumps(["lpirc-event-1", *map(event.get, ("utc", "run", "kind", "detail"))])
@@ -263,93 +269,69 @@ class Verifier:
                 need(event["run"] == self.run["id"], "events.jsonl.gz: an event of another run")
                 self.events.append((event["kind"], json.loads(event["detail"]), self.links[-1]))
 
-    def _lines(self, name: str) -> list[Fields]:
-        return [as_json(line, name) for line in self.texts[name].splitlines(keepends=True)]
-
-    def _table(self, name: str) -> list[dict[str, str]]:
-        return [*csv.DictReader(self.texts[name].decode().splitlines())]
+    def _rows(self, name: str) -> list[Fields]:
+        split = self.texts[name].splitlines(keepends=True)
+        if name.endswith(".csv.gz"):
+            return [*csv.DictReader(line.decode() for line in split)]
+        return [as_json(line, name) for line in split]
 
     def _last(self, kind: str) -> tuple[Fields, str]:
-        """The detail and the link of the run's last event of that kind."""
+        # The detail and the link of the run's last event of that kind.
         return next(((detail, link) for each, detail, link in self.events[::-1] if each == kind), ({}, ""))
 
     @contextmanager
     def _item(self, name: str) -> Iterator[None]:
-        outcome, why = "ok", ""
         try:
             with about(name):
                 yield
-        except Unchecked as reason:
-            outcome, why = "not checked", str(reason)
+            self.found[name] = ""
         except ValueError as error:
-            outcome, why = "failed", str(error)
-        self.found.append((name, outcome, why))
+            self.found[name] = str(error)
 
-    def check(self) -> None:
-        """Go through all items."""
-        with self._item("container"):
-            need(self.parts, "it is read")
-        self._check_origin()
-        self._check_bodies()
-        self._check_log()
-        self._check_result()
-        with self._item("receipts"):
-            self._check_receipts()
-        for name in ("result-signature", "checks", "interval"):
-            with self._item(name):
-                raise Unchecked("this program leaves it out")
-
-    def _check_origin(self) -> None:
+    def check_origin(self, key: str | None) -> None:
+        """Whose bundle it is, and of which test set."""
+        run, images, categories = self.run, self.set["images"], self.set["categories"]
         with self._item("signature"):
             payload, kind = self.parts[MANIFEST], "application/vnd.in-toto+json"
-            sig = as_json(self.parts[ENVELOPE], ENVELOPE)["signatures"][0]["sig"]
-            signature, text = base64.b64decode(sig), b"DSSEv1 %d %s %d %s"
-            text %= len(kind), kind.encode(), len(payload), payload
-            need_signature(text, signature, bytes.fromhex(self.key))
+            envelope = as_json(self.parts[ENVELOPE], ENVELOPE)
+            signature = base64.b64decode(envelope["signatures"][0]["sig"])
             signatures = [{"keyid": self.key, "sig": base64.b64encode(signature).decode()}]
-            form = {
-                "payload": base64.b64encode(payload).decode(),
-                "payloadType": kind,
-                "signatures": signatures,
-            }
-            need(self.parts[ENVELOPE] == lines(json.dumps(form)).encode(), f"{ENVELOPE}: not of {MANIFEST}")
-            need(self.asked.key in (None, self.key), f"it is by {self.key}, not by {self.asked.key}")
+            form = {"payload": base64.b64encode(payload).decode(), "payloadType": kind}
+            need(json.dumps(envelope) == json.dumps(form | {"signatures": signatures}), "of another manifest")
+            text = b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(payload), payload)
+            need_signature(text, signature, bytes.fromhex(self.key))
+            need(key in (None, self.key), f"it is by {self.key}, not by {key}")
         with self._item("parts"):
             subject = [{"name": name, "digest": {"sha256": sha256(self.parts[name])}} for name in self.texts]
             wrong = [one["name"] for one in subject if one not in self.manifest["subject"]]
             need(subject == self.manifest["subject"], f"not of their SHA-256: {wrong}")
-            truth = "included" if TRUTH in self.parts else "secret"
-            of = {"contest": self.contest["id"], "run": self.run["id"], "ground_truth": truth}
-            need_same(MANIFEST, self.predicate, of)
+            of = {"run": run["id"], "ground_truth": "included" if TRUTH in self.parts else "secret"}
+            need_same(MANIFEST, self.predicate, of | {"contest": self.contest["id"]})
         with self._item("testset"):
-            images, categories = self.set["images"], self.set["categories"]
             content = {"format": "lpirc-testset", "version": 1, "images": [one[3] for one in images]}
             content |= {"ground_truth": self.set["ground_truth_sha256"], "categories": categories}
             digest = sha256(json.dumps(content, sort_keys=True, separators=(",", ":")))
-            need_same("testset.json", self.set, {"digest": digest})
-            armed, judged = self.run["testset_digest"], self._last("judged")[0]
+            need(digest == self.set["digest"], "its digest is not that of its content")
+            armed, judged = run["testset_digest"], self._last("judged")[0]
             corrected = judged.get("testset_digest"), judged.get("armed_with")
             need(digest == armed or corrected == (digest, armed), "the run was armed with another one")
             shown = [[[one[0], one[3]] for one in images], [one[0] for one in categories]]
-            need(
-                self.run["images_digest"] in (None, sha256(json.dumps(shown))), "its images are not the run's"
-            )
+            need(run["images_digest"] in (None, sha256(json.dumps(shown))), "its images are not the run's")
             known = len({*self.order} & {*range(1, len(images) + 1)})
-            need(known == len(self.order) == self.run["images"], "image_order.json has not the run's images")
-        with self._item("ground-truth"):
-            need(self.truth, "it is secret: give --testset", Unchecked)
-            need_same("testset.json", self.set, {"ground_truth_sha256": sha256(self.truth or b"")})
+            need(known == len(self.order) == run["images"], "image_order.json has not the run's images")
+        if self.truth:
+            with self._item("ground-truth"):
+                need(sha256(self.truth) == self.set["ground_truth_sha256"], "it is not that of the test set")
 
-    def _check_bodies(self) -> None:
+    def check_bodies(self) -> None:
+        """What was received, and the rows that count."""
+        bodies, at, total, served = self.texts["bodies.gz"], 0, 0, {int(one["image"]) for one in self.served}
         with self._item("bodies"):
-            bodies, at, total = self.texts["bodies.gz"], 0, 0
-            served = {int(row["image"]) for row in self._table("served.csv.gz")}
-            categories = {one[0] for one in self.set["categories"]}
             for place, post in enumerate(self.posts, start=1):
                 with about(f"body {place}"):
                     body, at = bodies[at : at + post["bytes"]], at + post["bytes"]
                     need(post["kind"] == "rows" or sha256(body) == post["sha256"], "it has another SHA-256")
-                    rows = good_rows(post, body, self.run["images"], categories)
+                    rows = good_rows(post, body, self.run["images"], dict(self.set["categories"]))
                     total += len(rows)
                     of = {"accepted": len(rows), "received_total": total, "bytes": len(body)}
                     need_same("its line", post, of)
@@ -365,106 +347,103 @@ class Verifier:
                     need_same(f"body {place}", post, of)
                     self.head = post["link"]
 
-    def _check_log(self) -> None:
-        with self._item("log-chain"):
-            need_same(MANIFEST, self.predicate, {"log_head": self.links[-1]})
-            among = any(link.startswith(self.asked.head or "") for link in self.links)
-            need(among, f"{self.asked.head} is not in the log")
+    def check_log(self, head: str | None) -> None:
+        """What was noted, and the energy."""
         closed, of, keys = (
             self._last("closed")[0],
             self._last("energy-read")[0],
-            ("energy_wh", "integrator_s"),
+            ["energy_wh", "integrator_s"],
         )
-        with self._item("closing"):
-            need("head" in closed, "it was not closed, or by an earlier version", Unchecked)
-            terms = [self.run[key] for key in TERMS]
-            now = {f"{name}_sha256": sha256(self.texts[f"{name}.csv.gz"]) for name in ("readings", "served")}
-            now |= {"terms_sha256": sha256(json.dumps([*terms, self.order])), "posts": len(self.posts)}
-            now |= {key: self.run[key] for key in ("elapsed_s", "meter_changes")} | {"head": self.head}
-            need_same("the event `closed`", closed, now)
+        with self._item("log-chain"):
+            need(self.links[-1] == self.predicate["log_head"], f"it does not lead to the head of {MANIFEST}")
+            need(any(link.startswith(head or "") for link in self.links), f"{head} is not in the log")
+        if "head" in closed:
+            with self._item("closing"):
+                terms = sha256(json.dumps([*(self.run[key] for key in TERMS), self.order]))
+                now: Fields = {"posts": len(self.posts), "head": self.head, "terms_sha256": terms}
+                for name in ("readings", "served"):
+                    now[f"{name}_sha256"] = sha256(self.texts[f"{name}.csv.gz"])
+                need_same("the event `closed`", closed, now)
+                need_same("run.json", self.run, {key: closed[key] for key in ("elapsed_s", "meter_changes")})
         with self._item("energy"):
             if closed.get("energy_wh") is not None:
-                of, keys = closed, keys if "head" in closed else keys[:1]
-                reading = self._table("readings.csv.gz")[-1]
-                need_same(
-                    "the last reading",
-                    {key: float(reading[key]) for key in keys},
-                    {key: of[key] for key in keys},
-                )
+                of, keys = closed, [key for key in keys if key in closed]
+                last = {key: float(self.readings[-1][key]) for key in keys}
+                need_same("the last reading", last, {key: of[key] for key in keys})
             need_same("run.json", self.run, {key: of.get(key) for key in keys})
 
-    def _check_result(self) -> None:
-        result, energy, score = self.result or {}, self.run["energy_wh"], None
-        with self._item("map"):
-            ap = self._aps(self.contest["metric"], "map")
-            need_same("result.json", result, {"images": self.run["images"], "detections": len(self.counted)})
-            for one, stated in result["ap"].items():
-                same = math.isclose(ap.pop(int(one), -1.0), -1.0 if stated is None else stated, rel_tol=1e-12)
-                need(same, f"result.json has another AP of category {one}")
-            need(not ap, f"result.json has no AP of {[*ap]}")
-        with self._item("map-ilsvrc-det"):
-            self._aps("ilsvrc-det", "map_ilsvrc_det")
+    def check_result(self) -> None:
+        """What was judged."""
+        result, metric, energy, score = self.result, self.contest["metric"], self.run["energy_wh"], None
+        if not result:
+            return
         with self._item("score"):
-            need(result, "the run is not judged", Unchecked)
             if energy is not None and 0 < energy < math.inf:
                 score = result["map"] / energy
             need_same("result.json", result, {"energy_wh": energy, "score": score})
         with self._item("judged-event"):
-            need(result, "the run is not judged", Unchecked)
-            of = {key: result[key] for key in ("map", "energy_wh", "score", "signature")}
-            need_same("the event `judged`", self._last("judged")[0], of)
+            figures = {key: result[key] for key in ("map", "energy_wh", "score", "signature")}
+            need_same("the event `judged`", self._last("judged")[0], figures)
+        if not self.truth or self.predicate["metric_version"] != METRIC_VERSION:
+            return
+        with self._item("map-ilsvrc-det"):
+            self._need_map("ilsvrc-det", result["map_ilsvrc_det"])
+        if metric in METRICS:
+            with self._item("map"):
+                ap = self._need_map(metric, result["map"])
+                stated = {int(one): value for one, value in result["ap"].items() if value is not None}
+                wrong = [one for one in {*ap, *stated} if not close(ap[one], stated[one])]
+                need(not wrong, f"result.json has another AP of {wrong}")
+                need_same("result.json", result, {"detections": len(self.counted), "images": len(self.order)})
 
-    def _aps(self, metric: str, key: str) -> dict[int, float]:
-        """AP by category; their mean is compared with the result's."""
-        known = metric in METRICS and self.predicate["metric_version"] == METRIC_VERSION
-        need(known, f"this program does not know {metric}", Unchecked)
-        need(self.result and self.truth, "there is no result, or no ground truth", Unchecked)
-        images, things, found = {*self.order}, defaultdict[int, Any](dict), defaultdict[int, list[Row]](list)
+    def _need_map(self, metric: str, stated: float) -> dict[int, float]:
+        images, boxes, found = {*self.order}, defaultdict[int, Any](dict), defaultdict[int, list[Row]](list)
         for one in json.loads(self.truth or "")["annotations"]:
             if one["image_id"] in images and not one.get("iscrowd", 0):
                 x, y, w, h = one["bbox"]
-                box = (x, y, x + w - 1, y + h - 1)
-                things[one["category_id"]].setdefault(one["image_id"], []).append(box)
+                of_image = boxes[one["category_id"]].setdefault(one["image_id"], [])
+                of_image.append((x, y, x + w - 1, y + h - 1))
         for arrival, (image, category, confidence, *corners) in enumerate(self.counted):
             found[int(category)].append((-confidence, image, arrival, *corners))
-        ap = {of: average_precision(found[of], boxes, metric) for of, boxes in things.items()}
+        ap = {category: average_precision(found[category], of, metric) for category, of in boxes.items()}
         mean = math.fsum(ap.values()) / max(1, len(ap))
-        need(math.isclose(mean, self.result[key], rel_tol=1e-12), f"{key} in result.json is not {mean!r}")
+        need(close(mean, stated), f"result.json has {stated!r}, it is {mean!r}")
         return ap
 
-    def _check_receipts(self) -> None:
-        need(self.asked.receipts, "give --receipts", Unchecked)
-        now = {
-            "posts": len(self.posts),
-            "head": self.head,
-            "public_key": self.key,
-            "log": self._last("closed")[1],
-        }
-        for one in map(json.loads, filter(str.strip, self.asked.receipts.read_text().splitlines())):
-            of, number = one.get("closing", one), one.get("number", 0)
-            need(of["run"] == self.run["id"], f"the receipts are of run {of['run']}, not of {self.run['id']}")
-            if "closing" in one:
-                need_same("the bundle", now, {key: of[key] for key in now})
-                text = lines("lpirc-close-1", of["run"], of["posts"], of["head"], of["log"])
-                need_signature(text.encode(), bytes.fromhex(of["signature"]), bytes.fromhex(of["public_key"]))
-                continue
-            need(one["link"] == link_of(one), f"the receipt of body {number} does not have its own link")
-            need(0 < number <= len(self.posts), f"body {number} is missing")
-            need_same(f"body {number}", self.posts[number - 1], {key: one[key] for key in (*RECEIPT, "link")})
+    def check_receipts(self, text: str) -> None:
+        """What a team was acknowledged for, and what its run was closed with."""
+        now: Fields = {"posts": len(self.posts), "head": self.head, "public_key": self.key}
+        now["log"] = self._last("closed")[1]
+        with self._item("receipts"):
+            for one in map(json.loads, filter(str.strip, text.splitlines())):
+                of, number, run = one.get("closing", one), one.get("number", 0), self.run["id"]
+                need(of["run"] == run, f"they are of run {of['run']}, the bundle is of run {run}")
+                if of is one:
+                    need(one["link"] == link_of(one), f"that of body {number} does not have its own link")
+                    need(0 < number <= len(self.posts), f"body {number} is missing")
+                    stated = {key: one[key] for key in (*RECEIPT, "link")}
+                    need_same(f"body {number}", self.posts[number - 1], stated)
+                else:
+                    need_same("the bundle", now, {key: of[key] for key in now})
+                    text = lines("lpirc-close-1", *(of[key] for key in ("run", "posts", "head", "log")))
+                    need_signature(text.encode(), *map(bytes.fromhex, (of["signature"], of["public_key"])))
 
 
-def link_of(receipt: Fields) -> str:
-    """The link of a body, from its receipt."""
-    return sha256(lines("lpirc-receipt-1", *(receipt[key] for key in RECEIPT)))
-
-
-def verify(asked: argparse.Namespace) -> list[tuple[str, str, str]]:
-    """(item, ok / failed / not checked, why) of each item."""
+def verify(
+    data: bytes, key: Text = None, head: Text = None, receipts: Text = None, truth: bytes | None = None
+) -> dict[str, str]:
+    """By item what is wrong, empty where it holds; an item that is not there was not checked."""
     try:
-        verifier = Verifier(asked)
+        verifier = Verifier(data, truth)
     except MALFORMED as error:
-        return [("container", "failed", str(error))]
-    verifier.check()
+        return {"container": str(error)}
+    verifier.found["container"] = ""
+    verifier.check_origin(key)
+    verifier.check_bodies()
+    verifier.check_log(head)
+    verifier.check_result()
+    if receipts is not None:
+        verifier.check_receipts(receipts)
     return verifier.found
 
 
@@ -475,9 +454,13 @@ def main() -> None:
         parser.add_argument(name, type=Path)
     for name in ("--key", "--head"):
         parser.add_argument(name)
-    found = verify(parser.parse_args())
-    sys.stdout.writelines(f"{outcome:12} {item:16} {why}\n" for item, outcome, why in found)
-    sys.exit(any(outcome == "failed" for _, outcome, _ in found))
+    asked = parser.parse_args()
+    truth = (asked.testset / "ground_truth.json").read_bytes() if asked.testset else None
+    receipts = asked.receipts.read_text() if asked.receipts else None
+    found = verify(asked.file.read_bytes(), asked.key, asked.head, receipts, truth)
+    words = ((name, found.get(name, "not checked")) for name in ITEMS)
+    sys.stdout.writelines(f"{name:17} {outcome or 'ok'}\n" for name, outcome in words)
+    sys.exit(any(found.values()))
 
 
 if __name__ == "__main__":

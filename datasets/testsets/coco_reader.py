@@ -46,14 +46,17 @@ def read_coco(path: Path) -> GroundTruth:
     return document.ground_truth
 
 
-def parse_coco(path: Path, problems: Problems, *, only_labels: bool = False) -> CocoDocument:
+def parse_coco(
+    path: Path, problems: Problems, *, only_labels: bool = False, text: str | None = None
+) -> CocoDocument:
     """Read what is valid in a COCO JSON file and add what is wrong to `problems`.
 
     `only_labels`: the file of a set for classification, whose truth is `labels.csv`, needs no categories and objects.
+    `text`: what the file holds, if it is in memory already.
 
     Raises TestSetError `ground-truth-missing` or `ground-truth-unreadable` if nothing in it can be used.
     """
-    lists = _load_lists(path)
+    lists = _load_lists(path, read_text(path) if text is None else text)
     images = _by_id(lists["images"], f"{path}: images", problems)
     categories = _by_id(lists["categories"], f"{path}: categories", problems, may_be_empty=only_labels)
     names = _names(categories, "name", f"{path}: category", problems)
@@ -82,8 +85,7 @@ def parse_coco(path: Path, problems: Problems, *, only_labels: bool = False) -> 
     return CocoDocument(ground_truth, _sizes(images, path, problems))
 
 
-def _load_lists(path: Path) -> dict[str, list[Any]]:
-    text = read_text(path)
+def _load_lists(path: Path, text: str) -> dict[str, list[Any]]:
     try:
         document = json_value(text)
     except ValueError as error:

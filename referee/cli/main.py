@@ -14,6 +14,7 @@ from referee.errors import RefereeError
 # By name: the module in this room, and what its help begins with.
 COMMANDS = {
     "board": ("board", "Freeze and unveil the public board."),
+    "bundle": ("bundle", "Export a run as one file that anybody can compute again; verify one."),
     "demo": ("demo", "Serve a rehearsed contest day to look at."),
     "doctor": ("doctor", "List what is wrong with a contest, its meters and this host."),
     "frontier": ("frontier", "The accuracy to expect at a latency."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ MOST_REFUSED_ROWS = 1000
 
 _LAST_TOTAL = "coalesce((SELECT received_total FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1), 0)"
 _RECEIPT = "row_count, sha256, received_total, number, previous, received_utc"
+_RECEIPT_COLUMNS = _RECEIPT.count(",") + 1
 _LAST = f"SELECT {_RECEIPT} FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"  # noqa: S608 - a constant
 _IDENTITY = (
     "SELECT (SELECT id FROM contest), id, nonce, team, testset_digest,"
@@ -41,8 +42,8 @@ _COUNT_REFUSED = "(SELECT count(*) FROM refused_rows WHERE run = ?)"
 _REFUSE = f"INSERT INTO refused_rows SELECT ?, ?, ?, ?, ? WHERE {_COUNT_REFUSED} < ?"
 _FIND = f"SELECT {_RECEIPT} FROM posts WHERE run = ? AND idempotency_key = ?"  # noqa: S608 - a constant
 _BODIES = (
-    "SELECT id, number, previous, received_utc, elapsed_s, content_type, sha256, row_count, received_total, refused,"
-    " body, CASE WHEN body IS NULL THEN rows END AS rows FROM posts WHERE run = ? ORDER BY id"
+    f"SELECT {_RECEIPT}, id, elapsed_s, content_type, refused, body,"  # noqa: S608 - a constant
+    " CASE WHEN body IS NULL THEN rows END AS rows FROM posts WHERE run = ? ORDER BY id"
 )
 _ROWS = "SELECT id, rows FROM posts WHERE run = ? AND id > ? ORDER BY id"
 
@@ -124,9 +125,10 @@ class PostTables(Database):
         rows = self._rows("SELECT elapsed_s, row_count FROM posts WHERE run = ? ORDER BY id", run)
         return [(row["elapsed_s"], row["row_count"]) for row in rows]
 
-    def bodies(self, run: int) -> list[dict[str, Any]]:
-        """The posts of a run in order of arrival by column, without `rows` where there is the body they came in."""
-        return [dict(row) for row in self._rows(_BODIES, run)]
+    def bodies(self, run: int) -> list[tuple[dict[str, Any], Post]]:
+        """The posts of a run in order of arrival: id, elapsed_s, content_type, refused, body or else rows; receipt."""
+        rows = self._rows(_BODIES, run)
+        return [(dict(row), _post(tuple(row)[:_RECEIPT_COLUMNS])) for row in rows]
 
     def detections_after(self, run: int, post: int) -> tuple[NDArray[np.float64], int]:
         """The detections of the posts that came after that one (0: all), as `detections`, and the last post's id."""
@@ -171,5 +173,5 @@ def _last_of(connection: sqlite3.Connection, run: int) -> tuple[bytes, int, int]
     return run_start(*identity), number, last["received_total"] if last else 0
 
 
-def _post(row: sqlite3.Row) -> Post:
+def _post(row: Iterable[Any]) -> Post:
     return Post(*row)

@@ -1,0 +1,122 @@
+"""`referee bundle`: a run as one file that anybody can compute again."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from referee.cli.options import as_json, contest_folder, run_number
+from referee.clock import Clock
+from referee.contest import open_contest
+from referee.errors import RefereeError
+from referee.store.records import OVER
+from testsets import load_test_set
+from testsets.file_bytes import file_bytes
+
+if TYPE_CHECKING:
+    pass
+
+LARGEST_FILE_BYTES = 2**32
+
+
+@click.group("bundle")
+def bundle() -> None:
+    """Bundles: what a run's score rests on, as one file that anybody can compute again."""
+
+
+@bundle.command("export")
+@click.argument("number", metavar="[RUN]", type=run_number, required=False)
+@click.option("--all", "all_runs", is_flag=True, help="Every run that is over, one file each.")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), required=True, help="The file; with --all the folder."
+)
+@contest_folder
+def export_command(number: int | None, folder: Path, out: Path, *, all_runs: bool) -> None:
+    """Write the bundle of a run: bodies, readings, events, score, signed by the contest's key."""
+    from referee.evidence.parts import export_bundle
+
+    if all_runs == (number is not None):
+        raise click.UsageError("Give either RUN or --all.")
+    now = Clock().utc()
+    with open_contest(folder) as contest:
+        if number is not None:
+            click.echo(export_bundle(contest, number, out, now))
+            return
+        out.mkdir(parents=True, exist_ok=True)
+        numbers = [run.id for run in contest.store.runs() if run.state in OVER and run.start_s is not None]
+        for one in numbers:
+            click.echo(export_bundle(contest, one, out / f"run-{one}.zip", now))
+    if not numbers:
+        click.echo("No run is over yet.", err=True)
+
+
+@bundle.command("verify")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--testset", type=click.Path(path_type=Path), help="The test set, if the ground truth is still secret."
+)
+@click.option("--receipts", type=click.Path(path_type=Path), help="What the team's client kept.")
+@click.option("--key", metavar="HEX", help="The contest's public key, as on the board and the printed sheet.")
+@click.option(
+    "--head", metavar="HEX", help="A head of the log that a board showed: all of it, or 12 digits or more."
+)
+@click.option("--interval", is_flag=True, help="Compute the interval again, too; it takes seconds.")
+@as_json
+def verify_command(
+    file: Path,
+    testset: Path | None,
+    receipts: Path | None,
+    key: str | None,
+    head: str | None,
+    *,
+    interval: bool,
+    as_json: bool,
+) -> None:
+    """Compute a run's score again from its bundle, and list what holds; exit code 1 if anything does not."""
+    from referee.evidence.receipts import read_receipts
+    from referee.evidence.verify import Given, verify
+
+    data = file_bytes(file, LARGEST_FILE_BYTES)
+    given = Given(
+        key=_hexadecimal("--key", key, 64),
+        head=_hexadecimal("--head", head, 12),
+        receipts=None if receipts is None else read_receipts(file_bytes(receipts), str(receipts)),
+        ground_truth=None if testset is None else _ground_truth(data, testset),
+        interval=interval,
+    )
+    items = verify(data, given)
+    if as_json:
+        is_ok = all(item.outcome != "failed" for item in items)
+        click.echo(json.dumps({"ok": is_ok, "items": [asdict(item) for item in items]}))
+    else:
+        for item in items:
+            where = f" [{item.part}]" if item.part else ""
+            click.echo(f"{item.outcome:11}  {item.name}{where}: {item.sentence}")
+    failed = [f"{item.name} ({item.part})" for item in items if item.outcome == "failed"]
+    if failed:
+        raise RefereeError("bundle-failed", f"{file} does not hold: {', '.join(failed)}.")
+
+
+def _hexadecimal(option: str, text: str | None, least: int) -> str | None:
+    digits = text.strip().lower() if text is not None else None
+    if digits is not None and not re.fullmatch(rf"[0-9a-f]{{{least},64}}", digits):
+        raise RefereeError("bad-request", f"{option} {text!r} is not {least} to 64 hexadecimal digits.")
+    return digits
+
+
+def _ground_truth(data: bytes, folder: Path) -> bytes:
+    """The ground truth of a test set, which must be that of the bundle."""
+    from referee.evidence.verify import stated_test_set
+
+    given, stated = load_test_set(folder), stated_test_set(data)
+    if given.digest != stated:
+        sentence = (
+            f"{folder} is the test set {given.digest[:12]}, the bundle is of {stated[:12]}: give that one."
+        )
+        raise RefereeError("testset-changed", sentence)
+    return file_bytes(given.ground_truth_path)

@@ -1,0 +1,214 @@
+"""A bundle as values: its parts read, before anything is compared. Pure."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from power.meter import Limits, Reading, Setup, Standing
+from referee.evidence.container import GROUND_TRUTH, BadBundle, gunzip, read_json, read_json_lines
+from referee.store.evidence import reading_of
+from referee.store.records import Run, RunState
+from testsets import Category, Image, TestSet
+
+TEXTS = ("utc", "state", "flags", "changed")
+"""The columns of readings that are no figures."""
+
+
+@dataclass(frozen=True)
+class PostLine:
+    """A line of `posts.jsonl.gz`."""
+
+    number: int | None
+    previous: str | None
+    link: str | None
+    received_utc: str
+    elapsed_s: float
+    content_type: str | None
+    kind: str
+    bytes: int
+    sha256: str
+    accepted: int
+    received_total: int
+    refused: int
+    refused_rows: list[tuple[int, str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """The parts of a bundle. `events` are its lines after the first, `bodies` one for each of `posts`."""
+
+    manifest: Mapping[str, Any]
+    contest: Mapping[str, Any]
+    run: Run
+    run_row: Mapping[str, Any]
+    limits: Limits | None
+    test_set: TestSet
+    order: NDArray[np.int64]
+    ground_truth: bytes | None
+    posts: list[PostLine]
+    bodies: list[bytes]
+    served: bytes
+    readings: bytes
+    log_before: bytes
+    events: list[Mapping[str, Any]]
+    checks: list[Mapping[str, Any]]
+    result: Mapping[str, Any] | None
+
+    @property
+    def served_images(self) -> list[int]:
+        """The different images in the log, by the number the team knows them by."""
+        return sorted({int(row["image"]) for row in _csv(self.served)})
+
+    @property
+    def meter_readings(self) -> list[Reading]:
+        """The readings in order, timed from the window's start."""
+        rows = [{name: _value(name, text) for name, text in row.items()} for row in _csv(self.readings)]
+        found = [reading_of(row, 0.0) for row in rows]
+        return sorted(found, key=lambda one: one.monotonic_s)
+
+    def own_events(self) -> Iterator[dict[str, Any]]:
+        """The run's events, oldest first, as the store gives them."""
+        for event in self.events:
+            if "kind" in event:
+                yield {"utc": event["utc"], "kind": event["kind"], **json.loads(event["detail"])}
+
+    def last_event(self, kind: str) -> dict[str, Any]:
+        """The last event of a kind; empty if there is none."""
+        return ([{}] + [event for event in self.own_events() if event["kind"] == kind])[-1]
+
+
+def read_bundle(manifest: Mapping[str, Any], parts: Mapping[str, bytes]) -> Bundle:
+    """Read the parts that are as the manifest says. Raises BadBundle."""
+    sizes = manifest["sizes"]
+    content = {
+        name: gunzip(name, part, sizes.get(name)) if name.endswith(".gz") else part
+        for name, part in parts.items()
+    }
+    with _reading("run.json"):
+        about = read_json("run.json", content["run.json"])
+        limits = about["meter"]["limits"]
+        run, limits = _run(about["run"]), Limits(**limits) if limits else None
+    with _reading("testset.json"):
+        test_set = _test_set(read_json("testset.json", content["testset.json"]))
+    with _reading("image_order.json"):
+        order = _order(read_json("image_order.json", content["image_order.json"]), run, test_set)
+    with _reading("posts.jsonl.gz"):
+        posts = [PostLine(**line) for line in read_json_lines("posts.jsonl.gz", content["posts.jsonl.gz"])]
+        bodies = _bodies(posts, content["bodies.gz"])
+    with _reading("events.jsonl.gz"):
+        first, *events = read_json_lines("events.jsonl.gz", content["events.jsonl.gz"])
+        log_before = _log_before(first)
+    bundle = Bundle(
+        manifest=manifest,
+        contest=about["contest"],
+        run=run,
+        run_row=about["run"],
+        limits=limits,
+        test_set=test_set,
+        order=order,
+        ground_truth=content.get(GROUND_TRUTH),
+        posts=posts,
+        bodies=bodies,
+        served=content["served.csv.gz"],
+        readings=content["readings.csv.gz"],
+        log_before=log_before,
+        events=events,
+        checks=read_json("checks.json", content["checks.json"]),
+        result=read_json("result.json", content["result.json"]),
+    )
+    _require_same_run(bundle)
+    return bundle
+
+
+@contextmanager
+def _reading(part: str) -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise BadBundle(
+            part, f"Part {part} does not hold what a bundle has there ({error!r:.200})."
+        ) from None
+
+
+def _require_same_run(bundle: Bundle) -> None:
+    says = bundle.manifest["run"], bundle.manifest.get("contest")
+    if says != (bundle.run.id, bundle.contest.get("id")):
+        raise BadBundle("run.json", "Part run.json is of another run or contest than the manifest says.")
+    with _reading("events.jsonl.gz"):
+        if any(event["run"] != bundle.run.id for event in bundle.events if "kind" in event):
+            raise ValueError("an event of another run")
+        list(bundle.own_events())
+    with _reading("served.csv.gz"):
+        if not {*bundle.served_images} <= {*range(1, len(bundle.order) + 1)}:
+            raise ValueError("an image that the run does not have")
+    with _reading("readings.csv.gz"):
+        list(bundle.meter_readings)
+
+
+def _run(row: Mapping[str, Any]) -> Run:
+    changes, standing = row["meter_changes"], row["meter_standing"]
+    read = {
+        "state": RunState(row["state"]),
+        "setup": Setup(**row["setup"]),
+        "meter_changes": None if changes is None else tuple(changes),
+        "meter_standing": None if standing is None else Standing(standing),
+    }
+    return Run(**(dict(row) | read))
+
+
+def _test_set(content: Mapping[str, Any]) -> TestSet:
+    images = [
+        Image(number, file, width, height, sha256, "")
+        for number, (file, width, height, sha256) in enumerate(content["images"], start=1)
+    ]
+    return TestSet(
+        folder=Path(),
+        name=content["name"],
+        digest=content["digest"],
+        images=tuple(images),
+        categories=tuple(Category(id_, name) for id_, name in content["categories"]),
+        ground_truth_sha256=content["ground_truth_sha256"],
+        objects=0,
+    )
+
+
+def _order(numbers: list[int], run: Run, test_set: TestSet) -> NDArray[np.int64]:
+    are_known = {*numbers} <= {*range(1, len(test_set.images) + 1)} and {*map(type, numbers)} <= {int}
+    if not are_known or not len({*numbers}) == len(numbers) == run.images:
+        raise ValueError("not an order of the run's images")
+    return np.array(numbers, np.int64)
+
+
+def _bodies(posts: list[PostLine], content: bytes) -> list[bytes]:
+    ends = np.cumsum([0, *(post.bytes for post in posts)]).tolist()
+    if ends[-1] != len(content) or any(post.bytes < 0 for post in posts):
+        raise BadBundle("bodies.gz", "Part bodies.gz has not the size that posts.jsonl.gz states.")
+    return [content[start : start + post.bytes] for start, post in zip(ends, posts, strict=False)]
+
+
+def _log_before(first: Mapping[str, Any]) -> bytes:
+    previous = bytes.fromhex(first["previous"])
+    is_first = previous == bytes(32)
+    if len(previous) != 32 or {*first} != {"previous", "before"} or is_first != (first["before"] == 0):
+        raise ValueError("not the link before the first event")
+    return previous
+
+
+def _csv(content: bytes) -> Iterator[dict[str, str]]:
+    return csv.DictReader(io.StringIO(content.decode()))
+
+
+def _value(name: str, text: str) -> float | str | None:
+    if name in TEXTS:
+        return text
+    return float(text) if text else None

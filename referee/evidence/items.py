@@ -1,0 +1,39 @@
+"""What verification says: items that hold, that failed, or that were not checked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+Outcome = Literal["ok", "failed", "not checked"]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that was looked at: its name, what came of it, and a sentence; `part` is where it failed."""
+
+    name: str
+    outcome: Outcome
+    sentence: str
+    part: str | None = None
+
+
+class Failure(Exception):
+    """An item does not hold; `part` is where."""
+
+    def __init__(self, part: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.part = part
+
+
+class NotChecked(Exception):
+    """An item that cannot be looked at, and why."""
+
+
+def require_same(part: str, what: str, stated: object, found: object) -> None:
+    """Raise Failure unless both values have one JSON text: floats are compared bit by bit."""
+    if json.dumps(stated) != json.dumps(found):
+        raise Failure(
+            part, f"{what} is stated as {json.dumps(stated):.200}, but it is {json.dumps(found):.200}."
+        )

@@ -1,0 +1,169 @@
+"""What a run's bundle consists of, from its contest: docs/bundle.md says what each part holds."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+
+from power.addresses import limits_of
+from power.meter import Identity
+from referee.contest import Contest, require_same_images
+from referee.errors import RefereeError
+from referee.evidence.container import ENVELOPE, GROUND_TRUTH, LARGEST_PART_BYTES, MANIFEST, json_text, pack
+from referee.evidence.ro_crate import metadata
+from referee.evidence.statement import manifest_of, sign
+from referee.files.atomic_write import write_atomically
+from referee.judging.results import current_judgement
+from referee.scoring.result import DIGEST_LENGTH, signature_parts
+from referee.store.records import OVER, Run, Score
+from testsets.file_bytes import file_bytes
+
+CRATE = "ro-crate-metadata.json"
+
+
+def export_bundle(contest: Contest, number: int, path: Path, now: datetime) -> Path:
+    """Write the bundle of a run that is over, atomically. `now` decides whether the ground truth is still secret.
+
+    Raises RefereeError `run-unknown`, `run-state`, `testset-changed`, `judged-otherwise`, `bundle-too-large`; OSError.
+    """
+    run = contest.store.run(number)
+    if run.state not in OVER or run.start_s is None:
+        sentence = f"Run {run.id} is {run.state}; there is a bundle of a run once it has been closed."
+        raise RefereeError("run-state", sentence, run=run.id)
+    require_same_images(contest, run)
+    judged = current_judgement(contest, run)
+    _require_same_rules(contest, run, judged)
+    write_atomically(path, pack(_bundle(contest, run, judged, now)))
+    return path
+
+
+def _require_same_rules(contest: Contest, run: Run, judged: Score | None) -> None:
+    """Raise RefereeError `judged-otherwise` unless the run was judged by what the bundle would say."""
+    was = signature_parts(judged.signature) if judged else {}
+    counts = "unserved-too" if contest.config.count_unserved else "served"
+    now = {"metric": contest.config.metric, "gt": contest.test_set.digest[:DIGEST_LENGTH], "counts": counts}
+    other = [name for name, value in now.items() if was.get(name, value) != value]
+    if other:
+        told = ", ".join(f"{name} was {was[name]} and is {now[name]} now" for name in other)
+        sentence = f"Run {run.id} was judged otherwise: {told}; see: referee rejudge --help"
+        raise RefereeError("judged-otherwise", sentence, run=run.id)
+
+
+def _bundle(contest: Contest, run: Run, judged: Score | None, now: datetime) -> dict[str, bytes]:
+    before, previous, log = contest.store.log_since(run.id)
+    contents = {
+        "run.json": json_text(_run(contest, run)),
+        "testset.json": json_text(_test_set(contest)),
+        "image_order.json": json_text(contest.store.image_order(run.id).tolist()),
+    }
+    until = contest.config.ground_truth_secret_until
+    is_secret = until is not None and now < until
+    if not is_secret:
+        contents[GROUND_TRUTH] = file_bytes(contest.test_set.ground_truth_path)
+    contents |= _posts(contest, run)
+    contents["served.csv.gz"] = contest.store.served_csv(run.id)
+    contents["readings.csv.gz"] = contest.store.readings_csv(run.id)
+    events = [{"previous": previous, "before": before}, *(_event(event, run) for event in log)]
+    contents["events.jsonl.gz"] = b"".join(map(json_text, events))
+    contents["checks.json"] = json_text([asdict(check) for check in judged.checks] if judged else [])
+    contents["result.json"] = json_text(_result(judged))
+    about: dict[str, object] = {
+        "contest": contest.store.contest_id(contest.config.id),
+        "run": run.id,
+        "public_key": contest.key.public,
+        "log_head": log[-1]["link"] if log else previous,
+        "ground_truth": "secret" if is_secret else "included",
+    }
+    contents = {CRATE: json_text(metadata(contest.config.name, run, [*contents]))} | contents
+    return _signed(contest, contents, about)
+
+
+def _signed(contest: Contest, contents: Mapping[str, bytes], about: Mapping[str, object]) -> dict[str, bytes]:
+    largest, size = max(((name, len(content)) for name, content in contents.items()), key=lambda one: one[1])
+    if size > LARGEST_PART_BYTES:
+        sentence = f"Part {largest} has {size} bytes; a bundle holds parts of at most {LARGEST_PART_BYTES}."
+        raise RefereeError("bundle-too-large", sentence)
+    parts = {name: _gzip(one) if name.endswith(".gz") else one for name, one in contents.items()}
+    manifest = manifest_of(parts, {name: len(content) for name, content in contents.items()}, about)
+    return {MANIFEST: manifest, ENVELOPE: sign(manifest, contest.key), **parts}
+
+
+def _run(contest: Contest, run: Run) -> dict[str, object]:
+    config, model = contest.config, Identity.parse(run.meter_identity or "").model
+    limits, until = limits_of(model), config.ground_truth_secret_until
+    return {
+        "contest": {
+            "id": contest.store.contest_id(config.id),
+            "name": config.name,
+            "metric": config.metric,
+            "count_unserved": config.count_unserved,
+            "ground_truth_secret_until": until.isoformat() if until else None,
+        },
+        "run": asdict(run),
+        "meter": {"model": model, "official": run.official, "limits": asdict(limits) if limits else None},
+    }
+
+
+def _test_set(contest: Contest) -> dict[str, object]:
+    test_set = contest.test_set
+    return {
+        "name": test_set.name,
+        "digest": test_set.digest,
+        "ground_truth_sha256": test_set.ground_truth_sha256,
+        "images": [[one.file, one.width, one.height, one.sha256] for one in test_set.images],
+        "categories": [[one.id, one.name] for one in test_set.categories],
+    }
+
+
+def _posts(contest: Contest, run: Run) -> dict[str, bytes]:
+    refused: dict[int, list[list[object]]] = {}
+    for row in contest.store.refused_rows(run.id):
+        refused.setdefault(row["post"], []).append([row["line"], row["reason"]])
+    lines, bodies = [], []
+    for post, receipt in contest.store.bodies(run.id):
+        is_whole = post["body"] is not None
+        content = post["body"] if is_whole else post["rows"]
+        bodies.append(content)
+        is_chained = receipt.previous is not None
+        line = {
+            "number": receipt.number,
+            "previous": receipt.previous.hex() if receipt.previous is not None else None,
+            "link": receipt.link.hex() if is_chained else None,
+            "received_utc": receipt.received_utc,
+            "elapsed_s": post["elapsed_s"],
+            "content_type": post["content_type"],
+            "kind": "body" if is_whole else "rows",
+            "bytes": len(content),
+            "sha256": receipt.sha256,
+            "accepted": receipt.row_count,
+            "received_total": receipt.received_total,
+            "refused": post["refused"] or 0,
+            "refused_rows": [] if is_whole else refused.get(post["id"], []),
+        }
+        lines.append(json_text(line))
+    return {"posts.jsonl.gz": b"".join(lines), "bodies.gz": b"".join(bodies)}
+
+
+def _event(event: Mapping[str, object], run: Run) -> dict[str, object]:
+    """An event of the run whole, any other one as its digest."""
+    if event["run"] == run.id:
+        return {name: event[name] for name in ("utc", "run", "kind", "detail")}
+    return {"digest": event["digest"]}
+
+
+def _result(judged: Score | None) -> dict[str, object] | None:
+    if judged is None:
+        return None
+    left_out = ("run", "checks")
+    result = {name: value for name, value in asdict(judged).items() if name not in left_out}
+    interval: object = result.pop("interval")
+    result["ap"] = {str(category): ap for category, ap in judged.ap.items()}
+    return result | {"interval": interval}
+
+
+def _gzip(content: bytes) -> bytes:
+    packer = zlib.compressobj(1, zlib.DEFLATED, 31)  # a gzip member without a name and a time
+    return packer.compress(content) + packer.flush()

@@ -1,0 +1,116 @@
+"""A team's receipts beside a bundle: whether all that the team was acknowledged for is in it, and as it was."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from referee.errors import RefereeError
+from referee.evidence.bundle import Bundle
+from referee.evidence.items import Failure
+from referee.evidence.statement import is_signed_text
+from referee.store.chain import closing_text, receipt_link
+
+MOST_TOLD = 20
+_KINDS = {
+    "run": int,
+    "number": int,
+    "previous": str,
+    "link": str,
+    "received_utc": str,
+    "accepted": int,
+    "received_total": int,
+    "sha256": str,
+}
+_CLOSING = {"run": int, "posts": int, "head": str, "log": str, "signature": str, "public_key": str}
+_DIGEST = re.compile("[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Receipts:
+    """The receipts of a file, in its order: those of bodies, and closing ones."""
+
+    posts: Sequence[Mapping[str, Any]]
+    closings: Sequence[Mapping[str, Any]]
+
+
+def read_receipts(text: bytes, name: str) -> Receipts:
+    """Read JSON lines. Raises RefereeError `bad-receipts` with the line."""
+    posts: list[Mapping[str, Any]] = []
+    closings: list[Mapping[str, Any]] = []
+    for number, line in enumerate(text.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+            is_closing = "closing" in value
+            found, kinds = (value["closing"], _CLOSING) if is_closing else (value, _KINDS)
+            are_kinds = all(type(found[key]) is kind for key, kind in kinds.items())
+        except (ValueError, KeyError, TypeError, RecursionError):
+            are_kinds = False
+        if not are_kinds or not _DIGEST.fullmatch(found.get("previous", "0" * 64)):
+            raise RefereeError(
+                "bad-receipts", f"{name}, line {number}: this is not a receipt; see docs/bundle.md."
+            )
+        (closings if is_closing else posts).append(found)
+    if not posts and not closings:
+        raise RefereeError("bad-receipts", f"{name} holds no receipts.")
+    return Receipts(posts, closings)
+
+
+def require_own(receipts: Receipts, run: int) -> None:
+    """Raise RefereeError `receipts-other-run` if a receipt is of another run."""
+    others = sorted({one["run"] for one in (*receipts.posts, *receipts.closings)} - {run})
+    if others:
+        named = ", ".join(map(str, others))
+        raise RefereeError(
+            "receipts-other-run", f"The bundle is of run {run}, these receipts are of run {named}."
+        )
+
+
+def check_receipts(bundle: Bundle, receipts: Receipts, head: str, closing_link: str | None) -> str:
+    """What holds, in a sentence; `head` is that of the bundle's chain. Raises Failure with what does not."""
+    problems = [*_of_bodies(bundle, receipts), *_of_closing(bundle, receipts, head, closing_link)]
+    if problems:
+        more = f" (and {len(problems) - MOST_TOLD} more)" if len(problems) > MOST_TOLD else ""
+        raise Failure("posts.jsonl.gz", f"Receipts do not fit: {'; '.join(problems[:MOST_TOLD])}{more}.")
+    numbers = {one["number"] for one in receipts.posts}
+    sentence = (
+        f"The bodies of {len(numbers)} receipts are there, as they were acknowledged and in their order"
+    )
+    if not receipts.closings:
+        return f"{sentence}; without a closing receipt it is not known if any were added after them."
+    return f"{sentence}; the run was closed with {receipts.closings[-1]['posts']} bodies, and none was added."
+
+
+def _of_bodies(bundle: Bundle, receipts: Receipts) -> Iterator[str]:
+    posts = {post.number: post for post in bundle.posts if post.number is not None}
+    for receipt in receipts.posts:
+        number = receipt["number"]
+        fields = [receipt[name] for name in ("sha256", "received_utc", "accepted", "received_total")]
+        if receipt_link(bytes.fromhex(receipt["previous"]), number, *fields).hex() != receipt["link"]:
+            yield f"body {number}: the receipt contradicts itself, its link is not that of its other fields"
+        elif number not in posts:
+            yield f"body {number} is missing"
+        elif wrong := [
+            name for name in _KINDS if name != "run" and getattr(posts[number], name) != receipt[name]
+        ]:
+            yield f"body {number} is not as acknowledged: {', '.join(wrong)}"
+
+
+def _of_closing(bundle: Bundle, receipts: Receipts, head: str, closing_link: str | None) -> Iterator[str]:
+    for closing in receipts.closings:
+        text = closing_text(closing["run"], closing["posts"], closing["head"], closing["log"])
+        if closing["public_key"] != bundle.manifest["public_key"]:
+            yield "the closing receipt is by another key than the bundle"
+        if not is_signed_text(text, closing["signature"], closing["public_key"]):
+            yield "the closing receipt's signature is not of its content"
+        if closing["posts"] != len(bundle.posts):
+            yield f"the run was closed with {closing['posts']} bodies, the bundle has {len(bundle.posts)}"
+        if closing["head"] != head:
+            yield "the head of the run's chain is not the one that the run was closed with"
+        if closing["log"] != closing_link:
+            yield "the event of the close, or the log before it, is not the one that the run was closed with"

@@ -1,0 +1,175 @@
+"""What follows from a bundle's records: rows, judgement, interval, computed as the judge computes them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from referee.errors import RefereeError
+from referee.evidence.bodies import rows_of
+from referee.evidence.bundle import Bundle, PostLine
+from referee.evidence.items import Failure, NotChecked
+from referee.judging.case import Case, counted_of, judgement_of
+from referee.judging.uncertainty import interval_of
+from referee.scoring.bootstrap import BOOTSTRAP_METRICS
+from referee.store.chain import event_digest, log_link, receipt_link, run_start
+from referee.store.posts import ROW
+from referee.store.records import Score
+from testsets import TestSetError
+from testsets.coco_reader import parse_coco
+from testsets.errors import Problems
+from testsets.ground_truth import GroundTruth
+
+GROUND_TRUTH = "ground_truth.json.gz"
+Rows = NDArray[np.float64]
+
+
+class Recomputed:
+    """Everything computed from a bundle, once. `ground_truth` is that of the bundle, or one given beside it."""
+
+    def __init__(self, bundle: Bundle, ground_truth: bytes | None) -> None:
+        self.bundle = bundle
+        self._ground_truth = bundle.ground_truth if ground_truth is None else ground_truth
+
+    @cached_property
+    def category_ids(self) -> NDArray[np.int64]:
+        """Ascending."""
+        return np.array(sorted(one.id for one in self.bundle.test_set.categories), np.int64)
+
+    @cached_property
+    def taken(self) -> list[tuple[Rows, int, list[tuple[int, str]]]]:
+        """Of each body the rows (n, 7), how many were refused, and the first of them. Raises Failure."""
+        places = enumerate(zip(self.bundle.posts, self.bundle.bodies, strict=True), start=1)
+        return [self._taken(place, post, body) for place, (post, body) in places]
+
+    def _taken(self, place: int, post: PostLine, body: bytes) -> tuple[Rows, int, list[tuple[int, str]]]:
+        if post.kind == "rows" and post.number is None and len(body) == post.accepted * 7 * ROW.itemsize:
+            rows = np.frombuffer(body, ROW).astype(np.float64).reshape(-1, 7)
+            if not (
+                np.isin(rows[:, 0], np.arange(1, self.bundle.run.images + 1)).all()
+                and np.isfinite(rows).all()
+            ):
+                raise Failure("bodies.gz", f"Body {place} has rows of images that the run does not have.")
+            return rows, post.refused, [(line, reason) for line, reason in post.refused_rows]
+        if post.kind != "body" or post.refused_rows:
+            raise Failure(
+                "posts.jsonl.gz", f"Body {place} has a receipt, so it must be there as it was received."
+            )
+        if hashlib.sha256(body).hexdigest() != post.sha256:
+            raise Failure(
+                "bodies.gz", f"Body {place} is not the one that was acknowledged: its SHA-256 differs."
+            )
+        try:
+            rows, refused = rows_of(body, post.content_type or "", self.bundle.run.images, self.category_ids)
+        except RefereeError as error:
+            raise Failure("bodies.gz", f"Body {place} would never be accepted: {error.sentence}") from None
+        return rows, refused.total, [(line, reason) for line, reason, _ in refused.first]
+
+    @cached_property
+    def head(self) -> str:
+        """The head of the run's chain. Raises Failure."""
+        run, posts, known = self.bundle.run, "posts.jsonl.gz", self.bundle.contest
+        link, is_begun = run_start(known["id"], run.id, run.nonce, run.team, run.testset_digest), False
+        for place, post in enumerate(self.bundle.posts, start=1):
+            if post.number is None and post.previous is None and post.link is None and not is_begun:
+                continue
+            is_begun = True
+            if post.number != place:
+                raise Failure(posts, f"Body {place} has the number {post.number}.")
+            if post.previous != link.hex():
+                raise Failure(posts, f"Body {place} does not follow from the one before it, or from the run.")
+            link = receipt_link(
+                link, place, post.sha256, post.received_utc, post.accepted, post.received_total
+            )
+            if post.link != link.hex():
+                raise Failure(posts, f"The link of body {place} is not that of its other fields.")
+        return link.hex()
+
+    @cached_property
+    def log(self) -> list[str]:
+        """The log's links: the one before the first event, and that of each event."""
+        link = self.bundle.log_before
+        links = [link.hex()]
+        for event in self.bundle.events:
+            if "kind" in event:
+                digest = event_digest(event["utc"], event["run"], event["kind"], event["detail"])
+            else:
+                digest = bytes.fromhex(event["digest"])
+            link = log_link(link, digest)
+            links.append(link.hex())
+        return links
+
+    @property
+    def closing_link(self) -> str | None:
+        """The log's link of the run's last event `closed`."""
+        closed = [
+            link for event, link in zip(self.bundle.events, self.log[1:], strict=True) if _is_close(event)
+        ]
+        return closed[-1] if closed else None
+
+    @cached_property
+    def ground_truth(self) -> GroundTruth:
+        """The ground truth of the whole set. Raises NotChecked, Failure."""
+        if self._ground_truth is None:
+            until = self.bundle.contest.get("ground_truth_secret_until")
+            raise NotChecked(f"The ground truth is secret until {until}: it needs --testset.")
+        if hashlib.sha256(self._ground_truth).hexdigest() != self.bundle.test_set.ground_truth_sha256:
+            raise Failure(GROUND_TRUTH, "The ground truth has not the SHA-256 that the test set states.")
+        problems = Problems()
+        try:
+            text = self._ground_truth.decode("utf-8-sig")
+            document = parse_coco(Path(GROUND_TRUTH), problems, text=text)
+            problems.raise_if_any("ground-truth-invalid")
+        except (TestSetError, UnicodeDecodeError) as error:
+            raise Failure(GROUND_TRUTH, f"The ground truth cannot be read: {error}") from None
+        return document.ground_truth
+
+    @cached_property
+    def case(self) -> Case:
+        """The run's case. Raises NotChecked, Failure."""
+        bundle = self.bundle
+        refused = [
+            {"elapsed_s": post.elapsed_s, "line": line, "reason": reason}
+            for post, (_, _, first) in zip(bundle.posts, self.taken, strict=True)
+            for line, reason in first
+        ]
+        return Case(
+            run=bundle.run,
+            metric=bundle.contest["metric"],
+            count_unserved=bundle.contest["count_unserved"],
+            test_set=bundle.test_set,
+            ground_truth=self.ground_truth,
+            order=bundle.order,
+            rows=np.concatenate([np.empty((0, 7)), *(rows for rows, _, _ in self.taken)]),
+            served=bundle.served_images,
+            readings=bundle.meter_readings,
+            events=list(bundle.own_events()),
+            refused=sum(refused for _, refused, _ in self.taken),
+            refused_rows=refused,
+            limits=bundle.limits,
+        )
+
+    @cached_property
+    def judged(self) -> Score:
+        """The judgement. Raises NotChecked, Failure."""
+        if self.bundle.result is None:
+            raise NotChecked("The run is not judged yet.")
+        return judgement_of(self.case, self.bundle.result["judged_utc"])
+
+    def interval(self) -> dict[str, object]:
+        """The interval of the judgement, which takes seconds. Raises NotChecked, Failure."""
+        judged, metric = self.judged, self.bundle.contest["metric"]
+        stated = self.bundle.result["interval"] if self.bundle.result else None
+        if stated is None or metric not in BOOTSTRAP_METRICS:
+            raise NotChecked("The result has no interval.")
+        ground_truth, rows, _ = counted_of(self.case)
+        return asdict(interval_of(ground_truth, rows, metric, judged, stated["seed"])[0])
+
+
+def _is_close(event: object) -> bool:
+    return isinstance(event, dict) and event.get("kind") == "closed"

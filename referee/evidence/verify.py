@@ -1,0 +1,308 @@
+"""Goes through a bundle: from its bytes to a list of what holds, what does not, and what was not checked. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from referee.errors import RefereeError
+from referee.evidence.bundle import Bundle, read_bundle
+from referee.evidence.container import ENVELOPE, GROUND_TRUTH, MANIFEST, unpack
+from referee.evidence.items import Failure, Item, NotChecked, require_same
+from referee.evidence.receipts import Receipts, check_receipts, require_own
+from referee.evidence.recomputed import Recomputed
+from referee.evidence.statement import is_signed, read_manifest, subject_of
+from referee.scoring.result import signature_parts
+from referee.store.chain import terms_sha256
+from referee.store.records import RUN_CLOSED
+from testsets import TestSet
+from testsets.folder import compute_digest
+
+ENERGY_READ = "energy-read"
+OF_PROGRAM = ("rules", "v")
+TERMS = ("images", "window_s", "setup", "meter_identity", "meter_standing", "images_digest")
+_MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is known beside the bundle: a public key, a head of the log or its first digits, receipts, a ground truth.
+
+    `interval`: compute it, too.
+    """
+
+    key: str | None = None
+    head: str | None = None
+    receipts: Receipts | None = None
+    ground_truth: bytes | None = None
+    interval: bool = False
+
+
+def stated_test_set(data: bytes) -> str:
+    """The digest of the test set that a bundle is of. Raises BadBundle."""
+    parts = unpack(data)
+    return read_bundle(read_manifest(parts[MANIFEST]), parts).test_set.digest
+
+
+def verify(data: bytes, given: Given) -> list[Item]:
+    """Go through a bundle. Raises BadBundle for one of which nothing can be said, RefereeError `receipts-other-run`."""
+    parts = unpack(data)
+    manifest = read_manifest(parts[MANIFEST])
+    if given.receipts is not None:
+        require_own(given.receipts, manifest["run"])
+    items = [
+        Item("container", "ok", f"Every one of {len(data)} bytes is in its place, in {len(parts)} parts.")
+    ]
+    items.append(_item("signature", lambda: _signature(parts, manifest, given.key)))
+    items.append(_item("parts", lambda: _parts(parts, manifest)))
+    if items[-1].outcome != "ok":
+        return items
+    found = Recomputed(read_bundle(manifest, parts), given.ground_truth)
+    return items + [_item(name, lambda check=check: check(found, given)) for name, check in CHECKS.items()]  # type: ignore[misc]
+
+
+def _item(name: str, check: Callable[[], str]) -> Item:
+    try:
+        return Item(name, "ok", check())
+    except NotChecked as reason:
+        return Item(name, "not checked", str(reason))
+    except Failure as failure:
+        return Item(name, "failed", str(failure), failure.part)
+    except RefereeError as error:
+        return Item(name, "failed", error.sentence, name)
+    except _MALFORMED as error:
+        return Item(name, "failed", f"A value is not what a bundle has there ({error!r:.200}).", name)
+
+
+def _signature(parts: Mapping[str, bytes], manifest: Mapping[str, Any], key: str | None) -> str:
+    public_key = manifest["public_key"]
+    if not is_signed(parts[ENVELOPE], parts[MANIFEST], public_key):
+        raise Failure(
+            ENVELOPE, "The envelope is not of this manifest, or not signed by the key that it names."
+        )
+    if key is None:
+        return f"The manifest is signed by the key {public_key}: compare it with the board's, or give --key."
+    if key != public_key:
+        raise Failure(ENVELOPE, f"The bundle is signed by the key {public_key}, not by the given one.")
+    return "The manifest is signed by the given key."
+
+
+def _parts(parts: Mapping[str, bytes], manifest: Mapping[str, Any]) -> str:
+    listed = {name: part for name, part in parts.items() if name not in (MANIFEST, ENVELOPE)}
+    found = subject_of(listed)
+    stated = {one["name"]: one["digest"]["sha256"] for one in manifest["subject"]}
+    for name, part in listed.items():
+        if stated.get(name) != hashlib.sha256(part).hexdigest():
+            raise Failure(name, f"Part {name} has not the SHA-256 that the manifest states.")
+    sizes_of_plain = {name: len(part) for name, part in listed.items() if not name.endswith(".gz")}
+    sizes = manifest["sizes"]
+    stated_secret = {"secret": True, "included": False}[manifest["ground_truth"]]
+    is_listed = found == manifest["subject"] and [*sizes] == [*listed] and sizes | sizes_of_plain == sizes
+    if not is_listed or stated_secret != (GROUND_TRUTH not in listed):
+        raise Failure(
+            MANIFEST, "The manifest does not name exactly the parts that there are, with their sizes."
+        )
+    return f"All {len(listed)} parts have the SHA-256 that the manifest states."
+
+
+def _test_set(found: Recomputed, _: Given) -> str:
+    bundle, test_set = found.bundle, found.bundle.test_set
+    digest = compute_digest(test_set.images, test_set.ground_truth_sha256, test_set.categories)
+    require_same("testset.json", "The digest of the test set", test_set.digest, digest)
+    _require_images(bundle, test_set)
+    if bundle.run.testset_digest == digest:
+        return f"The test set {digest[:12]} is the one that the run was armed with."
+    judged = bundle.last_event("judged")
+    require_same("testset.json", "The test set judged with", judged.get("testset_digest"), digest)
+    require_same("run.json", "The test set armed with", bundle.run.testset_digest, judged.get("armed_with"))
+    return f"The images are those of the run; judged by a corrected ground truth, as the log says ({digest[:12]})."
+
+
+def _require_images(bundle: Bundle, test_set: TestSet) -> None:
+    if bundle.run.images_digest is not None:
+        require_same(
+            "testset.json", "The digest of the images", bundle.run.images_digest, test_set.images_digest
+        )
+
+
+def _ground_truth(found: Recomputed, _: Given) -> str:
+    return f"The ground truth is that of the test set: {len(found.ground_truth.image)} objects."
+
+
+def _bodies(found: Recomputed, _: Given) -> str:
+    total, earlier = 0, 0
+    for place, (post, (rows, refused, _first)) in enumerate(
+        zip(found.bundle.posts, found.taken, strict=True), start=1
+    ):
+        total += len(rows)
+        earlier += post.kind == "rows"
+        told = (post.accepted, post.refused, post.received_total)
+        if told != (len(rows), refused, total):
+            sentence = (
+                f"Body {place} holds {len(rows)} rows that count and {refused} refused ones, {total} with those before "
+                f"it, but {post.accepted}, {post.refused} and {post.received_total} are stated."
+            )
+            raise Failure("posts.jsonl.gz", sentence)
+    sentence = f"{len(found.bundle.posts)} bodies give the {total} rows that were acknowledged."
+    if earlier:
+        sentence += (
+            f" An earlier version did not keep {earlier} of them: their stored rows are taken as they are."
+        )
+    return sentence
+
+
+def _run_chain(found: Recomputed, _: Given) -> str:
+    return f"Each body follows from the one before it, the first from the run; the head is {found.head[:12]}."
+
+
+def _log_chain(found: Recomputed, given: Given) -> str:
+    require_same(MANIFEST, "The head of the log", found.bundle.manifest["log_head"], found.log[-1])
+    if given.head is None:
+        return f"{len(found.bundle.events)} events follow one from the other; the newest head is {found.log[-1][:12]}."
+    if not any(link.startswith(given.head) for link in found.log):
+        raise Failure(
+            "events.jsonl.gz",
+            f"The head {given.head} is not one of the log since the run's first event.",
+        )
+    return f"{len(found.bundle.events)} events follow one from the other, the given head among them."
+
+
+def _closing(found: Recomputed, _: Given) -> str:
+    bundle, closed = found.bundle, found.bundle.last_event(RUN_CLOSED)
+    if "head" not in closed:
+        if any(post.number is not None for post in bundle.posts):
+            raise Failure("events.jsonl.gz", "The log has no event `closed` that binds the run's bodies.")
+        raise NotChecked(
+            "An earlier version of the referee closed the run: the log does not bind its records."
+        )
+    row = bundle.run_row
+    own: dict[str, dict[str, object]] = {
+        "posts.jsonl.gz": {"posts": len(bundle.posts), "head": found.head},
+        "readings.csv.gz": {"readings_sha256": hashlib.sha256(bundle.readings).hexdigest()},
+        "served.csv.gz": {"served_sha256": hashlib.sha256(bundle.served).hexdigest()},
+        "run.json": {
+            "elapsed_s": row["elapsed_s"],
+            "terms_sha256": terms_sha256([row[name] for name in TERMS], bundle.order.tolist()),
+        },
+    }
+    if closed["energy_wh"] is not None:
+        own["run.json"] |= {"integrator_s": row["integrator_s"], "meter_changes": row["meter_changes"]}
+    for part, values in own.items():
+        for name, value in values.items():
+            require_same(part, f"At the close, {name}", closed[name], value)
+    return "The log's event of the close binds these bodies, readings, served images and terms."
+
+
+def _energy(found: Recomputed, _: Given) -> str:
+    bundle, run = found.bundle, found.bundle.run
+    kinds = (RUN_CLOSED, ENERGY_READ)
+    told = [one for one in bundle.own_events() if one["kind"] in kinds and one.get("energy_wh") is not None]
+    last = told[-1] if told else {"kind": None, "energy_wh": None}
+    require_same("run.json", "The energy of record", run.energy_wh, last["energy_wh"])
+    if not told:
+        return "There is no energy of record, and no event that tells one."
+    if last["kind"] == ENERGY_READ:
+        require_same("run.json", "The integrator's time", run.integrator_s, last["integrator_s"])
+        return f"{run.energy_wh} Wh, which was read after the close, as the log says."
+    return f"{run.energy_wh} Wh, as the log says of the close."
+
+
+def _map(found: Recomputed, _: Given) -> str:
+    judged, result = found.judged, _result(found)
+    for name in ("map", "images", "detections"):
+        require_same("result.json", name, result[name], getattr(judged, name))
+    require_same(
+        "result.json", "AP by category", result["ap"], {str(id_): ap for id_, ap in judged.ap.items()}
+    )
+    return f"mAP {judged.map} by {found.bundle.contest['metric']} of {judged.detections} rows, bit by bit."
+
+
+def _map_ilsvrc_det(found: Recomputed, _: Given) -> str:
+    judged, stated = found.judged, _result(found)["map_ilsvrc_det"]
+    if stated is None:
+        raise NotChecked("The run was judged by an earlier version, which did not compute it.")
+    require_same("result.json", "map_ilsvrc_det", stated, judged.map_ilsvrc_det)
+    return f"mAP {judged.map_ilsvrc_det} by ilsvrc-det, bit by bit."
+
+
+def _score(found: Recomputed, _: Given) -> str:
+    judged, result = found.judged, _result(found)
+    for name in ("energy_wh", "score", "mean_power_w"):
+        require_same("result.json", name, result[name], getattr(judged, name))
+    return (
+        "There is no score."
+        if judged.score is None
+        else f"{judged.map} / {judged.energy_wh} Wh = {judged.score}."
+    )
+
+
+def _result_signature(found: Recomputed, _: Given) -> str:
+    stated, own = (signature_parts(one) for one in (_result(found)["signature"], found.judged.signature))
+    for name in OF_PROGRAM:
+        stated.pop(name), own.pop(name)
+    require_same("result.json", "The signature of the result", stated, own)
+    return f"It says what the score was computed with: {_result(found)['signature']}."
+
+
+def _checks(found: Recomputed, _: Given) -> str:
+    own, stated = found.judged.checks, found.bundle.checks
+    require_same(
+        "checks.json", "The checks there are", [one["code"] for one in stated], [one.code for one in own]
+    )
+    for one, check in zip(stated, own, strict=True):
+        for name in ("ok", "severity", "figures"):
+            require_same("checks.json", f"{name} of the check {check.code}", one[name], getattr(check, name))
+    failed = [check.code for check in own if not check.ok]
+    told = f"these failed: {', '.join(failed)}." if failed else "none failed."
+    return f"All {len(own)} come out again as stated; {told}"
+
+
+def _judged_event(found: Recomputed, _: Given) -> str:
+    result, event = _result(found), found.bundle.last_event("judged")
+    if not event:
+        raise Failure("events.jsonl.gz", "The log has no event `judged` of the run.")
+    for name in ("map", "energy_wh", "score", "signature"):
+        if name in event:
+            require_same("events.jsonl.gz", f"In the log, {name}", event[name], result[name])
+    return "The log tells the same judgement."
+
+
+def _interval(found: Recomputed, given: Given) -> str:
+    if not given.interval:
+        raise NotChecked("Computing it again takes seconds: --interval.")
+    require_same("result.json", "The interval", _result(found)["interval"], found.interval())
+    return "It comes out again, bit by bit."
+
+
+def _receipts(found: Recomputed, given: Given) -> str:
+    if given.receipts is None:
+        raise NotChecked("No receipts were given: --receipts.")
+    return check_receipts(found.bundle, given.receipts, found.head, found.closing_link)
+
+
+def _result(found: Recomputed) -> Mapping[str, Any]:
+    if found.bundle.result is None:
+        raise NotChecked("The run is not judged yet.")
+    return found.bundle.result
+
+
+CHECKS: dict[str, Callable[[Recomputed, Given], str]] = {
+    "testset": _test_set,
+    "ground-truth": _ground_truth,
+    "bodies": _bodies,
+    "run-chain": _run_chain,
+    "log-chain": _log_chain,
+    "closing": _closing,
+    "energy": _energy,
+    "map": _map,
+    "map-ilsvrc-det": _map_ilsvrc_det,
+    "score": _score,
+    "result-signature": _result_signature,
+    "checks": _checks,
+    "judged-event": _judged_event,
+    "interval": _interval,
+    "receipts": _receipts,
+}
+"""What is looked at once the parts are those of the manifest, by the item's name."""

@@ -1,0 +1,183 @@
+"""A run's case: everything that its judgement follows from, as values, and that judgement.
+
+Pure: the judge takes a case from the store, whoever verifies a bundle takes it from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import compress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from power.energy import Check
+from power.meter import Limits, Reading
+from referee.detections.plausibility import implausible, limits_by_number
+from referee.judging.checks import (
+    event_checks,
+    images_not_fetched,
+    implausible_boxes,
+    is_of_the_window,
+    is_scorable,
+    rows_refused,
+    run_checks,
+)
+from referee.scoring import Detections, Evaluation, evaluate, lists_ties_by_image, score
+from referee.scoring.rules import PUBLISHED
+from referee.store.records import ENERGY_MISSING, RUN_CLOSED, Run, Score
+from testsets import GroundTruth, TestSet
+
+IMAGE = 0
+START_S = 0.0  # readings of a closed run are timed from its start
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A closed run with what is on record of it, and how it is to be judged.
+
+    `rows` (n, 7) are in order of arrival; they and `served` have the image numbers that the team knows, `order`
+    (images,) has the test set's. `ground_truth` is that of the whole set. `refused` rows were not taken, of which
+    `refused_rows` has the first. `events` are the run's, oldest first, `limits` those of its meter's error.
+    """
+
+    run: Run
+    metric: str
+    count_unserved: bool
+    test_set: TestSet
+    ground_truth: GroundTruth
+    order: NDArray[np.int64]
+    rows: NDArray[np.float64]
+    served: Sequence[int]
+    readings: Sequence[Reading]
+    events: Sequence[Mapping[str, Any]]
+    refused: int
+    refused_rows: Sequence[Mapping[str, Any]]
+    limits: Limits | None
+
+
+def judgement_of(case: Case, judged_utc: str) -> Score:
+    """The judgement of a case, without an interval."""
+    run, metric, digest = case.run, case.metric, case.test_set.digest
+    ground_truth, rows, unserved = counted_of(case)
+    evaluation = with_them = published = evaluated(ground_truth, rows, metric, digest)
+    if metric != PUBLISHED:
+        published = evaluate(ground_truth, Detections.from_rows(rows), PUBLISHED)
+    if len(unserved) and not case.count_unserved:
+        with_them = evaluated(ground_truth, np.concatenate([rows, unserved]), metric, digest)
+    fetched = images_not_fetched(unserved[:, IMAGE], with_them.map, count=case.count_unserved)
+    plausibility = implausible_boxes(implausible(rows, limits_by_number(case.test_set)))
+    checks = (*_checks(case), fetched, plausibility)
+    return Score(
+        run=run.id,
+        judged_utc=judged_utc,
+        map=evaluation.map,
+        energy_wh=run.energy_wh,
+        score=score(evaluation.map, run.energy_wh) if is_scorable(run.energy_wh) else None,
+        mean_power_w=_mean_power_w(run, checks),
+        images=run.images,
+        detections=evaluation.detections,
+        ap=evaluation.ap,
+        signature="|".join([evaluation.signature, _images(case), *_measured_by(run)]),
+        checks=checks,
+        map_ilsvrc_det=published.map,
+    )
+
+
+def counted_of(case: Case) -> tuple[GroundTruth, NDArray[np.float64], NDArray[np.float64]]:
+    """What a score and its interval are made of: the ground truth of the run's images, and the rows (n, 7) that count.
+
+    These are, in order of arrival and with the test set's image numbers, those of images that it was served, or all by
+    `count_unserved`. The last array holds the rows (m, 7) of images that it was not served.
+    """
+    rows = undo_image_order(case.rows.copy(), case.order)
+    is_served = were_served(case.order, case.served, len(case.test_set.images))[
+        rows[:, IMAGE].astype(np.int64)
+    ]
+    unserved = rows[~is_served]
+    if len(unserved) and not case.count_unserved:
+        rows = rows[is_served]
+    return restricted_to(case.ground_truth, case.order), rows, unserved
+
+
+def were_served(order: NDArray[np.int64], served: Sequence[int], images: int) -> NDArray[np.bool_]:
+    """Which of a test set's images 1..`images` were served, by number: shape (images + 1,)."""
+    are_served = np.zeros(images + 1, np.bool_)
+    are_served[order[np.array(served, np.int64) - 1]] = True
+    return are_served
+
+
+def evaluated(
+    ground_truth: GroundTruth, rows: NDArray[np.float64], metric: str, testset_digest: str
+) -> Evaluation:
+    """Evaluate rows (n, 7) in order of arrival, with the test set's own image numbers."""
+    detections = scored_detections(rows, metric)
+    return evaluate(ground_truth, detections, metric, ground_truth_digest=testset_digest)
+
+
+def scored_detections(rows: NDArray[np.float64], metric: str) -> Detections:
+    """The detections of a run as its metric scores them, from rows (n, 7) in order of arrival.
+
+    A metric that lists equal confidences in order of arrival gets them image by image: the network has no say.
+    """
+    if not lists_ties_by_image(metric):
+        rows = rows[np.argsort(rows[:, IMAGE], kind="stable")]
+    return Detections.from_rows(rows)
+
+
+def restricted_to(ground_truth: GroundTruth, images: NDArray[np.int64]) -> GroundTruth:
+    """The part of a ground truth that is about these images."""
+    kept = np.isin(ground_truth.image_ids, images)
+    return replace(
+        ground_truth.of_objects(np.isin(ground_truth.image, images)),
+        image_ids=ground_truth.image_ids[kept],
+        image_names=tuple(compress(ground_truth.image_names, kept)),
+    )
+
+
+def undo_image_order(rows: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Give rows (n, 7), in place, the test set's image numbers instead of those that the team knows."""
+    rows[:, IMAGE] = order[rows[:, IMAGE].astype(np.int64) - 1]
+    return rows
+
+
+def _checks(case: Case) -> tuple[Check, ...]:
+    """The run's checks, with the events noted when it was closed; the last event of a kind counts."""
+    noted = {event["kind"]: event for event in case.events}
+    of_energy = run_checks(
+        case.run,
+        case.readings,
+        START_S,
+        limits=case.limits,
+        missing=noted.get(ENERGY_MISSING, {}).get("reason"),
+        start_stop_s=noted.get(RUN_CLOSED, {}).get("start_stop_s"),
+    )
+    return (*rows_refused(case.refused, case.refused_rows), *of_energy, *event_checks(noted))
+
+
+def _measured_by(run: Run) -> list[str]:
+    """The parts of the signature that tell window and meter, its settings by their keys in contest.toml."""
+    settings = asdict(run.setup)
+    del settings["integrator_timer_s"]  # follows from the window
+    shown = (f"{key}:{'auto' if value is None else str(value).lower()}" for key, value in settings.items())
+    # The identity is last: it is text of the meter's, and the first of two parts with one name counts.
+    extra = [f"extra:{run.extra_s:g}s"] if run.extra_s else []
+    return [f"window:{run.contest_window_s:g}s", *extra, *shown, f"meter:{run.meter_identity}"]
+
+
+def _images(case: Case) -> str:
+    """The part of the signature for the images that the score is of: how many, which, and if all of them count."""
+    drawn, pool = np.sort(case.order), len(case.test_set.images)
+    digest = hashlib.sha256(drawn.astype("<i8").tobytes()).hexdigest()
+    images = "all" if len(drawn) == pool else f"{len(drawn)}-of-{pool}:{digest[:12]}"
+    return f"images:{images}|counts:{'unserved-too' if case.count_unserved else 'served'}"
+
+
+def _mean_power_w(run: Run, checks: Sequence[Check]) -> float | None:
+    """The mean power of the energy of record, as the check of its accuracy takes it: WH over TIME."""
+    if not (is_scorable(run.energy_wh) and is_of_the_window(checks)):
+        return None
+    return next((check.figures["mean_power_w"] for check in checks if check.code == "accuracy"), None)

@@ -349,7 +349,7 @@ class Verifier:
         with self._item("log-chain"):
             need(self.links[-1] == self.predicate["log_head"], f"it does not lead to the head of {MANIFEST}")
             need(any(link.startswith(head or "") for link in self.links), f"{head} is not in the log")
-        if "head" in closed or self.posts and self.posts[-1]["number"]:
+        if "head" in closed or (self.posts and self.posts[-1]["number"]):
             with self._item("closing"):
                 terms = sha256(json.dumps([*(self.run[key] for key in TERMS), self.order]))
                 now: Fields = {"posts": len(self.posts), "head": self.head, "terms_sha256": terms}

@@ -15,7 +15,7 @@ import requests
 
 from referee.auth.signing import ContestKey, new_key
 from referee.errors import RefereeError
-from referee.evidence.container import GROUND_TRUTH, MANIFEST, BadBundle, pack, unpack
+from referee.evidence.container import ENVELOPE, MANIFEST, BadBundle, pack, unpack
 from referee.evidence.receipts import read_receipts
 from referee.evidence.statement import manifest_of, sign
 from referee.evidence.verify import Given, verify
@@ -24,7 +24,6 @@ from tests.contest_day import ROOT, TEAM, Day
 from testsets import load_test_set, read_ground_truth
 
 SCRIPT = ROOT / "client" / "verify_bundle.py"
-ENVELOPE = "manifest.dsse.json"
 Texts = dict[str, bytes]
 
 
@@ -53,7 +52,7 @@ class Proved:
 
     def sealed(self, texts: Texts, key: ContestKey | None = None, *, public_key: str | None = None) -> bytes:
         """The bundle of these texts with a manifest of its own, signed by the contest's key or another."""
-        return pack(sealed_parts(texts, key or self.key, public_key or self.key.public))
+        return b"".join(pack(sealed_parts(texts, key or self.key, public_key or self.key.public)))
 
 
 def opened(data: bytes) -> Texts:
@@ -140,7 +139,10 @@ def all_kinds_of_bodies(rows: list[list[float]]) -> list[tuple[str, Any, str]]:
     """(path, body, Content-Type; empty: as the library writes it) with some of the rows in each."""
     texts = "".join(f"{' '.join(map(str, row))}\n" for row in rows[1::5])
     table = "\r\n".join(",".join(map(str, row)) for row in rows[2::5])
-    odd = [*form(rows[3::5]), *form([[1, 1, "nan", 1, 1, 2, 2], [99, 1, 0.5, 1, 1, 2, 2], [1, 1, 0.5, 9, 9, 2, 2]])]  # type: ignore[list-item]
+    odd = [
+        *form(rows[3::5]),
+        *form([[1, 1, "nan", 1, 1, 2, 2], [99, 1, 0.5, 1, 1, 2, 2], [1, 1, 0.5, 9, 9, 2, 2]]),
+    ]  # type: ignore[list-item]
     named = [(name, f"images/{value}.jpg" if name == "image_name" else value) for name, value in odd]
     return [
         ("/v1/detections", json.dumps(rows[0::5]), "application/json"),
@@ -188,6 +190,3 @@ def whole_run(day: Day, bodies: Any, team: str = TEAM) -> bytes:
     assert day.server is not None
     closed = day.server.ask("DELETE", "/v1/session", token).json()["receipt"]
     return lines([*kept, {"closing": {"run": run, **closed}}])
-
-
-__all__ = ["GROUND_TRUTH", "MANIFEST"]

@@ -6,6 +6,7 @@ import pytest
 
 from tests.referee.evidence.proved import Proved, by_main, by_second, failed
 
+
 @pytest.mark.parametrize("name", ["others", "judged", "empty", "unjudged"])
 def test_a_bundle_as_exported_holds(proved: dict[str, Proved], name: str) -> None:
     one = proved[name]

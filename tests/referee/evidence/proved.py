@@ -85,7 +85,7 @@ def lines(values: list[Any]) -> bytes:
 
 
 def by_main(data: bytes, receipts: bytes | None = None, key: str | None = None) -> dict[str, str]:
-    """What fails by `referee bundle verify`: the parts by item, empty if everything holds; `not checked` is left out."""
+    """What fails by `referee bundle verify`: by item the part, empty where it holds; unchecked ones are left out."""
     given = Given(key=key, receipts=None if receipts is None else read_receipts(receipts, "receipts"))
     try:
         items = verify(data, given)

@@ -13,4 +13,3 @@ def test_a_bundle_as_exported_holds(proved: dict[str, Proved], name: str) -> Non
     for verifier in (by_main, by_second):
         found = verifier(one.data, one.receipts, one.key.public)
         assert failed(found) == [], found
-        print(found)

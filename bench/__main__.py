@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench import coverage, flood, models, power, rehearsal, scoring, serving, truth, viewers
+from bench import bundles, coverage, flood, models, power, rehearsal, scoring, serving, truth, viewers
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
         "parts",
         nargs="*",
         metavar="PART",
-        help="rehearsal, serving, flood, viewers, power, truth, scoring, coverage, models",
+        help="rehearsal, serving, flood, viewers, power, truth, scoring, coverage, models, bundles",
     )
     parser.add_argument(
         "--save",
@@ -42,6 +42,7 @@ def main() -> None:
         "scoring": scoring.measure,
         "coverage": coverage.measure,
         "models": models.measure,
+        "bundles": bundles.measure,
     }
     for part in options.parts:
         if part not in parts:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +65,12 @@ class Bundle:
     checks: list[Mapping[str, Any]]
     result: Mapping[str, Any] | None
 
-    @property
+    @cached_property
     def served_images(self) -> list[int]:
         """The different images in the log, by the number the team knows them by."""
         return sorted({int(row["image"]) for row in _csv(self.served)})
 
-    @property
+    @cached_property
     def meter_readings(self) -> list[Reading]:
         """The readings in order, timed from the window's start."""
         rows = [{name: _value(name, text) for name, text in row.items()} for row in _csv(self.readings)]

@@ -73,12 +73,12 @@ def sign(manifest: bytes, key: ContestKey) -> bytes:
 def is_signed(envelope: bytes, manifest: bytes, public_key: str) -> bool:
     """Whether this is the envelope of that manifest, signed by the key (32 bytes, hexadecimal) and no other."""
     from securesystemslib.dsse import Envelope
-    from securesystemslib.exceptions import VerificationError
+    from securesystemslib.exceptions import UnverifiedSignatureError
 
     try:
         read = Envelope.from_dict(read_json(ENVELOPE, envelope))
         read.verify([_public(public_key)], 1)
-    except (VerificationError, KeyError, TypeError, ValueError, AttributeError):
+    except (UnverifiedSignatureError, KeyError, TypeError, ValueError, AttributeError):
         return False
     is_its_own = (read.payload, read.payload_type, [*read.signatures]) == (manifest, PAYLOAD, [public_key])
     # Written again: base64 has several texts for the same bytes.
@@ -87,12 +87,12 @@ def is_signed(envelope: bytes, manifest: bytes, public_key: str) -> bool:
 
 def is_signed_text(text: str, signature: str, public_key: str) -> bool:
     """Whether a text in UTF-8 has this signature (64 bytes, hexadecimal)."""
-    from securesystemslib.exceptions import VerificationError
+    from securesystemslib.exceptions import UnverifiedSignatureError
     from securesystemslib.signer import Signature  # type: ignore[attr-defined]
 
     try:
         _public(public_key).verify_signature(Signature(public_key, signature), text.encode())
-    except (VerificationError, TypeError, ValueError):
+    except (UnverifiedSignatureError, TypeError, ValueError):
         return False
     return True
 

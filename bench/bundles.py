@@ -1,0 +1,88 @@
+"""A bundle of many detections: how long it takes to export and to verify, as whole commands."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench import workload
+from bench.figures import row, show
+from referee.clock import Clock
+from referee.contest import create_contest, open_contest
+from referee.judging.judge import judge
+from tests.referee.evidence.closed_runs import as_json, closed_with_bodies
+from tests.referee.factories import START, TEAM, config_text
+from testsets import Category, Image, TestSet, load_test_set
+from testsets.writing import ObjectRecord, write_records
+
+IMAGES, PER_IMAGE = workload.IMAGES, 100
+ROWS_A_BODY = 100
+EXPORT_TARGET_S, VERIFY_TARGET_S = 3, 5
+REFEREE = Path(sys.executable).with_name("referee")
+
+
+def measure() -> list[dict[str, Any]]:
+    """Two rows: the better of three commands each."""
+    made = workload.make(IMAGES, PER_IMAGE)
+    with tempfile.TemporaryDirectory() as folder:
+        contest_folder, file = Path(folder) / "contest", Path(folder) / "run.zip"
+        _contest(made, Path(folder) / "testset", contest_folder)
+        commands = {
+            "export": (["export", "1", "-o", str(file), "--contest", str(contest_folder)], EXPORT_TARGET_S),
+            "verify": (["verify", str(file)], VERIFY_TARGET_S),
+        }
+        measured = [
+            row(
+                f"bundle {name}, {IMAGES * PER_IMAGE:,} detections (s)",
+                min(_took_s(command) for _ in range(3)),
+                target,
+            )
+            for name, (command, target) in commands.items()
+        ]
+    show("bundles", measured)
+    return measured
+
+
+def _took_s(command: list[str]) -> float:
+    began_s = time.perf_counter()
+    subprocess.run([str(REFEREE), "bundle", *command], check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own program
+    return time.perf_counter() - began_s
+
+
+def _contest(made: workload.Workload, testset: Path, folder: Path) -> None:
+    """A contest with one judged run of these detections, in bodies of JSON."""
+    place = dict(zip(made.images.tolist(), range(1, IMAGES + 1), strict=True))
+    test_set = _test_set(made, place, testset)
+    create_contest(folder, config_text(test_set))
+    image = np.array([place[one] for one in made.image.tolist()])
+    boxes = made.detections().boxes.round(2)
+    rows = np.column_stack([image, made.category, made.confidence, boxes]).tolist()
+    bodies = [as_json(rows[at : at + ROWS_A_BODY]) for at in range(0, len(rows), ROWS_A_BODY)]
+    with open_contest(folder) as contest:
+        contest.store.add_team(TEAM, "no hash", START)
+        closed_with_bodies(contest, bodies)
+        judge(contest, 1, Clock())
+
+
+def _test_set(made: workload.Workload, place: dict[int, int], folder: Path) -> TestSet:
+    """Its records; nothing here looks at the images."""
+    size = workload.WIDTH_PX, workload.HEIGHT_PX
+    images = [
+        Image(n, f"{n}.jpg", *size, hashlib.sha256(b"%d" % n).hexdigest(), f"{n}") for n in place.values()
+    ]
+    columns = (made.gt_image, made.gt_category, made.gt_boxes, made.area)
+    objects = [
+        ObjectRecord(place[image], category, tuple(box), area)
+        for image, category, box, area in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+    folder.mkdir()
+    categories = [Category(id_, str(id_)) for id_ in made.categories.tolist()]
+    write_records(folder, "bench", images, categories, objects)
+    return load_test_set(folder)

@@ -1,0 +1,127 @@
+"""A real run over HTTP with every kind of body, its bundle, and its team's receipts."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.contest_day import Day, called, contest_day
+from testsets import synthesize
+
+NAMES = ("image_name", "CLASS_ID", "confidence", "xmin", "ymin", "xmax", "ymax")
+ROW = [1, 1, 0.5, 3, 3, 40.25, 40]
+BAD = [1, 9, 0.5, 3, 3, 40, 40]
+
+
+def lists(*rows: list[float]) -> list[tuple[str, str]]:
+    return [(name, f"{row[place]}") for row in rows for place, name in enumerate(NAMES)]
+
+
+def multipart(fields: list[tuple[str, str]]) -> tuple[bytes, str]:
+    parts = "".join(f'--xYz\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n' for n, v in fields)
+    return f"{parts}--xYz--\r\n".encode(), 'multipart/form-data; boundary="xYz"'
+
+
+def posted(day: Day, token: str) -> list[dict[str, Any]]:
+    """One body of each kind, and the receipts of those of version 1."""
+    assert day.server is not None
+    line = " ".join(map(str, ROW))
+    bodies = {
+        "application/json": json.dumps([ROW, [2, *ROW[1:]]]).encode(),
+        "text/plain": f"{line}\r\n\r\n{line.replace(' ', ', ')}\n".encode(),
+        "text/csv; charset=utf-8": line.replace(" ", ",").encode(),
+        "application/octet-stream": struct.pack("<7f", *ROW),
+        "application/x-www-form-urlencoded": urlencode(lists(ROW)).encode(),
+    }
+    kept = []
+    for number, (content_type, body) in enumerate(bodies.items(), start=1):
+        answer = day.server.ask("POST", "/v1/detections", token, {"Content-Type": content_type}, data=body)
+        assert answer.status_code == 202, answer.text
+        told = answer.json()
+        assert told["receipt"]["number"] == number
+        kept.append({"run": 1, **told.pop("receipt"), **told})
+    form = [("token", token), *lists(ROW, BAD)]
+    for body, content_type in (
+        (urlencode(form).encode(), "application/x-www-form-urlencoded"),
+        multipart(form),
+    ):
+        assert (
+            day.server.ask("POST", "/result", None, {"Content-Type": content_type}, data=body).status_code
+            == 200
+        )
+    return kept
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """(the bundle, the lines of its receipts, the contest's public key)."""
+    folder = tmp_path_factory.mktemp("bundle")
+    testset = synthesize(folder / "set", images=6, categories=3, seed=4, size=(96, 64)).folder
+    with contest_day(folder / "contest", testset) as day:
+        server = day.serve()
+        token = day.fetched(str(day.login()["token"]))
+        kept = posted(day, token)
+        closing = server.ask("DELETE", "/v1/session", token).json()["receipt"]
+        server.end()
+        for command in (("judge", "1"), ("bundle", "export", "1", "-o", str(folder / "run.zip"))):
+            done = day.refers(*command)
+            assert done.returncode == 0, done.stderr
+        lines = [json.dumps(one) for one in (*kept, {"closing": closing})]
+        yield folder / "run.zip", lines, closing["public_key"]
+
+
+def told(bundle: Path, *options: str) -> tuple[int, str]:
+    done = called("bundle", "verify", str(bundle), *options)
+    return done.returncode, done.stdout + done.stderr
+
+
+def with_receipts(bundle: Path, folder: Path, lines: list[str]) -> tuple[int, str]:
+    (folder / "receipts.jsonl").write_text("\n".join(lines))
+    return told(bundle, "--receipts", str(folder / "receipts.jsonl"))
+
+
+def test_every_kind_of_body_gives_the_rows_that_were_acknowledged(run: Any, tmp_path: Path) -> None:
+    bundle, lines, key = run
+    (tmp_path / "receipts.jsonl").write_text("\n".join(lines))
+    receipts = "--receipts", str(tmp_path / "receipts.jsonl")
+    done = called("bundle", "verify", str(bundle), *receipts, "--key", key, "--interval", "--json")
+    items = {item["name"]: item for item in json.loads(done.stdout)["items"]}
+    assert {name: item["outcome"] for name, item in items.items() if item["outcome"] != "ok"} == {}
+    assert "7 bodies give the 9 rows" in items["bodies"]["sentence"]
+    assert "rows-refused" in items["checks"]["sentence"]
+    assert done.returncode == 0
+
+
+def test_another_key_and_a_head_that_never_was_are_named(run: Any) -> None:
+    bundle = run[0]
+    assert told(bundle, "--key", "ab" * 32)[0] == 1
+    assert "signed by the key" in told(bundle, "--key", "ab" * 32)[1]
+    code, text = told(bundle, "--head", "ab" * 32)
+    assert code == 1
+    assert "log-chain (events.jsonl.gz)" in text
+    assert "is not 64 to 64 hexadecimal digits" in told(bundle, "--key", "key")[1]
+
+
+def test_receipts_show_what_is_missing_altered_added_or_of_another_run(run: Any, tmp_path: Path) -> None:
+    bundle, lines, _ = run
+    third = json.loads(lines[2])
+    altered = json.dumps(third | {"accepted": 7})
+    code, text = with_receipts(bundle, tmp_path, [*lines, altered])
+    assert code == 1
+    assert "body 3: the receipt contradicts itself" in text
+    closing = json.loads(lines[-1])["closing"]
+    code, text = with_receipts(bundle, tmp_path, [json.dumps({"closing": closing | {"posts": 6}})])
+    assert code == 1
+    assert "was closed with 6 bodies, the bundle has 7" in text
+    assert "signature is not of its content" in text
+    code, text = with_receipts(bundle, tmp_path, [line.replace('"run": 1', '"run": 2') for line in lines])
+    assert code == 1
+    assert text == "referee: The bundle is of run 1, these receipts are of run 2.\n"
+    assert with_receipts(bundle, tmp_path, lines[:-1])[0] == 0
+    assert "holds no receipts" in with_receipts(bundle, tmp_path, [""])[1]
+    assert "line 1: this is not a receipt" in with_receipts(bundle, tmp_path, ["[]"])[1]

@@ -49,8 +49,15 @@ def export_command(number: int | None, folder: Path, out: Path, *, all_runs: boo
             return
         out.mkdir(parents=True, exist_ok=True)
         numbers = [run.id for run in contest.store.runs() if run.state in OVER and run.start_s is not None]
+        left_out = []
         for one in numbers:
-            click.echo(export_bundle(contest, one, out / f"run-{one}.zip", now))
+            try:
+                click.echo(export_bundle(contest, one, out / f"run-{one}.zip", now))
+            except RefereeError as error:
+                left_out.append(f"run {one}")
+                click.echo(f"referee: {error.sentence}", err=True)
+    if left_out:
+        raise RefereeError("bundle-failed", f"There is no bundle of {', '.join(left_out)}.")
     if not numbers:
         click.echo("No run is over yet.", err=True)
 
@@ -86,7 +93,7 @@ def verify_command(
         key=_hexadecimal("--key", key, 64),
         head=_hexadecimal("--head", head, 12),
         receipts=None if receipts is None else read_receipts(file_bytes(receipts), str(receipts)),
-        ground_truth=None if testset is None else _ground_truth(data, testset),
+        ground_truth=None if testset is None else file_bytes(load_test_set(testset).ground_truth_path),
         interval=interval,
     )
     items = verify(data, given)
@@ -107,16 +114,3 @@ def _hexadecimal(option: str, text: str | None, least: int) -> str | None:
     if digits is not None and not re.fullmatch(rf"[0-9a-f]{{{least},64}}", digits):
         raise RefereeError("bad-request", f"{option} {text!r} is not {least} to 64 hexadecimal digits.")
     return digits
-
-
-def _ground_truth(data: bytes, folder: Path) -> bytes:
-    """The ground truth of a test set, which must be that of the bundle."""
-    from referee.evidence.verify import stated_test_set
-
-    given, stated = load_test_set(folder), stated_test_set(data)
-    if given.digest != stated:
-        sentence = (
-            f"{folder} is the test set {given.digest[:12]}, the bundle is of {stated[:12]}: give that one."
-        )
-        raise RefereeError("testset-changed", sentence)
-    return file_bytes(given.ground_truth_path)

@@ -44,6 +44,7 @@ CLOSE_TIMEOUT_S = 30.0
 # A fast client would end before the meter has measured anything.
 LEAST_RUN_S = 2.0
 PAGE_NAME = "report.html"
+BUNDLE_NAME = "bundle.zip"
 PID = "{pid}"  # in a load: the client's process id
 CLIENT_LOAD = f"cpu:{PID},idle=2W,busy=9W"
 CLIENT_RANGES = (150.0, 0.1)  # volts and amperes for that load
@@ -134,6 +135,7 @@ def _try_meter(address: str) -> None:
 
 def carry_out(plan: Plan) -> tuple[Run, Score]:
     """Run it all and write the report. Raises RefereeError, TestSetError; KeyboardInterrupt after all is stopped."""
+    from referee.evidence.parts import export_bundle
     from referee.report import write_report  # takes a third of a second
 
     stage = partial(click.echo, err=True)
@@ -164,6 +166,7 @@ def carry_out(plan: Plan) -> tuple[Run, Score]:
         score = judge_with_interval(contest, run.id, Clock())
         stage("Writing the report")
         write_report(contest, run.id, plan.folder, PAGE_NAME)
+        export_bundle(contest, run.id, plan.folder / BUNDLE_NAME, Clock().utc())
         return contest.store.run(run.id), score
 
 
@@ -244,4 +247,5 @@ def _paths(plan: Plan) -> dict[str, str]:
         "report": str(plan.folder / "report.json"),
         "test set": str(plan.testset or plan.folder / "testset"),
         "report page": str(plan.folder / PAGE_NAME),
+        "bundle": str(plan.folder / BUNDLE_NAME),
     }

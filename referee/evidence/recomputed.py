@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from referee.errors import RefereeError
 from referee.evidence.bodies import rows_of
 from referee.evidence.bundle import Bundle, PostLine
+from referee.evidence.container import GROUND_TRUTH
 from referee.evidence.items import Failure, NotChecked
 from referee.judging.case import Case, counted_of, judgement_of
 from referee.judging.uncertainty import interval_of
@@ -25,7 +26,6 @@ from testsets.coco_reader import parse_coco
 from testsets.errors import Problems
 from testsets.ground_truth import GroundTruth
 
-GROUND_TRUTH = "ground_truth.json.gz"
 Rows = NDArray[np.float64]
 
 
@@ -119,7 +119,10 @@ class Recomputed:
             until = self.bundle.contest.get("ground_truth_secret_until")
             raise NotChecked(f"The ground truth is secret until {until}: it needs --testset.")
         if hashlib.sha256(self._ground_truth).hexdigest() != self.bundle.test_set.ground_truth_sha256:
-            raise Failure(GROUND_TRUTH, "The ground truth has not the SHA-256 that the test set states.")
+            digest = self.bundle.test_set.digest[:12]
+            raise Failure(
+                GROUND_TRUTH, f"The ground truth is of another test set than {digest}: its SHA-256 differs."
+            )
         problems = Problems()
         try:
             text = self._ground_truth.decode("utf-8-sig")
@@ -154,12 +157,23 @@ class Recomputed:
             limits=bundle.limits,
         )
 
-    @cached_property
+    @property
     def judged(self) -> Score:
-        """The judgement. Raises NotChecked, Failure."""
+        """The judgement. Raises NotChecked, also where what it rests on failed."""
+        if isinstance(self._judged, NotChecked):
+            raise self._judged
+        return self._judged
+
+    @cached_property
+    def _judged(self) -> Score | NotChecked:
         if self.bundle.result is None:
-            raise NotChecked("The run is not judged yet.")
-        return judgement_of(self.case, self.bundle.result["judged_utc"])
+            return NotChecked("The run is not judged yet.")
+        try:
+            return judgement_of(self.case, self.bundle.result["judged_utc"])
+        except NotChecked as reason:
+            return reason
+        except Failure as failure:
+            return NotChecked(f"It rests on {failure.part}, which does not hold.")
 
     def interval(self) -> dict[str, object]:
         """The interval of the judgement, which takes seconds. Raises NotChecked, Failure."""

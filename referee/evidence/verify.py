@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from referee.errors import RefereeError
-from referee.evidence.bundle import Bundle, read_bundle
+from referee.evidence.bundle import read_bundle
 from referee.evidence.container import ENVELOPE, GROUND_TRUTH, MANIFEST, BadBundle, unpack
 from referee.evidence.items import Failure, Item, NotChecked, require_same
 from referee.evidence.receipts import Receipts, check_receipts, require_own
@@ -17,7 +17,6 @@ from referee.evidence.statement import is_signed, read_manifest, subject_of
 from referee.scoring.result import signature_parts
 from referee.store.chain import terms_sha256
 from referee.store.records import RUN_CLOSED
-from testsets import TestSet
 from testsets.folder import compute_digest
 
 ENERGY_READ = "energy-read"
@@ -40,21 +39,14 @@ class Given:
     interval: bool = False
 
 
-def stated_test_set(data: bytes) -> str:
-    """The digest of the test set that a bundle is of. Raises BadBundle."""
-    parts = unpack(data)
-    return read_bundle(read_manifest(parts[MANIFEST]), parts).test_set.digest
-
-
 def verify(data: bytes, given: Given) -> list[Item]:
     """Go through a bundle. Raises BadBundle for one of which nothing can be said, RefereeError `receipts-other-run`."""
     parts = unpack(data)
     manifest = read_manifest(parts[MANIFEST])
     if given.receipts is not None:
         require_own(given.receipts, manifest["run"])
-    items = [
-        Item("container", "ok", f"Every one of {len(data)} bytes is in its place, in {len(parts)} parts.")
-    ]
+    told = f"Every one of {len(data)} bytes is in its place, in {len(parts)} parts."
+    items = [Item("container", "ok", told)]
     items.append(_item("signature", lambda: _signature(parts, manifest, given.key)))
     items.append(_item("parts", lambda: _parts(parts, manifest)))
     if items[-1].outcome != "ok":
@@ -85,9 +77,7 @@ def _item(name: str, check: Callable[[], str]) -> Item:
 def _signature(parts: Mapping[str, bytes], manifest: Mapping[str, Any], key: str | None) -> str:
     public_key = manifest["public_key"]
     if not is_signed(parts[ENVELOPE], parts[MANIFEST], public_key):
-        raise Failure(
-            ENVELOPE, "The envelope is not of this manifest, or not signed by the key that it names."
-        )
+        raise Failure(ENVELOPE, "The envelope is not of this manifest, or not signed by the key it names.")
     if key is None:
         return f"The manifest is signed by the key {public_key}: compare it with the board's, or give --key."
     if key != public_key:
@@ -107,9 +97,7 @@ def _parts(parts: Mapping[str, bytes], manifest: Mapping[str, Any]) -> str:
     stated_secret = {"secret": True, "included": False}[manifest["ground_truth"]]
     is_listed = found == manifest["subject"] and [*sizes] == [*listed] and sizes | sizes_of_plain == sizes
     if not is_listed or stated_secret != (GROUND_TRUTH not in listed):
-        raise Failure(
-            MANIFEST, "The manifest does not name exactly the parts that there are, with their sizes."
-        )
+        raise Failure(MANIFEST, "The manifest does not name exactly the parts there are, with their sizes.")
     return f"All {len(listed)} parts have the SHA-256 that the manifest states."
 
 
@@ -117,20 +105,14 @@ def _test_set(found: Recomputed, _: Given) -> str:
     bundle, test_set = found.bundle, found.bundle.test_set
     digest = compute_digest(test_set.images, test_set.ground_truth_sha256, test_set.categories)
     require_same("testset.json", "The digest of the test set", test_set.digest, digest)
-    _require_images(bundle, test_set)
+    if (stated := bundle.run.images_digest) is not None:
+        require_same("testset.json", "The digest of the images", stated, test_set.images_digest)
     if bundle.run.testset_digest == digest:
         return f"The test set {digest[:12]} is the one that the run was armed with."
     judged = bundle.last_event("judged")
     require_same("testset.json", "The test set judged with", judged.get("testset_digest"), digest)
     require_same("run.json", "The test set armed with", bundle.run.testset_digest, judged.get("armed_with"))
     return f"The images are those of the run; judged by a corrected ground truth, as the log says ({digest[:12]})."
-
-
-def _require_images(bundle: Bundle, test_set: TestSet) -> None:
-    if bundle.run.images_digest is not None:
-        require_same(
-            "testset.json", "The digest of the images", bundle.run.images_digest, test_set.images_digest
-        )
 
 
 def _ground_truth(found: Recomputed, _: Given) -> str:
@@ -238,11 +220,7 @@ def _score(found: Recomputed, _: Given) -> str:
     judged, result = found.judged, _result(found)
     for name in ("energy_wh", "score", "mean_power_w"):
         require_same("result.json", name, result[name], getattr(judged, name))
-    return (
-        "There is no score."
-        if judged.score is None
-        else f"{judged.map} / {judged.energy_wh} Wh = {judged.score}."
-    )
+    return f"{judged.map} / {judged.energy_wh} Wh = {judged.score}." if judged.score else "There is no score."
 
 
 def _result_signature(found: Recomputed, _: Given) -> str:

@@ -80,7 +80,10 @@ class History:
         parts = sealed_parts(self.texts, self.proved.key, self.proved.key.public)
         judged = Recomputed(read_bundle(read_manifest(parts[MANIFEST]), parts), None).judged
         result = json.loads(self.texts["result.json"])
-        told = {name: getattr(judged, name) for name in ("map", "energy_wh", "score", "mean_power_w", "detections")}
+        told = {
+            name: getattr(judged, name)
+            for name in ("map", "energy_wh", "score", "mean_power_w", "detections")
+        }
         told |= {"signature": judged.signature, "map_ilsvrc_det": judged.map_ilsvrc_det}
         told["ap"] = {str(category): ap for category, ap in judged.ap.items()}
         self.texts["result.json"] = lines([result | told])

@@ -101,7 +101,8 @@ def by_main(data: bytes, receipts: bytes | None = None, key: str | None = None) 
 
 
 def by_second(data: bytes, receipts: bytes | None = None, key: str | None = None) -> dict[str, str]:
-    found: dict[str, str] = SECOND.verify(data, key, None, receipts and receipts.decode())
+    """The same by the stand-alone verifier, which tells sentences."""
+    found: dict[str, str] = SECOND.verify(data, key=key, receipts=receipts and receipts.decode())
     return found
 
 

@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterator
 
 import numpy as np
-import pytest
 
 from tests.referee.evidence.histories import ALTERED, History, energy_read_later
 from tests.referee.evidence.proved import Proved, by_main, by_second, failed
@@ -27,7 +26,9 @@ def histories(proved: Proved, count: int, seed: int) -> Iterator[tuple[str, byte
         yield alter.__name__, history.sealed()
 
 
-def test_rewritten_histories_hold_by_themselves_and_fall_by_a_teams_receipts(proved: dict[str, Proved]) -> None:
+def test_rewritten_histories_hold_by_themselves_and_fall_by_a_teams_receipts(
+    proved: dict[str, Proved],
+) -> None:
     judged = proved["judged"]
     for number, (how, data) in enumerate(histories(judged, COUNT, seed=2)):
         for verifier in (by_main, by_second) if number % EACH_SECOND == 0 else (by_main,):
@@ -35,7 +36,9 @@ def test_rewritten_histories_hold_by_themselves_and_fall_by_a_teams_receipts(pro
             assert failed(found) == ["receipts"], (how, number, verifier.__name__, found)
 
 
-def test_an_energy_of_the_close_is_not_replaced_by_one_said_to_be_read_later(proved: dict[str, Proved]) -> None:
+def test_an_energy_of_the_close_is_not_replaced_by_one_said_to_be_read_later(
+    proved: dict[str, Proved],
+) -> None:
     judged = proved["judged"]
     history = History(judged)
     energy_read_later(history, np.random.default_rng(3))

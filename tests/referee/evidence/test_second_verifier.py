@@ -85,7 +85,9 @@ def test_both_say_the_same_of_what_a_holder_of_the_key_altered(proved: dict[str,
     assert failed(its)
     same = mine.keys() & its.keys()
     if "map" in failed(its):
-        same.discard("score")  # the second one divides the mAP that is stated
+        same -= {"score"}  # the second one divides the mAP that is stated
+    if "bodies" in failed(its):
+        same -= {"map", "map-ilsvrc-det"}  # and stops at the first wrong body
     if "container" not in failed(mine) + failed(its):
         assert {*failed(mine)} & same == {*failed(its)} & same, (mine, its)
 

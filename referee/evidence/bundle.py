@@ -127,7 +127,8 @@ def read_bundle(manifest: Mapping[str, Any], parts: Mapping[str, bytes]) -> Bund
         checks=read_json("checks.json", content["checks.json"]),
         result=read_json("result.json", content["result.json"]),
     )
-    _require_same_run(bundle)
+    with _reading("run.json"):
+        _require_same_run(bundle)
     return bundle
 
 
@@ -135,7 +136,7 @@ def read_bundle(manifest: Mapping[str, Any], parts: Mapping[str, bytes]) -> Bund
 def _reading(part: str) -> Iterator[None]:
     try:
         yield
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+    except (csv.Error, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise BadBundle(
             part, f"Part {part} does not hold what a bundle has there ({error!r:.200})."
         ) from None

@@ -175,6 +175,7 @@ def _closing(found: Recomputed, _: Given) -> str:
             "terms_sha256": terms_sha256([row[name] for name in TERMS], bundle.order.tolist()),
         },
     }
+    require_same("run.json", "When it was closed", row["closed_utc"], closed["utc"])
     if closed["energy_wh"] is not None:
         own["run.json"] |= {"integrator_s": row["integrator_s"], "meter_changes": row["meter_changes"]}
     for part, values in own.items():

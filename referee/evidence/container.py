@@ -136,14 +136,14 @@ def _next(data: bytes, at: int) -> tuple[str, bytes, int]:
         sentence = (
             f"The bundle is cut short, or damaged, in part {name[:40]!r}: {len(data)} bytes are too few."
         )
-        raise BadBundle(name, sentence)
+        raise BadBundle(name if name in NAMES else "container", sentence)
     return name, data[begin : begin + size], begin + size
 
 
 def _require_place(name: str, before: Mapping[str, bytes]) -> None:
     if name not in NAMES:
         sentence = f"The bundle has a part {name[:80]!r}, which is none of a bundle's; nothing was unpacked."
-        raise BadBundle(name, sentence)
+        raise BadBundle("container", sentence)
     last = max((NAMES.index(one) for one in before), default=-1)
     if NAMES.index(name) <= last or (not before and name != MANIFEST):
         raise BadBundle(name, f"Part {name} is there twice, or not in its place.")

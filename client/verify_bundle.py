@@ -1,0 +1,400 @@
+#!/usr/bin/env python3
+"""The second verifier of run bundles: written from docs/bundle.md alone, it shares no code with the referee.
+
+python3 verify_bundle.py FILE [--testset DIR] [--receipts FILE] [--key HEX] [--head HEX]
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import json
+import math
+import re
+import struct
+import sys
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email import message_from_bytes
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+FORMAT, METRIC_VERSION, LARGEST_PART, METRICS = 1, 1, 2**30, ("lpirc", "ilsvrc-det")
+MANIFEST, ENVELOPE, TRUTH = "manifest.json", "manifest.dsse.json", "ground_truth.json.gz"
+PARTS = [MANIFEST, ENVELOPE, "ro-crate-metadata.json", "run.json", "testset.json", "image_order.json", TRUTH]
+PARTS += ["posts.jsonl.gz", "bodies.gz", "served.csv.gz", "readings.csv.gz", "events.jsonl.gz"]
+PARTS += ["checks.json", "result.json"]
+RECEIPT = ("previous", "number", "sha256", "received_utc", "accepted", "received_total")
+ITEMS = ["container", "signature", "parts", "testset", "ground-truth", "bodies", "run-chain", "log-chain"]
+ITEMS += ["closing", "energy", "score", "judged-event", "map", "map-ilsvrc-det", "receipts"]
+ITEMS += ["result-signature", "checks", "interval"]
+TERMS = ("images", "window_s", "setup", "meter_identity", "meter_standing", "images_digest")
+NUMBER, JPEG = r"(?ai)\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", r"(?is)^(.*[/\\])?([^/\\]*)\.jpe?g\s*$"
+FIELDS = ("image_name", "CLASS_ID", "confidence", "xmin", "ymin", "xmax", "ymax")
+Row, Fields = tuple[Any, ...], dict[str, Any]
+
+
+@contextmanager
+def about(what: str, found: dict[str, str] | None = None) -> Iterator[None]:
+    """Name what is wrong, in `found`, or else raise ValueError."""
+    words = ""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - whatever comes of reading what others wrote is a failed item
+        words = f"{what}: {error if type(error) is ValueError else repr(error)}"
+        if found is None:
+            raise ValueError(words) from None
+    if found is not None:
+        found[what] = words
+
+
+def need(holds: object, sentence: str) -> None:
+    """Raise ValueError unless it holds."""
+    if not holds:
+        raise ValueError(sentence)
+
+
+def need_same(what: str, found: Fields, expected: Fields) -> None:
+    """Raise with the keys of which something else was found than expected."""
+    wrong = [key for key, value in expected.items() if key not in found or found[key] != value]
+    need(not wrong, f"{what} has another {', '.join(wrong)}")
+
+
+def _sha256(content: bytes | str) -> str:
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+def _lines(*values: object) -> str:
+    return "".join(f"{value}\n" for value in values)
+
+
+# Ed25519, RFC 8032: points in extended coordinates x, y, z, t.
+P, ORDER = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, -1, P) % P
+
+
+def _add(p: Row, q: Row) -> Row:
+    a, b = (p[1] - p[0]) * (q[1] - q[0]), (p[1] + p[0]) * (q[1] + q[0])
+    c, d = 2 * p[3] * q[3] * D, 2 * p[2] * q[2]
+    e, f, g, h = (b - a) % P, (d - c) % P, (d + c) % P, (b + a) % P
+    return e * f % P, g * h % P, f * g % P, e * h % P
+
+
+def point(data: bytes) -> Row:
+    """The point in 32 bytes. Raises ValueError."""
+    sign, y = data[31] >> 7, int.from_bytes(data, "little") & (2**255 - 1)
+    square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    x = x * pow(2, (P - 1) // 4, P) % P if (x * x - square) % P else x
+    need(y < P and (x * x - square) % P == 0 and (x or not sign), "not a point of the curve")
+    x = P - x if x & 1 != sign else x
+    return x, y, 1, x * y % P
+
+
+BASE = point((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
+
+
+def need_signature(text: bytes, signature: bytes, key: bytes) -> None:
+    """Raise unless the signature is by the key: S B = R + k A."""
+    need((len(key), len(signature)) == (32, 64), "not an Ed25519 signature")
+    a, r, s = point(key), point(signature[:32]), int.from_bytes(signature[32:], "little")
+    k = int.from_bytes(hashlib.sha512(signature[:32] + key + text).digest(), "little") % ORDER
+    minus_a = (P - a[0], a[1], 1, P - a[3])
+    sums, total = ((0, 1, 1, 0), BASE, minus_a, _add(BASE, minus_a)), (0, 1, 1, 0)
+    for bit in range(252, -1, -1):
+        total = _add(_add(total, total), sums[(s >> bit & 1) + 2 * (k >> bit & 1)])
+    same = s < ORDER and all((total[axis] - r[axis] * total[2]) % P == 0 for axis in (0, 1))
+    need(same, f"the signature is not by {key.hex()}")
+
+
+@about("container")
+def unpacked(data: bytes) -> dict[str, bytes]:
+    """The parts of a container, of which every byte must be as a writer of these parts writes it."""
+    need(data[:4] == b"PK\3\4", "this is not a bundle")
+    parts, written, entries, order, at = dict[str, bytes](), bytearray(), b"", iter(PARTS), 0
+    while data[at : at + 4] == b"PK\3\4" and len(data) >= at + 30:
+        size, _, length = struct.unpack_from("<LLH", data, at + 18)
+        name, at = data[at + 30 : at + 30 + length].decode("ascii", "replace"), at + 30 + length + size
+        need(name in order, f"{name[:80]!r} is not a part, or not in its place")
+        need(at <= len(data), f"cut short in {name}")
+        content = parts[name] = data[at - size : at]
+        if name == MANIFEST:
+            known = as_json(content, name)["predicate"]["format"]
+            need(type(known) is int and 1 <= known <= FORMAT, f"format {known!r} is unknown to this program")
+        same = (20, 0, 0, 0, 33, zlib.crc32(content), size, size, len(name), 0)
+        entries += struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, *same, 0, 0, 0, 0, len(written)) + name.encode()
+        written += struct.pack("<4s5H3L2H", b"PK\3\4", *same) + name.encode() + content
+    need({*PARTS} - {*parts} <= {TRUTH}, f"cut short after {[*parts][-1]}")
+    sizes = (len(parts), len(parts), len(entries), len(written), 0)
+    entries += struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, *sizes)
+    need(written + entries == data, "its bytes are not those of its parts in their form")
+    return parts
+
+
+def as_json(text: bytes, name: str) -> Any:
+    """The value of a canonical JSON text with its line feed."""
+    with about(name):
+        value = json.loads(text)
+        need(json.dumps(value, allow_nan=False).encode() + b"\n" == text, "not in the form of a bundle")
+        return value
+
+
+def inflated(content: bytes, size: int, name: str) -> bytes:
+    """The content of a part: of its one gzip member, or as it is."""
+    with about(name):
+        need(0 <= size <= LARGEST_PART, f"{size} bytes are more than a part may have")
+        if name.endswith(".gz"):
+            member = zlib.decompressobj(31)
+            content = member.decompress(content, size + 1)
+            need(member.eof and not member.unused_data, f"more than its {size} bytes, or cut short")
+        need(len(content) == size, f"{len(content)} bytes and not {size}")
+        return content
+
+
+def rows_of(body: bytes, content_type: str) -> tuple[list[Row], bool]:
+    """The rows of a body (image, category, confidence, corners), and whether it is a form."""
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == "application/octet-stream":
+        return [*struct.iter_unpack("<7f", body)], False
+    if kind in ("application/json", "text/plain", "text/csv"):
+        split = map(bytes.split, body.replace(b",", b" ").splitlines())
+        rows: Any = json.loads(body.strip() or b"[]") if kind == "application/json" else filter(None, split)
+        return [tuple(map(float, row)) for row in rows], False
+    fields = parse_qsl(body.decode(errors="backslashreplace"), True, errors="backslashreplace")
+    if kind == "multipart/form-data":
+        form: Any = message_from_bytes(b"Content-Type: %s\r\n\r\n%s" % (content_type.encode(), body))
+        named = [(part.get_param("name", header="content-disposition"), part) for part in form.get_payload()]
+        fields = [(name, part.get_payload()) for name, part in named if part.get_filename() is None]
+    need(kind in ("application/x-www-form-urlencoded", "multipart/form-data"), f"no body is of type {kind!r}")
+    lists = [[value for one, value in fields if one == name] for name in FIELDS]
+    lists[0] = [re.sub(JPEG, r"\2", value) for value in lists[0]]
+    numbers = ([float(one) if re.fullmatch(NUMBER, one) else math.nan for one in texts] for texts in lists)
+    return [*zip(*numbers, strict=False)], True
+
+
+def good_rows(post: Fields, body: bytes, images: int, categories: dict[int, str]) -> list[Row]:
+    """The rows of a post that are taken."""
+    if post["kind"] == "rows":
+        return [*struct.iter_unpack("<7d", body)]
+    need(_sha256(body) == post["sha256"], "it has another SHA-256")
+    rows, is_form = rows_of(body, post["content_type"])
+    finite = [row for row in rows if all(map(math.isfinite, row)) and row[1] in categories]
+    good = [row for row in finite if 1 <= row[0] <= images and row[0] % 1 == 0]
+    boxes = all(len(row) == 7 and row[3] <= row[5] and row[4] <= row[6] for row in good)
+    need(is_form or (boxes and len(good) == len(rows)), "it has rows that cannot be accepted")
+    need(len(rows) - len(good) == post["refused"], f"{len(rows) - len(good)} rows are to be refused")
+    return good
+
+
+def average_precision(found: list[Row], objects: dict[int, list[Row]], metric: str) -> float:
+    """AP of a category, from its detections (-confidence, image, arrival, corners) and its boxes by image."""
+    taken, ranks = set[Row](), list[int]()
+    for rank, (_, image, _, x1, y1, x2, y2) in enumerate(sorted(found), start=1):
+        most, chosen = 0.0, None
+        for place, (x, y, far_x, far_y) in enumerate(objects.get(image, ())):
+            w, h, width = far_x - x + 1, far_y - y + 1, min(x2, far_x) - max(x1, x) + 1
+            height = min(y2, far_y) - max(y1, y) + 1
+            if width <= 0 or height <= 0 or (image, place) in taken:
+                continue
+            overlap = width * height / ((x2 - x1 + 1) * (y2 - y1 + 1) + w * h - width * height)
+            enough = 0.5 if metric == "lpirc" else min(0.5, w * h / ((w + 10) * (h + 10)))
+            if overlap > most and overlap >= enough:
+                most, chosen = overlap, (image, place)
+        if chosen:
+            taken.add(chosen)
+            ranks.append(rank)
+    precisions = (j / ranks[j - 1] for j in range(len(ranks), 0, -1))
+    return math.fsum(accumulate(precisions, max)) / sum(map(len, objects.values()))
+
+
+class Verifier:
+    """`found` is by item what is wrong, empty where it holds. Raises if a text cannot be read."""
+
+    def __init__(self, data: bytes, given: Fields) -> None:
+        self.found, self.parts, self.counted, self.head = {"container": ""}, unpacked(data), list[Row](), ""
+        manifest = as_json(self.parts[MANIFEST], MANIFEST)
+        self.subject, self.predicate = manifest["subject"], manifest["predicate"]
+        sizes, self.key = self.predicate["sizes"], self.predicate["public_key"]
+        need([MANIFEST, ENVELOPE, *sizes] == [*self.parts], f"{MANIFEST}: it is of other parts")
+        self.texts = {name: inflated(self.parts[name], size, name) for name, size in sizes.items()}
+        of = {name: as_json(text, name) for name, text in self.texts.items() if name.endswith(".json")}
+        self.contest, self.run = of["run.json"]["contest"], of["run.json"]["run"]
+        self.set, self.order, self.result = of["testset.json"], of["image_order.json"], of["result.json"]
+        self.truth = self.texts.get(TRUTH, given.get("truth"))
+        names = ("posts.jsonl.gz", "events.jsonl.gz")
+        split = {name: self.texts[name].splitlines(keepends=True) for name in names}
+        self.posts, (before, *events) = ([as_json(line, name) for line in split[name]] for name in names)
+        self.links, self.events = [before["previous"]], list[Row]()
+        for event in events:
+            text = json.dumps(["lpirc-event-1", *map(event.get, ("utc", "run", "kind", "detail"))])
+            of_event = self.links[-1], event.get("digest") or _sha256(text)
+            self.links.append(_sha256(_lines("lpirc-log-1", *of_event)))
+            if "digest" not in event:
+                need(event["run"] == self.run["id"], "events.jsonl.gz: an event of another run")
+                self.events.append((event["kind"], json.loads(event["detail"]), self.links[-1]))
+        self._origin(given.get("key"))
+        self._bodies()
+        self._log(given.get("head") or "")
+        if self.result:
+            self._result()
+        if given.get("receipts") is not None:
+            self._receipts([json.loads(line) for line in given["receipts"].splitlines() if line.strip()])
+
+    def _last(self, kind: str) -> tuple[Fields, str]:  # of the run's events: detail and link
+        return next(((detail, link) for each, detail, link in self.events[::-1] if each == kind), ({}, ""))
+
+    def _origin(self, key: str | None) -> None:
+        run, images, categories = self.run, self.set["images"], self.set["categories"]
+        with about("signature", self.found):
+            payload, kind = self.parts[MANIFEST], "application/vnd.in-toto+json"
+            envelope = as_json(self.parts[ENVELOPE], ENVELOPE)
+            signature = base64.b64decode(envelope["signatures"][0]["sig"])
+            signatures = [{"keyid": self.key, "sig": base64.b64encode(signature).decode()}]
+            form = {"payload": base64.b64encode(payload).decode(), "payloadType": kind}
+            need(json.dumps(envelope) == json.dumps(form | {"signatures": signatures}), "of another manifest")
+            text = b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(payload), payload)
+            need_signature(text, signature, bytes.fromhex(self.key))
+            need(key in (None, self.key), f"it is by {self.key}, not by {key}")
+        with about("parts", self.found):
+            subject = [{"name": name, "digest": {"sha256": _sha256(self.parts[name])}} for name in self.texts]
+            wrong = [one["name"] for one in subject if one not in self.subject]
+            need(subject == self.subject, f"not of their SHA-256: {wrong}")
+            of = {"run": run["id"], "ground_truth": "included" if TRUTH in self.parts else "secret"}
+            need_same(MANIFEST, self.predicate, of | {"contest": self.contest["id"]})
+        with about("testset", self.found):
+            content = {"format": "lpirc-testset", "version": 1, "images": [one[3] for one in images]}
+            content |= {"ground_truth": self.set["ground_truth_sha256"], "categories": categories}
+            digest = _sha256(json.dumps(content, sort_keys=True, separators=(",", ":")))
+            need(digest == self.set["digest"], "its digest is not that of its content")
+            armed, judged = run["testset_digest"], self._last("judged")[0]
+            corrected = judged.get("testset_digest"), judged.get("armed_with")
+            need(digest == armed or corrected == (digest, armed), "the run was armed with another one")
+            shown = [[[one[0], one[3]] for one in images], [one[0] for one in categories]]
+            need(run["images_digest"] in (None, _sha256(json.dumps(shown))), "its images are not the run's")
+            known = len({*self.order} & {*range(1, len(images) + 1)})
+            need(known == len(self.order) == run["images"], "image_order.json has not the run's images")
+        if self.truth:
+            with about("ground-truth", self.found):
+                need(_sha256(self.truth) == self.set["ground_truth_sha256"], "it is not that of the test set")
+
+    def _bodies(self) -> None:
+        bodies, at, total, served = self.texts["bodies.gz"], 0, 0, self.texts["served.csv.gz"].decode()
+        with about("bodies", self.found):
+            images = {int(line.partition(",")[0]) for line in served.splitlines()[1:]}
+            for place, post in enumerate(self.posts, start=1):
+                with about(f"body {place}"):
+                    body, at = bodies[at : at + post["bytes"]], at + post["bytes"]
+                    rows = good_rows(post, body, self.run["images"], dict(self.set["categories"]))
+                    total += len(rows)
+                    need_same("its line", post, {"accepted": len(rows), "received_total": total})
+                rows = [row for row in rows if self.contest["count_unserved"] or row[0] in images]
+                self.counted += [(self.order[int(row[0]) - 1], *row[1:]) for row in rows]
+            need(at == len(bodies), "bodies.gz has bytes of no body")
+        with about("run-chain", self.found):
+            of_run = [self.run[key] for key in ("id", "nonce", "team", "testset_digest")]
+            start = self.head = _sha256(json.dumps(["lpirc-run-1", self.contest["id"], *of_run]))
+            for place, post in enumerate(self.posts, start=1):
+                if post["number"] is not None or self.head != start:
+                    link = _sha256(_lines("lpirc-receipt-1", *map(post.get, RECEIPT)))
+                    need_same(f"body {place}", post, {"number": place, "previous": self.head, "link": link})
+                    self.head = link
+
+    def _log(self, head: str) -> None:
+        closed, read = self._last("closed")[0], self._last("energy-read")[0]
+        with about("log-chain", self.found):
+            need(self.links[-1] == self.predicate["log_head"], f"it does not lead to the head of {MANIFEST}")
+            need(any(link.startswith(head) for link in self.links), f"{head} is not in the log")
+        if "head" in closed or (self.posts and self.posts[-1]["number"]):
+            with about("closing", self.found):
+                terms = _sha256(json.dumps([*(self.run[key] for key in TERMS), self.order]))
+                now: Fields = {"posts": len(self.posts), "head": self.head, "terms_sha256": terms}
+                for name in ("readings", "served"):
+                    now[f"{name}_sha256"] = _sha256(self.texts[f"{name}.csv.gz"])
+                need_same("the event `closed`", closed, now)
+                need_same("run.json", self.run, {key: closed[key] for key in ("elapsed_s", "meter_changes")})
+        with about("energy", self.found):
+            of = closed if closed.get("energy_wh") is not None else read
+            keys = [key for key in ("energy_wh", "integrator_s") if key in of]
+            need_same("run.json", self.run, {"energy_wh": None} | {key: of[key] for key in keys})
+
+    def _result(self) -> None:
+        result, energy, metric = self.result, self.run["energy_wh"], self.contest["metric"]
+        with about("score", self.found):
+            score = result["map"] / energy if energy is not None and 0 < energy < math.inf else None
+            need_same("result.json", result, {"energy_wh": energy, "score": score})
+        with about("judged-event", self.found):
+            figures = {key: result[key] for key in ("map", "energy_wh", "score", "signature")}
+            need_same("the event `judged`", self._last("judged")[0], figures)
+        if not self.truth or self.predicate["metric_version"] != METRIC_VERSION:
+            return
+        if metric in METRICS:
+            with about("map", self.found):
+                ap = self._aps(metric, result["map"])
+                told = {int(one): value for one, value in result["ap"].items() if value is not None}
+                wrong = [one for one in {*ap, *told} if not math.isclose(ap[one], told[one], rel_tol=1e-12)]
+                need(not wrong, f"result.json has another AP of {wrong}")
+                need_same("result.json", result, {"detections": len(self.counted), "images": len(self.order)})
+        with about("map-ilsvrc-det", self.found):
+            self._aps("ilsvrc-det", result["map_ilsvrc_det"])
+
+    def _aps(self, metric: str, stated: float) -> dict[int, float]:
+        images, boxes, found = {*self.order}, defaultdict[int, Any](dict), defaultdict[int, list[Row]](list)
+        for one in json.loads(self.truth)["annotations"]:
+            if one["image_id"] in images and not one.get("iscrowd", 0):
+                x, y, w, h = one["bbox"]
+                box = (x, y, x + w - 1, y + h - 1)
+                boxes[one["category_id"]].setdefault(one["image_id"], []).append(box)
+        for arrival, (image, category, confidence, *corners) in enumerate(self.counted):
+            found[int(category)].append((-confidence, image, arrival, *corners))
+        ap = {category: average_precision(found[category], of, metric) for category, of in boxes.items()}
+        mean = math.fsum(ap.values()) / max(1, len(ap))
+        need(math.isclose(mean, stated, rel_tol=1e-12), f"result.json has {stated!r}, it is {mean!r}")
+        return ap
+
+    def _receipts(self, receipts: list[Fields]) -> None:
+        log, run = self._last("closed")[1], self.run["id"]
+        now = {"posts": len(self.posts), "head": self.head, "log": log, "public_key": self.key}
+        with about("receipts", self.found):
+            for one in receipts:
+                of, number = one.get("closing", one), one.get("number", 0)
+                need(of["run"] == run, f"they are of run {of['run']}, the bundle is of run {run}")
+                if of is one:
+                    link = _sha256(_lines("lpirc-receipt-1", *map(one.get, RECEIPT)))
+                    need(one["link"] == link, f"that of body {number} does not have its own link")
+                    need(0 < number <= len(self.posts), f"body {number} is missing")
+                    need_same(f"body {number}", self.posts[number - 1], {key: one[key] for key in RECEIPT})
+                else:
+                    need_same("the bundle", now, {key: of[key] for key in now})
+                    text = _lines("lpirc-close-1", run, of["posts"], of["head"], of["log"])
+                    need_signature(text.encode(), *map(bytes.fromhex, (of["signature"], of["public_key"])))
+
+
+def verify(data: bytes, **given: Any) -> dict[str, str]:
+    """What is wrong, by item; `given` are a `key`, a `head`, the text of `receipts`, the `truth` of the test set."""
+    try:
+        return Verifier(data, given).found
+    except Exception as error:  # noqa: BLE001 - as above
+        return {"container": str(error)}
+
+
+def main() -> None:
+    """Verify the bundle that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("file", "--testset", "--receipts", "--key", "--head"):
+        parser.add_argument(name)
+    asked = parser.parse_args()
+    truth = Path(asked.testset, "ground_truth.json").read_bytes() if asked.testset else None
+    receipts = Path(asked.receipts).read_text() if asked.receipts else None
+    data = Path(asked.file).read_bytes()
+    found = verify(data, key=asked.key, head=asked.head, receipts=receipts, truth=truth)
+    sys.stdout.writelines(f"{name:17} {found.get(name, 'not checked') or 'ok'}\n" for name in ITEMS)
+    sys.exit(any(found.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""Bundles of a real contest day, opened and sealed again as those do who alter them."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import requests
+
+from referee.auth.signing import ContestKey, new_key
+from referee.errors import RefereeError
+from referee.evidence.container import ENVELOPE, MANIFEST, BadBundle, pack, unpack
+from referee.evidence.receipts import read_receipts
+from referee.evidence.statement import manifest_of, sign
+from referee.evidence.verify import Given, verify
+from referee.store import Store
+from tests.contest_day import ROOT, TEAM, Day
+from testsets import load_test_set, read_ground_truth
+
+SCRIPT = ROOT / "client" / "verify_bundle.py"
+Texts = dict[str, bytes]
+
+
+def second_verifier() -> ModuleType:
+    """The stand-alone script, as a module."""
+    spec = importlib.util.spec_from_file_location("verify_bundle", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SECOND = second_verifier()
+
+
+@dataclass(frozen=True)
+class Proved:
+    """A bundle, what the team's client kept of its run, the contest's key, and another one."""
+
+    data: bytes
+    receipts: bytes
+    key: ContestKey
+    wrong_key: ContestKey
+    testset: Path
+
+    def sealed(self, texts: Texts, key: ContestKey | None = None, *, public_key: str | None = None) -> bytes:
+        """The bundle of these texts with a manifest of its own, signed by the contest's key or another."""
+        return b"".join(pack(sealed_parts(texts, key or self.key, public_key or self.key.public)))
+
+
+def opened(data: bytes) -> Texts:
+    """The texts of a bundle's parts, unpacked."""
+    return {
+        name: gzip.decompress(part) if name.endswith(".gz") else part for name, part in unpack(data).items()
+    }
+
+
+def sealed_parts(texts: Texts, key: ContestKey, public_key: str) -> dict[str, bytes]:
+    predicate = json.loads(texts[MANIFEST])["predicate"]
+    contents = {name: text for name, text in texts.items() if name not in (MANIFEST, ENVELOPE)}
+    parts = packed_parts(contents)
+    left_out = ("format", "program", "metric_version", "rules_version", "sizes")
+    about = {name: value for name, value in predicate.items() if name not in left_out}
+    about |= {"public_key": public_key}
+    manifest = manifest_of(parts, {name: len(text) for name, text in contents.items()}, about)
+    return {MANIFEST: manifest, ENVELOPE: sign(manifest, key), **parts}
+
+
+def packed_parts(texts: Texts) -> dict[str, bytes]:
+    return {
+        name: gzip.compress(text, 1, mtime=0) if name.endswith(".gz") else text
+        for name, text in texts.items()
+    }
+
+
+def lines(values: list[Any]) -> bytes:
+    return b"".join(f"{json.dumps(value)}\n".encode() for value in values)
+
+
+def by_main(data: bytes, receipts: bytes | None = None, key: str | None = None) -> dict[str, str]:
+    """What fails by `referee bundle verify`: by item the part, empty where it holds; unchecked ones are left out."""
+    given = Given(key=key, receipts=None if receipts is None else read_receipts(receipts, "receipts"))
+    try:
+        items = verify(data, given)
+    except BadBundle as error:
+        return {"container": error.part}
+    except RefereeError as error:
+        return {"receipts": error.code}
+    return {
+        item.name: (item.part or item.name) if item.outcome == "failed" else ""
+        for item in items
+        if item.outcome != "not checked"
+    }
+
+
+def by_second(data: bytes, receipts: bytes | None = None, key: str | None = None) -> dict[str, str]:
+    """The same by the stand-alone verifier, which tells sentences."""
+    found: dict[str, str] = SECOND.verify(data, key=key, receipts=receipts and receipts.decode())
+    return found
+
+
+def failed(found: dict[str, str]) -> list[str]:
+    return [name for name, what in found.items() if what]
+
+
+def another_key(folder: Path) -> ContestKey:
+    path = folder / "wrong-key"
+    path.touch(mode=0o600)
+    path.write_bytes(new_key())
+    return ContestKey(path)
+
+
+def guesses(store: Store, run: int, testset: Path, seed: int) -> list[list[float]]:
+    """Rows for most objects of the set, about where they are, by the numbers that the team knows the images by."""
+    truth, chance = read_ground_truth(load_test_set(testset).folder), np.random.default_rng(seed)
+    known = {int(image): number for number, image in enumerate(store.image_order(run), start=1)}
+    rows = []
+    for image, category, box in zip(truth.image, truth.category, truth.boxes, strict=True):
+        if chance.random() < 0.8:
+            corners = (box + chance.integers(0, 3, 1)).tolist()
+            rows.append([known[int(image)], int(category), round(chance.random(), 3), *corners])
+        if chance.random() < 0.5:
+            rows.append([known[int(image)], int(category), round(chance.random(), 3), 1, 1, 5, 5])
+    return rows
+
+
+def form(rows: list[list[float]]) -> list[tuple[str, str]]:
+    names = ("image_name", "CLASS_ID", "confidence", "xmin", "ymin", "xmax", "ymax")
+    return [(name, str(value)) for row in rows for name, value in zip(names, row, strict=True)]
+
+
+def all_kinds_of_bodies(rows: list[list[float]]) -> list[tuple[str, Any, str]]:
+    """(path, body, Content-Type; empty: as the library writes it) with some of the rows in each."""
+    texts = "".join(f"{' '.join(map(str, row))}\n" for row in rows[1::5])
+    table = "\r\n".join(",".join(map(str, row)) for row in rows[2::5])
+    odd = [
+        *form(rows[3::5]),
+        *form([[1, 1, "nan", 1, 1, 2, 2], [99, 1, 0.5, 1, 1, 2, 2], [1, 1, 0.5, 9, 9, 2, 2]]),
+    ]  # type: ignore[list-item]
+    named = [(name, f"images/{value}.jpg" if name == "image_name" else value) for name, value in odd]
+    return [
+        ("/v1/detections", json.dumps(rows[0::5]), "application/json"),
+        ("/v1/detections", texts, "text/plain; charset=utf-8"),
+        ("/v1/detections", table, "text/csv"),
+        ("/v1/detections", b"", "application/json"),
+        ("/v1/detections", np.array(rows[3::5], "<f4").tobytes(), "application/octet-stream"),
+        ("/v1/detections", form(rows[4::5]), ""),
+        ("/result", odd, ""),
+        ("/result", named, ""),
+        ("/result", {"files": named}, ""),
+        ("/v1/detections", [], "application/x-www-form-urlencoded"),
+    ]
+
+
+def send(day: Day, token: str, bodies: list[tuple[str, Any, str]]) -> list[dict[str, Any]]:
+    """Post them all and return the receipts that the answers had."""
+    kept = []
+    for path, body, content_type in bodies:
+        answer = _sent(day, token, path, body, content_type)
+        assert answer.status_code in (200, 202), answer.text
+        if path.startswith("/v1"):
+            document = answer.json()
+            names = ("accepted", "received_total", "sha256")
+            kept.append(document["receipt"] | {name: document[name] for name in names})
+    return kept
+
+
+def _sent(day: Day, token: str, path: str, body: Any, content_type: str) -> requests.Response:
+    assert day.server is not None
+    headers = {"Content-Type": content_type} if content_type else {}
+    if path == "/result":
+        whole = [("token", token), *(body["files"] if isinstance(body, dict) else body)]
+        if isinstance(body, dict):
+            return day.server.ask("POST", path, files=[(name, (None, value)) for name, value in whole])
+        return day.server.ask("POST", path, data=whole)
+    return day.server.ask("POST", path, token, headers, data=body)
+
+
+def whole_run(day: Day, bodies: Any, team: str = TEAM) -> bytes:
+    """A run of that team over HTTP; `bodies` makes them from the run's number. Returns what its client kept."""
+    session = day.login(team)
+    token, run = day.fetched(session["token"]), session["run"]
+    kept = [{"run": run, **one} for one in send(day, token, bodies(run))]
+    assert day.server is not None
+    closed = day.server.ask("DELETE", "/v1/session", token).json()["receipt"]
+    return lines([*kept, {"closing": {"run": run, **closed}}])

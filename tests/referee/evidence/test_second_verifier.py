@@ -1,0 +1,165 @@
+"""The stand-alone verifier says of every bundle what `referee bundle verify` says."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from referee.evidence.container import MANIFEST, pack, unpack
+from tests.referee.evidence.proved import (
+    SCRIPT,
+    Proved,
+    Texts,
+    by_main,
+    by_second,
+    failed,
+    lines,
+    opened,
+    sealed_parts,
+)
+from tests.referee.evidence.tampered import tampered
+
+MOST_LINES = 400
+LEFT_OUT = {"result-signature", "checks"}  # of the items that `by_main` looks at
+BUNDLES = ["others", "judged", "empty", "unjudged"]
+RUN, RESULT, POSTS = "run.json", "result.json", "posts.jsonl.gz"
+
+
+@pytest.mark.parametrize("name", BUNDLES)
+def test_a_bundle_as_exported_holds(proved: dict[str, Proved], name: str) -> None:
+    one = proved[name]
+    given = (one.data, one.receipts, one.key.public)
+    mine, its = by_second(*given), by_main(*given)
+    assert failed(mine) == failed(its) == []
+    assert {*its} - {*mine} <= LEFT_OUT
+    assert {*mine} <= {*its}
+
+
+def _with(texts: Texts, name: str, old: str, new: str) -> Texts:
+    before = texts[name].decode()
+    assert old in before
+    return texts | {name: before.replace(old, new).encode()}
+
+
+def _with_value(texts: Texts, name: str, *path: str, value: object) -> Texts:
+    document = json.loads(texts[name])
+    inner = document
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return texts | {name: lines([document])}
+
+
+WRONG: dict[str, Callable[[Texts], Texts]] = {
+    "energy": lambda texts: _with_value(texts, RUN, "run", "energy_wh", value=0.001),
+    "map": lambda texts: _with_value(texts, RESULT, "map", value=0.9),
+    "map-ilsvrc-det": lambda texts: _with_value(texts, RESULT, "map_ilsvrc_det", value=0.9),
+    "ap": lambda texts: _with_value(texts, RESULT, "ap", "1", value=0.5),
+    "detections": lambda texts: _with_value(texts, RESULT, "detections", value=5),
+    "score": lambda texts: _with_value(texts, RESULT, "score", value=1000.0),
+    "team": lambda texts: _with_value(texts, RUN, "run", "team", value="bees"),
+    "window": lambda texts: _with_value(texts, RUN, "run", "window_s", value=60.0),
+    "unserved": lambda texts: texts | {"served.csv.gz": b"image,elapsed_s,bytes\n1,0.5,100\n"},
+    "readings": lambda texts: texts | {"readings.csv.gz": texts["readings.csv.gz"].replace(b"36.0", b"18.0")},
+    "content-type": lambda texts: _with(texts, POSTS, "text/csv", "application/json"),
+    "accepted": lambda texts: _with(texts, POSTS, '"refused": 2', '"refused": 1'),
+    "order": lambda texts: texts | {"image_order.json": lines([[1, 2, 3, 4, 5]])},
+    "category": lambda texts: _with(texts, "testset.json", "[[1, ", "[[7, "),
+    "digest": lambda texts: _with_value(texts, "testset.json", "ground_truth_sha256", value="0" * 64),
+    "judged": lambda texts: _with(texts, "events.jsonl.gz", "lpirc|iou", "coco|iou"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_both_say_the_same_of_what_a_holder_of_the_key_altered(proved: dict[str, Proved], what: str) -> None:
+    judged = proved["judged"]
+    data = judged.sealed(WRONG[what](opened(judged.data)))
+    mine, its = by_second(data, judged.receipts), by_main(data, judged.receipts)
+    assert failed(mine)
+    assert failed(its)
+    same = mine.keys() & its.keys()
+    if "map" in failed(its):
+        same -= {"score"}  # the second one divides the mAP that is stated
+    if "bodies" in failed(its):
+        same -= {"map", "map-ilsvrc-det"}  # and stops at the first wrong body
+    if "container" not in failed(mine) + failed(its):
+        assert {*failed(mine)} & same == {*failed(its)} & same, (mine, its)
+
+
+def test_both_detect_what_others_altered(proved: dict[str, Proved]) -> None:
+    for name in BUNDLES:
+        for one in tampered(proved[name], 12, seed=5):
+            key = proved[name].key.public
+            assert failed(by_main(one.data, key=key)), one.how
+            assert failed(by_second(one.data, key=key)), one.how
+
+
+def _newer(proved: Proved) -> bytes:
+    parts = unpack(proved.data)
+    manifest = json.loads(parts[MANIFEST])
+    manifest["predicate"]["format"] = 2
+    return b"".join(pack(parts | {MANIFEST: lines([manifest])}))
+
+
+def _bomb(proved: Proved) -> bytes:
+    parts = unpack(proved.data)
+    return b"".join(pack(parts | {"bodies.gz": gzip.compress(bytes(10**7), 9, mtime=0)}))
+
+
+BAD: dict[str, Callable[[Proved], bytes]] = {
+    "cut short": lambda proved: proved.data[:-40],
+    "cut in a part": lambda proved: proved.data[:5000],
+    "more after it": lambda proved: proved.data + b"\0",
+    "newer": _newer,
+    "bomb": _bomb,
+    "climbs out": lambda proved: proved.data.replace(b"run.json", b"../a.txt"),
+    "no zip": lambda _: b"GIF89a",
+    "empty": lambda _: b"",
+    "of another run": lambda proved: b"".join(
+        pack(
+            sealed_parts(
+                _with_value(opened(proved.data), RUN, "run", "id", value=9), proved.key, proved.key.public
+            )
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("how", BAD)
+def test_both_refuse_what_is_no_bundle(proved: dict[str, Proved], how: str) -> None:
+    data = BAD[how](proved["judged"])
+    assert failed(by_main(data))
+    assert failed(by_second(data))
+
+
+def test_the_script_runs_alone_and_tells_what_it_leaves_out(
+    proved: dict[str, Proved], tmp_path: Path
+) -> None:
+    judged = proved["judged"]
+    bundle, receipts = tmp_path / "run.zip", tmp_path / "receipts.jsonl"
+    bundle.write_bytes(judged.data)
+    receipts.write_bytes(judged.receipts)
+
+    def told(*options: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-I", "-S", str(SCRIPT), str(bundle), *options]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    good = told("--receipts", str(receipts), "--key", judged.key.public)
+    assert (good.returncode, good.stderr) == (0, "")
+    assert "not checked" in good.stdout
+    of_other = told("--receipts", str(receipts), "--key", judged.wrong_key.public)
+    assert of_other.returncode == 1
+    assert judged.wrong_key.public in of_other.stdout
+
+
+def test_the_script_is_small_enough_to_be_read() -> None:
+    text = SCRIPT.read_text()
+    assert len(text.splitlines()) <= MOST_LINES
+    assert "import referee" not in text
+    assert "from referee" not in text

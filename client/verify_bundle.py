@@ -42,14 +42,14 @@ Row, Fields = tuple[Any, ...], dict[str, Any]
 @contextmanager
 def about(what: str, found: dict[str, str] | None = None) -> Iterator[None]:
     """Name what is wrong, in `found`, or else raise ValueError."""
-    words = ""
+    if found is not None:
+        found[what] = ""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - whatever comes of reading what others wrote is a failed item
         words = f"{what}: {error if type(error) is ValueError else repr(error)}"
         if found is None:
             raise ValueError(words) from None
-    if found is not None:
         found[what] = words
 
 
@@ -236,7 +236,8 @@ class Verifier:
             self.links.append(_sha256(_lines("lpirc-log-1", *of_event)))
             if "digest" not in event:
                 need(event["run"] == self.run["id"], "events.jsonl.gz: an event of another run")
-                self.events.append((event["kind"], json.loads(event["detail"]), self.links[-1]))
+                detail = json.loads(event["detail"]) | {"closed_utc": event["utc"]}
+                self.events.append((event["kind"], detail, self.links[-1]))
         self._origin(given.get("key"))
         self._bodies()
         self._log(given.get("head") or "")
@@ -252,11 +253,10 @@ class Verifier:
         run, images, categories = self.run, self.set["images"], self.set["categories"]
         with about("signature", self.found):
             payload, kind = self.parts[MANIFEST], "application/vnd.in-toto+json"
-            envelope = as_json(self.parts[ENVELOPE], ENVELOPE)
-            signature = base64.b64decode(envelope["signatures"][0]["sig"])
-            signatures = [{"keyid": self.key, "sig": base64.b64encode(signature).decode()}]
-            form = {"payload": base64.b64encode(payload).decode(), "payloadType": kind}
-            need(json.dumps(envelope) == json.dumps(form | {"signatures": signatures}), "of another manifest")
+            signature = base64.b64decode(as_json(self.parts[ENVELOPE], ENVELOPE)["signatures"][0]["sig"])
+            form: Fields = {"payload": base64.b64encode(payload).decode(), "payloadType": kind}
+            form["signatures"] = [{"keyid": self.key, "sig": base64.b64encode(signature).decode()}]
+            need(self.parts[ENVELOPE] == _lines(json.dumps(form)).encode(), "it is of another manifest")
             text = b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(payload), payload)
             need_signature(text, signature, bytes.fromhex(self.key))
             need(key in (None, self.key), f"it is by {self.key}, not by {key}")
@@ -311,12 +311,12 @@ class Verifier:
             need(any(link.startswith(head) for link in self.links), f"{head} is not in the log")
         if "head" in closed or (self.posts and self.posts[-1]["number"]):
             with about("closing", self.found):
-                terms = _sha256(json.dumps([*(self.run[key] for key in TERMS), self.order]))
-                now: Fields = {"posts": len(self.posts), "head": self.head, "terms_sha256": terms}
-                for name in ("readings", "served"):
-                    now[f"{name}_sha256"] = _sha256(self.texts[f"{name}.csv.gz"])
+                now = {"terms_sha256": _sha256(json.dumps([*map(self.run.get, TERMS), self.order]))}
+                now |= {"posts": len(self.posts), "head": self.head}
+                now |= {f"{of}_sha256": _sha256(self.texts[f"{of}.csv.gz"]) for of in ("readings", "served")}
                 need_same("the event `closed`", closed, now)
-                need_same("run.json", self.run, {key: closed[key] for key in ("elapsed_s", "meter_changes")})
+                keys = ["elapsed_s", "closed_utc", *["meter_changes"][closed["energy_wh"] is None :]]
+                need_same("run.json", self.run, {key: closed[key] for key in keys})
         with about("energy", self.found):
             of = closed if closed.get("energy_wh") is not None else read
             keys = [key for key in ("energy_wh", "integrator_s") if key in of]
@@ -357,12 +357,12 @@ class Verifier:
         return ap
 
     def _receipts(self, receipts: list[Fields]) -> None:
-        log, run = self._last("closed")[1], self.run["id"]
-        now = {"posts": len(self.posts), "head": self.head, "log": log, "public_key": self.key}
+        now = {"posts": len(self.posts), "head": self.head, "log": self._last("closed")[1]}
+        now["public_key"] = self.key
         with about("receipts", self.found):
             for one in receipts:
                 of, number = one.get("closing", one), one.get("number", 0)
-                need(of["run"] == run, f"they are of run {of['run']}, the bundle is of run {run}")
+                need(of["run"] == self.run["id"], f"they are of run {of['run']}, not of {self.run['id']}")
                 if of is one:
                     link = _sha256(_lines("lpirc-receipt-1", *map(one.get, RECEIPT)))
                     need(one["link"] == link, f"that of body {number} does not have its own link")
@@ -370,7 +370,7 @@ class Verifier:
                     need_same(f"body {number}", self.posts[number - 1], {key: one[key] for key in RECEIPT})
                 else:
                     need_same("the bundle", now, {key: of[key] for key in now})
-                    text = _lines("lpirc-close-1", run, of["posts"], of["head"], of["log"])
+                    text = _lines("lpirc-close-1", of["run"], of["posts"], of["head"], of["log"])
                     need_signature(text.encode(), *map(bytes.fromhex, (of["signature"], of["public_key"])))
 
 

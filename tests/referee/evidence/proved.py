@@ -20,10 +20,11 @@ from referee.evidence.receipts import read_receipts
 from referee.evidence.statement import manifest_of, sign
 from referee.evidence.verify import Given, verify
 from referee.store import Store
-from tests.contest_day import ROOT, TEAM, Day
+from tests.contest_day import ROOT, TEAM, Day, until
 from testsets import load_test_set, read_ground_truth
 
 SCRIPT = ROOT / "client" / "verify_bundle.py"
+LEAST_READINGS = 3
 Texts = dict[str, bytes]
 
 
@@ -114,7 +115,7 @@ def another_key(folder: Path) -> ContestKey:
     path = folder / "wrong-key"
     path.touch(mode=0o600)
     path.write_bytes(new_key())
-    return ContestKey(path)
+    return ContestKey(path, None)
 
 
 def guesses(store: Store, run: int, testset: Path, seed: int) -> list[list[float]]:
@@ -188,6 +189,8 @@ def whole_run(day: Day, bodies: Any, team: str = TEAM) -> bytes:
     session = day.login(team)
     token, run = day.fetched(session["token"]), session["run"]
     kept = [{"run": run, **one} for one in send(day, token, bodies(run))]
+    with day.store() as store:
+        until(lambda: len(store.readings(run, 0.0)) >= LEAST_READINGS)
     assert day.server is not None
     closed = day.server.ask("DELETE", "/v1/session", token).json()["receipt"]
     return lines([*kept, {"closing": {"run": run, **closed}}])

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from referee.evidence.container import MANIFEST, pack, unpack
+from referee.evidence.container import GROUND_TRUTH, MANIFEST, pack, unpack
 from tests.referee.evidence.proved import (
     SCRIPT,
+    SECOND,
     Proved,
     Texts,
     by_main,
@@ -39,6 +40,24 @@ def test_a_bundle_as_exported_holds(proved: dict[str, Proved], name: str) -> Non
     assert failed(mine) == failed(its) == []
     assert {*its} - {*mine} <= LEFT_OUT
     assert {*mine} <= {*its}
+
+
+def test_a_bundle_of_format_1_holds_for_ever() -> None:
+    assert failed(by_second(Path(__file__).with_name("format-1.zip").read_bytes())) == []
+
+
+def test_a_secret_ground_truth_is_asked_for(proved: dict[str, Proved]) -> None:
+    judged, texts = proved["judged"], opened(proved["judged"].data)
+    del texts[GROUND_TRUTH]
+    manifest = json.loads(texts[MANIFEST])
+    manifest["predicate"]["ground_truth"] = "secret"
+    data = judged.sealed(texts | {MANIFEST: lines([manifest])})
+    without = SECOND.verify(data)
+    assert not failed(without)
+    assert "map" not in without
+    truth = (judged.testset / "ground_truth.json").read_bytes()
+    assert SECOND.verify(data, truth=truth)["map"] == ""
+    assert failed(SECOND.verify(data, truth=truth + b" ")) == ["ground-truth"]
 
 
 def _with(texts: Texts, name: str, old: str, new: str) -> Texts:

@@ -77,6 +77,7 @@ def test_the_board_is_readable_accessible_and_live(hall: Day, browser: Browser) 
         for width in (390, 720, 1440):
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.evaluate("document.querySelector('h1').getBoundingClientRect().x") >= 16, "a margin"
         pinned = page.locator(".pins code").first
         assert len(pinned.inner_text()) == 12 + len("…")
         page.emulate_media(media="print")

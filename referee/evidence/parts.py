@@ -71,7 +71,7 @@ def _bundle(contest: Contest, run: Run, judged: Score | None, now: datetime) -> 
     contents["checks.json"] = json_text([asdict(check) for check in judged.checks] if judged else [])
     contents["result.json"] = json_text(_result(judged))
     about: dict[str, object] = {
-        "contest": contest.store.contest_id(contest.config.id),
+        "contest": contest.store.first_id(),
         "run": run.id,
         "public_key": contest.key.public,
         "log_head": log[-1]["link"] if log else previous,
@@ -96,7 +96,7 @@ def _run(contest: Contest, run: Run) -> dict[str, object]:
     limits, until = limits_of(model), config.ground_truth_secret_until
     return {
         "contest": {
-            "id": contest.store.contest_id(config.id),
+            "id": contest.store.first_id(),
             "name": config.name,
             "metric": config.metric,
             "count_unserved": config.count_unserved,

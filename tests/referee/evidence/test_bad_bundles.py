@@ -8,7 +8,7 @@ import json
 import sqlite3
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from referee.auth.signing import ContestKey, new_key
-from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.evidence.container import ENVELOPE, GROUND_TRUTH, MANIFEST, BadBundle, json_text, pack, unpack
@@ -25,10 +24,9 @@ from referee.evidence.items import Item
 from referee.evidence.parts import export_bundle
 from referee.evidence.statement import sign, subject_of
 from referee.evidence.verify import Given, verify
-from referee.judging.judge import judge
 from referee.store.records import Run
 from tests.contest_day import called
-from tests.referee.evidence.closed_runs import as_json, closed_with_bodies, found_boxes
+from tests.referee.evidence.closed_runs import as_json, closed_with_bodies, found_boxes, judged_run
 from tests.referee.factories import START, TEAM, config_text
 from testsets import TestSet, synthesize
 
@@ -67,21 +65,6 @@ def forge(key: ContestKey) -> Forge:
         return b"".join(pack(parts))
 
     return made
-
-
-@pytest.fixture
-def contest(tmp_path: Path, small_set: TestSet) -> Iterator[Contest]:
-    create_contest(tmp_path / "contest", config_text(small_set))
-    with open_contest(tmp_path / "contest") as opened:
-        opened.store.add_team(TEAM, "no hash", START)
-        yield opened
-
-
-def judged_run(contest: Contest) -> Run:
-    rows = found_boxes(contest)
-    run = closed_with_bodies(contest, [as_json(rows[:5]), as_json(rows[5:])])
-    judge(contest, run.id, Clock())
-    return run
 
 
 def test_a_bundle_of_format_1_verifies_for_ever() -> None:

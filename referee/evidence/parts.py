@@ -18,6 +18,7 @@ from referee.evidence.statement import manifest_of, sign
 from referee.files.atomic_write import write_atomically
 from referee.judging.results import current_judgement
 from referee.scoring.result import DIGEST_LENGTH, signature_parts
+from referee.store.log import LoggedEvent
 from referee.store.records import OVER, Run, Score
 from testsets.file_bytes import file_bytes
 
@@ -66,7 +67,7 @@ def _bundle(contest: Contest, run: Run, judged: Score | None, now: datetime) -> 
     contents |= _posts(contest, run)
     contents["served.csv.gz"] = contest.store.served_csv(run.id)
     contents["readings.csv.gz"] = contest.store.readings_csv(run.id)
-    events = [{"previous": previous, "before": before}, *(_event(event, run) for event in log)]
+    events = [{"previous": previous.hex(), "before": before}, *(_event(event, run) for event in log)]
     contents["events.jsonl.gz"] = b"".join(map(json_text, events))
     contents["checks.json"] = json_text([asdict(check) for check in judged.checks] if judged else [])
     contents["result.json"] = json_text(_result(judged))
@@ -74,7 +75,7 @@ def _bundle(contest: Contest, run: Run, judged: Score | None, now: datetime) -> 
         "contest": contest.store.first_id(),
         "run": run.id,
         "public_key": contest.key.public,
-        "log_head": log[-1]["link"] if log else previous,
+        "log_head": (log[-1].link if log else previous).hex(),
         "ground_truth": "secret" if is_secret else "included",
     }
     contents = {CRATE: json_text(metadata(contest.config.name, run, [*contents]))} | contents
@@ -147,11 +148,11 @@ def _posts(contest: Contest, run: Run) -> dict[str, bytes]:
     return {"posts.jsonl.gz": b"".join(lines), "bodies.gz": b"".join(bodies)}
 
 
-def _event(event: Mapping[str, object], run: Run) -> dict[str, object]:
+def _event(event: LoggedEvent, run: Run) -> dict[str, object]:
     """An event of the run whole, any other one as its digest."""
-    if event["run"] == run.id:
-        return {name: event[name] for name in ("utc", "run", "kind", "detail")}
-    return {"digest": event["digest"]}
+    if event.run == run.id:
+        return {"utc": event.utc, "run": event.run, "kind": event.kind, "detail": event.detail}
+    return {"digest": event.digest.hex()}
 
 
 def _result(judged: Score | None) -> dict[str, object] | None:

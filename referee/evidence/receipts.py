@@ -11,7 +11,7 @@ from typing import Any
 from referee.errors import RefereeError
 from referee.evidence.bundle import Bundle
 from referee.evidence.items import Failure
-from referee.evidence.statement import is_signed_text
+from referee.evidence.statement import is_by
 from referee.store.chain import closing_text, receipt_link
 
 MOST_TOLD = 20
@@ -106,7 +106,7 @@ def _of_closing(bundle: Bundle, receipts: Receipts, head: str, closing_link: str
         text = closing_text(closing["run"], closing["posts"], closing["head"], closing["log"])
         if closing["public_key"] != bundle.manifest["public_key"]:
             yield "the closing receipt is by another key than the bundle"
-        if not is_signed_text(text, closing["signature"], closing["public_key"]):
+        if not is_by(closing["public_key"], text.encode(), closing["signature"]):
             yield "the closing receipt's signature is not of its content"
         if closing["posts"] != len(bundle.posts):
             yield f"the run was closed with {closing['posts']} bodies, the bundle has {len(bundle.posts)}"

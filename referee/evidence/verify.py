@@ -9,11 +9,11 @@ from typing import Any
 
 from referee.errors import RefereeError
 from referee.evidence.bundle import read_bundle
-from referee.evidence.container import ENVELOPE, GROUND_TRUTH, MANIFEST, BadBundle, unpack
+from referee.evidence.container import ENVELOPE, GROUND_TRUTH, MANIFEST, BadBundle, read_manifest, unpack
 from referee.evidence.items import Failure, Item, NotChecked, require_same
 from referee.evidence.receipts import Receipts, check_receipts, require_own
 from referee.evidence.recomputed import Recomputed
-from referee.evidence.statement import is_signed, read_manifest, subject_of
+from referee.evidence.statement import is_signed, subject_of
 from referee.scoring.result import signature_parts
 from referee.store.chain import terms_sha256
 from referee.store.records import RUN_CLOSED

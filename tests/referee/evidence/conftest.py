@@ -24,7 +24,7 @@ def proved(tmp_path_factory: pytest.TempPathFactory, small_set: TestSet) -> Iter
         kept = _runs(day, testset)
         for run in ("1", "2", "3"):
             assert day.refers("judge", run).returncode == 0
-        key, wrong = ContestKey(day.folder / "signing-key"), another_key(folder)
+        key, wrong = ContestKey(day.folder / "signing-key", None), another_key(folder)
         made = {}
         for number, name in enumerate(("others", "judged", "empty", "unjudged"), start=1):
             out = folder / f"{name}.zip"

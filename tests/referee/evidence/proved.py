@@ -114,7 +114,7 @@ def another_key(folder: Path) -> ContestKey:
     path = folder / "wrong-key"
     path.touch(mode=0o600)
     path.write_bytes(new_key())
-    return ContestKey(path)
+    return ContestKey(path, None)
 
 
 def guesses(store: Store, run: int, testset: Path, seed: int) -> list[list[float]]:

@@ -38,6 +38,8 @@ _SAME = struct.Struct("<HHHHHIIIHH")
 _LOCAL, _ENTRY, _END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
 _VERSION, _DATE = 20, 33  # a zip without extensions, 1980-01-01
 _HEADER_BYTES = len(_LOCAL) + _SAME.size
+BEGIN = _LOCAL + struct.pack("<HHHHH", _VERSION, 0, 0, 0, _DATE)
+"""With which every bundle begins, and hardly any other zip."""
 
 
 class BadBundle(RefereeError):

@@ -12,7 +12,15 @@ from power.addresses import limits_of
 from power.meter import Identity
 from referee.contest import Contest, require_same_images
 from referee.errors import RefereeError
-from referee.evidence.container import ENVELOPE, GROUND_TRUTH, LARGEST_PART_BYTES, MANIFEST, json_text, pack
+from referee.evidence.container import (
+    BEGIN,
+    ENVELOPE,
+    GROUND_TRUTH,
+    LARGEST_PART_BYTES,
+    MANIFEST,
+    json_text,
+    pack,
+)
 from referee.evidence.ro_crate import metadata
 from referee.evidence.statement import manifest_of, sign
 from referee.files.atomic_write import write_atomically
@@ -28,8 +36,10 @@ CRATE = "ro-crate-metadata.json"
 def export_bundle(contest: Contest, number: int, path: Path, now: datetime) -> Path:
     """Write the bundle of a run that is over, atomically. `now` decides whether the ground truth is still secret.
 
-    Raises RefereeError `run-unknown`, `run-state`, `testset-changed`, `judged-otherwise`, `bundle-too-large`; OSError.
+    Raises RefereeError `bundle-target`, `run-unknown`, `run-state`, `testset-changed`, `judged-otherwise`,
+    `bundle-too-large`; OSError.
     """
+    _require_place(path)
     run = contest.store.run(number)
     if run.state not in OVER or run.start_s is None:
         sentence = f"Run {run.id} is {run.state}; there is a bundle of a run once it has been closed."
@@ -39,6 +49,16 @@ def export_bundle(contest: Contest, number: int, path: Path, now: datetime) -> P
     _require_same_rules(contest, run, judged)
     write_atomically(path, pack(_bundle(contest, run, judged, now)))
     return path
+
+
+def _require_place(path: Path) -> None:
+    """Raise RefereeError `bundle-target` if something other than a bundle would be replaced."""
+    if not path.exists():
+        return
+    with path.open("rb") as there:
+        begin = there.read(len(BEGIN))
+    if begin not in (b"", BEGIN):
+        raise RefereeError("bundle-target", f"{path} is there and is not a bundle; choose another name.")
 
 
 def _require_same_rules(contest: Contest, run: Run, judged: Score | None) -> None:

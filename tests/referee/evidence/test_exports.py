@@ -32,3 +32,16 @@ def test_runs_from_before_a_restore_without_keys_go_on_to_verify_and_those_after
         for run in (before, after):
             data = exported(folder, run, tmp_path / "run.zip")
             assert failed(by_main(data)) == failed(by_second(data)) == [], (folder, run)
+
+
+def test_an_export_replaces_a_bundle_but_nothing_else(contest: Contest, tmp_path: Path) -> None:
+    run, database = judged_run(contest).id, contest.folder / "contest.db"
+    assert exported(contest.folder, run, tmp_path / "run.zip") == exported(
+        contest.folder, run, tmp_path / "run.zip"
+    )
+    for path in (database, contest.folder / "signing-key", contest.test_set.folder / "manifest.json"):
+        before = path.read_bytes()
+        done = called("bundle", "export", str(run), "-o", str(path), "--contest", str(contest.folder))
+        assert done.returncode == 1
+        assert done.stderr == f"referee: {path} is there and is not a bundle; choose another name.\n"
+        assert path.read_bytes() == before

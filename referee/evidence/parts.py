@@ -148,11 +148,10 @@ def _posts(contest: Contest, run: Run) -> dict[str, bytes]:
         is_whole = post["body"] is not None
         content = post["body"] if is_whole else post["rows"]
         bodies.append(content)
-        is_chained = receipt.previous is not None
         line = {
             "number": receipt.number,
-            "previous": receipt.previous.hex() if receipt.previous is not None else None,
-            "link": receipt.link.hex() if is_chained else None,
+            "previous": receipt.previous.hex() if receipt.previous else None,
+            "link": receipt.link.hex() if receipt.previous else None,
             "received_utc": receipt.received_utc,
             "elapsed_s": post["elapsed_s"],
             "content_type": post["content_type"],

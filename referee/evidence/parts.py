@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -11,7 +12,7 @@ from pathlib import Path
 from power.addresses import limits_of
 from power.meter import Identity
 from referee.contest import Contest, require_same_images
-from referee.errors import RefereeError
+from referee.errors import RefereeError, TestSetChanged
 from referee.evidence.container import (
     BEGIN,
     ENVELOPE,
@@ -28,6 +29,7 @@ from referee.judging.results import current_judgement
 from referee.scoring.result import DIGEST_LENGTH, signature_parts
 from referee.store.log import LoggedEvent
 from referee.store.records import OVER, Run, Score
+from testsets import TestSet
 from testsets.file_bytes import file_bytes
 
 CRATE = "ro-crate-metadata.json"
@@ -83,7 +85,7 @@ def _bundle(contest: Contest, run: Run, judged: Score | None, now: datetime) -> 
     until = contest.config.ground_truth_secret_until
     is_secret = until is not None and now < until
     if not is_secret:
-        contents[GROUND_TRUTH] = file_bytes(contest.test_set.ground_truth_path)
+        contents[GROUND_TRUTH] = _ground_truth(contest.test_set)
     contents |= _posts(contest, run)
     contents["served.csv.gz"] = contest.store.served_csv(run.id)
     contents["readings.csv.gz"] = contest.store.readings_csv(run.id)
@@ -137,6 +139,16 @@ def _test_set(contest: Contest) -> dict[str, object]:
         "images": [[one.file, one.width, one.height, one.sha256] for one in test_set.images],
         "categories": [[one.id, one.name] for one in test_set.categories],
     }
+
+
+def _ground_truth(test_set: TestSet) -> bytes:
+    content = file_bytes(test_set.ground_truth_path)
+    if hashlib.sha256(content).hexdigest() != test_set.ground_truth_sha256:
+        sentence = (
+            f"{test_set.ground_truth_path} changed since its manifest was made; put the former one back."
+        )
+        raise TestSetChanged(sentence)
+    return content
 
 
 def _posts(contest: Contest, run: Run) -> dict[str, bytes]:

@@ -46,6 +46,7 @@ def read_receipts(text: bytes, name: str) -> Receipts:
             continue
         try:
             value = json.loads(line)
+            json.dumps(value, ensure_ascii=False).encode()  # has a text in UTF-8
             is_closing = "closing" in value
             found, kinds = (value["closing"], _CLOSING) if is_closing else (value, _KINDS)
             are_kinds = all(type(found[key]) is kind for key, kind in kinds.items())

@@ -126,6 +126,8 @@ def test_receipts_show_what_is_missing_altered_added_or_of_another_run(run: Any,
     assert with_receipts(bundle, tmp_path, lines[:-1])[0] == 0
     assert "holds no receipts" in with_receipts(bundle, tmp_path, [""])[1]
     assert "line 1: this is not a receipt" in with_receipts(bundle, tmp_path, ["[]"])[1]
+    odd = json.dumps(third | {"received_utc": "\ud800"})  # which has no bytes
+    assert "line 1: this is not a receipt" in with_receipts(bundle, tmp_path, [odd])[1]
 
 
 def test_receipts_that_anybody_can_make_do_not_accuse_an_honest_organizer(run: Any, tmp_path: Path) -> None:

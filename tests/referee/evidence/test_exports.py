@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from referee.contest import Contest, contest_id, open_contest
+from referee.contest import Contest, contest_id, create_contest, open_contest
 from tests.contest_day import called
 from tests.referee.evidence.closed_runs import judged_run
 from tests.referee.evidence.proved import by_main, by_second, failed
+from tests.referee.factories import START, TEAM, config_text
+from tests.referee.judging.test_rejudge import correct
+from testsets import synthesize
 
 
 def exported(folder: Path, run: int, out: Path) -> bytes:
@@ -45,3 +48,27 @@ def test_an_export_replaces_a_bundle_but_nothing_else(contest: Contest, tmp_path
         assert done.returncode == 1
         assert done.stderr == f"referee: {path} is there and is not a bundle; choose another name.\n"
         assert path.read_bytes() == before
+
+
+def test_a_run_judged_again_by_a_corrected_ground_truth_has_a_bundle_and_a_half_changed_set_has_none(
+    tmp_path: Path,
+) -> None:
+    test_set = synthesize(tmp_path / "set", images=5, categories=3, seed=2, size=(96, 64))
+    folder, out = tmp_path / "contest", tmp_path / "run.zip"
+    create_contest(folder, config_text(test_set))
+    with open_contest(folder) as contest:
+        contest.store.add_team(TEAM, "no hash", START)
+        run = judged_run(contest).id
+    truth = test_set.ground_truth_path.read_bytes()
+    test_set.ground_truth_path.write_bytes(truth + b" ")
+    done = called("bundle", "export", str(run), "-o", str(out), "--contest", str(folder))
+    assert done.returncode == 1
+    assert "ground_truth.json changed since its manifest was made" in done.stderr
+    test_set.ground_truth_path.write_bytes(truth)
+    assert correct(test_set, test_set.folder).digest != test_set.digest
+    done = called("rejudge", "--all", "--reason", "a wrong box", "--contest", str(folder))
+    assert done.returncode == 0, done.stderr
+    data = exported(folder, run, out)
+    assert failed(by_main(data)) == failed(by_second(data)) == []
+    verified = called("bundle", "verify", str(out)).stdout
+    assert "judged by a corrected ground truth, as the log says" in verified

@@ -179,15 +179,15 @@ def rows_of(body: bytes, content_type: str) -> tuple[list[Row], bool]:
 
 def good_rows(post: Fields, body: bytes, images: int, categories: dict[int, str]) -> list[Row]:
     """The rows of a post that are taken."""
-    if post["kind"] == "rows":
-        return [*struct.iter_unpack("<7d", body)]
-    need(_sha256(body) == post["sha256"], "it has another SHA-256")
-    rows, is_form = rows_of(body, post["content_type"])
+    is_old, refused = post["kind"] == "rows", 0 if post["kind"] == "rows" else post["refused"]
+    need(is_old or _sha256(body) == post["sha256"], "it has another SHA-256")
+    old = [*struct.iter_unpack("<7d", body)] if is_old else []
+    rows, is_form = (old, True) if is_old else rows_of(body, post["content_type"])
     finite = [row for row in rows if all(map(math.isfinite, row)) and row[1] in categories]
     good = [row for row in finite if 1 <= row[0] <= images and row[0] % 1 == 0]
     boxes = all(len(row) == 7 and row[3] <= row[5] and row[4] <= row[6] for row in good)
     need(is_form or (boxes and len(good) == len(rows)), "it has rows that cannot be accepted")
-    need(len(rows) - len(good) == post["refused"], f"{len(rows) - len(good)} rows are to be refused")
+    need(len(rows) - len(good) == refused, f"{len(rows) - len(good)} rows are to be refused")
     return good
 
 

@@ -6,7 +6,6 @@ import json
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,9 +16,6 @@ from referee.errors import RefereeError
 from referee.store.records import OVER
 from testsets import load_test_set
 from testsets.file_bytes import file_bytes
-
-if TYPE_CHECKING:
-    pass
 
 LARGEST_FILE_BYTES = 2**32
 

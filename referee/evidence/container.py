@@ -9,8 +9,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from referee.errors import RefereeError
+from referee.scoring import METRIC_VERSION
 
 FORMAT = 1
+STATEMENT = "https://in-toto.io/Statement/v1"
+PREDICATE = "urn:lpirc-referee:bundle"
 MANIFEST = "manifest.json"
 ENVELOPE = "manifest.dsse.json"
 GROUND_TRUTH = "ground_truth.json.gz"
@@ -35,6 +38,8 @@ _SAME = struct.Struct("<HHHHHIIIHH")
 _LOCAL, _ENTRY, _END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
 _VERSION, _DATE = 20, 33  # a zip without extensions, 1980-01-01
 _HEADER_BYTES = len(_LOCAL) + _SAME.size
+BEGIN = _LOCAL + struct.pack("<HHHHH", _VERSION, 0, 0, 0, _DATE)
+"""With which every bundle begins, and hardly any other zip."""
 
 
 class BadBundle(RefereeError):
@@ -74,7 +79,7 @@ def unpack(data: bytes) -> dict[str, bytes]:
             )
             raise BadBundle(name, sentence)
         if name == MANIFEST:
-            _require_known_format(content)
+            read_manifest(content)
         parts[name] = content
         offsets.append(at)
         at = end
@@ -83,6 +88,29 @@ def unpack(data: bytes) -> dict[str, bytes]:
         if name not in parts and name != GROUND_TRUTH:
             raise BadBundle(name, f"The bundle has no part {name}.")
     return parts
+
+
+def read_manifest(manifest: bytes) -> dict[str, Any]:
+    """The predicate and the `subject` of a manifest. Raises BadBundle, also for one of a newer form."""
+    statement = read_json(MANIFEST, manifest)
+    try:
+        predicate: dict[str, Any] = statement["predicate"] | {"subject": statement["subject"]}
+        versions = {"format": FORMAT, "metric_version": METRIC_VERSION}
+        for name, newest in versions.items():
+            if type(predicate[name]) is not int or not 1 <= predicate[name] <= newest:
+                sentence = f"The bundle has {name} {predicate[name]!r}, this program knows up to {newest}"
+                raise BadBundle(MANIFEST, f"{sentence}: verify it with a newer one.")
+        kinds = [
+            statement["_type"],
+            statement["predicateType"],
+            type(predicate["run"]),
+            type(predicate["sizes"]),
+        ]
+    except (KeyError, TypeError):
+        kinds = []
+    if kinds != [STATEMENT, PREDICATE, int, dict]:
+        raise BadBundle(MANIFEST, f"Part {MANIFEST} is not the manifest of a bundle.")
+    return predicate
 
 
 def gunzip(name: str, packed: bytes, size: object) -> bytes:
@@ -147,18 +175,6 @@ def _require_place(name: str, before: Mapping[str, bytes]) -> None:
     last = max((NAMES.index(one) for one in before), default=-1)
     if NAMES.index(name) <= last or (not before and name != MANIFEST):
         raise BadBundle(name, f"Part {name} is there twice, or not in its place.")
-
-
-def _require_known_format(manifest: bytes) -> None:
-    form = read_json(MANIFEST, manifest)
-    try:
-        number = form["predicate"]["format"]
-        is_known = type(number) is int and 1 <= number <= FORMAT
-    except (KeyError, TypeError, IndexError):
-        raise BadBundle(MANIFEST, f"Part {MANIFEST} does not say which format the bundle has.") from None
-    if not is_known:
-        sentence = f"The bundle has format {number!r}, this program reads up to {FORMAT}: verify it with a newer one."
-        raise BadBundle(MANIFEST, sentence)
 
 
 def _require_end(data: bytes, at: int, end: bytes) -> None:

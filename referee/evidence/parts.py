@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -11,14 +12,24 @@ from pathlib import Path
 from power.addresses import limits_of
 from power.meter import Identity
 from referee.contest import Contest, require_same_images
-from referee.errors import RefereeError
-from referee.evidence.container import ENVELOPE, GROUND_TRUTH, LARGEST_PART_BYTES, MANIFEST, json_text, pack
+from referee.errors import RefereeError, TestSetChanged
+from referee.evidence.container import (
+    BEGIN,
+    ENVELOPE,
+    GROUND_TRUTH,
+    LARGEST_PART_BYTES,
+    MANIFEST,
+    json_text,
+    pack,
+)
 from referee.evidence.ro_crate import metadata
 from referee.evidence.statement import manifest_of, sign
 from referee.files.atomic_write import write_atomically
 from referee.judging.results import current_judgement
 from referee.scoring.result import DIGEST_LENGTH, signature_parts
+from referee.store.log import LoggedEvent
 from referee.store.records import OVER, Run, Score
+from testsets import TestSet
 from testsets.file_bytes import file_bytes
 
 CRATE = "ro-crate-metadata.json"
@@ -27,8 +38,10 @@ CRATE = "ro-crate-metadata.json"
 def export_bundle(contest: Contest, number: int, path: Path, now: datetime) -> Path:
     """Write the bundle of a run that is over, atomically. `now` decides whether the ground truth is still secret.
 
-    Raises RefereeError `run-unknown`, `run-state`, `testset-changed`, `judged-otherwise`, `bundle-too-large`; OSError.
+    Raises RefereeError `bundle-target`, `run-unknown`, `run-state`, `testset-changed`, `judged-otherwise`,
+    `bundle-too-large`; OSError.
     """
+    _require_place(path)
     run = contest.store.run(number)
     if run.state not in OVER or run.start_s is None:
         sentence = f"Run {run.id} is {run.state}; there is a bundle of a run once it has been closed."
@@ -38,6 +51,16 @@ def export_bundle(contest: Contest, number: int, path: Path, now: datetime) -> P
     _require_same_rules(contest, run, judged)
     write_atomically(path, pack(_bundle(contest, run, judged, now)))
     return path
+
+
+def _require_place(path: Path) -> None:
+    """Raise RefereeError `bundle-target` if something other than a bundle would be replaced."""
+    if not path.exists():
+        return
+    with path.open("rb") as there:
+        begin = there.read(len(BEGIN))
+    if begin not in (b"", BEGIN):
+        raise RefereeError("bundle-target", f"{path} is there and is not a bundle; choose another name.")
 
 
 def _require_same_rules(contest: Contest, run: Run, judged: Score | None) -> None:
@@ -62,19 +85,19 @@ def _bundle(contest: Contest, run: Run, judged: Score | None, now: datetime) -> 
     until = contest.config.ground_truth_secret_until
     is_secret = until is not None and now < until
     if not is_secret:
-        contents[GROUND_TRUTH] = file_bytes(contest.test_set.ground_truth_path)
+        contents[GROUND_TRUTH] = _ground_truth(contest.test_set)
     contents |= _posts(contest, run)
     contents["served.csv.gz"] = contest.store.served_csv(run.id)
     contents["readings.csv.gz"] = contest.store.readings_csv(run.id)
-    events = [{"previous": previous, "before": before}, *(_event(event, run) for event in log)]
+    events = [{"previous": previous.hex(), "before": before}, *(_event(event, run) for event in log)]
     contents["events.jsonl.gz"] = b"".join(map(json_text, events))
     contents["checks.json"] = json_text([asdict(check) for check in judged.checks] if judged else [])
     contents["result.json"] = json_text(_result(judged))
     about: dict[str, object] = {
-        "contest": contest.store.contest_id(contest.config.id),
+        "contest": contest.store.first_id(),
         "run": run.id,
         "public_key": contest.key.public,
-        "log_head": log[-1]["link"] if log else previous,
+        "log_head": (log[-1].link if log else previous).hex(),
         "ground_truth": "secret" if is_secret else "included",
     }
     contents = {CRATE: json_text(metadata(contest.config.name, run, [*contents]))} | contents
@@ -96,7 +119,7 @@ def _run(contest: Contest, run: Run) -> dict[str, object]:
     limits, until = limits_of(model), config.ground_truth_secret_until
     return {
         "contest": {
-            "id": contest.store.contest_id(config.id),
+            "id": contest.store.first_id(),
             "name": config.name,
             "metric": config.metric,
             "count_unserved": config.count_unserved,
@@ -118,6 +141,16 @@ def _test_set(contest: Contest) -> dict[str, object]:
     }
 
 
+def _ground_truth(test_set: TestSet) -> bytes:
+    content = file_bytes(test_set.ground_truth_path)
+    if hashlib.sha256(content).hexdigest() != test_set.ground_truth_sha256:
+        sentence = (
+            f"{test_set.ground_truth_path} changed since its manifest was made; put the former one back."
+        )
+        raise TestSetChanged(sentence)
+    return content
+
+
 def _posts(contest: Contest, run: Run) -> dict[str, bytes]:
     refused: dict[int, list[list[object]]] = {}
     for row in contest.store.refused_rows(run.id):
@@ -127,11 +160,10 @@ def _posts(contest: Contest, run: Run) -> dict[str, bytes]:
         is_whole = post["body"] is not None
         content = post["body"] if is_whole else post["rows"]
         bodies.append(content)
-        is_chained = receipt.previous is not None
         line = {
             "number": receipt.number,
-            "previous": receipt.previous.hex() if receipt.previous is not None else None,
-            "link": receipt.link.hex() if is_chained else None,
+            "previous": receipt.previous.hex() if receipt.previous else None,
+            "link": receipt.link.hex() if receipt.previous else None,
             "received_utc": receipt.received_utc,
             "elapsed_s": post["elapsed_s"],
             "content_type": post["content_type"],
@@ -147,11 +179,11 @@ def _posts(contest: Contest, run: Run) -> dict[str, bytes]:
     return {"posts.jsonl.gz": b"".join(lines), "bodies.gz": b"".join(bodies)}
 
 
-def _event(event: Mapping[str, object], run: Run) -> dict[str, object]:
+def _event(event: LoggedEvent, run: Run) -> dict[str, object]:
     """An event of the run whole, any other one as its digest."""
-    if event["run"] == run.id:
-        return {name: event[name] for name in ("utc", "run", "kind", "detail")}
-    return {"digest": event["digest"]}
+    if event.run == run.id:
+        return {"utc": event.utc, "run": event.run, "kind": event.kind, "detail": event.detail}
+    return {"digest": event.digest.hex()}
 
 
 def _result(judged: Score | None) -> dict[str, object] | None:

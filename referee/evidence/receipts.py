@@ -11,7 +11,7 @@ from typing import Any
 from referee.errors import RefereeError
 from referee.evidence.bundle import Bundle
 from referee.evidence.items import Failure
-from referee.evidence.statement import is_signed_text
+from referee.evidence.statement import is_by
 from referee.store.chain import closing_text, receipt_link
 
 MOST_TOLD = 20
@@ -46,6 +46,7 @@ def read_receipts(text: bytes, name: str) -> Receipts:
             continue
         try:
             value = json.loads(line)
+            json.dumps(value, ensure_ascii=False).encode()  # has a text in UTF-8
             is_closing = "closing" in value
             found, kinds = (value["closing"], _CLOSING) if is_closing else (value, _KINDS)
             are_kinds = all(type(found[key]) is kind for key, kind in kinds.items())
@@ -73,10 +74,16 @@ def require_own(receipts: Receipts, run: int) -> None:
 
 def check_receipts(bundle: Bundle, receipts: Receipts, head: str, closing_link: str | None) -> str:
     """What holds, in a sentence; `head` is that of the bundle's chain. Raises Failure with what does not."""
-    problems = [*_of_bodies(bundle, receipts), *_of_closing(bundle, receipts, head, closing_link)]
+    now = {"posts": len(bundle.posts), "head": head, "log": closing_link}
+    problems = [*_of_bodies(bundle, receipts)]
+    for closing in receipts.closings:
+        problems += _of_closing(closing, bundle, now)
     if problems:
         more = f" (and {len(problems) - MOST_TOLD} more)" if len(problems) > MOST_TOLD else ""
-        raise Failure("posts.jsonl.gz", f"Receipts do not fit: {'; '.join(problems[:MOST_TOLD])}{more}.")
+        told = (
+            f"Receipts do not fit: {'; '.join(problems[:MOST_TOLD])}{more}. {_verdict(bundle, receipts, now)}"
+        )
+        raise Failure("posts.jsonl.gz", told)
     numbers = {one["number"] for one in receipts.posts}
     sentence = (
         f"The bodies of {len(numbers)} receipts are there, as they were acknowledged and in their order"
@@ -84,6 +91,17 @@ def check_receipts(bundle: Bundle, receipts: Receipts, head: str, closing_link: 
     if not receipts.closings:
         return f"{sentence}; without a closing receipt it is not known if any were added after them."
     return f"{sentence}; the run was closed with {receipts.closings[-1]['posts']} bodies, and none was added."
+
+
+def _verdict(bundle: Bundle, receipts: Receipts, now: Mapping[str, object]) -> str:
+    """Whom receipts that do not fit speak against: anybody can make one of a body."""
+    key = bundle.manifest["public_key"]
+    signed = [one for one in receipts.closings if one["public_key"] == key and _is_signed(one)]
+    if not signed:
+        return "Nothing here that the contest's key signed says so: they differ, but either may have been altered."
+    if any(one[name] != value for one in signed for name, value in now.items()):
+        return "The key of the bundle signed the closing receipt: the run was closed with something else."
+    return "The key of the bundle signed the closing receipt, which fits: the other receipts are not those of the run."
 
 
 def _of_bodies(bundle: Bundle, receipts: Receipts) -> Iterator[str]:
@@ -101,16 +119,22 @@ def _of_bodies(bundle: Bundle, receipts: Receipts) -> Iterator[str]:
             yield f"body {number} is not as acknowledged: {', '.join(wrong)}"
 
 
-def _of_closing(bundle: Bundle, receipts: Receipts, head: str, closing_link: str | None) -> Iterator[str]:
-    for closing in receipts.closings:
-        text = closing_text(closing["run"], closing["posts"], closing["head"], closing["log"])
-        if closing["public_key"] != bundle.manifest["public_key"]:
-            yield "the closing receipt is by another key than the bundle"
-        if not is_signed_text(text, closing["signature"], closing["public_key"]):
-            yield "the closing receipt's signature is not of its content"
-        if closing["posts"] != len(bundle.posts):
-            yield f"the run was closed with {closing['posts']} bodies, the bundle has {len(bundle.posts)}"
-        if closing["head"] != head:
-            yield "the head of the run's chain is not the one that the run was closed with"
-        if closing["log"] != closing_link:
-            yield "the event of the close, or the log before it, is not the one that the run was closed with"
+def _of_closing(closing: Mapping[str, Any], bundle: Bundle, now: Mapping[str, object]) -> Iterator[str]:
+    if closing["public_key"] != (key := bundle.manifest["public_key"]):
+        yield (
+            f"the closing receipt is by the key {closing['public_key']}, the bundle by {key} "
+            "(a contest that was restored without its keys has another; compare both with the board's)"
+        )
+    if not _is_signed(closing):
+        yield "the closing receipt's signature is not of its content"
+    if closing["posts"] != now["posts"]:
+        yield f"the run was closed with {closing['posts']} bodies, the bundle has {now['posts']}"
+    if closing["head"] != now["head"]:
+        yield "the head of the run's chain is not the one that the run was closed with"
+    if closing["log"] != now["log"]:
+        yield "the event of the close, or the log before it, is not the one that the run was closed with"
+
+
+def _is_signed(closing: Mapping[str, Any]) -> bool:
+    text = closing_text(closing["run"], closing["posts"], closing["head"], closing["log"])
+    return is_by(closing["public_key"], text.encode(), closing["signature"])

@@ -20,7 +20,7 @@ from referee.judging.uncertainty import interval_of
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS
 from referee.store.chain import event_digest, log_link, receipt_link, run_start
 from referee.store.posts import ROW
-from referee.store.records import Score
+from referee.store.records import RUN_CLOSED, Score
 from testsets import TestSetError
 from testsets.coco_reader import parse_coco
 from testsets.errors import Problems
@@ -108,7 +108,9 @@ class Recomputed:
     def closing_link(self) -> str | None:
         """The log's link of the run's last event `closed`."""
         closed = [
-            link for event, link in zip(self.bundle.events, self.log[1:], strict=True) if _is_close(event)
+            link
+            for event, link in zip(self.bundle.events, self.log[1:], strict=True)
+            if event.get("kind") == RUN_CLOSED
         ]
         return closed[-1] if closed else None
 
@@ -183,7 +185,3 @@ class Recomputed:
             raise NotChecked("The result has no interval.")
         ground_truth, rows, _ = counted_of(self.case)
         return asdict(interval_of(ground_truth, rows, metric, judged, stated["seed"])[0])
-
-
-def _is_close(event: object) -> bool:
-    return isinstance(event, dict) and event.get("kind") == "closed"

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
 from referee.auth.signing import ContestKey
-from referee.evidence.container import ENVELOPE, FORMAT, MANIFEST, BadBundle, json_text, read_json
+from referee.evidence.container import ENVELOPE, FORMAT, PREDICATE, STATEMENT, json_text, read_json
 from referee.scoring import METRIC_VERSION
 from referee.scoring.result import RULES_VERSION, VERSION
 
-STATEMENT = "https://in-toto.io/Statement/v1"
-PREDICATE = "urn:lpirc-referee:bundle"
 PAYLOAD = "application/vnd.in-toto+json"
 
 
@@ -37,29 +36,6 @@ def subject_of(parts: Mapping[str, bytes]) -> list[dict[str, object]]:
     ]
 
 
-def read_manifest(manifest: bytes) -> dict[str, Any]:
-    """The predicate and the `subject` of a manifest. Raises BadBundle."""
-    statement = read_json(MANIFEST, manifest)
-    try:
-        predicate: dict[str, Any] = statement["predicate"] | {"subject": statement["subject"]}
-        kinds = (
-            statement["_type"],
-            statement["predicateType"],
-            *map(type, (predicate["run"], predicate["sizes"])),
-        )
-    except (KeyError, TypeError):
-        kinds = ()
-    if kinds != (STATEMENT, PREDICATE, int, dict):
-        raise BadBundle(MANIFEST, f"Part {MANIFEST} is not the manifest of a bundle.")
-    if predicate.get("metric_version") not in range(1, METRIC_VERSION + 1):
-        sentence = (
-            f"The bundle was scored by version {predicate.get('metric_version')!r} of the metrics, this program knows "
-            f"up to {METRIC_VERSION}: verify it with a newer one."
-        )
-        raise BadBundle(MANIFEST, sentence)
-    return predicate
-
-
 def sign(manifest: bytes, key: ContestKey) -> bytes:
     """The envelope of a manifest."""
     from securesystemslib.dsse import Envelope
@@ -73,28 +49,32 @@ def sign(manifest: bytes, key: ContestKey) -> bytes:
 def is_signed(envelope: bytes, manifest: bytes, public_key: str) -> bool:
     """Whether this is the envelope of that manifest, signed by the key (32 bytes, hexadecimal) and no other."""
     from securesystemslib.dsse import Envelope
-    from securesystemslib.exceptions import UnverifiedSignatureError
 
     try:
-        read = Envelope.from_dict(read_json(ENVELOPE, envelope))
-        read.verify([_public(public_key)], 1)
-    except (UnverifiedSignatureError, KeyError, TypeError, ValueError, AttributeError):
+        (signed,) = read_json(ENVELOPE, envelope)["signatures"]
+        signature = b64decode(signed["sig"])
+    except (KeyError, TypeError, ValueError):
         return False
-    is_its_own = (read.payload, read.payload_type, [*read.signatures]) == (manifest, PAYLOAD, [public_key])
+    own = Envelope(manifest, PAYLOAD, {public_key: _signature(public_key, signature.hex())})
     # Written again: base64 has several texts for the same bytes.
-    return is_its_own and json_text(read.to_dict()) == envelope
+    return json_text(own.to_dict()) == envelope and is_by(public_key, own.pae(), signature.hex())
 
 
-def is_signed_text(text: str, signature: str, public_key: str) -> bool:
-    """Whether a text in UTF-8 has this signature (64 bytes, hexadecimal)."""
+def is_by(public_key: str, text: bytes, signature: str) -> bool:
+    """Whether a text has this signature (64 bytes, hexadecimal) by the key."""
     from securesystemslib.exceptions import UnverifiedSignatureError
-    from securesystemslib.signer import Signature  # type: ignore[attr-defined]
 
     try:
-        _public(public_key).verify_signature(Signature(public_key, signature), text.encode())
+        _public(public_key).verify_signature(_signature(public_key, signature), text)
     except (UnverifiedSignatureError, TypeError, ValueError):
         return False
     return True
+
+
+def _signature(public_key: str, signature: str) -> Any:
+    from securesystemslib.signer import Signature  # type: ignore[attr-defined]
+
+    return Signature(public_key, signature)
 
 
 def _public(public_key: str) -> Any:

@@ -9,11 +9,11 @@ from typing import Any
 
 from referee.errors import RefereeError
 from referee.evidence.bundle import read_bundle
-from referee.evidence.container import ENVELOPE, GROUND_TRUTH, MANIFEST, BadBundle, unpack
+from referee.evidence.container import ENVELOPE, GROUND_TRUTH, MANIFEST, BadBundle, read_manifest, unpack
 from referee.evidence.items import Failure, Item, NotChecked, require_same
 from referee.evidence.receipts import Receipts, check_receipts, require_own
 from referee.evidence.recomputed import Recomputed
-from referee.evidence.statement import is_signed, read_manifest, subject_of
+from referee.evidence.statement import is_signed, subject_of
 from referee.scoring.result import signature_parts
 from referee.store.chain import terms_sha256
 from referee.store.records import RUN_CLOSED
@@ -88,9 +88,8 @@ def _signature(parts: Mapping[str, bytes], manifest: Mapping[str, Any], key: str
 def _parts(parts: Mapping[str, bytes], manifest: Mapping[str, Any]) -> str:
     listed = {name: part for name, part in parts.items() if name not in (MANIFEST, ENVELOPE)}
     found = subject_of(listed)
-    stated = {one["name"]: one["digest"]["sha256"] for one in manifest["subject"]}
-    for name, part in listed.items():
-        if stated.get(name) != hashlib.sha256(part).hexdigest():
+    for name, one in zip(listed, found, strict=True):
+        if one not in manifest["subject"]:
             raise Failure(name, f"Part {name} has not the SHA-256 that the manifest states.")
     sizes_of_plain = {name: len(part) for name, part in listed.items() if not name.endswith(".gz")}
     sizes = manifest["sizes"]

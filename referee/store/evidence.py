@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from power.meter import IntegratorState, Reading, Setup
-from referee.store.chain import LOG_START, event_digest, terms_sha256
+from referee.store.chain import LOG_START, terms_sha256
 from referee.store.log import LoggedEvent, append_event
 from referee.store.posts import PostTables
 from referee.store.records import RUN_CLOSED, SETTINGS, Closing
@@ -50,9 +50,10 @@ _TERMS = (
     "SELECT images, window_s, setup, meter_identity, meter_standing, images_digest, numbers"
     " FROM runs JOIN image_orders ON run = id WHERE id = ?"
 )
-_EVENT = ("id", "utc", "run", "kind", "detail", "link")
-_FIRST = "(SELECT min(id) FROM events WHERE run = ?)"
-_LOG_SINCE = f"SELECT {', '.join(_EVENT)} FROM events WHERE id >= {_FIRST} ORDER BY id"  # noqa: S608 - constants
+_LOG_BEFORE = (
+    "SELECT max(id) AS id, count(*) AS events, link FROM events"
+    " WHERE id < (SELECT min(id) FROM events WHERE run = ?)"
+)
 # Rows a statement: few statements, since between two of them other threads take the interpreter.
 _SERVED_AT_ONCE = 500
 _LAST_RECORD = (
@@ -211,18 +212,10 @@ class EvidenceTables(PostTables):
 
         self._group.write(append)
 
-    def log_since(self, run: int) -> tuple[int, str, list[dict[str, Any]]]:
-        """The log from a run's first event on: how many came before, the link there, and each event.
-
-        An event has utc, run, kind, detail (its text), digest and link; digests and links are hexadecimal.
-        """
-        rows = self._rows(_LOG_SINCE, run)
-        before = self._rows("SELECT link FROM events WHERE id < ? ORDER BY id", rows[0]["id"] if rows else 0)
-        found = [dict(zip(_EVENT, row, strict=True)) for row in map(tuple, rows)]
-        for event in found:
-            digest = event_digest(event["utc"], event["run"], event["kind"], event["detail"])
-            event |= {"digest": digest.hex(), "link": event["link"].hex()}
-        return len(before), before[-1]["link"].hex() if before else LOG_START.hex(), found
+    def log_since(self, run: int) -> tuple[int, bytes, list[LoggedEvent]]:
+        """The log from a run's first event on: how many came before, the link before it, and the events."""
+        before = self._rows(_LOG_BEFORE, run)[0]
+        return before["events"], before["link"] or LOG_START, [*self.log_after(before["id"] or 0)]
 
     def events(self, run: int) -> list[dict[str, Any]]:
         """The events of a run, oldest first."""

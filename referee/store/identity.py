@@ -11,11 +11,15 @@ from referee.errors import RefereeError, StorageFailed
 from referee.store.acts import put_on_record
 from referee.store.database import Database, _connect
 from referee.store.log import append_event
+from referee.store.posts import FIRST_ID
 
 # No row of these tables is ever deleted, and VACUUM keeps their numbers: the sum only grows.
 _COUNTED = ("runs", "posts", "events", "scores", "submissions")
 _LAST = "(SELECT coalesce(max(id), 0) FROM {})"
 _COUNT = f"SELECT {' + '.join(map(_LAST.format, _COUNTED))}"
+_CHANGE_ID = (
+    "UPDATE contest SET first_id = coalesce(first_id, id), id = :id, public_key = NULL WHERE id != :id"
+)
 
 
 class IdentityTables(Database):
@@ -35,6 +39,10 @@ class IdentityTables(Database):
             connection.execute("INSERT OR IGNORE INTO contest (rowid, id) VALUES (1, ?)", (default,))
         return self.contest_id(default)
 
+    def first_id(self) -> str:
+        """The id that the contest had first: with new secrets it has another, but runs' chains begin with this one."""
+        return str(self._rows(FIRST_ID)[0][0])
+
     def public_key(self) -> str | None:
         """The public key that the contest signs with, hexadecimal; None before it has one."""
         rows = self._rows("SELECT public_key FROM contest")
@@ -53,7 +61,7 @@ class IdentityTables(Database):
         The key that it signed with stays the contest's, unless the database was another contest's.
         """
         with self._transaction() as connection:
-            connection.execute("DELETE FROM contest WHERE id != ?", (contest_id,))
+            connection.execute(_CHANGE_ID, {"id": contest_id})
             connection.execute("INSERT OR IGNORE INTO contest (rowid, id) VALUES (1, ?)", (contest_id,))
             put_on_record(connection)
         self.note_count()

@@ -39,9 +39,14 @@ class LoggedEvent(NamedTuple):
             found = None
         return found if isinstance(found, dict) else {"detail": self.detail}
 
+    @property
+    def digest(self) -> bytes:
+        """What stands for it where it is not shown."""
+        return event_digest(self.utc, self.run, self.kind, self.detail)
+
     def link_after(self, previous: bytes) -> bytes:
         """The link that it must have after the one before."""
-        return log_link(previous, event_digest(self.utc, self.run, self.kind, self.detail))
+        return log_link(previous, self.digest)
 
     def document(self) -> dict[str, Any]:
         """For other programs."""

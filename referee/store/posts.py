@@ -31,8 +31,9 @@ _RECEIPT_COLUMNS = _RECEIPT.count(",") + 1
 _LAST = f"SELECT {_RECEIPT} FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"  # noqa: S608 - a constant
 # These columns lie before `rows` in the file: reading them walks through no body.
 _NEWEST = "SELECT id, received_utc, sha256 FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"
+FIRST_ID = "SELECT coalesce(first_id, id) FROM contest"
 _IDENTITY = (
-    "SELECT (SELECT id FROM contest), id, nonce, team, testset_digest,"
+    f"SELECT ({FIRST_ID}), id, nonce, team, testset_digest,"  # noqa: S608 - a constant
     " (SELECT count(*) FROM posts WHERE run = runs.id) FROM runs WHERE id = ?"
 )
 _COLUMNS = (

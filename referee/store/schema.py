@@ -20,7 +20,8 @@ VERSION = 12
 # fmt: off
 _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     # One row, once the contest was opened. The public key is Ed25519, hexadecimal; NULL: of an earlier form.
-    "contest": ({"id": str, "public_key": str}, {"pk": "id"}),
+    # Runs' chains begin with the first id, whatever it is now; NULL: it never changed.
+    "contest": ({"id": str, "public_key": str, "first_id": str}, {"pk": "id"}),
     "teams": (
         {"name": str, "password_hash": str, "disabled": int, "created_utc": str, "affiliation": str},
         {"pk": "name", "not_null": {"password_hash", "disabled", "created_utc"}},

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from power.meter import Standing
+from referee.clock import Clock
 from referee.contest import Contest
 from referee.evidence.bodies import rows_of
+from referee.judging.judge import judge
 from referee.store import NewPost
 from referee.store.log import Event
 from referee.store.records import RUN_CLOSED, Run, RunState
@@ -57,6 +59,14 @@ def _closed(contest: Contest, run: Run) -> Run:
     return store.change_runs(
         {run.id: changes}, (RunState.OPEN,), Event(closed_utc, run.id, RUN_CLOSED, detail)
     )[0]
+
+
+def judged_run(contest: Contest, **different: Any) -> Run:
+    """A run with two bodies, judged."""
+    rows = found_boxes(contest)
+    run = closed_with_bodies(contest, [as_json(rows[:5]), as_json(rows[5:])], **different)
+    judge(contest, run.id, Clock())
+    return run
 
 
 def found_boxes(contest: Contest, seed: int = 0) -> list[list[float]]:

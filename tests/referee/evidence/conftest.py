@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from referee.auth.signing import ContestKey
+from referee.contest import Contest, create_contest, open_contest
 from tests.contest_day import TEAM, Day, contest_day
 from tests.referee.evidence.proved import Proved, all_kinds_of_bodies, another_key, guesses, whole_run
+from tests.referee.factories import START, config_text
 from testsets import TestSet
 
 
@@ -46,3 +48,11 @@ def _runs(day: Day, testset: Path) -> list[bytes]:
         whole_run(day, none, "bees"),
         whole_run(day, some),
     ]
+
+
+@pytest.fixture
+def contest(tmp_path: Path, small_set: TestSet) -> Iterator[Contest]:
+    create_contest(tmp_path / "contest", config_text(small_set))
+    with open_contest(tmp_path / "contest") as opened:
+        opened.store.add_team(TEAM, "no hash", START)
+        yield opened

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from referee.evidence.bundle import read_bundle
+from referee.evidence.container import read_manifest
 from referee.evidence.recomputed import Recomputed
-from referee.evidence.statement import read_manifest
 from referee.store.chain import event_digest, log_link, receipt_link, run_start
 from tests.referee.evidence.proved import MANIFEST, Proved, Texts, lines, opened, sealed_parts
 

@@ -8,7 +8,7 @@ import json
 import sqlite3
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from referee.auth.signing import ContestKey, new_key
-from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.evidence.container import ENVELOPE, GROUND_TRUTH, MANIFEST, BadBundle, json_text, pack, unpack
@@ -25,10 +24,11 @@ from referee.evidence.items import Item
 from referee.evidence.parts import export_bundle
 from referee.evidence.statement import sign, subject_of
 from referee.evidence.verify import Given, verify
-from referee.judging.judge import judge
 from referee.store.records import Run
 from tests.contest_day import called
-from tests.referee.evidence.closed_runs import as_json, closed_with_bodies, found_boxes
+from tests.referee.evidence.closed_runs import as_json, closed_with_bodies, found_boxes, judged_run
+from tests.referee.evidence.proved import by_second
+from tests.referee.evidence.proved import failed as names_of_failed
 from tests.referee.factories import START, TEAM, config_text
 from testsets import TestSet, synthesize
 
@@ -67,21 +67,6 @@ def forge(key: ContestKey) -> Forge:
         return b"".join(pack(parts))
 
     return made
-
-
-@pytest.fixture
-def contest(tmp_path: Path, small_set: TestSet) -> Iterator[Contest]:
-    create_contest(tmp_path / "contest", config_text(small_set))
-    with open_contest(tmp_path / "contest") as opened:
-        opened.store.add_team(TEAM, "no hash", START)
-        yield opened
-
-
-def judged_run(contest: Contest) -> Run:
-    rows = found_boxes(contest)
-    run = closed_with_bodies(contest, [as_json(rows[:5]), as_json(rows[5:])])
-    judge(contest, run.id, Clock())
-    return run
 
 
 def test_a_bundle_of_format_1_verifies_for_ever() -> None:
@@ -128,6 +113,18 @@ def test_bodies_of_an_earlier_version_are_taken_as_they_are_stored(contest: Cont
     assert "An earlier version did not keep 2 of them" in items["bodies"].sentence
     assert items["closing"].outcome == "not checked"
     assert failed([*items.values()]) == [("log-chain", MANIFEST)]  # the links are those of the events before
+    assert names_of_failed(by_second((tmp_path / "run.zip").read_bytes())) == ["log-chain"]
+
+
+def test_stored_rows_of_no_image_of_the_run_are_named_by_both(contest: Contest, tmp_path: Path) -> None:
+    run = judged_run(contest)
+    with closing(sqlite3.connect(contest.folder / "contest.db")) as database, database:
+        database.execute("UPDATE posts SET body = NULL, content_type = NULL, number = NULL, previous = NULL")
+        first = database.execute("SELECT rows FROM posts WHERE id = 1").fetchone()[0]
+        database.execute("UPDATE posts SET rows = ? WHERE id = 1", (bytes(8) + first[8:],))  # image 0
+    data = exported(contest, run, tmp_path)
+    assert ("bodies", "bodies.gz") in failed(verify(data, Given()))
+    assert "bodies" in names_of_failed(by_second(data))
 
 
 def exported(contest: Contest, run: Run, folder: Path) -> bytes:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from referee.store.chain import receipt_link
 from tests.contest_day import Day, called, contest_day
 from testsets import synthesize
 
@@ -125,3 +126,22 @@ def test_receipts_show_what_is_missing_altered_added_or_of_another_run(run: Any,
     assert with_receipts(bundle, tmp_path, lines[:-1])[0] == 0
     assert "holds no receipts" in with_receipts(bundle, tmp_path, [""])[1]
     assert "line 1: this is not a receipt" in with_receipts(bundle, tmp_path, ["[]"])[1]
+    odd = json.dumps(third | {"received_utc": "\ud800"})  # which has no bytes
+    assert "line 1: this is not a receipt" in with_receipts(bundle, tmp_path, [odd])[1]
+
+
+def test_receipts_that_anybody_can_make_do_not_accuse_an_honest_organizer(run: Any, tmp_path: Path) -> None:
+    bundle, lines, _ = run
+    last, closing = json.loads(lines[-2]), json.loads(lines[-1])["closing"]
+    more = last | {"previous": closing["head"], "number": 8, "received_total": 10}
+    fields = [more[name] for name in ("number", "sha256", "received_utc", "accepted", "received_total")]
+    more["link"] = receipt_link(bytes.fromhex(closing["head"]), *fields).hex()
+    code, text = with_receipts(bundle, tmp_path, [*lines[:-1], json.dumps(more)])
+    assert code == 1
+    assert "body 8 is missing. Nothing here that the contest's key signed says so" in text
+    text = with_receipts(bundle, tmp_path, [*lines, json.dumps(more)])[1]
+    assert "which fits: the other receipts are not those of the run" in text
+    assert "the run was closed with something else" not in text
+    forged = json.dumps({"closing": closing | {"posts": 8, "head": more["link"]}})
+    text = with_receipts(bundle, tmp_path, [*lines[:-1], json.dumps(more), forged])[1]
+    assert "either may have been altered" in text

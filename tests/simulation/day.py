@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from referee.contest import Contest, open_contest
 from referee.judging.board import public_board, shown
-from referee.judging.judge import evaluate_rows, restricted_to
+from referee.judging.case import restricted_to
+from referee.judging.judge import evaluate_rows
 from referee.judging.results import standings
 from referee.scoring import score
 from referee.store.records import BoardState, RunState
@@ -84,6 +85,8 @@ def _play(made: Hall, watch: Watch, lasts_s: float) -> None:
         scheduler.sleep(1.0)
     made.is_over = True
     mishap.end()
+    if scheduler.failures:
+        made.kill_server()  # nobody waits for its answers
     for task in tasks:
         scheduler.join(task)
     if not scheduler.failures:
@@ -100,12 +103,16 @@ def _reckon(made: Hall, watch: Watch) -> None:
     made.step("the day is over")
     found = records(made)
     watch.fail("everything_ends", _open_runs(found))
+    if scheduler.failures:
+        return
     made.start_live()
     scheduler.sleep(
         EVERY_S * (sum(row["state"] == "closed" for row in found.runs.values()) + 2)
     )  # one a tick
     with open_contest(made.folder) as contest:
         watch.fail("provisional_equals_final", _provisional(contest))
+    if scheduler.failures:
+        return
     for run, row in found.runs.items():
         if row["state"] in ("closed", "judged"):
             made.judge(run)
@@ -182,8 +189,8 @@ def _closings(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
     key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(contest.key.public))
     for run, events in found.events.items():
         closed = [event for event in events if event["kind"] == "closed"]
-        if closed and (wrong := contest.store.closing_evidence(run).items() - closed[-1].items()):
-            yield f"run {run} was closed with {closed}, and now it has {wrong}"
+        if closed and closed[-1] | (now := contest.store.closing_evidence(run)) != closed[-1]:
+            yield f"run {run} was closed with {closed}, and now it has {now}"
         if len(closed) > 1:
             yield f"run {run} was closed {len(closed)} times"
     for attempt in made.model.attempts.values():

@@ -184,22 +184,18 @@ def a_void_that_is_not_stored() -> AbstractContextManager[object]:
     return patch.object(RunControl, "void", void)
 
 
+def _other_case(changed: Callable[[Any], Any]) -> AbstractContextManager[object]:
+    """What a run is judged from, changed before it is judged."""
+    plain = judging.case_of
+    return patch.object(judging, "case_of", lambda *named: changed(plain(*named)))
+
+
 def a_judge_that_loses_the_last_row() -> AbstractContextManager[object]:
-    return patch.object(judging, "testset_rows", lambda *named: _plain_rows(*named)[:-1])
-
-
-_plain_rows = judging.testset_rows
+    return _other_case(lambda case: replace(case, rows=case.rows[:-1]))
 
 
 def a_judge_that_counts_images_not_served() -> AbstractContextManager[object]:
-    plain = judging.served_images
-
-    def served_images(*arguments: Any) -> Any:
-        served = plain(*arguments)
-        served[:] = True
-        return served
-
-    return patch.object(judging, "served_images", served_images)
+    return _other_case(lambda case: replace(case, served=range(1, len(case.order) + 1)))
 
 
 def a_provisional_score_that_is_not_finished() -> AbstractContextManager[object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -42,14 +42,14 @@ class Outcome:
     record: tuple[str, ...] = ()
 
 
-def simulate(seed: int, lasts_s: float = 300.0) -> Outcome:
-    """One contest day; the same seed gives the same day."""
+def simulate(seed: int, lasts_s: float = 300.0, mishaps: Sequence[str] = ()) -> Outcome:
+    """One contest day; the same seed gives the same day. `mishaps` may name the only ones that happen."""
     random = Random(seed)  # noqa: S311 - to be repeated
     with hall(random) as made:
         runs = acknowledged = 0
         watch = Watch(made)
         try:
-            _play(made, watch, lasts_s)
+            _play(made, watch, lasts_s, Mishap(made, mishaps))
             runs = len(records(made).runs)
             acknowledged = sum(len(sent.receipts) for _, sent in made.model.all_sent())
         except Stuck as stuck:
@@ -72,10 +72,9 @@ def _record(made: Hall) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _play(made: Hall, watch: Watch, lasts_s: float) -> None:
+def _play(made: Hall, watch: Watch, lasts_s: float, mishap: Mishap) -> None:
     scheduler = made.scheduler
     made.on_step = watch.look
-    mishap = Mishap(made)
     made.start_server()
     tasks = [scheduler.spawn(team, Team(made, team).play) for team in TEAMS]
     tasks.append(scheduler.spawn("operator", Operator(made).work))

@@ -41,6 +41,10 @@ class Outcome:
     acknowledged: int
     record: tuple[str, ...] = ()
 
+    def told(self) -> str:
+        """Everything there is to read of it."""
+        return "\n".join((*self.steps, *self.log, *self.record, *self.failures, f"seed {self.seed}"))
+
 
 def simulate(seed: int, lasts_s: float = 300.0, mishaps: Sequence[str] = ()) -> Outcome:
     """One contest day; the same seed gives the same day. `mishaps` may name the only ones that happen."""

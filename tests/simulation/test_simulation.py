@@ -1,4 +1,4 @@
-"""Two contest days from fixed seeds, and planted faults that they find soon; `make simulate` finds all, and plays more."""
+"""A contest day from a fixed seed, and the planted faults that are found soon; `make simulate` finds all of them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from tests.simulation.day import simulate
 from tests.simulation.mutants import MUTANTS, search
 
 DAY_S = 120.0
-DAYS = (1, 14)
-RARE = {
+SLOW = {
+    "a_board_that_stands_still",
+    "a_provisional_score_of_every_other_row",
     "a_restart_restarts_the_clock",
     "a_reboot_is_not_noticed",
     "a_meter_that_was_started_again_is_believed",
@@ -23,24 +24,23 @@ RARE = {
     "a_heat_that_starts_one_by_one",
     "a_provisional_score_that_is_not_finished",
 }
-"""Few seeds find them, so that a search may take long: by `make simulate` only."""
+"""Few seeds find them, or only the end of a day: by `make simulate` only."""
 
 
-@pytest.mark.parametrize("seed", DAYS)
-def test_everything_holds_on_a_contest_day(seed: int) -> None:
-    day = simulate(seed, DAY_S)
+def test_everything_holds_on_a_contest_day() -> None:
+    day = simulate(14, DAY_S)
     assert not day.failures, day.told()
     assert day.runs
 
 
-@pytest.mark.parametrize("name", [name for name in MUTANTS if name not in RARE])
+@pytest.mark.parametrize("name", [name for name in MUTANTS if name not in SLOW])
 def test_a_planted_fault_is_found(name: str) -> None:
     assert search(name) is not None, f"{name} was not found"
 
 
 def test_a_seed_gives_the_same_day_in_another_process() -> None:
     """Whatever the process has done before, and however it hashes."""
-    code = "from tests.simulation.day import simulate; print(simulate(2, 30.0).trace)"
+    code = "from tests.simulation.day import simulate; print(simulate(2, 20.0).trace)"
     other = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,
@@ -50,4 +50,4 @@ def test_a_seed_gives_the_same_day_in_another_process() -> None:
         timeout=PATIENCE_S,
         check=True,
     )
-    assert int(other.stdout) == simulate(2, 30.0).trace
+    assert int(other.stdout) == simulate(2, 20.0).trace

@@ -41,7 +41,8 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest -n 4 --dist worksteal $(ARGS)
 
-# Days are counted on from a seed; one that fails is replayed step by step by: make simulate ARGS="--days 1 --seed N"
+# First every planted fault, which must be found, then days counted on from a seed; one that fails is replayed step by
+# step by: make simulate ARGS="--days 1 --seed N"
 simulate: setup
 	@$(BIN)/python -m tests.simulation $(ARGS)
 

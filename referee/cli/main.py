@@ -15,7 +15,7 @@ from referee.errors import RefereeError
 COMMANDS = {
     "backup": ("backup", "Back up a contest into one file, also while it is served."),
     "board": ("board", "Freeze and unveil the public board."),
-    "bundle": ("bundle", "Export a run as one file that anybody can compute again; verify one."),
+    "bundle": ("bundle", "Export a run for anybody to compute again; verify such a file."),
     "demo": ("demo", "Serve a rehearsed contest day to look at."),
     "doctor": ("doctor", "List what is wrong with a contest, its meters and this host."),
     "frontier": ("frontier", "The accuracy to expect at a latency."),

@@ -71,7 +71,7 @@ def test_a_rehearsal_gives_a_score_with_every_check_ok_but_that_its_meter_is_sim
     assert document["signature"]
     assert json.loads((folder / "report.json").read_text()) == document
     assert [path for path in document["paths"].values() if not Path(path).exists()] == []
-    assert [*document["paths"].values()][-1] == str(folder / "report.html")
+    assert [*document["paths"].values()][-2:] == [str(folder / "report.html"), str(folder / "bundle.zip")]
 
     again = refers("rehearse", "--images", "12", "--out", str(folder), "--json")
     assert (again.returncode, again.stdout) == (1, "")

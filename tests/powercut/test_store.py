@@ -25,10 +25,10 @@ from tests.powercut.examination import examine, held, lay
 from tests.powercut.recording import Connection
 from tests.referee.store.test_schema import old_file
 
-WAYS = 2
+WAYS = 1.6
 PARTS = 2
 STATES = 2000
-UPGRADES = 30
+UPGRADES = 15
 
 
 @pytest.fixture

@@ -1,20 +1,28 @@
-"""`python -m tests.simulation`: contest days from seeds on every core; a seed that fails can be replayed."""
+"""`python -m tests.simulation`: finds every planted fault, then plays contest days from seeds, on every core.
+
+A seed that fails can be replayed. With `--days` no faults are planted.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
 from itertools import count
 from multiprocessing import get_context
+from tempfile import TemporaryDirectory
 
 from tests.simulation.day import Outcome, simulate
+from tests.simulation.hall import PLACE, RAM
+from tests.simulation.mutants import MUTANTS, search
 
 DAYS_A_PROCESS = 50
 SHOWN_STEPS, SHOWN_LOG = 40, 20
 HOUR_S = 3600.0
+WIDTH = 160
 
 
 def main() -> int:
@@ -30,7 +38,29 @@ def main() -> int:
     given = parser.parse_args()
     if given.days == 1:
         return _replay(given.seed)
-    return _many(given)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the folder in memory is taken away
+    with TemporaryDirectory(
+        prefix="simulated-", dir=RAM if RAM.is_dir() else None, ignore_cleanup_errors=True
+    ) as place:
+        os.environ[PLACE] = place
+        print(f"The contests are in {place}, which only SIGKILL leaves behind.", flush=True)  # noqa: T201
+        if given.days is None and not _all_faults_are_found(given.jobs):
+            return 1
+        return _many(given)
+
+
+def _all_faults_are_found(jobs: int) -> bool:
+    begun_s, found = time.monotonic(), 0
+    with get_context("spawn").Pool(jobs) as pool:
+        for name, day in zip(MUTANTS, pool.imap(search, MUTANTS), strict=True):
+            found += day is not None
+            told = "NOT FOUND" if day is None else f"seed {day.seed}: {day.failures[0].splitlines()[-1]}"
+            print(f"{name}: {told:.{WIDTH}}", flush=True)  # noqa: T201
+        pool.close()
+        pool.join()
+    took_s = time.monotonic() - begun_s
+    print(f"{found} of {len(MUTANTS)} planted faults found in {took_s:.0f} s.", flush=True)  # noqa: T201
+    return found == len(MUTANTS)
 
 
 def _replay(seed: int) -> int:

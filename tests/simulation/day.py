@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from referee.contest import Contest, open_contest
 from referee.judging.board import public_board, shown
-from referee.judging.judge import evaluate_rows, restricted_to
+from referee.judging.case import restricted_to
+from referee.judging.judge import evaluate_rows
 from referee.judging.results import standings
 from referee.scoring import score
 from referee.store.records import BoardState, RunState
@@ -40,15 +41,19 @@ class Outcome:
     acknowledged: int
     record: tuple[str, ...] = ()
 
+    def told(self) -> str:
+        """Everything there is to read of it."""
+        return "\n".join((*self.steps, *self.log, *self.record, *self.failures, f"seed {self.seed}"))
 
-def simulate(seed: int, lasts_s: float = 300.0) -> Outcome:
-    """One contest day; the same seed gives the same day."""
+
+def simulate(seed: int, lasts_s: float = 300.0, mishaps: Sequence[str] = ()) -> Outcome:
+    """One contest day; the same seed gives the same day. `mishaps` may name the only ones that happen."""
     random = Random(seed)  # noqa: S311 - to be repeated
     with hall(random) as made:
         runs = acknowledged = 0
         watch = Watch(made)
         try:
-            _play(made, watch, lasts_s)
+            _play(made, watch, lasts_s, Mishap(made, mishaps))
             runs = len(records(made).runs)
             acknowledged = sum(len(sent.receipts) for _, sent in made.model.all_sent())
         except Stuck as stuck:
@@ -71,10 +76,9 @@ def _record(made: Hall) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _play(made: Hall, watch: Watch, lasts_s: float) -> None:
+def _play(made: Hall, watch: Watch, lasts_s: float, mishap: Mishap) -> None:
     scheduler = made.scheduler
     made.on_step = watch.look
-    mishap = Mishap(made)
     made.start_server()
     tasks = [scheduler.spawn(team, Team(made, team).play) for team in TEAMS]
     tasks.append(scheduler.spawn("operator", Operator(made).work))
@@ -84,6 +88,8 @@ def _play(made: Hall, watch: Watch, lasts_s: float) -> None:
         scheduler.sleep(1.0)
     made.is_over = True
     mishap.end()
+    if scheduler.failures:
+        made.kill_server()  # nobody waits for its answers
     for task in tasks:
         scheduler.join(task)
     if not scheduler.failures:
@@ -100,12 +106,16 @@ def _reckon(made: Hall, watch: Watch) -> None:
     made.step("the day is over")
     found = records(made)
     watch.fail("everything_ends", _open_runs(found))
+    if scheduler.failures:
+        return
     made.start_live()
     scheduler.sleep(
         EVERY_S * (sum(row["state"] == "closed" for row in found.runs.values()) + 2)
     )  # one a tick
     with open_contest(made.folder) as contest:
         watch.fail("provisional_equals_final", _provisional(contest))
+    if scheduler.failures:
+        return
     for run, row in found.runs.items():
         if row["state"] in ("closed", "judged"):
             made.judge(run)
@@ -182,8 +192,8 @@ def _closings(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
     key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(contest.key.public))
     for run, events in found.events.items():
         closed = [event for event in events if event["kind"] == "closed"]
-        if closed and (wrong := contest.store.closing_evidence(run).items() - closed[-1].items()):
-            yield f"run {run} was closed with {closed}, and now it has {wrong}"
+        if closed and closed[-1] | (now := contest.store.closing_evidence(run)) != closed[-1]:
+            yield f"run {run} was closed with {closed}, and now it has {now}"
         if len(closed) > 1:
             yield f"run {run} was closed {len(closed)} times"
     for attempt in made.model.attempts.values():

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import Any
 from unittest.mock import patch
 
@@ -21,6 +22,7 @@ from referee.runs.window import Window, elapsed_s
 from referee.store import NewPost, Store, log, posts, scores
 from referee.store.group_commit import GroupCommit, Job
 from referee.store.records import Post, Run, RunState
+from tests.simulation.day import Outcome, simulate
 
 Mutant = Callable[[], AbstractContextManager[object]]
 
@@ -184,22 +186,18 @@ def a_void_that_is_not_stored() -> AbstractContextManager[object]:
     return patch.object(RunControl, "void", void)
 
 
+def _other_case(changed: Callable[[Any], Any]) -> AbstractContextManager[object]:
+    """What a run is judged from, changed before it is judged."""
+    plain = judging.case_of
+    return patch.object(judging, "case_of", lambda *named: changed(plain(*named)))
+
+
 def a_judge_that_loses_the_last_row() -> AbstractContextManager[object]:
-    return patch.object(judging, "testset_rows", lambda *named: _plain_rows(*named)[:-1])
-
-
-_plain_rows = judging.testset_rows
+    return _other_case(lambda case: replace(case, rows=case.rows[:-1]))
 
 
 def a_judge_that_counts_images_not_served() -> AbstractContextManager[object]:
-    plain = judging.served_images
-
-    def served_images(*arguments: Any) -> Any:
-        served = plain(*arguments)
-        served[:] = True
-        return served
-
-    return patch.object(judging, "served_images", served_images)
+    return _other_case(lambda case: replace(case, served=range(1, len(case.order) + 1)))
 
 
 def a_provisional_score_that_is_not_finished() -> AbstractContextManager[object]:
@@ -283,8 +281,56 @@ MUTANTS: dict[str, Mutant] = {
 }
 
 
+ONLY = ("set_clock",)
+"""What goes wrong on most of these days: little, so they are short; the fault is there without more."""
+FOUND_BY: dict[str, tuple[int, Sequence[str]]] = {
+    "a_grace_for_late_posts": (2, ONLY),
+    "a_receipt_before_the_commit": (1, ("kill",)),
+    "a_failed_commit_is_acknowledged": (2, ("fill_disk",)),
+    "a_commit_of_several_loses_one": (6, ONLY),
+    "a_restart_restarts_the_clock": (6, ("kill",)),
+    "a_reboot_is_not_noticed": (6, ("reboot",)),
+    "whatever_the_meter_holds_is_the_energy": (2, ("press",)),
+    "a_meter_that_was_started_again_is_believed": (3, ("press",)),
+    "a_void_that_is_not_stored": (9, ONLY),
+    "void_runs_are_ranked": (9, ONLY),
+    "two_runs_at_a_station": (3, ONLY),
+    "a_judge_that_counts_images_not_served": (4, ONLY),
+    "a_provisional_score_that_is_not_finished": (4, ()),
+    "a_heat_that_starts_one_by_one": (9, ()),
+}
+"""The seed of the short day that shows a fault soon, and what goes wrong on it (nothing named: everything).
+
+Any other fault: the first seed, with ONLY. A change of the product may shift it, then one of the next seeds finds it.
+"""
+FURTHER = 60
+SHORT_S = 60.0
+
+
 @contextmanager
 def planted(name: str) -> Iterator[None]:
     """The product with this fault."""
     with MUTANTS[name]():
         yield
+
+
+def search(name: str) -> Outcome | None:
+    """The first short day on which the fault is found; None: on none.
+
+    Raises AssertionError if the unchanged product fails on that day, too.
+    """
+    first, mishaps = FOUND_BY.get(name, (1, ONLY))
+    for seed in (first, *range(1, FURTHER)):
+        with planted(name):
+            day = simulate(seed, SHORT_S, mishaps)
+        if day.failures:
+            plain = _plain(seed, mishaps)
+            assert not plain.failures, plain.told()
+            return day
+    return None
+
+
+@cache
+def _plain(seed: int, mishaps: Sequence[str]) -> Outcome:
+    """That day with the unchanged product."""
+    return simulate(seed, SHORT_S, mishaps)

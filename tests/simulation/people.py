@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from urllib.parse import urlencode
 
@@ -297,15 +297,15 @@ class Operator:
 
 
 class Mishap:
-    """What goes wrong; each mishap ends again after a while."""
+    """What goes wrong, of these kinds only if there are any; each mishap ends again after a while."""
 
-    def __init__(self, hall: Hall) -> None:
-        self.hall, self.random = hall, hall.random
+    def __init__(self, hall: Hall, kinds: Sequence[str] = ()) -> None:
+        self.hall, self.random, self.kinds = hall, hall.random, kinds
 
     def happen(self) -> None:
         while not self.hall.is_over:
             self.hall.scheduler.sleep(self.random.uniform(2, 25))
-            kinds: tuple[Callable[[], None], ...] = (
+            kinds: tuple[Callable[[], None], ...] = tuple(getattr(self, f"_{one}") for one in self.kinds) or (
                 *(self._kill,) * 4,
                 *(self._restart, self._reboot, self._reboot, self._kill_live),
                 *(self._unplug, self._switch_off, self._press, self._press, self._press, self._silence),

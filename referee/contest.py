@@ -96,7 +96,10 @@ def _own_key(folder: Path, store: Store) -> ContestKey:
     if store.public_key() is None:
         store.set_public_key(made, Clock().utc())
     elif not path.exists():
-        sentence = f"The contest's key {path} is missing; restore it from your backup."
+        sentence = (
+            f"The contest's key {path} is missing; restore it from your backup. If it is lost, go on with a new one: "
+            f"referee doctor {folder} --accept"
+        )
         raise RefereeError("secret-missing", sentence)
     return ContestKey(path, store.public_key())
 

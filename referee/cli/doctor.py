@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from referee.auth.signing import ContestKey
+from referee.auth.signing import SIGNING_KEY_NAME, ContestKey
 from referee.cli.acts import act, optional_reason
 from referee.cli.doctor_meters import ADVICE, TRIAL_S, Finding, look_at_meter, trial_run
 from referee.cli.options import as_json
@@ -65,6 +65,8 @@ def doctor(
             store.require_sound()
             found = contest_id(folder)
             with act(store, "accept", contest=found, reason=reason):
+                if not (folder / SIGNING_KEY_NAME).exists():
+                    store.forget_public_key()
                 store.accept(found)
     served = is_served(folder)
     if served:

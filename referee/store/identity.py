@@ -49,6 +49,12 @@ class IdentityTables(Database):
                 connection.execute("UPDATE contest SET public_key = ?", (public,))
                 append_event(connection, now.isoformat(), None, "signing-key", {"public_key": public})
 
+    def forget_public_key(self) -> None:
+        """Let the contest sign with another key from now on: its own is lost."""
+        with self._transaction() as connection:
+            connection.execute("UPDATE contest SET public_key = NULL")
+            put_on_record(connection)
+
     def accept(self, contest_id: str) -> None:
         """Take the database, as it is, for that of this contest, without the records that it lacks.
 

@@ -96,6 +96,19 @@ def test_a_key_that_signs_nothing_is_told_and_not_served(folder: Path) -> None:
     assert codes(folder) == ["contest-mixed"]
 
 
+def test_a_contest_whose_key_is_lost_goes_on_with_a_new_one_on_record(folder: Path) -> None:
+    (folder / "signing-key").unlink()
+    assert codes(folder) == ["secret-missing"]
+    assert f"go on with a new one: referee doctor {folder} --accept" in sentence_of(folder)
+    assert codes(folder, "--accept") == []
+    with open_contest(folder) as contest:
+        log = [(one.kind, one.values.get("public_key")) for one in contest.store.log_after(0)]
+        assert contest.key.public == contest.store.public_key()
+    (_, before), (_, after) = [one for one in log if one[0] == "signing-key"]
+    assert (before != after, after) == (True, contest.key.public)
+    assert [kind for kind, _ in log][-2:] == ["operator", "signing-key"]
+
+
 def test_an_older_copy_of_the_database_is_told_and_accepted_on_record(folder: Path) -> None:
     shutil.copy(folder / "contest.db", folder / "copy")
     with open_contest(folder) as contest:

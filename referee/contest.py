@@ -86,16 +86,22 @@ def contest_id(folder: Path) -> str:
 
 def _own_key(folder: Path, store: Store) -> ContestKey:
     """The key that the contest signs with; a contest of an earlier version gets one now."""
-    path, now, known = folder / SIGNING_KEY_NAME, Clock().utc(), store.public_key()
-    key = ContestKey(path, known)
-    if known is None:
+    path = folder / SIGNING_KEY_NAME
+
+    def made() -> str:
         if not path.exists():
             write_atomically(path, new_key(), mode=0o600)
-        store.set_public_key(key.public, now)
+        return ContestKey(path, None).public
+
+    if store.public_key() is None:
+        store.set_public_key(made, Clock().utc())
     elif not path.exists():
-        sentence = f"The contest's key {path} is missing; restore it from your backup."
+        sentence = (
+            f"The contest's key {path} is missing; restore it from your backup. If it is lost, go on with a new one: "
+            f"referee doctor {folder} --accept"
+        )
         raise RefereeError("secret-missing", sentence)
-    return key
+    return ContestKey(path, store.public_key())
 
 
 def _require_one_contest(folder: Path, config: ContestConfig, store: Store) -> None:

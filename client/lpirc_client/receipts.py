@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from lpirc_client.terminal import say
 from lpirc_client.wire import Receipt
 
 CHAINED = ("number", "previous", "link", "received_utc")
+LINE_STARTS = b'{"run": ', b'{"closing": '
 
 
 def link_of(kept: Mapping[str, Any]) -> str:
@@ -104,11 +106,13 @@ class ReceiptFile:
         try:
             content = read_regular(path) if path.exists() else b""
             whole = content[: content.rfind(b"\n") + 1]
-            lines = [json.loads(line) for line in whole.splitlines()]
-            if not (content[:2] in b'{"' and all({"number", "closing"} & one.keys() for one in lines)):
+            lines, cut = [json.loads(line) for line in whole.splitlines()], content[len(whole) :]
+            is_ours = any(start[: len(cut)] == cut[: len(start)] for start in LINE_STARTS)
+            if not (is_ours and all({"number", "closing"} & one.keys() for one in lines)):
                 raise ValueError("it has other lines than receipts")  # noqa: TRY301 - one sentence for all
             self._file = path.open("ab", buffering=0)
-            os.ftruncate(self._file.fileno(), len(whole))  # a crash may have cut off the last line
+            if cut:  # by a crash
+                os.ftruncate(self._file.fileno(), len(whole))
         except (OSError, ValueError, AttributeError) as error:
             what = f"receipts file {path}: {error}; choose another one"
             raise ClientError("no-receipts-file", what) from error
@@ -116,10 +120,15 @@ class ReceiptFile:
 
     def _append(self, kept: Mapping[str, Any]) -> None:
         self._given += 1
+        line, written = json.dumps(kept).encode() + b"\n", 0
         try:
-            self._file.write(json.dumps(kept).encode() + b"\n")
+            while written < len(line):  # a disk that gets full takes the part that fits
+                written += self._file.write(line[written:])
         except OSError as error:
             say(printable(f"{self.path}: a receipt could not be kept: {error}"))
+            if written:  # the next line must not follow half a line
+                with suppress(OSError):
+                    os.ftruncate(self._file.fileno(), os.fstat(self._file.fileno()).st_size - written)
 
     def _warn(self, what: str, why: str) -> None:
         sentence = (

@@ -66,6 +66,10 @@ class ContestKey:
         """The public key: 32 bytes, hexadecimal."""
         return self.private.public_key().public_bytes_raw().hex()
 
+    def require(self) -> None:
+        """Raise what `private` does, now."""
+        _ = self.private
+
     def sign(self, text: str) -> str:
         """The signature of a text in UTF-8 (RFC 8032): 64 bytes, hexadecimal."""
         return self.private.sign(text.encode()).hex()

@@ -110,7 +110,9 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
     partial = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.partial")
     partial.mkdir(mode=0o700, parents=True)
     try:
-        older, newest = read_archive(base or file, partial), read_archive(file, partial)
+        older = read_archive(base, partial) if base else None
+        newest = read_archive(file, partial)
+        older = older or newest
         former, changes = newest["contest"], older["testsets"] | newest["testsets"]
         if older["contest"] != former:
             words = f"{base} is of contest {older['contest']}, {file} of {former}; take one of the same."

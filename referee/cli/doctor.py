@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from referee.auth.signing import SIGNING_KEY_NAME, ContestKey
 from referee.cli.acts import act, optional_reason
 from referee.cli.doctor_meters import ADVICE, TRIAL_S, Finding, look_at_meter, trial_run
 from referee.cli.options import as_json
@@ -64,6 +65,8 @@ def doctor(
             store.require_sound()
             found = contest_id(folder)
             with act(store, "accept", contest=found, reason=reason):
+                if not (folder / SIGNING_KEY_NAME).exists():
+                    store.forget_public_key()
                 store.accept(found)
     served = is_served(folder)
     if served:
@@ -87,9 +90,10 @@ def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> I
         yield from _failure(_require_port, port)
     try:
         with open_contest(folder) as contest:
+            yield from _failure(ContestKey.require, contest.key)
             yield from _look_at_clock(contest)
             copies = folder / contest.config.backup.folder
-            if not os.access(copies, os.W_OK | os.X_OK):  # the contest folder itself, if there is no [backup]
+            if contest.config.backup.folder and not os.access(copies, os.W_OK | os.X_OK):
                 yield "backup-folder", f"No scheduled backup can be written into {copies}; see [backup]."
             yield from _look_at_stations(contest, trial=trial, served=served)
     except (RefereeError, TestSetError) as error:

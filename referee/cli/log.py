@@ -39,7 +39,7 @@ def log(
     with closing(Store(folder / DATABASE_NAME)) as store, suppress(KeyboardInterrupt):
         reading = _Reading(head)
         for event in reading.all_of(store, follow=follow):
-            if run not in (None, event.run) or not _is_by(operator, event.values):
+            if run not in (None, event.run) or not (operator is None or _is_by(operator, event.values)):
                 continue
             click.echo(json.dumps(event.document()) if as_json else _line(event))
     reading.report(as_json=as_json)
@@ -82,9 +82,9 @@ class _Reading:
             raise RefereeError("head-unknown", f"No event has the link {self._wanted}: {sentence}")
 
 
-def _is_by(name: str | None, detail: dict[str, Any]) -> bool:
+def _is_by(name: str, detail: dict[str, Any]) -> bool:
     user = str(detail.get("user", ""))
-    return name in (None, detail.get("operator"), user, user.partition("@")[0])
+    return name in (detail.get("operator"), user, user.partition("@")[0])
 
 
 def _line(event: LoggedEvent) -> str:

@@ -27,6 +27,8 @@ class Column(NamedTuple):
 
 def one_line(text: str) -> str:
     """The text with all that a terminal would obey, or that would end the line, escaped: names come from others."""
+    if text.isprintable():
+        return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 

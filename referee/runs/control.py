@@ -216,7 +216,7 @@ class RunControl:
     def _close(self, live: OpenRun, window: Window) -> None:
         self._note_end(live, window)
         final = self._meters.reading_of_record(live.run, live.meter)
-        live.meter.log.flush()
+        live.meter.log.end()
         # Once the run is closed, its station is free: it may be armed only when its meter is retired, too.
         with self._lock_of(f"station {live.run.station}"):
             # An earlier attempt may have failed after this.
@@ -291,7 +291,9 @@ class RunControl:
         return dict(self._live)
 
     def _close_at_end(self, live: OpenRun) -> None:
-        self._clock.wait(live.ending, live.window.deadline_s)
+        if self._clock.wait(live.ending, live.window.deadline_s) and live.run.closed_by is None:
+            # Who ended it closes it, on the record of an operator's act.
+            self._clock.wait(live.done, self._clock.monotonic_s() + CLOSE_RETRY_S)
         while not live.done.is_set():
             try:
                 self.close(live.run.id, "deadline")
@@ -333,8 +335,11 @@ class RunControl:
     def read_left_over(self) -> None:
         """Read the energies that closed runs left in their meters; one that does not answer takes seconds."""
         for station in self._contest.config.stations:
-            with self._lock_of(f"station {station.name}"):
-                read_left_over(self._contest, self._clock, self._meters, station)
+            try:
+                with self._lock_of(f"station {station.name}"):
+                    read_left_over(self._contest, self._clock, self._meters, station)
+            except RefereeError as error:  # it is tried again before the station is armed
+                logger.error("the energy left at %s is not read: %s", station.name, error.sentence)  # noqa: TRY400
 
     def receipt(self, run: int, body: bytes, key: str | None) -> Post | None:
         """The receipt that this body got under this key, for a client that asks again after the run has closed.

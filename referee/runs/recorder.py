@@ -54,23 +54,32 @@ class EvidenceLog:
             self._link.append(event)
         self._try_to_flush()
 
+    def end(self) -> None:
+        """As `flush`; a reading that comes later is not stored: the run's close binds those that are."""
+        with self._flushing:
+            self._flush()
+            self._run = None
+
     def flush(self) -> None:
         """Store what is waiting, served images too. Raises RefereeError `storage-failed`, and then keeps it."""
         with self._flushing:
+            self._flush()
+
+    def _flush(self) -> None:
+        with self._lock:
+            if self._run is None:
+                return
+            run, start_s = self._run
+            readings, link = self._readings.copy(), self._link.copy()
+        if link:
+            self._store.append_events(run, [_link_event(start_s, event) for event in link])
             with self._lock:
-                if self._run is None:
-                    return
-                run, start_s = self._run
-                readings, link = self._readings.copy(), self._link.copy()
-            if link:
-                self._store.append_events(run, [_link_event(start_s, event) for event in link])
-                with self._lock:
-                    del self._link[: len(link)]
-            if readings:
-                self._store.append_readings(run, start_s, readings)
-                with self._lock:
-                    del self._readings[: len(readings)]
-            self._store.flush_served()
+                del self._link[: len(link)]
+        if readings:
+            self._store.append_readings(run, start_s, readings)
+            with self._lock:
+                del self._readings[: len(readings)]
+        self._store.flush_served()
 
     def _warn(self, reading: Reading) -> None:
         """Warn, once each, of a changed setting, and of what else two readings in a row show and fails a check."""
@@ -79,9 +88,10 @@ class EvidenceLog:
         lasting, self._doubts = found & self._doubts, found
         if reading.changed:  # the sampler has asked twice, and does not ask again with every reading
             lasting |= {f"the meter is not set up as for the run ({reading.changed})"}
-        if self._run is None:
+        begun = self._run
+        if begun is None:
             return
-        run, start_s = self._run
+        run, start_s = begun
         for doubt in sorted(lasting - self._warned):
             self._warned.add(doubt)
             logger.warning(

@@ -16,6 +16,7 @@ from referee.runs.meters import RunMeter, StationMeters, was_started
 from referee.runs.open_run import OpenRun
 from referee.runs.recorder import note_event
 from referee.runs.window import Phase, Reboot, Window, phase_at, reboot_of, remaining_s, window_of
+from referee.store import Event
 from referee.store.records import ENERGY_MISSING, OVER, REBOOTED, EnergyMissing, Run, RunState
 
 logger = logging.getLogger(__name__)
@@ -128,8 +129,9 @@ def read_left_over(contest: Contest, clock: Clock, meters: StationMeters, statio
         # A run that was judged without its energy waits to be judged again.
         state = RunState.CLOSED if last.state is RunState.JUDGED else last.state
         changes = meter.sampler.changes
-        contest.store.change_run(last.id, (last.state,), state=state.value, meter_changes=changes, **figures)
-        note_event(contest.store, clock, last.id, "energy-read", **figures)
+        event = Event(clock.utc().isoformat(), last.id, "energy-read", figures)
+        values = {"state": state.value, "meter_changes": changes, **figures}
+        contest.store.change_runs({last.id: values}, (last.state,), event)
         logger.info("run %d of %s: its energy is read now: %.6g Wh", last.id, last.team, final.energy_wh)
     return True
 

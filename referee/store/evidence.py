@@ -8,7 +8,7 @@ import io
 import json
 import math
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from itertools import chain
@@ -45,7 +45,7 @@ _LOG = (  # whoever has changed it may have stored another type
     " coalesce(CAST(detail AS TEXT), '') AS detail, coalesce(CAST(link AS BLOB), x'') AS link"
     " FROM events WHERE id > ? ORDER BY id LIMIT ?"
 )
-_EVENTS_AT_ONCE = 1000
+_EVENTS_AT_ONCE, _ROWS_AT_ONCE = 1000, 500
 _TERMS = (
     "SELECT images, window_s, setup, meter_identity, meter_standing, images_digest, numbers"
     " FROM runs JOIN image_orders ON run = id WHERE id = ?"
@@ -145,25 +145,30 @@ class EvidenceTables(PostTables):
 
     def readings_csv(self, run: int) -> bytes:
         """The readings of a run as stored, in order of arrival, with a line of names; NULL is empty."""
-        return self._csv("readings", run)
+        return b"".join(self._csv("readings", run))
 
     def served_csv(self, run: int) -> bytes:
         """Everything that was served in a run, in the same form."""
-        return self._csv("served", run)
+        return b"".join(self._csv("served", run))
 
-    def _csv(self, table: str, run: int) -> bytes:
-        columns = [name for name in columns_of(table) if name != "run"]
-        rows = self._rows(f"SELECT {', '.join(columns)} FROM {table} WHERE run = ? ORDER BY rowid", run)  # noqa: S608 - names from code
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([columns, *map(tuple, rows)])
-        return text.getvalue().encode()
+    def _csv(self, table: str, run: int) -> Iterator[bytes]:
+        """In parts: while one is made, no other thread of the server gets on."""
+        names, last = [name for name in columns_of(table) if name != "run"], -1
+        sql = f"SELECT {', '.join(names)}, rowid FROM {table} WHERE run = ? AND rowid > ? ORDER BY rowid LIMIT ?"  # noqa: S608 - names from code
+        rows = [tuple(names)]
+        while rows:
+            text = io.StringIO()
+            csv.writer(text, lineterminator="\n").writerows(rows)
+            yield text.getvalue().encode()
+            found = [tuple(row) for row in self._rows(sql, run, last, _ROWS_AT_ONCE)]
+            rows, last = [row[:-1] for row in found], found[-1][-1] if found else last
 
     def closing_evidence(self, run: int) -> dict[str, object]:
         """What the event of a run's close binds: bodies, the head of their chain, readings, served images, terms."""
         posts, head = self.receipt_head(run)
         digests = {
-            "readings_sha256": hashlib.sha256(self.readings_csv(run)).hexdigest(),
-            "served_sha256": hashlib.sha256(self.served_csv(run)).hexdigest(),
+            "readings_sha256": _sha256(self._csv("readings", run)),
+            "served_sha256": _sha256(self._csv("served", run)),
             "terms_sha256": self._terms_sha256(run),
         }
         return {"posts": posts, "head": head.hex(), **digests}
@@ -221,6 +226,13 @@ class EvidenceTables(PostTables):
         """The events of a run, oldest first."""
         rows = self._rows("SELECT utc, kind, detail FROM events WHERE run = ? ORDER BY id", run)
         return [{"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])} for r in rows]
+
+
+def _sha256(parts: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def _reading_row(run: int, start_s: float, reading: Reading) -> dict[str, object]:

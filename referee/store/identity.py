@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
@@ -48,12 +49,19 @@ class IdentityTables(Database):
         rows = self._rows("SELECT public_key FROM contest")
         return rows[0]["public_key"] if rows else None
 
-    def set_public_key(self, public: str, now: datetime) -> None:
-        """Keep the contest's public key, with an event; the first one stays."""
+    def set_public_key(self, make: Callable[[], str], now: datetime) -> None:
+        """Keep the contest's public key, with an event; `make` is called if it has none, by one process at a time."""
         with self._transaction() as connection:
-            sql = "UPDATE contest SET public_key = ? WHERE public_key IS NULL"
-            if connection.execute(sql, (public,)).rowcount:
+            if connection.execute("SELECT 1 FROM contest WHERE public_key IS NULL").fetchone():
+                public = make()
+                connection.execute("UPDATE contest SET public_key = ?", (public,))
                 append_event(connection, now.isoformat(), None, "signing-key", {"public_key": public})
+
+    def forget_public_key(self) -> None:
+        """Let the contest sign with another key from now on: its own is lost."""
+        with self._transaction() as connection:
+            connection.execute("UPDATE contest SET public_key = NULL")
+            put_on_record(connection)
 
     def accept(self, contest_id: str) -> None:
         """Take the database, as it is, for that of this contest, without the records that it lacks.

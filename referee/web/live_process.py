@@ -16,7 +16,7 @@ from pathlib import Path
 
 from referee.backup.contest_copy import back_up
 from referee.clock import Clock
-from referee.contest import Contest, open_contest
+from referee.contest import Contest, contest_id, open_contest
 from referee.errors import RefereeError
 from referee.judging.board import publish
 from referee.judging.live import follow
@@ -72,7 +72,7 @@ def _keep(folder: Path, stop: threading.Event) -> None:
 def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
     """Copy database and contest.toml once the newest copy is old enough; tell once why that fails."""
     backup, due_s, told = contest.config.backup, clock.monotonic_s(), ""
-    folder, name = contest.folder / backup.folder, f"backup-{contest.config.id}"
+    folder, name = contest.folder / backup.folder, f"backup-{contest_id(contest.folder)}"
     while backup.folder and not clock.wait(stop, due_s):
         due_s, now, problem = clock.monotonic_s() + LOOK_COPIES_S, clock.utc(), ""
         file = folder / f"{name}-{now:%Y%m%d-%H%M%S}.zip"

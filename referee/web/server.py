@@ -17,7 +17,7 @@ import signal
 import ssl
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from multiprocessing.sharedctypes import RawValue
@@ -112,9 +112,8 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
     """
     with open_contest(folder) as contest:
         _require_detection(contest)
-        if not contest.store.runs(
-            RunState.OPEN
-        ):  # an open run is not kept waiting: its worker looks meanwhile
+        if not contest.store.runs(RunState.OPEN):  # else the worker looks meanwhile
+            contest.key.require()
             require_unchanged(contest.test_set)
             contest.store.require_sound()
     require_certificate(listen)
@@ -220,18 +219,18 @@ def _load_worker(
     announce = partial(_announce, listen, contest, on_ready)
     threading.Thread(target=announce, name="announce", daemon=True).start()
     threading.Thread(target=state.images.preload, name="preload", daemon=True).start()
-    if was_interrupted:
-        threading.Thread(
-            target=_look_at_database, args=(contest,), name="look-at-database", daemon=True
-        ).start()
+    looks = [contest.key.require] + [contest.store.require_sound] * was_interrupted
+    threading.Thread(target=_look, args=(looks,), name="look", daemon=True).start()
     return app
 
 
-def _look_at_database(contest: Contest) -> None:
-    try:
-        contest.store.require_sound()
-    except RefereeError as error:
-        logger.error("%s", error.sentence)  # noqa: TRY400 - its words suffice
+def _look(looks: Sequence[Callable[[], None]]) -> None:
+    """Make checks that no team waits for. The key is then in memory: the first log-out need not read it."""
+    for look in looks:
+        try:
+            look()
+        except RefereeError as error:
+            logger.error("%s", error.sentence)  # noqa: TRY400 - its words suffice
 
 
 def _beat(beats: ctypes.c_ulong) -> None:

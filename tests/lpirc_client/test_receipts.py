@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +175,10 @@ def test_an_older_referee_gives_none_and_the_client_says_so(
     assert capsys.readouterr().err == f"The referee gave no receipts (an older version?): {path} got none.\n"
 
 
-@pytest.mark.parametrize("content", ["a,b\n1,2\n", "no line", "[1, 2]\n", '{"image": 1}\n'])
+@pytest.mark.parametrize(
+    "content",
+    ["a,b\n1,2\n", "no line", "[1, 2]\n", '{"image": 1}\n', '{"image": 1}', '{"run": 1}\n{"image": 1}'],
+)
 def test_a_file_of_something_else_is_refused_before_the_log_in_and_left_as_it_is(
     path: Path, content: str
 ) -> None:
@@ -184,6 +188,25 @@ def test_a_file_of_something_else_is_refused_before_the_log_in_and_left_as_it_is
     assert caught.value.code == "no-receipts-file"
     assert str(path) in caught.value.sentence
     assert path.read_text() == content
+
+
+def test_a_disk_that_takes_half_a_line_leaves_a_file_of_whole_ones(
+    referee: Referee, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    receipts = ReceiptFile(path)
+    with Session(referee.url, receipts=receipts) as session:
+        session.login("alpha", PASSWORD)
+        session.post([ROW])
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 20, hard))
+        try:
+            session.post([ROW])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        session.post([ROW])
+    receipts.end()
+    assert [one["number"] for one in lines(path)] == [1, 3]
+    assert f"{path}: a receipt could not be kept" in capsys.readouterr().err
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

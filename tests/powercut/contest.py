@@ -138,7 +138,7 @@ class _Day:
     def play(self) -> None:
         self.store = self.make(self.path, create=True)
         self.store.accept("0123456789ab")
-        self.store.set_public_key("ab" * 32, self.now())
+        self.store.set_public_key(lambda: "ab" * 32, self.now())
         with closing(self.make(self.path)) as publisher:
             publisher.forgo_durability()
             self.publisher = publisher

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import sqlite3
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -120,3 +124,20 @@ def test_a_run_belongs_to_the_test_set_it_was_armed_with(folder: Path, small_set
         with pytest.raises(RefereeError, match="put the run's test set back") as failure:
             require_same_test_set(contest, run_record(testset_digest="e" * 64))
     assert failure.value.code == "testset-changed"
+
+
+def test_of_several_that_open_a_folder_without_a_key_at_once_one_makes_it(
+    folder: Path, threads: ThreadPoolExecutor
+) -> None:
+    for _ in range(5):
+        with closing(sqlite3.connect(folder / "contest.db")) as database, database:
+            database.execute("UPDATE contest SET public_key = NULL")
+        (folder / "signing-key").unlink()
+        together = threading.Barrier(4)
+
+        def key(together: threading.Barrier = together) -> str:
+            together.wait()
+            with open_contest(folder) as contest:
+                return contest.key.public
+
+        assert len({one.result() for one in [threads.submit(key) for _ in range(4)]}) == 1

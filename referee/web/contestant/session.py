@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict, astuple
 from datetime import datetime
 from functools import cache
@@ -10,7 +11,7 @@ from importlib.resources import files
 from flask import Blueprint, Response, jsonify, request
 
 from referee.auth.tokens import Session
-from referee.errors import WindowClosed
+from referee.errors import RefereeError, WindowClosed
 from referee.judging.status import program_version
 from referee.runs.window import phase_at, remaining_s
 from referee.store.chain import closing_text
@@ -22,6 +23,7 @@ from referee.web.login import issue_token, require_password
 from referee.web.sessions import OPEN_RUN, open_run_of, require_own, session_of, stored_run_of
 from referee.web.state import web_state
 
+logger = logging.getLogger(__name__)
 blueprint = Blueprint("contest", __name__, url_prefix="/v1")
 
 
@@ -112,12 +114,19 @@ def log_out() -> Response:
 
 
 def _closing(run: int) -> dict[str, object]:
-    """The signed receipt of a closed run; none for a run that an earlier version closed, or that never opened."""
+    """The signed receipt of a closed run; none for a run that an earlier version closed, or that never opened.
+
+    A log-out does not fail for a key that cannot be read.
+    """
     contest = web_state().contest
     closing = contest.store.closing(run)
     if closing is None:
         return {}
-    signature = contest.key.sign(closing_text(*astuple(closing)))
+    try:
+        signature = contest.key.sign(closing_text(*astuple(closing)))
+    except RefereeError as error:
+        logger.error("run %d gets no closing receipt: %s", run, error.sentence)  # noqa: TRY400
+        return {}
     receipt = asdict(closing) | {"signature": signature, "public_key": contest.key.public}
     return {"receipt": receipt}
 

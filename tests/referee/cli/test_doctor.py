@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from referee.auth.signing import new_key
 from referee.cli import doctor_meters
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
@@ -84,6 +85,28 @@ def test_a_folder_for_scheduled_backups_that_is_missing_is_told(folder: Path) ->
     assert f"can be written into {folder / 'copies'}; see [backup]" in called("doctor", str(folder)).stdout
     (folder / "copies").mkdir()
     assert codes(folder) == []
+
+
+def test_a_key_that_signs_nothing_is_told_and_not_served(folder: Path) -> None:
+    (folder / "signing-key").write_text("no key")
+    assert codes(folder) == ["secret-missing"]
+    told = called("serve", str(folder), "--port", "0")
+    assert (told.returncode, "it is not an Ed25519 key in PEM" in told.stderr) == (1, True)
+    (folder / "signing-key").write_bytes(new_key())
+    assert codes(folder) == ["contest-mixed"]
+
+
+def test_a_contest_whose_key_is_lost_goes_on_with_a_new_one_on_record(folder: Path) -> None:
+    (folder / "signing-key").unlink()
+    assert codes(folder) == ["secret-missing"]
+    assert f"go on with a new one: referee doctor {folder} --accept" in sentence_of(folder)
+    assert codes(folder, "--accept") == []
+    with open_contest(folder) as contest:
+        log = [(one.kind, one.values.get("public_key")) for one in contest.store.log_after(0)]
+        assert contest.key.public == contest.store.public_key()
+    (_, before), (_, after) = [one for one in log if one[0] == "signing-key"]
+    assert (before != after, after) == (True, contest.key.public)
+    assert [kind for kind, _ in log][-2:] == ["operator", "signing-key"]
 
 
 def test_an_older_copy_of_the_database_is_told_and_accepted_on_record(folder: Path) -> None:

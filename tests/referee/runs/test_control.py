@@ -14,10 +14,11 @@ from power.meter import IntegratorState
 from referee.errors import RefereeError, StorageFailed
 from referee.runs import control
 from referee.runs.meters import RunMeter, StationMeters
-from referee.runs.window import Phase, phase_at
+from referee.runs.open_run import OpenRun
+from referee.runs.window import Phase, Window, phase_at
 from referee.store.records import Run, RunState
 from tests.patience import PATIENCE_S
-from tests.referee.factories import TEAM, House, body, parse_rows, station
+from tests.referee.factories import START, TEAM, House, body, parse_rows, station
 from tests.referee.runs.observing import busy_database, code_of, integrates, kinds
 
 Build = Callable[..., House]
@@ -235,6 +236,25 @@ def test_of_many_closers_the_first_counts_and_all_see_it_closed(
     assert len({one.result() for one in closers}) == 1
     assert house.store.run(1).closed_by == live.closed_by
     assert kinds(house, 1).count("closed") == 1
+
+
+def test_an_operator_s_close_is_on_record_with_the_close_though_the_run_s_own_thread_is_awake(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = build(auto_arm=True)
+    live, end = house.control.login(TEAM), OpenRun.end
+
+    def end_slowly(ended: OpenRun, closed_by: str) -> Window:
+        window = end(ended, closed_by)
+        if closed_by == "operator":
+            ended.done.wait(0.5)  # the other thread's chance
+        return window
+
+    monkeypatch.setattr(OpenRun, "end", end_slowly)
+    with house.store.act(START, 1, RunState.CLOSED, operator="ada", action="close"):
+        house.control.close(1, "operator")
+    assert live.done.is_set()
+    assert kinds(house, 1)[-2:] == ["operator", "closed"]
 
 
 def test_posts_that_race_with_the_deadline_are_in_the_database_exactly_if_acknowledged(

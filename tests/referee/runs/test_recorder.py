@@ -57,6 +57,17 @@ def test_readings_before_the_start_is_known_wait_for_it(store: Store) -> None:
     assert times(store, run) == [-0.5, 0.5]
 
 
+def test_a_reading_that_comes_after_the_end_is_not_stored(store: Store) -> None:
+    run, log = stored_run(store).id, EvidenceLog(store)
+    log.begin(run, 100.0)
+    log.reading(reading(100.5))
+    log.end()
+    bound = store.closing_evidence(run)
+    log.reading(reading(101.0))
+    log.end()
+    assert (store.closing_evidence(run), times(store, run)) == (bound, [0.5])
+
+
 def test_a_stop_at_the_panel_is_warned_of_once_and_that_of_the_run_is_not(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -24,6 +24,7 @@ from referee.runs import arming
 from referee.runs.control import RunControl
 from referee.runs.open_run import OpenRun
 from referee.runs.window import remaining_s
+from referee.store.log import append_event
 from referee.store.records import Run, RunState
 from tests.patience import PATIENCE_S
 from tests.power.conftest import Relay
@@ -270,6 +271,26 @@ def test_a_meter_that_comes_back_after_the_close_gives_the_energy_at_the_next_st
     assert kinds(hall, 1)[-1] == "energy-read"
     hall.restart()
     assert hall.store.run(1) == found
+
+
+def test_an_energy_that_is_read_later_is_stored_with_its_event_or_not_at_all(
+    hall: House, cable: Relay, threads: ThreadPoolExecutor, until: Until, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed_without_meter(hall, cable, threads, until)
+    cable.mend()
+
+    def fail(_: object, utc: str, run: int, kind: str, detail: object) -> bytes:
+        if kind == "energy-read":
+            raise sqlite3.OperationalError("disk I/O error")
+        return append_event(_, utc, run, kind, detail)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as failing:
+        for module in ("runs", "evidence"):
+            failing.setattr(f"referee.store.{module}.append_event", fail)
+        hall.restart()
+    assert hall.store.run(1).energy_wh is None
+    hall.restart()
+    assert (hall.store.run(1).energy_wh or 0) > 0
 
 
 def test_a_meter_that_comes_back_after_the_close_is_read_before_it_is_armed_again(

@@ -148,3 +148,19 @@ def test_a_run_that_is_voided_while_it_is_open_has_its_closing_receipt(day: Call
     closing = closing_of(made, token)
     assert closing["posts"] == 0
     assert len(closing["head"]) == 64
+
+
+def test_a_log_out_succeeds_without_a_key_that_can_be_read_and_its_receipt_follows(
+    day: Callable[..., Day],
+) -> None:
+    made = day()
+    token, key = made.login()["token"], made.folder / "signing-key"
+    content = key.read_bytes()
+    key.write_bytes(b"no key")
+    restart(made)  # an open run goes on
+    closed = served(made).ask("DELETE", "/v1/session", token)
+    assert (closed.status_code, "receipt" in closed.json()) == (200, False)
+    assert "it is not an Ed25519 key in PEM" in served(made).log.read_text()
+    key.write_bytes(content)
+    restart(made)
+    assert closing_of(made, token)["posts"] == 0

@@ -6,7 +6,8 @@ import os
 import re
 import secrets
 import shutil
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,9 +35,23 @@ def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: b
     """
     require_writable(file)
     file = real_path(file)
-    if _is_taken(folder, file):
-        sentence = f"{file} is, or may become, something other than a backup; choose another name, with .zip."
-        raise RefereeError("backup-target", sentence)
+    with _named(file):
+        _back_up(folder, file, now, keys=keys, test_sets=test_sets)
+
+
+@contextmanager
+def _named(place: Path) -> Iterator[None]:
+    """A full disk has no name in the error of a write: give it that of what was to be made."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(place)) from error
+
+
+def _back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: bool) -> None:
+    _require_free(folder, file)
     config, contest, moved = read_config(folder), contest_id(folder), dict[str, str]()
     files = [(name, folder / name) for name in (CONFIG_NAME, *((*SECRETS, SIGNING_KEY_NAME) if keys else ()))]
     for given in _test_sets(config) if test_sets else ():
@@ -65,14 +80,16 @@ def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: b
         sync_folder(file.parent)
 
 
-def _is_taken(folder: Path, file: Path) -> bool:
-    """Whether a backup there would take the place of anything but an older one."""
-    if not file.exists():
-        return file.parent == real_path(folder) and file.suffix != ".zip"
-    try:
-        return not read_archive(file)
-    except RefereeError:
-        return True
+def _require_free(folder: Path, file: Path) -> None:
+    """Raise RefereeError `backup-target` if a backup there would take the place of anything but an older one."""
+    is_of_contest = file.parent == real_path(folder) and file.suffix != ".zip"
+    is_there = file.exists()
+    with suppress(RefereeError):
+        if read_archive(file) if is_there else not is_of_contest:
+            return
+    what = "a contest's file" if is_of_contest else "something other than a backup"
+    sentence = f"{file} {'is' if is_there else 'may become'} {what}; choose another name, with .zip."
+    raise RefereeError("backup-target", sentence)
 
 
 def _test_sets(config: ContestConfig) -> set[str]:
@@ -107,10 +124,16 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         sentence = f"{folder} is a contest folder, or is not empty; restore into a new one."
         raise RefereeError("contest-exists", sentence)
+    for outer in folder.parents:
+        if (outer / CONFIG_NAME).exists():
+            raise RefereeError(
+                "contest-exists", f"{folder} is inside the contest folder {outer}; restore beside it."
+            )
     partial = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.partial")
     partial.mkdir(mode=0o700, parents=True)
     try:
-        older, newest = read_archive(base or file, partial), read_archive(file, partial)
+        with _named(folder):
+            older, newest = read_archive(base or file, partial), read_archive(file, partial)
         former, changes = newest["contest"], older["testsets"] | newest["testsets"]
         if older["contest"] != former:
             words = f"{base} is of contest {older['contest']}, {file} of {former}; take one of the same."

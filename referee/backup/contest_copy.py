@@ -6,8 +6,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,22 +34,6 @@ def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: b
     """
     require_writable(file)
     file = real_path(file)
-    with _named(file):
-        _back_up(folder, file, now, keys=keys, test_sets=test_sets)
-
-
-@contextmanager
-def _named(place: Path) -> Iterator[None]:
-    """A full disk has no name in the error of a write: give it that of what was to be made."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is not None or error.errno is None:
-            raise
-        raise OSError(error.errno, error.strerror, str(place)) from error
-
-
-def _back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: bool) -> None:
     _require_free(folder, file)
     config, contest, moved = read_config(folder), contest_id(folder), dict[str, str]()
     files = [(name, folder / name) for name in (CONFIG_NAME, *((*SECRETS, SIGNING_KEY_NAME) if keys else ()))]
@@ -132,8 +115,7 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
     partial = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.partial")
     partial.mkdir(mode=0o700, parents=True)
     try:
-        with _named(folder):
-            older, newest = read_archive(base or file, partial), read_archive(file, partial)
+        older, newest = read_archive(base or file, partial), read_archive(file, partial)
         former, changes = newest["contest"], older["testsets"] | newest["testsets"]
         if older["contest"] != former:
             words = f"{base} is of contest {older['contest']}, {file} of {former}; take one of the same."

@@ -15,6 +15,7 @@ from testsets.folder import sha256_of
 from testsets.values import json_value
 
 MANIFEST, FORMAT, VERSION = "backup.json", "lpirc-backup", 1
+_OF_BUNDLES = "manifest.dsse.json"
 _UNREADABLE = zipfile.BadZipFile, EOFError, RuntimeError, struct.error, ValueError
 _MISSHAPEN = LookupError, TypeError, AttributeError
 
@@ -45,11 +46,15 @@ def read_archive(path: Path, folder: Path | None = None) -> dict[str, Any]:
     except (*_UNREADABLE, *_MISSHAPEN, OSError) as error:
         if isinstance(error, OSError) and error.errno != errno.EINVAL:  # that is of a wrong offset
             raise
-        raise RefereeError("bad-backup", f"{path} is not a backup, or not a whole one: {error}.") from error
+        told = f"not a whole one: {error}" if zipfile.is_zipfile(path) else "is cut short"
+        raise RefereeError("bad-backup", f"{path} is not a backup, or {told}.") from error
 
 
 def _manifest(opened: zipfile.ZipFile, size: int) -> dict[str, Any]:
     found = opened.infolist()
+    if MANIFEST not in (names := opened.namelist()):
+        what = "is a bundle of a run, not a backup" if _OF_BUNDLES in names else "is a zip, but not a backup"
+        raise RefereeError("bad-backup", f"{opened.filename} {what}.")
     if any(one.compress_type or one.flag_bits & 1 for one in found):
         raise ValueError("it has a member that is compressed or encrypted")
     facts: dict[str, Any] = json_value(opened.read(MANIFEST).decode())  # type: ignore[assignment]

@@ -34,9 +34,7 @@ def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: b
     """
     require_writable(file)
     file = real_path(file)
-    if _is_taken(folder, file):
-        sentence = f"{file} is, or may become, something other than a backup; choose another name, with .zip."
-        raise RefereeError("backup-target", sentence)
+    _require_free(folder, file)
     config, contest, moved = read_config(folder), contest_id(folder), dict[str, str]()
     files = [(name, folder / name) for name in (CONFIG_NAME, *((*SECRETS, SIGNING_KEY_NAME) if keys else ()))]
     for given in _test_sets(config) if test_sets else ():
@@ -65,14 +63,16 @@ def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: b
         sync_folder(file.parent)
 
 
-def _is_taken(folder: Path, file: Path) -> bool:
-    """Whether a backup there would take the place of anything but an older one."""
-    if not file.exists():
-        return file.parent == real_path(folder) and file.suffix != ".zip"
-    try:
-        return not read_archive(file)
-    except RefereeError:
-        return True
+def _require_free(folder: Path, file: Path) -> None:
+    """Raise RefereeError `backup-target` if a backup there would take the place of anything but an older one."""
+    is_of_contest = file.parent == real_path(folder) and file.suffix != ".zip"
+    is_there = file.exists()
+    with suppress(RefereeError):
+        if read_archive(file) if is_there else not is_of_contest:
+            return
+    what = "a contest's file" if is_of_contest else "something other than a backup"
+    sentence = f"{file} {'is' if is_there else 'may become'} {what}; choose another name, with .zip."
+    raise RefereeError("backup-target", sentence)
 
 
 def _test_sets(config: ContestConfig) -> set[str]:
@@ -107,6 +107,11 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         sentence = f"{folder} is a contest folder, or is not empty; restore into a new one."
         raise RefereeError("contest-exists", sentence)
+    for outer in folder.parents:
+        if (outer / CONFIG_NAME).exists():
+            raise RefereeError(
+                "contest-exists", f"{folder} is inside the contest folder {outer}; restore beside it."
+            )
     partial = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.partial")
     partial.mkdir(mode=0o700, parents=True)
     try:

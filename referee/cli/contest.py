@@ -65,7 +65,7 @@ teams_see_score = false     # true: GET /v1/session shows it to the team as well
 # least_map = 0.05          # a judged run below it is shown, not ranked: blind rows and a log-out at once score, too
 # attempts = 3              # runs of a team, void ones not counted; more only by: referee run arm --anyway
 # freeze_at = 2027-06-20T15:30:00+02:00   # the public board shows nothing newer until it is unveiled
-# ground_truth_secret_until = 2027-09-01T00:00:00+00:00   # bundles hold the ground truth from then on
+# ground_truth_secret_until = 2027-09-01T00:00:00+00:00   # bundles exported before lack the ground truth: export again
 # public_score = true       # the public board shows provisional scores of open runs
 # idle_baseline_s = 10      # arming measures the idle board for this long, for the energy above idle
 

@@ -239,7 +239,7 @@ class RunControl:
             logger.warning("run %d: its end is not on record yet: %s", live.run.id, error.sentence)
 
     def void(self, run: int, reason: str) -> Run:
-        """Take a run out of the contest, from any state; what is stored of it stays.
+        """Take a run out of the contest, from any state; what is stored of it stays. The operator's act is its event.
 
         Raises RefereeError `run-unknown`, `run-state` when it is void already, `storage-failed`.
         """
@@ -255,7 +255,6 @@ class RunControl:
                 voided = self._store.change_run(run, voidable, state=RunState.VOID.value, void_reason=reason)
                 self._meters.forget(run)
         self.board.signal()
-        self._note(run, "void", reason=reason)
         logger.info("run %d of %s is void: %s", run, found.team, reason)
         return voided
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import load_der_public_key
 
 from lpirc_client.errors import ClientError
 from lpirc_client.receipts import ReceiptFile, link_of
@@ -61,6 +63,18 @@ def test_the_example_of_the_page_is_right() -> None:
     assert len(first) == 7
     assert (link_of(first), link_of(second)) == (first["link"], second["link"])
     assert second["previous"] == first["link"]
+
+
+def test_the_closing_receipt_of_the_page_is_signed_and_its_der_prefix_is_that_of_a_public_key() -> None:
+    page = PAGE.read_text()
+    (closing,) = (json.loads(one)["closing"] for one in re.findall(r'^    (\{"closing".+)$', page, re.M))
+    bodies = re.findall(r"^\| `link` \| `\w+` \| `(\w+)` \|$", page, re.M)
+    assert (closing["posts"], [closing["head"]]) == (2, bodies)
+    (prefix,) = set(re.findall(r"\b302a[0-9a-f]+", page))
+    key = load_der_public_key(bytes.fromhex(prefix + closing["public_key"]))
+    assert isinstance(key, Ed25519PublicKey)
+    text = "lpirc-close-1\n{run}\n{posts}\n{head}\n{log}\n".format(**closing)
+    key.verify(bytes.fromhex(closing["signature"]), text.encode())
 
 
 def test_the_command_keeps_each_receipt_and_the_closing_one(

@@ -61,7 +61,7 @@ def test_a_file_that_is_cut_short_is_refused(whole: Path, tmp_path: Path) -> Non
     for kept in (0, 1, 100, len(content) // 2, len(content) - 30_000, len(content) - 1):
         cut = tmp_path / "cut.zip"
         cut.write_bytes(content[:kept])
-        assert "cut.zip is not a backup, or not a whole one: " in refused(cut)
+        assert "cut.zip is not a backup, or is cut short" in refused(cut)
 
 
 def test_changed_bytes_are_found_or_change_nothing(whole: Path, tmp_path: Path) -> None:
@@ -172,7 +172,9 @@ def test_another_zip_or_file_is_no_backup(tmp_path: Path) -> None:
     file = tmp_path / "other.zip"
     with zipfile.ZipFile(file, "w") as made:
         made.writestr("photo.jpg", b"x")
-    assert "There is no item named 'backup.json'" in refused(file)
+    assert refused(file) == f"referee: {file} is a zip, but not a backup.\n"
     file.write_text("no zip at all")
-    assert "File is not a zip file" in refused(file)
+    assert refused(file) == f"referee: {file} is not a backup, or is cut short.\n"
+    bundle = Path(__file__).parents[1] / "evidence" / "format-1.zip"
+    assert refused(bundle) == f"referee: {bundle} is a bundle of a run, not a backup.\n"
     assert "No such file" in refused(tmp_path / "none.zip")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 import sqlite3
 import stat
@@ -97,6 +98,7 @@ def test_without_keys_it_says_what_that_means_and_goes_on_with_new_ones(folder: 
     assert former != own
     assert f"new ones were made. The id is now {own}, it was {former};" in told
     assert "tokens of open runs are void" in told
+    assert "Bundles of earlier runs still verify" in told
     assert read_config(tmp_path / "copy").id == own
     assert f"{former}" not in (tmp_path / "copy" / "contest.toml").read_text()
 
@@ -140,6 +142,11 @@ def test_nothing_is_restored_over_a_contest_or_into_a_folder_with_files(folder: 
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "photo").touch()
     assert "or is not empty" in called("restore", str(file), str(tmp_path / "full")).stderr
+    inside = called("restore", str(file), str(folder / "new" / "sub"))
+    assert (inside.returncode, inside.stderr) == (
+        1, f"referee: {folder / 'new' / 'sub'} is inside the contest folder {folder}; restore beside it.\n",
+    )  # fmt: skip
+    assert sorted(folder.rglob("*")) == before
     (tmp_path / "empty").mkdir()
     restored(file, tmp_path / "empty")
 
@@ -162,7 +169,9 @@ def test_a_backup_takes_the_place_of_an_older_backup_only(folder: Path, tmp_path
     for file in taken:
         told = called("backup", str(folder), "-o", str(file))
         assert (told.returncode, told.stdout, told.stderr.count("\n")) == (1, "", 1)
-        assert "something other than a backup; choose another name" in told.stderr
+        assert "; choose another name, with .zip." in told.stderr
+        if file.parent == folder:
+            assert f"{file} {'is' if file.exists() else 'may become'} a contest's file" in told.stderr
     assert all(path.read_bytes() == content for path, content in before.items())
     assert (tmp_path / "photo.zip").read_text() == "not yours"
     first = backed_up(folder, "day/own.zip")
@@ -180,6 +189,23 @@ def test_a_backup_that_fails_leaves_the_older_one_and_nothing_else(folder: Path,
     next((folder / "public" / "images").iterdir()).unlink()
     told = called("backup", str(folder), "-o", str(file))
     assert (told.returncode, told.stderr.count("\n")) == (1, 1)
+    assert file.read_bytes() == content
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_disk_that_is_full_is_told_with_the_place_that_was_to_be_made(folder: Path, tmp_path: Path) -> None:
+    (folder / "models" / f"{'5' * 64}.tflite").write_bytes(bytes(2_000_000))
+    file = backed_up(folder, "own.zip")
+    content, before = file.read_bytes(), sorted(tmp_path.iterdir())
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, hard))  # a write fails as on a full disk
+    try:
+        told = called("backup", str(folder), "-o", str(file))
+        told_of_restore = called("restore", str(file), str(tmp_path / "copy"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert told.stderr == f"referee: {file}: File too large\n"
+    assert told_of_restore.stderr == f"referee: {tmp_path / 'copy'}: File too large\n"
     assert file.read_bytes() == content
     assert sorted(tmp_path.iterdir()) == before
 

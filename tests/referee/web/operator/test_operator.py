@@ -80,7 +80,7 @@ def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
     assert made.refers("run", "void", "1", "--reason", "false start").stdout == "Run 1 is void: false start\n"
     shown = json.loads(made.refers("run", "show", "1", "--json").stdout)
     assert (shown["state"], shown["void_reason"], shown["closed_by"]) == ("void", "false start", "operator")
-    kinds = [event["kind"] for event in shown["events"]]
+    kinds = [event.get("action", event["kind"]) for event in shown["events"]]
     assert [kind for kind in kinds if kind in ("armed", "open", "closed", "void")] == kinds_of_a_void_run
     assert "false start" in made.refers("run", "show", "1").stdout
     assert one_line(made.refers("judge", "1")) == "referee: Run 1 is void; only a closed run can be judged.\n"

@@ -73,11 +73,9 @@ def record_day(contest: Contest, password: str, clock: Clock) -> None:
         _record_run(contest, entry, truth, now - PAUSE * (len(attempts) - place), place)
     for run in store.runs(RunState.CLOSED):
         judge_with_interval(contest, run.id, clock)
-    voided = store.runs(team=VOIDED)[0].id
-    store.change_run(
-        voided, (RunState.JUDGED,), state=RunState.VOID.value, void_reason="the mains failed in the hall"
-    )
-    store.log_event(now, voided, "void", reason="the mains failed in the hall")
+    voided, reason = store.runs(team=VOIDED)[0].id, "the mains failed in the hall"
+    with store.act(now, voided, RunState.VOID, operator="demo", action="void", reason=reason):
+        store.change_run(voided, (RunState.JUDGED,), state=RunState.VOID.value, void_reason=reason)
     store.change_queue(lambda _: [*(entry.team for entry in WAITING), "Eider", "Larch", "Garnet"])
     store.announce("demo", "This is a demo: a rehearsed contest day with invented teams.", now)
 

@@ -105,7 +105,7 @@ def test_another_key_and_a_head_that_never_was_are_named(run: Any) -> None:
     code, text = told(bundle, "--head", "ab" * 32)
     assert code == 1
     assert "log-chain (events.jsonl.gz)" in text
-    assert "is not 64 to 64 hexadecimal digits" in told(bundle, "--key", "key")[1]
+    assert "is not 64 hexadecimal digits" in told(bundle, "--key", "key")[1]
 
 
 def test_receipts_show_what_is_missing_altered_added_or_of_another_run(run: Any, tmp_path: Path) -> None:

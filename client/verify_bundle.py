@@ -187,7 +187,7 @@ class Verifier:
 
     def __init__(self, data: bytes, given: Fields) -> None:
         self.found, self.parts, self.counted, self.head = {"container": ""}, _unpacked(data), list[Row](), ""
-        self.why, self.figures = WHY | {"receipts": "it needs --receipts"}, "no score"
+        self.why, self.figures = WHY | {"receipts": "it needs --receipts"}, "the score was not computed here"
         manifest = _as_json(self.parts[MANIFEST], MANIFEST)
         self.subject, self.predicate = manifest["subject"], manifest["predicate"]
         sizes, self.key = self.predicate["sizes"], self.predicate["public_key"]
@@ -323,8 +323,8 @@ class Verifier:
         with about("score", self.found):
             score = result["map"] / energy if energy is not None and 0 < energy < math.inf else None
             _need_same("result.json", result, {"energy_wh": energy, "score": score})
-            if score is not None:
-                self.figures = f"score {score:.6g} = {result['map']:.6g} / {energy:.6g} Wh, computed here"
+            of = f" {score:.6g} = {result['map']:.6g} / {energy:.6g} Wh" if score is not None else ": none"
+            self.figures = f"score{of}, computed here"
         return None
 
     def _aps(self, metric: str, stated: float) -> dict[int, float]:
@@ -378,7 +378,7 @@ def _file(path: str | None, *inside: str) -> Any:
     try:
         return None if path is None else Path(path, *inside).read_bytes()
     except (OSError, ValueError) as error:
-        sys.exit(f"{Path(path or '', *inside)} cannot be read: {error}")
+        sys.exit(f"{Path(path or '', *inside)} cannot be read: {getattr(error, 'strerror', None) or error}")
 
 def main() -> None:
     """Verify the bundle that the command line names."""

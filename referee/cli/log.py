@@ -29,7 +29,9 @@ WHO, NOT_SHOWN = ("operator", "user", "address"), ("action", "values")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document a line.")
 @click.option("--run", "run", type=run_number, help="Show only what is of this run.")
 @click.option("--operator", help="Show only what was done by this name, or by this user with the key.")
-@click.option("--head", help="A link that the board showed, or how it begins: it must be in the log.")
+@click.option(
+    "--head", help="A link that the board showed, or its first 12 digits or more: it must be in the log."
+)
 def log(
     folder: Path, run: int | None, operator: str | None, head: str | None, *, follow: bool, as_json: bool
 ) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from referee.cli.options import as_json, contest_folder, run_number
+from referee.cli.options import as_json, contest_folder, hexadecimal, run_number
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
@@ -81,13 +80,13 @@ def verify_command(
     as_json: bool,
 ) -> None:
     """Compute a run's score again from its bundle, and list what holds; exit code 1 if anything does not."""
-    from referee.evidence.receipts import read_receipts
+    from referee.evidence.receipts import RECEIPTS, read_receipts
     from referee.evidence.verify import Given, verify
 
     data = file_bytes(file, LARGEST_FILE_BYTES)
     given = Given(
-        key=_hexadecimal("--key", key, 64),
-        head=_hexadecimal("--head", head, 12),
+        key=hexadecimal("--key", key, 64),
+        head=hexadecimal("--head", head, 12),
         receipts=None if receipts is None else read_receipts(file_bytes(receipts), str(receipts)),
         ground_truth=None if testset is None else file_bytes(load_test_set(testset).ground_truth_path),
         interval=interval,
@@ -101,12 +100,11 @@ def verify_command(
             where = f" [{item.part}]" if item.part else ""
             click.echo(f"{item.outcome:11}  {item.name}{where}: {item.sentence}")
     failed = [f"{item.name} ({item.part})" for item in items if item.outcome == "failed"]
+    left = [item.name for item in items if item.outcome == "not checked"]
+    if [name.partition(" ")[0] for name in failed] == ["receipts"] and items[-1].part == RECEIPTS:
+        sentence = "The receipts file does not hold; the bundle does, as far as it was checked."
+        raise RefereeError("bundle-failed", sentence)
     if failed:
         raise RefereeError("bundle-failed", f"{file} does not hold: {', '.join(failed)}.")
-
-
-def _hexadecimal(option: str, text: str | None, least: int) -> str | None:
-    digits = text.strip().lower() if text is not None else None
-    if digits is not None and not re.fullmatch(rf"[0-9a-f]{{{least},64}}", digits):
-        raise RefereeError("bad-request", f"{option} {text!r} is not {least} to 64 hexadecimal digits.")
-    return digits
+    if not as_json:
+        click.echo(f"What was checked holds{'; not checked: ' if left else ''}{', '.join(left)}.")

@@ -11,9 +11,10 @@ from typing import Any
 
 import click
 
-from referee.cli.options import run_number
+from referee.cli.options import hexadecimal, run_number
 from referee.cli.terminal import one_line
 from referee.clock import Clock
+from referee.config import CONFIG_NAME, read_config
 from referee.errors import RefereeError
 from referee.store import DATABASE_NAME, LoggedEvent, Store
 from referee.store.chain import LOG_START
@@ -28,7 +29,9 @@ WHO, NOT_SHOWN = ("operator", "user", "address"), ("action", "values")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document a line.")
 @click.option("--run", "run", type=run_number, help="Show only what is of this run.")
 @click.option("--operator", help="Show only what was done by this name, or by this user with the key.")
-@click.option("--head", help="A link that the board showed, or how it begins: it must be in the log.")
+@click.option(
+    "--head", help="A link that the board showed, or its first 12 digits or more: it must be in the log."
+)
 def log(
     folder: Path, run: int | None, operator: str | None, head: str | None, *, follow: bool, as_json: bool
 ) -> None:
@@ -36,20 +39,26 @@ def log(
 
     All of the log is verified, whatever is shown. FOLDER is $REFEREE_CONTEST, or the current folder, if not named.
     """
-    with closing(Store(folder / DATABASE_NAME)) as store, suppress(KeyboardInterrupt):
-        reading = _Reading(head)
-        for event in reading.all_of(store, follow=follow):
-            if run not in (None, event.run) or not (operator is None or _is_by(operator, event.values)):
-                continue
-            click.echo(json.dumps(event.document()) if as_json else _line(event))
-    reading.report(as_json=as_json)
+    if not (folder / CONFIG_NAME).exists():
+        read_config(folder)  # which says what the folder is not
+    reading, shown = _Reading(hexadecimal("--head", head, 12)), 0
+    with closing(Store(folder / DATABASE_NAME)) as store:
+        with suppress(KeyboardInterrupt):
+            for event in reading.all_of(store, follow=follow):
+                if run not in (None, event.run) or not (operator is None or _is_by(operator, event.values)):
+                    continue
+                shown += 1
+                click.echo(json.dumps(event.document()) if as_json else _line(event))
+        reading.report(as_json=as_json)
+        if run is not None and not shown:
+            store.run(run)  # raises `run-unknown`
 
 
 class _Reading:
     """What was read of a log so far: how many events, the newest link, the first event that does not fit."""
 
     def __init__(self, wanted: str | None) -> None:
-        self._wanted, self._is_seen = (wanted or "").strip().rstrip("…").lower(), not wanted
+        self._wanted, self._seen = wanted, ""
         self._count, self._link = 0, LOG_START
         self._utc, self._broken = "", ""
 
@@ -68,7 +77,9 @@ class _Reading:
         if not self._broken and (event.id != self._count + 1 or event.link_after(self._link) != event.link):
             self._broken = f"event {event.id} ({event.utc}, {event.kind})"
         self._count, self._link, self._utc = event.id, event.link, event.utc
-        self._is_seen = self._is_seen or self._link.hex().startswith(self._wanted)
+        if self._wanted and not self._seen and self._link.hex().startswith(self._wanted):
+            at = f"event {event.id}, of {str(event.utc)[:19].replace('T', ' ')} UTC"
+            self._seen = f"The head {self._wanted[:12]} is {at}: history up to it is as it was seen."
 
     def report(self, *, as_json: bool) -> None:
         """Say the head. Raises RefereeError `log-broken`, `head-unknown`."""
@@ -77,7 +88,9 @@ class _Reading:
             raise RefereeError("log-broken", f"The log is broken: {self._broken} {sentence}")
         found = {"events": self._count, "utc": self._utc, "head": self._link.hex()}
         click.echo(json.dumps(found) if as_json else f"{self._count} events, head {found['head']}")
-        if not self._is_seen:
+        if self._seen and not as_json:
+            click.echo(self._seen)
+        if self._wanted and not self._seen:
             sentence = "it is not the log that the board showed, or events at its end are missing."
             raise RefereeError("head-unknown", f"No event has the link {self._wanted}: {sentence}")
 

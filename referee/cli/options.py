@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
+
+from referee.errors import RefereeError
 
 contest_folder = click.option(
     "--contest",
@@ -25,3 +28,12 @@ def above_0_s(ctx: click.Context, param: click.Parameter, value: float | None) -
     if value is not None and not 0 < value <= LONGEST_S:
         raise click.BadParameter(f"{value} is not a number of seconds above 0, to {LONGEST_S:g}.", ctx, param)
     return value
+
+
+def hexadecimal(option: str, text: str | None, least: int) -> str | None:
+    """A key or the beginning of a link, in lower case. Raises RefereeError `bad-request`."""
+    digits = text.strip().rstrip("…").lower() if text is not None else None
+    if digits is not None and not re.fullmatch(rf"[0-9a-f]{{{least},64}}", digits):
+        many = "64" if least == 64 else f"{least} to 64"
+        raise RefereeError("bad-request", f"{option} {text!r} is not {many} hexadecimal digits.")
+    return digits

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from referee.errors import RefereeError
-from referee.scoring import METRIC_VERSION
+from referee.scoring.result import RULES_VERSION
 
 FORMAT = 1
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -38,6 +38,7 @@ _SAME = struct.Struct("<HHHHHIIIHH")
 _LOCAL, _ENTRY, _END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
 _VERSION, _DATE = 20, 33  # a zip without extensions, 1980-01-01
 _HEADER_BYTES = len(_LOCAL) + _SAME.size
+AGAIN = "perhaps another program packed it again: ask for the file as it was exported"
 BEGIN = _LOCAL + struct.pack("<HHHHH", _VERSION, 0, 0, 0, _DATE)
 """With which every bundle begins, and hardly any other zip."""
 
@@ -75,7 +76,8 @@ def unpack(data: bytes) -> dict[str, bytes]:
         _require_place(name, parts)
         if _local_header(name, content) != data[at : end - len(content)]:
             sentence = (
-                f"Part {name} is damaged: its CRC-32 or its header in the zip is not as it was written."
+                f"Part {name} is damaged: its CRC-32 or its header in the zip is not as it was written; "
+                f"{AGAIN}."
             )
             raise BadBundle(name, sentence)
         if name == MANIFEST:
@@ -95,7 +97,7 @@ def read_manifest(manifest: bytes) -> dict[str, Any]:
     statement = read_json(MANIFEST, manifest)
     try:
         predicate: dict[str, Any] = statement["predicate"] | {"subject": statement["subject"]}
-        versions = {"format": FORMAT, "metric_version": METRIC_VERSION}
+        versions = {"format": FORMAT, "metric_version": RULES_VERSION}
         for name, newest in versions.items():
             if type(predicate[name]) is not int or not 1 <= predicate[name] <= newest:
                 sentence = f"The bundle has {name} {predicate[name]!r}, this program knows up to {newest}"
@@ -174,7 +176,7 @@ def _require_place(name: str, before: Mapping[str, bytes]) -> None:
         raise BadBundle("container", sentence)
     last = max((NAMES.index(one) for one in before), default=-1)
     if NAMES.index(name) <= last or (not before and name != MANIFEST):
-        raise BadBundle(name, f"Part {name} is there twice, or not in its place.")
+        raise BadBundle(name, f"Part {name} is there twice, or not in its place; {AGAIN}.")
 
 
 def _require_end(data: bytes, at: int, end: bytes) -> None:
@@ -182,7 +184,9 @@ def _require_end(data: bytes, at: int, end: bytes) -> None:
         return
     if end.startswith(data[at:]):
         raise BadBundle("container", "The bundle is cut short: the directory at its end is not whole.")
-    raise BadBundle("container", "The directory at the end of the bundle is not that of its parts.")
+    raise BadBundle(
+        "container", "The directory at the end of the bundle is not that of its parts; " + f"{AGAIN}."
+    )
 
 
 def _local_header(name: str, content: bytes) -> bytes:

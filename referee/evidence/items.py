@@ -33,6 +33,9 @@ class NotChecked(Exception):
 
 def require_same(part: str, what: str, stated: object, found: object) -> None:
     """Raise Failure unless both values have one JSON text: floats are compared bit by bit."""
+    if isinstance(stated, dict) and isinstance(found, dict) and stated.keys() == found.keys():
+        for name, value in stated.items():  # only the first that differs is told
+            require_same(part, f"{what}: {name}", value, found[name])
     if json.dumps(stated) != json.dumps(found):
         raise Failure(
             part, f"{what} is stated as {json.dumps(stated):.200}, but it is {json.dumps(found):.200}."

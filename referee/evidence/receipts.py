@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from referee.errors import RefereeError
 from referee.evidence.bundle import Bundle
+from referee.evidence.container import MANIFEST
 from referee.evidence.items import Failure
 from referee.evidence.statement import is_by
 from referee.store.chain import closing_text, receipt_link
 
 MOST_TOLD = 20
+RECEIPTS = "the receipts file"
+"""Where it is wrong if the bundle is not."""
+POSTS, EVENTS = "posts.jsonl.gz", "events.jsonl.gz"
 _KINDS = {
     "run": int,
     "number": int,
@@ -42,10 +47,10 @@ def read_receipts(text: bytes, name: str) -> Receipts:
     posts: list[Mapping[str, Any]] = []
     closings: list[Mapping[str, Any]] = []
     for number, line in enumerate(text.split(b"\n"), start=1):
-        if not line.strip():
+        if not line.removeprefix(BOM_UTF8).strip():
             continue
         try:
-            value = json.loads(line)
+            value = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
             json.dumps(value, ensure_ascii=False).encode()  # has a text in UTF-8
             is_closing = "closing" in value
             found, kinds = (value["closing"], _CLOSING) if is_closing else (value, _KINDS)
@@ -75,19 +80,22 @@ def require_own(receipts: Receipts, run: int) -> None:
 def check_receipts(bundle: Bundle, receipts: Receipts, head: str, closing_link: str | None) -> str:
     """What holds, in a sentence; `head` is that of the bundle's chain. Raises Failure with what does not."""
     now = {"posts": len(bundle.posts), "head": head, "log": closing_link}
-    problems = [*_of_bodies(bundle, receipts)]
+    found = [*_of_bodies(bundle, receipts)]
     for closing in receipts.closings:
-        problems += _of_closing(closing, bundle, now)
-    if problems:
+        found += _of_closing(closing, bundle, now)
+    if found:
+        problems, parts = [told for _, told in found], [part for part, _ in found]
         more = f" (and {len(problems) - MOST_TOLD} more)" if len(problems) > MOST_TOLD else ""
         told = (
             f"Receipts do not fit: {'; '.join(problems[:MOST_TOLD])}{more}. {_verdict(bundle, receipts, now)}"
         )
-        raise Failure("posts.jsonl.gz", told)
+        raise Failure(next((part for part in parts if part != RECEIPTS), RECEIPTS), told)
     numbers = {one["number"] for one in receipts.posts}
     sentence = (
         f"The bodies of {len(numbers)} receipts are there, as they were acknowledged and in their order"
     )
+    if not numbers:
+        sentence = "No receipt of a body was given"
     if not receipts.closings:
         return f"{sentence}; without a closing receipt it is not known if any were added after them."
     return f"{sentence}; the run was closed with {receipts.closings[-1]['posts']} bodies, and none was added."
@@ -104,35 +112,43 @@ def _verdict(bundle: Bundle, receipts: Receipts, now: Mapping[str, object]) -> s
     return "The key of the bundle signed the closing receipt, which fits: the other receipts are not those of the run."
 
 
-def _of_bodies(bundle: Bundle, receipts: Receipts) -> Iterator[str]:
+def _of_bodies(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
+    """What does not fit: the part, and a sentence."""
     posts = {post.number: post for post in bundle.posts if post.number is not None}
     for receipt in receipts.posts:
         number = receipt["number"]
         fields = [receipt[name] for name in ("sha256", "received_utc", "accepted", "received_total")]
         if receipt_link(bytes.fromhex(receipt["previous"]), number, *fields).hex() != receipt["link"]:
-            yield f"body {number}: the receipt contradicts itself, its link is not that of its other fields"
+            told = f"body {number}: the receipt contradicts itself, its link is not that of its other fields"
+            yield RECEIPTS, told
         elif number not in posts:
-            yield f"body {number} is missing"
+            yield POSTS, f"body {number} is missing"
         elif wrong := [
             name for name in _KINDS if name != "run" and getattr(posts[number], name) != receipt[name]
         ]:
-            yield f"body {number} is not as acknowledged: {', '.join(wrong)}"
+            yield POSTS, f"body {number} is not as acknowledged: {', '.join(wrong)}"
 
 
-def _of_closing(closing: Mapping[str, Any], bundle: Bundle, now: Mapping[str, object]) -> Iterator[str]:
+def _of_closing(
+    closing: Mapping[str, Any], bundle: Bundle, now: Mapping[str, object]
+) -> Iterator[tuple[str, str]]:
     if closing["public_key"] != (key := bundle.manifest["public_key"]):
         yield (
+            MANIFEST,
             f"the closing receipt is by the key {closing['public_key']}, the bundle by {key} "
-            "(a contest that was restored without its keys has another; compare both with the board's)"
+            "(a contest that was restored without its keys has another; compare both with the board's)",
         )
     if not _is_signed(closing):
-        yield "the closing receipt's signature is not of its content"
+        yield RECEIPTS, "the closing receipt's signature is not of its content"
     if closing["posts"] != now["posts"]:
-        yield f"the run was closed with {closing['posts']} bodies, the bundle has {now['posts']}"
+        yield POSTS, f"the run was closed with {closing['posts']} bodies, the bundle has {now['posts']}"
     if closing["head"] != now["head"]:
-        yield "the head of the run's chain is not the one that the run was closed with"
+        yield POSTS, "the head of the run's chain is not the one that the run was closed with"
     if closing["log"] != now["log"]:
-        yield "the event of the close, or the log before it, is not the one that the run was closed with"
+        yield (
+            EVENTS,
+            "the event of the close, or the log before it, is not the one that the run was closed with",
+        )
 
 
 def _is_signed(closing: Mapping[str, Any]) -> bool:

@@ -82,7 +82,7 @@ class Recomputed:
             if post.number != place:
                 raise Failure(posts, f"Body {place} has the number {post.number}.")
             if post.previous != link.hex():
-                raise Failure(posts, f"Body {place} does not follow from the one before it, or from the run.")
+                raise Failure(posts, _not_following(place))
             link = receipt_link(
                 link, place, post.sha256, post.received_utc, post.accepted, post.received_total
             )
@@ -185,3 +185,10 @@ class Recomputed:
             raise NotChecked("The result has no interval.")
         ground_truth, rows, _ = counted_of(self.case)
         return asdict(interval_of(ground_truth, rows, metric, judged, stated["seed"])[0])
+
+
+def _not_following(place: int) -> str:
+    if place > 1:
+        return f"Body {place} does not follow from the one before it."
+    own = "contest id, number, nonce, team or test set in run.json differ, or body 1 does"
+    return f"Body 1 does not follow from the run: {own}."

@@ -9,7 +9,6 @@ from typing import Any
 
 from referee.auth.signing import ContestKey
 from referee.evidence.container import ENVELOPE, FORMAT, PREDICATE, STATEMENT, json_text, read_json
-from referee.scoring import METRIC_VERSION
 from referee.scoring.result import RULES_VERSION, VERSION
 
 PAYLOAD = "application/vnd.in-toto+json"
@@ -20,8 +19,7 @@ def manifest_of(parts: Mapping[str, bytes], sizes: Mapping[str, int], about: Map
     predicate: dict[str, object] = {
         "format": FORMAT,
         "program": VERSION,
-        "metric_version": METRIC_VERSION,
-        "rules_version": RULES_VERSION,
+        "metric_version": RULES_VERSION,
     }
     predicate |= {**about, "sizes": sizes}
     kinds = {"_type": STATEMENT, "subject": subject_of(parts), "predicateType": PREDICATE}

@@ -149,11 +149,17 @@ def _log_chain(found: Recomputed, given: Given) -> str:
     if given.head is None:
         return f"{len(found.bundle.events)} events follow one from the other; the newest head is {found.log[-1][:12]}."
     if not any(link.startswith(given.head) for link in found.log):
-        raise Failure(
-            "events.jsonl.gz",
-            f"The head {given.head} is not one of the log since the run's first event.",
-        )
+        raise Failure("events.jsonl.gz", _unknown_head(found, given.head))
     return f"{len(found.bundle.events)} events follow one from the other, the given head among them."
+
+
+def _unknown_head(found: Recomputed, head: str) -> str:
+    times = [str(event["utc"])[:19].replace("T", " ") for event in found.bundle.own_events()]
+    span = f" from {times[0]} to {times[-1]} UTC" if times else ""
+    return (
+        f"The head {head} is not among the links{span} that this bundle has. If the board showed it before or after "
+        "that, ask for `referee log --head` or a newer bundle; if within, the log was rewritten."
+    )
 
 
 def _closing(found: Recomputed, _: Given) -> str:

@@ -6,13 +6,9 @@ from referee.scoring.evaluation import evaluate
 from referee.scoring.result import Counts, Evaluation, format_score, score
 from referee.scoring.rules import COCO, METRICS, STRICT, Tolerance, lists_ties_by_image, tolerance_of
 
-METRIC_VERSION = 1
-"""Of the code behind every metric: counts up when any of them gives another figure for the same rows."""
-
 __all__ = [
     "COCO",
     "METRICS",
-    "METRIC_VERSION",
     "STRICT",
     "CocoCurve",
     "Counts",

@@ -165,6 +165,21 @@ def test_a_log_written_again_or_cut_is_not_the_one_whose_head_was_seen(
     assert log(folder, "--head", told[4].link.hex())[0] == 1
 
 
+def test_what_is_no_contest_no_run_or_too_short_a_head_is_told(
+    folder: Path, told: list[LoggedEvent], tmp_path: Path
+) -> None:
+    code, _, said = log(tmp_path / "nosuch")
+    assert (code, "nosuch is not a contest folder: it has no contest.toml." in said) == (1, True)
+    assert not (tmp_path / "nosuch").exists()
+    code, _, said = log(folder, "--run", "77")
+    assert (code, "There is no run 77" in said) == (1, True)
+    for short in ("", "e"):
+        assert f"--head '{short}' is not 12 to 64 hexadecimal digits" in log(folder, "--head", short)[2]
+    head = told[3].link.hex()[:12]
+    seen = f"The head {head} is event 4, of 2026-05-04 09:00:00 UTC: history up to it is as it was seen."
+    assert log(folder, "--head", head)[1][-1] == seen
+
+
 def test_the_log_follows_what_other_processes_write(folder: Path, store: Store) -> None:
     following = Program([program("referee"), "log", str(folder), "--follow"], folder / "log.txt")
     try:

@@ -67,7 +67,7 @@ def sealed_parts(texts: Texts, key: ContestKey, public_key: str) -> dict[str, by
     predicate = json.loads(texts[MANIFEST])["predicate"]
     contents = {name: text for name, text in texts.items() if name not in (MANIFEST, ENVELOPE)}
     parts = packed_parts(contents)
-    left_out = ("format", "program", "metric_version", "rules_version", "sizes")
+    left_out = ("format", "program", "metric_version", "sizes")
     about = {name: value for name, value in predicate.items() if name not in left_out}
     about |= {"public_key": public_key}
     manifest = manifest_of(parts, {name: len(text) for name, text in contents.items()}, about)
@@ -103,7 +103,7 @@ def by_main(data: bytes, receipts: bytes | None = None, key: str | None = None) 
 
 def by_second(data: bytes, receipts: bytes | None = None, key: str | None = None) -> dict[str, str]:
     """The same by the stand-alone verifier, which tells sentences."""
-    found: dict[str, str] = SECOND.verify(data, key=key, receipts=receipts and receipts.decode())
+    found: dict[str, str] = SECOND.verify(data, key=key, receipts=receipts)[0]
     return found
 
 

@@ -182,7 +182,9 @@ def test_a_zip_that_was_packed_again_is_not_taken() -> None:
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in unpack(FORMAT_1.read_bytes()).items():
             archive.writestr(name, content)
-    assert named(packed.getvalue())[0] == MANIFEST
+    part, sentence = named(packed.getvalue())
+    assert part == MANIFEST
+    assert "perhaps another program packed it again" in sentence
 
 
 def test_a_part_that_climbs_out_or_is_unknown_or_missing_is_named() -> None:
@@ -261,6 +263,16 @@ def test_bodies_that_are_exchanged_and_signed_again_are_named(forge: Forge) -> N
     first["sha256"] = hashlib.sha256(bodies[: first["bytes"]] + b"x").hexdigest()
     changed = {"posts.jsonl.gz": gzip(b"".join([json_text(first), *lines[1:]]))}
     assert ("run-chain", "posts.jsonl.gz") in failed(verify(forge(changed), Given()))
+
+
+def test_a_check_that_comes_out_otherwise_is_told_by_the_figure_that_differs(forge: Forge) -> None:
+    checks = json.loads(unpack(FORMAT_1.read_bytes())["checks.json"])
+    check = next(one for one in checks if one["code"] == "integrator-trapezoid")
+    check["figures"]["trapezoid_wh"] = 0.5
+    items = verify(forge({"checks.json": json_text(checks)}), Given())
+    sentence = next(item.sentence for item in items if item.name == "checks")
+    assert "trapezoid_wh is stated as 0.5, but it is 0.0" in sentence
+    assert "{" not in sentence
 
 
 def gzip(content: bytes) -> bytes:

@@ -105,7 +105,8 @@ def test_another_key_and_a_head_that_never_was_are_named(run: Any) -> None:
     code, text = told(bundle, "--head", "ab" * 32)
     assert code == 1
     assert "log-chain (events.jsonl.gz)" in text
-    assert "is not 64 to 64 hexadecimal digits" in told(bundle, "--key", "key")[1]
+    assert "is not among the links from 20" in text
+    assert "is not 64 hexadecimal digits" in told(bundle, "--key", "key")[1]
 
 
 def test_receipts_show_what_is_missing_altered_added_or_of_another_run(run: Any, tmp_path: Path) -> None:
@@ -115,6 +116,13 @@ def test_receipts_show_what_is_missing_altered_added_or_of_another_run(run: Any,
     code, text = with_receipts(bundle, tmp_path, [*lines, altered])
     assert code == 1
     assert "body 3: the receipt contradicts itself" in text
+    assert "The receipts file does not hold" in text
+    assert "run.zip does not hold" not in text
+    log = json.dumps({"closing": json.loads(lines[-1])["closing"] | {"log": "0" * 64}})
+    assert "does not hold: receipts (events.jsonl.gz)" in with_receipts(bundle, tmp_path, [log])[1]
+    code, text = with_receipts(bundle, tmp_path, ["\ufeff" + lines[-1]])
+    assert (code, "No receipt of a body was given; the run was closed with 7" in text) == (0, True)
+    assert text.endswith("What was checked holds; not checked: interval.\n")
     closing = json.loads(lines[-1])["closing"]
     code, text = with_receipts(bundle, tmp_path, [json.dumps({"closing": closing | {"posts": 6}})])
     assert code == 1

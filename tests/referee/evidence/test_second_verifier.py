@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,12 +54,14 @@ def test_a_secret_ground_truth_is_asked_for(proved: dict[str, Proved]) -> None:
     manifest = json.loads(texts[MANIFEST])
     manifest["predicate"]["ground_truth"] = "secret"
     data = judged.sealed(texts | {MANIFEST: lines([manifest])})
-    without = SECOND.verify(data)
+    without = SECOND.verify(data)[0]
     assert not failed(without)
-    assert "map" not in without
+    assert not {"map", "score"} & {*without}
     truth = (judged.testset / "ground_truth.json").read_bytes()
-    assert SECOND.verify(data, truth=truth)["map"] == ""
-    assert failed(SECOND.verify(data, truth=truth + b" ")) == ["ground-truth"]
+    assert SECOND.verify(data, truth=truth)[0]["map"] == ""
+    of_other = SECOND.verify(data, truth=truth + b" ")[0]
+    assert not {"map", "score"} & {*of_other}
+    assert failed(of_other) == ["ground-truth"]
 
 
 def _with(texts: Texts, name: str, old: str, new: str) -> Texts:
@@ -131,7 +135,17 @@ def _bomb(proved: Proved) -> bytes:
     return b"".join(pack(parts | {"bodies.gz": gzip.compress(bytes(10**7), 9, mtime=0)}))
 
 
+def _packed_again(proved: Proved) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in unpack(proved.data).items():
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
 BAD: dict[str, Callable[[Proved], bytes]] = {
+    "packed again": _packed_again,
+    "ten bytes": lambda proved: proved.data[:10],
     "cut short": lambda proved: proved.data[:-40],
     "cut in a part": lambda proved: proved.data[:5000],
     "more after it": lambda proved: proved.data + b"\0",
@@ -171,7 +185,27 @@ def test_the_script_runs_alone_and_tells_what_it_leaves_out(
 
     good = told("--receipts", str(receipts), "--key", judged.key.public)
     assert (good.returncode, good.stderr) == (0, "")
-    assert "not checked" in good.stdout
+    assert "holds; not checked: result-signature, checks, interval" in good.stdout
+    assert " Wh, computed here\n" in good.stdout
+    receipts.write_bytes(b"\n")
+    assert "receipts          failed: the file holds no receipts" in told("--receipts", str(receipts)).stdout
+    receipts.write_bytes(b"\xef\xbb\xbf" + judged.receipts)
+    assert told("--receipts", str(receipts), "--key", f" {judged.key.public.upper()}").returncode == 0
+    for bad in (b"[]", b'{"run": 2, "number": "1"}', bytes(range(128, 256)), judged.receipts[:-20]):
+        receipts.write_bytes(bad)
+        found = told("--receipts", str(receipts))
+        assert (found.returncode, found.stderr) == (1, ""), found
+        assert "receipts          failed: " in found.stdout
+    receipts.write_bytes(judged.receipts)
+    for options in (
+        ["--head", ""],
+        ["--head", "e"],
+        ["--key", "0" * 12],
+        ["--testset", "no"],
+        ["--receipts", "."],
+    ):
+        found = told(*options)
+        assert (found.returncode, found.stdout, found.stderr.count("\n")) == (1, "", 1), found
     of_other = told("--receipts", str(receipts), "--key", judged.wrong_key.public)
     assert of_other.returncode == 1
     assert judged.wrong_key.public in of_other.stdout

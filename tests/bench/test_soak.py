@@ -126,6 +126,12 @@ def test_a_window_is_off_by_how_far_its_moments_lie_apart(
     assert errors == [pytest.approx(error_s, abs=0.02)]
 
 
+def test_an_energy_with_the_start_and_stop_on_record_is_not_off() -> None:
+    run = {"energy_wh": 0.62, "truth_wh": 0.6, "failed": set()}
+    assert energies([run | {"more_wh": 0.02}])[0] == {"exact": 1}
+    assert energies([run | {"more_wh": 0.01}])[0] == {"unsaid": 1}
+
+
 def test_energies_are_exact_or_flagged_or_wrong_without_a_word() -> None:
     runs = [
         (0.6, []),
@@ -135,7 +141,9 @@ def test_energies_are_exact_or_flagged_or_wrong_without_a_word() -> None:
         (None, []),
         (0.5, []),
     ]
-    found, worst = energies({"energy_wh": wh, "truth_wh": 0.6, "failed": failed} for wh, failed in runs)
+    found, worst = energies(
+        {"energy_wh": wh, "truth_wh": 0.6, "more_wh": 0.0, "failed": failed} for wh, failed in runs
+    )
     assert dict(found) == {"exact": 2, "off": 1, "missing": 1, "unsaid": 2}
     assert math.isclose(worst, 1 / 6)
 

@@ -13,6 +13,7 @@ from typing import Final
 import click
 
 from power.cli.boundary import on_endings
+from power.endings import setting
 from power.errors import NamedMeterError
 
 ENDING_TIMEOUT_S: Final = 5.0
@@ -89,9 +90,9 @@ class Course:
         program.wait()
         self._ended.set()
 
-    def _interrupt(self, number: int, _frame: FrameType | None) -> None:
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
         self._interrupted = number
-        self._ended.set()
+        setting(self._ended)(number, frame)
 
 
 @contextlib.contextmanager

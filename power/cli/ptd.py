@@ -13,6 +13,7 @@ import click
 from power.cli.boundary import on_endings, warnings_printed
 from power.cli.options import address_argument, element_option
 from power.clocks import real_clocks
+from power.endings import setting
 from power.errors import MeterError
 from power.ptd import Daemon
 
@@ -48,7 +49,7 @@ def ptd(address: str, log: IO[str], port: int, element: str) -> None:
     with contextlib.ExitStack() as stack:
         stack.enter_context(warnings_printed())
         # A signal only ends the waiting: interrupting a question to the meter leaves the link out of step.
-        stack.enter_context(on_endings(lambda *_: ended.set()))
+        stack.enter_context(on_endings(setting(ended)))
         record = functools.partial(print, file=log, flush=True)
         daemon = Daemon(address, element, real_clocks(), record, click.echo)
         stack.callback(daemon.close)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from power.endings import setting
 from power.errors import MeterError
 from power.meter import SIMULATED
 from power.simulator.control import HOST, ControlServer
@@ -51,7 +52,7 @@ def serve(
     """
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda _number, _frame: ending.set())
+        signal.signal(number, setting(ending))
     # Whatever it is called, no simulated meter counts in a contest.
     serial = plan.serial if plan.serial.startswith(SIMULATED) else f"{SIMULATED}-{plan.serial}"
     instrument = Instrument(parse_load(plan.load, clock), clock, serial, plan.model, plan.dialect)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from power.endings import setting
 from referee.backup.contest_copy import back_up
 from referee.clock import Clock
 from referee.contest import Contest, contest_id, open_contest
@@ -104,7 +105,7 @@ def main(words: Sequence[str] | None = None) -> None:
     logging.basicConfig(level=logging.WARNING, format=LINE, handlers=[BackgroundHandler()])
     clock, stop = Clock(), threading.Event()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(signal_number, lambda *_: stop.set())
+        signal.signal(signal_number, setting(stop))
     end_with(arguments.parent)
     os.nice(NICENESS)
     try:

@@ -30,11 +30,14 @@ Ask = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting: its header, what is written behind it, and what the meter then answers to its query."""
+    """A setting: its header, what is written behind it, and what the meter then answers to its query.
+
+    Nothing is `expected` of what the meter may change at once, by itself.
+    """
 
     header: str
     written: str
-    expected: str
+    expected: str | None
 
     @property
     def command(self) -> str:
@@ -48,11 +51,11 @@ class Setting:
 
     def holds(self, answer: str) -> bool:
         """Whether an answer to the query confirms the setting."""
-        return answers.same(answer, self.expected)
+        return self.expected is None or answers.same(answer, self.expected)
 
     def contradicts(self, answer: str) -> bool:
         """Whether an answer says that something else is set; text without meaning does not."""
-        return not self.holds(answer) and answers.understood(answer, self.expected)
+        return not self.holds(answer) and answers.understood(answer, self.expected or "")
 
 
 LONGEST_TIMER_S: Final = 10000 * 3600
@@ -74,6 +77,7 @@ _MEASURING: Final = (
     *(":RATE", ":INTEGRATE:MODE", ":INTEGRATE:TIMER"),
     *(AVERAGING, SCALING, NUMERIC_HOLD, MAXIMUM_HOLD, ":HOLD"),
 )
+_AUTOMATIC: Final = {f":INPUT:{node}:RANGE": f":INPUT:{node}:AUTO" for node in ("VOLTAGE", "CURRENT")}
 HOLDS: Final = tuple(Setting(header, "OFF", "OFF") for header in (":HOLD", NUMERIC_HOLD, MAXIMUM_HOLD))
 """What makes a meter answer values of some time ago, or their maxima, as if they were readings."""
 TALKING: Final = (Setting(":COMMUNICATE:HEADER", "OFF", "OFF"), Setting(":COMMUNICATE:VERBOSE", "ON", "ON"))
@@ -200,11 +204,18 @@ class FormerSettings:
         self._found.update(zip(unknown, ask([f"{header}?" for header in unknown]), strict=True))
 
     def settings(self, first: Sequence[str]) -> list[Setting]:
-        """Return those of `first` in its order, then the others, and last how the meter answers."""
+        """Return those of `first` in its order, then the others, and last how the meter answers.
+
+        A range is not insisted on where the meter chose it: setting it again would end automatic ranging.
+        """
         measuring = [header for header in first if header in self._found]
         talking = [header for header in self._found if header not in first]
         talking.sort(key=lambda header: header.startswith(":COMMUNICATE"))
-        return [plain(header, self._found[header]) for header in (*measuring, *talking)]
+        chosen = {ranging for ranging, auto in _AUTOMATIC.items() if answers.same(self._found.get(auto, ""), "ON")}
+        return [
+            Setting(header, self._found[header], None if header in chosen else self._found[header])
+            for header in (*measuring, *talking)
+        ]
 
 
 def status(

@@ -237,6 +237,32 @@ def test_what_does_not_go_back_is_told_after_all_else_is_back(clocks: Clocks) ->
     assert link.answers[":RATE?"] == "1"
 
 
+@pytest.mark.parametrize("node", ["VOLTAGE", "CURRENT"])
+def test_a_range_that_the_meter_chooses_again_at_once_leaves_automatic_ranging_on(
+    clocks: Clocks, node: str
+) -> None:
+    link, former = Canned(), FormerSettings()
+    meter = wt300(link, clocks, former)
+    headers = measuring_headers(model_named("WT310"))
+    auto, ranging = f":INPUT:{node}:AUTO", f":INPUT:{node}:RANGE"
+    link.answers |= {f"{header}?": "1" for header in headers}
+    former.keep(headers, lambda queries: [link.query(one) for one in queries])
+    former.is_due = True
+    link.answers |= {f"{auto}?": "0", f"{ranging}?": "5"}
+    write = link.write
+
+    def ranges(message: str) -> None:
+        write(message)
+        if message == f"{auto} 1":
+            link.answers[f"{ranging}?"] = "2"
+        elif message.startswith(ranging):
+            link.answers[f"{auto}?"] = "0"
+
+    link.write = ranges  # type: ignore[method-assign]
+    meter.restore()
+    assert (link.answers[f"{auto}?"], link.answers[f"{ranging}?"]) == ("1", "2")
+
+
 def test_what_only_some_meters_say_is_understood(clocks: Clocks) -> None:
     link = Canned("WT310E")
     link.answers |= {

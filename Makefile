@@ -39,7 +39,7 @@ demo: setup
 # Most tests wait for other processes: four at a time keep two cores busy. Neighbours stay in one process, for what
 # they share. ARGS="-n 0" runs them in one process.
 test: setup
-	$(BIN)/python -m pytest -n 5 --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -n 6 --dist worksteal $(ARGS)
 
 # First every planted fault, which must be found, then days counted on from a seed; one that fails is replayed step by
 # step by: make simulate ARGS="--days 1 --seed N"

@@ -211,7 +211,9 @@ class FormerSettings:
         measuring = [header for header in first if header in self._found]
         talking = [header for header in self._found if header not in first]
         talking.sort(key=lambda header: header.startswith(":COMMUNICATE"))
-        chosen = {ranging for ranging, auto in _AUTOMATIC.items() if answers.same(self._found.get(auto, ""), "ON")}
+        chosen = {
+            ranging for ranging, auto in _AUTOMATIC.items() if answers.same(self._found.get(auto, ""), "ON")
+        }
         return [
             Setting(header, self._found[header], None if header in chosen else self._found[header])
             for header in (*measuring, *talking)

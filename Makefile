@@ -36,7 +36,7 @@ rehearse: setup
 demo: setup
 	@$(BIN)/referee demo $(ARGS)
 
-# Most tests wait for other processes: four at a time keep two cores busy. Neighbours stay in one process, for what
+# Most tests wait for other processes: six at a time keep two cores busy. Neighbours stay in one process, for what
 # they share. ARGS="-n 0" runs them in one process.
 test: setup
 	$(BIN)/python -m pytest -n 6 --dist worksteal $(ARGS)

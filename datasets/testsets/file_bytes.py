@@ -1,4 +1,4 @@
-"""Reads the bytes or the text of a file that the user names, without waiting for pipes that no one writes into."""
+"""Reads files that the user names, without waiting for pipes that no one writes into; waits until files are on disk."""
 
 from __future__ import annotations
 
@@ -41,6 +41,18 @@ def require_regular(path: Path) -> None:
     """Raise OSError for a pipe or a device: a file that is read more than once must not change in between."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on disk. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that cannot, such as some over a network
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def _read(path: Path, most_bytes: int) -> bytes:

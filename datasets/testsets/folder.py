@@ -101,9 +101,8 @@ def load_test_set(folder: Path) -> TestSet:
     return _consistent(folder, _manifest_text(folder))
 
 
-@lru_cache(
-    1
-)  # a server loads it, and each process that it forks: of 20,000 images that takes a fifth of a second
+# A server loads it, and so does each process that it forks: of 20,000 images that takes a fifth of a second.
+@lru_cache(1)
 def _consistent(folder: Path, text: str) -> TestSet:
     test_set = _parsed(folder, text)
     problems = contradictions(test_set)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import secrets
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from testsets.errors import TestSetError
+from testsets.file_bytes import sync
 from testsets.folder import (
     FORMAT,
     GROUND_TRUTH,
@@ -54,26 +54,14 @@ def new_folder(out: Path) -> Iterator[Path]:
         (partial / IMAGES).mkdir(parents=True)
         yield partial
         for path in (*partial.rglob("*"), partial):
-            _sync(path)
+            sync(path)
         partial.replace(out)
-        _sync(out.parent)
+        sync(out.parent)
     except OSError as error:
         place = error.filename2 or error.filename or out  # of a rename, the target
         raise TestSetError("testset-not-written", f"{place}: {error.strerror}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-
-
-def _sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that cannot, such as some over a network
-            raise
-    finally:
-        os.close(descriptor)
 
 
 def write_records(

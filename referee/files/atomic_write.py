@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from testsets.file_bytes import sync
+
 
 def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int | None = None) -> None:
     """Write a file of which readers, even after a power cut, see all or nothing; at the end it is on disk.
@@ -40,14 +42,7 @@ def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int | N
 def sync_folder(folder: Path) -> None:
     """Wait until the names in a folder are on disk. Raises OSError."""
     with suppress(PermissionError):  # one that may be written but not read
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        except OSError as error:
-            if error.errno != errno.EINVAL:  # a file system that cannot, such as some over a network
-                raise
-        finally:
-            os.close(descriptor)
+        sync(folder)
 
 
 def require_writable(path: Path) -> None:

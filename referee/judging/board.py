@@ -197,8 +197,10 @@ class Publisher:
         document = public_board(self._contest, self._standings.now(), self._log)
         now = self._clock.utc()
         if freeze_at is not None and is_due(None if row is None else row.unveiled_utc, now, freeze_at):
-            self._store.freeze_board(freeze_at.astimezone(UTC), empty_board(self._contest))
-            self._store.log_event(now, None, "board-freeze", freeze_at=freeze_at.isoformat())
+            # Whoever sees a link of the log must find it after a power cut, too.
+            with self._store.durable() as store:
+                store.freeze_board(freeze_at.astimezone(UTC), empty_board(self._contest))
+                store.log_event(now, None, "board-freeze", freeze_at=freeze_at.isoformat())
             logger.warning("the board is frozen: it is %s", freeze_at.isoformat())
             return
         # An open run's clock is told from the time of publishing.

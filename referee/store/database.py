@@ -6,9 +6,9 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, Self
 
 from referee.errors import RefereeError, StorageFailed
 from referee.served import is_served
@@ -109,6 +109,10 @@ class Database:
                 self._connection.execute("PRAGMA wal_autocheckpoint=0")
         except sqlite3.Error as error:
             _fail("opened", error)
+
+    def durable(self) -> AbstractContextManager[Self]:
+        """Another connection to this database, whose commits wait for the disk though those of this one do not."""
+        return closing(type(self)(self._path))
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

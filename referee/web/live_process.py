@@ -92,8 +92,8 @@ def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
         if problem != told:
             told, sentence = problem, problem or "Scheduled backups are made again."
             logger.warning("%s", sentence)
-            with suppress(RefereeError):
-                contest.store.log_event(now, None, "backup", sentence=sentence)
+            with suppress(RefereeError), contest.store.durable() as store:
+                store.log_event(now, None, "backup", sentence=sentence)
 
 
 def main(words: Sequence[str] | None = None) -> None:

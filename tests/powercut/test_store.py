@@ -6,7 +6,8 @@ What the model of the disk assumes is said in `tests/powercut/disk.py`; SQLite's
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -16,14 +17,20 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from referee.clock import Clock
+from referee.contest import Contest, create_contest, open_contest
+from referee.judging.board import Publisher
 from referee.store import DATABASE_NAME, Event, Job, NewPost, Store
 from referee.store.identity import _COUNT
+from referee.web.live_process import make_copies
 from tests.powercut import recording
 from tests.powercut.contest import Recording, record_contest
 from tests.powercut.disk import Sync, Write
 from tests.powercut.examination import examine, held, lay
 from tests.powercut.recording import Connection
+from tests.referee.factories import START, config_text
 from tests.referee.store.test_schema import old_file
+from testsets.synthetic import synthesize
 
 WAYS = 1.6
 PARTS = 2
@@ -173,3 +180,38 @@ def test_a_store_that_would_lose_something_is_caught(place: Path, how: dict[str,
 @pytest.mark.parametrize("store", [TwoTransactions, ClosesInTwo])
 def test_what_is_stored_in_two_transactions_is_caught(place: Path, store: type[Store]) -> None:
     assert recorded(place, store=store).faults()
+
+
+class OnceAtStart(Clock):
+    """A clock that stands still, for what waits once."""
+
+    waits = 0
+
+    def utc(self) -> datetime:
+        return START
+
+    def wait(self, event: threading.Event, until_s: float) -> bool:
+        self.waits += 1
+        return self.waits > 1
+
+
+ACTS: dict[str, Callable[[Contest], None]] = {
+    "board-freeze": lambda contest: Publisher(contest, OnceAtStart()).tick(),
+    "backup": lambda contest: make_copies(contest, OnceAtStart(), threading.Event()),
+}
+
+
+@pytest.mark.parametrize("kind", ACTS)
+def test_an_event_of_the_process_that_publishes_is_on_disk_when_it_can_be_seen(
+    place: Path, kind: str
+) -> None:
+    settings = config_text(synthesize(place / "set", images=1), freeze_at=START)
+    settings = settings.replace("[[stations]]", '[backup]\nfolder = "nowhere"\n[[stations]]', 1)
+    create_contest(place / "day", settings)
+    with recording.recorded(place / "day") as journal, open_contest(place / "day") as contest:
+        contest.store.forgo_durability()
+        ACTS[kind](contest)
+        seen = len(journal.steps)
+        assert contest.store.events_after(0, 9)[1][0]["kind"] == kind
+        disk = next(disk for number, disk in journal.disks() if number == seen)
+        assert not [step for step in disk.waiting if isinstance(step, Write)]

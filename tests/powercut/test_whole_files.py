@@ -186,7 +186,7 @@ def test_a_file_that_is_not_written_so_is_caught(
 
 def test_a_test_set_whose_images_were_not_synced_is_caught(folder: Path) -> None:
     def forgetful(place: Path) -> None:
-        with mock.patch("testsets.writing._sync", nothing):
+        with mock.patch("testsets.writing.sync", nothing):
             synthesize(place / "set", images=2)
 
     assert written(folder, "set", forgetful)

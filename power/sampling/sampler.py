@@ -83,7 +83,12 @@ class Sampler:
     @property
     def last(self) -> Reading | None:
         """The newest reading of this run; after `stop` the one of record."""
-        return self._final or (self._sampling.last if self._sampling is not None else None)
+        return self._final or self.last_sampled
+
+    @property
+    def last_sampled(self) -> Reading | None:
+        """The newest reading of this run before its stop."""
+        return self._sampling.last if self._sampling is not None else None
 
     @property
     def link_error(self) -> MeterError | None:

@@ -201,7 +201,7 @@ class StationMeters:
         except MeterError as error:
             self._note_missing(run, (EnergyMissing.READ_LATER, f"{error.sentence} {READ_LATER}"))
             return None
-        before = past[-1] if past else None
+        before = past[-1] if past else meter.sampler.last_sampled
         missing = _foreign(run, meter, reading, before) or _in_doubt(reading, past)
         if missing is None:
             return reading
@@ -256,7 +256,7 @@ def _foreign(run: Run, meter: RunMeter, reading: Reading, before: Reading | None
         sentence = "The meter's integrator was reset or the meter switched off after the run had started."
         return EnergyMissing.METER_RESET, sentence
     if before is not None and (before.state is IntegratorState.RESET or began_anew(before, reading)):
-        sentence = f"The meter's integrator began again after the run ({sums(before)}, then {sums(reading)})."
+        sentence = f"The meter's integrator began again, {sums(before)} were lost ({sums(reading)} now)."
         return EnergyMissing.BEGAN_AGAIN, sentence
     return None
 

@@ -19,6 +19,8 @@ from tests.simulation.model import Attempt, Sent
 
 LATE_S = 40.0
 """How long after its deadline a run may stay open where nothing is wrong: a meter is asked for up to ten seconds."""
+ROUNDING_S = 1e-9
+"""Of a time of one boot's clock that is told as a time of the world."""
 NEVER_CHANGES = ("team", "station", "window_s", "nonce", "heat", "armed_utc", "images", "testset_digest")
 FOLLOWS = {
     None: {"armed", "open", "closed", "judged", "void"},
@@ -247,7 +249,7 @@ def session_of(hall: Hall, row: sqlite3.Row) -> Session | None:
     """What the meter counted for this run: the session that began last before the run's start."""
     start_s = hall.host.world_s(row["start_s"], row["boot_id"])
     sessions = hall.boxes[STATIONS[row["station"]]].sessions
-    return next((one for one in reversed(sessions) if one.start_s <= start_s), None)
+    return next((one for one in reversed(sessions) if one.start_s <= start_s + ROUNDING_S), None)
 
 
 def own_energy(hall: Hall, found: Records) -> Iterator[str]:

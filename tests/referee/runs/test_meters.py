@@ -254,6 +254,21 @@ def test_what_others_measure_with_a_meter_that_was_switched_off_while_it_was_los
         assert "began again" in reason
 
 
+def test_an_integrator_that_someone_begins_again_just_before_the_stop_has_no_energy_of_the_run(
+    build: Build, instrument: Any, until: Until
+) -> None:
+    meter = instrument("--load", "constant:36W")
+    house = build(station(meter=meter.address, update_interval_s=2), auto_arm=True)
+    live = house.control.login(TEAM)
+    until(lambda: live.meter.sampler.last is not None and live.meter.sampler.last.integrator_s >= 1)
+    with contextlib.closing(Link(meter.address)) as panel:
+        panel.write(":INTEGRATE:STOP;:INTEGRATE:RESET;:INTEGRATE:START")
+    assert house.control.close(1, "operator").energy_wh is None
+    code, reason = missing(house)
+    assert code == EnergyMissing.BEGAN_AGAIN
+    assert "began again" in reason
+
+
 def test_the_energy_is_read_once_the_meter_of_the_run_is_back_in_the_place_of_another(
     build: Build, instrument: Any, cable: Any, until: Until
 ) -> None:

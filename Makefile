@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+OLDEST := $(VENV)/oldest
 
 .PHONY: help setup rehearse demo test simulate lint bench soak serve lock vendor clean
 
@@ -22,12 +23,14 @@ help:
 
 setup: $(READY)
 
-$(READY): requirements.lock pyproject.toml client/pyproject.toml
+$(READY): requirements.lock pyproject.toml client/pyproject.toml client/oldest.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Use: make PYTHON=python3.12" >&2; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e client
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r client/oldest.lock
 	@touch $@
 
 rehearse: setup
@@ -71,10 +74,12 @@ serve: setup
 lock: setup
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --no-emit-find-links --extra dev --extra parquet --extra progress --extra detector --extra models \
+	  --no-emit-index-url --no-emit-find-links --extra dev --extra parquet --extra progress --extra detector --extra onnx --extra litert --extra models \
 	  pyproject.toml client/pyproject.toml -o requirements.lock $(ARGS)
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --no-emit-find-links -c requirements.lock bench/requirements.in -o bench/requirements.lock
+	$(BIN)/uv pip compile --quiet --python-version 3.8 --generate-hashes --no-header \
+	  --no-emit-index-url --no-emit-find-links client/oldest.in -o client/oldest.lock
 
 # The front-end pieces in referee/pages/static/vendor, from npm, with their checksums.
 vendor: setup

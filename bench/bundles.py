@@ -15,13 +15,13 @@ import numpy as np
 
 from bench import workload
 from bench.figures import row, show
+from lpirc_testsets import Category, Image, TestSet, load_test_set
+from lpirc_testsets.writing import ObjectRecord, write_records
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.judging.judge import judge
 from tests.referee.evidence.closed_runs import as_json, closed_with_bodies
 from tests.referee.factories import START, TEAM, config_text
-from testsets import Category, Image, TestSet, load_test_set
-from testsets.writing import ObjectRecord, write_records
 
 IMAGES, PER_IMAGE = workload.IMAGES, 100
 ROWS_A_BODY = 100

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from bench.workload import Workload, results_path, truth_path
+from lpirc_testsets import read_ground_truth
 from referee.detections.files import read_submission
 from referee.scoring import evaluate, tolerance_of
-from testsets import read_ground_truth
 
 Load = Callable[[], Callable[[], float]]
 TOOLS = {

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from bench import figures
+from lpirc_testsets import GroundTruth
 from referee.judging.leaderboard import SURE
 from referee.judging.uncertainty import LEVEL
 from referee.scoring import Detections, evaluate
 from referee.scoring.bootstrap import bootstrap_samples, centred
 from referee.scoring.interval import Resampled, chance_of_order, middle
-from testsets import GroundTruth
 
 SIZES = ((100, 20, 0.06), (1000, 20, 0.02), (300, 200, 0.04))  # images, categories, lead of the better team
 CONTESTS, RESAMPLES, UNLIMITED_IMAGES = 200, 300, 40_000

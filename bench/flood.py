@@ -17,7 +17,7 @@ import requests
 from bench.figures import show
 from bench.house import HERE, Server, referee
 from bench.load import load
-from testsets import synthesize
+from lpirc_testsets import synthesize
 
 TURNS, PAIRS, WARM_UP_S, REST_S = 3, 1000, 1.0, 4.0  # a flood's last bodies are still taken after it
 IMAGES, CATEGORIES, SIZE_PX = 100, 10, (800, 600)

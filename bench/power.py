@@ -20,13 +20,13 @@ import numpy as np
 import vxi11
 
 from bench.figures import row, show
-from power.addresses import identity, limits_of
-from power.clocks import Clocks
-from power.energy import Check, Measurement, energy_checks, trapezoid_wh
-from power.meter import Reading, Setup
-from power.sampling.sampler import LinkEvent, Sampler
-from power.visa.link import Link
-from power.wt300.driver import SAMPLE, Wt300
+from lpirc_power.addresses import identity, limits_of
+from lpirc_power.clocks import Clocks
+from lpirc_power.energy import Check, Measurement, energy_checks, trapezoid_wh
+from lpirc_power.meter import Reading, Setup
+from lpirc_power.sampling.sampler import LinkEvent, Sampler
+from lpirc_power.visa.link import Link
+from lpirc_power.wt300.driver import SAMPLE, Wt300
 
 QUERIES = 5000
 UPDATE_S = 0.1
@@ -93,7 +93,7 @@ def measure() -> list[dict[str, Any]]:
 @contextlib.contextmanager
 def simulator(*options: str) -> Iterator[tuple[str, str]]:
     """A `meter simulate` process; gives its VISA address and, with --control, the address of its control socket."""
-    command = [sys.executable, "-m", "power", "simulate", *options, "--parent", str(os.getpid())]
+    command = [sys.executable, "-m", "lpirc_power", "simulate", *options, "--parent", str(os.getpid())]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603  our own program
         if process.stdout is None:
             raise RuntimeError("no pipe")

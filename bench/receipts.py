@@ -20,10 +20,10 @@ from bench.figures import row, show
 from bench.house import Server, referee
 from bench.load import load
 from bench.serving import IMAGES, ROWS, json_posts, packed_posts
+from lpirc_testsets import synthesize
 from referee.store import posts
 from referee.store.group_commit import Statement
 from referee.store.records import Post
-from testsets import synthesize
 
 ROUNDS, POSTS, CONNECTIONS = 150, 30, (1, 8)
 TARGET = "<= 0.05"

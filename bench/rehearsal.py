@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.figures import row, show
-from testsets import load_test_set, read_ground_truth, synthesize
+from lpirc_testsets import load_test_set, read_ground_truth, synthesize
 
 IMAGES = 5000
 SIDE_PX = 96

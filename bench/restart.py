@@ -18,9 +18,9 @@ import requests
 
 from bench.figures import row, show
 from bench.house import HERE, PASSWORD, free_port, run
-from testsets import load_test_set, synthesize
-from testsets.folder import IMAGES, Category, Image
-from testsets.writing import ObjectRecord, new_folder, write_records
+from lpirc_testsets import load_test_set, synthesize
+from lpirc_testsets.folder import IMAGES, Category, Image
+from lpirc_testsets.writing import ObjectRecord, new_folder, write_records
 
 COUNT, DRAWN, SIZE_PX = 20_000, 100, (320, 240)
 RUNS, POSTS, ROWS = 40, 50, 1000  # of the day: two million detections

@@ -22,7 +22,7 @@ import numpy as np
 from bench.figures import show
 from bench.house import HERE, Server, bare, nginx, nginx_is_installed, referee
 from bench.load import Load, load
-from testsets import synthesize
+from lpirc_testsets import synthesize
 
 TURNS = 5
 IMAGES, CATEGORIES, SIZE_PX = 100, 10, (800, 600)  # photograph-like JPEGs of some 74 kB

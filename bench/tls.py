@@ -21,7 +21,7 @@ import numpy as np
 
 from bench.figures import show
 from bench.house import HERE, Server, referee
-from testsets import synthesize
+from lpirc_testsets import synthesize
 
 TURNS, REQUESTS, NEW_CONNECTIONS = 7, 300, 60
 IMAGES, CATEGORIES, SIZE_PX, ROWS = 100, 10, (800, 600), 100

@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.figures import show
 from bench.power import metered, simulator
-from power.meter import Setup
+from lpirc_power.meter import Setup
 
 RATES_S = (0.1, 0.25, 1.0)
 WINDOW_S = 60

@@ -14,7 +14,7 @@ from typing import Any
 from bench.figures import row, show
 from bench.house import HERE, Server, referee
 from bench.load import load
-from testsets import synthesize
+from lpirc_testsets import synthesize
 
 VIEWERS, SECONDS, TURNS = 50, 10, 3
 IMAGES, IMAGES_PER_S = 100, 100

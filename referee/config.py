@@ -12,7 +12,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 
-from power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
+from lpirc_power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
 from referee.errors import RefereeError
 
 CONFIG_NAME = "contest.toml"
@@ -32,7 +32,7 @@ STATION_CHOICES: dict[str, tuple[object, ...]] = {
 
 @dataclass(frozen=True)
 class Station:
-    """A station for one board: the address of its meter and how the meter measures (see power.meter.Setup).
+    """A station for one board: the address of its meter and how the meter measures (see lpirc_power.meter.Setup).
 
     Ranges are fixed, in volts and amperes; None means automatic. `clients` are the networks (192.168.1.0/24) or
     addresses from which its board may send requests; empty means any. `loopback_meter` says that the meter counts

@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from lpirc_testsets import TestSet, load_test_set, verify
 from referee.auth.client_addresses import admits
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey, new_key
 from referee.clock import Clock
@@ -19,7 +20,6 @@ from referee.scoring import METRICS
 from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME, read_secret, server_url
 from referee.store import DATABASE_NAME, Store
 from referee.store.records import Run
-from testsets import TestSet, load_test_set, verify
 
 
 @dataclass(frozen=True)

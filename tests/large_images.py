@@ -6,8 +6,8 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from testsets import synthesize
-from testsets.writing import ObjectRecord, write_records
+from lpirc_testsets import synthesize
+from lpirc_testsets.writing import ObjectRecord, write_records
 
 IMAGES = 24
 

@@ -15,7 +15,7 @@ import click
 import pytest
 
 from lpirc_client.cli import build_parser
-from power.cli import main as meter
+from lpirc_power.cli import main as meter
 from referee.cli import main as referee
 from referee.store import Store
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from lpirc_testsets import synthesize
 from referee.contest import create_contest, open_contest
 from referee.judging.judge import judge
 from referee.store import Store
 from referee.store.schema import VERSION
 from tests.referee.factories import DrivenClock, config_text
 from tests.referee.judging.sent_runs import closed_run, guesses
-from testsets import synthesize
 
 PAGE = (Path(__file__).parents[1] / "docs" / "database.md").read_text()
 TABLE = re.compile(r"^`(\w+)`[^|]*?\n\n((?:\|.*\n)+)", re.MULTILINE)

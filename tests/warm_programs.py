@@ -28,12 +28,13 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 LIVE = "referee.web.live_process"
-ENTRIES = {"referee": "referee.cli", "meter": "power.cli", "lpirc-client": "lpirc_client.cli"}
+ENTRIES = {"referee": "referee.cli", "meter": "lpirc_power.cli", "lpirc-client": "lpirc_client.cli"}
 ROOT = Path(__file__).parents[1]
 # What the commands import late.
 IMPORTED = (
-    *ENTRIES.values(), LIVE, "power.visa.link",
-    *(f"{room}.cli.{one.stem}" for room in ("power", "referee") for one in (ROOT / room / "cli").glob("[a-z]*.py")),
+    *ENTRIES.values(), LIVE, "lpirc_power.visa.link",
+    *(f"lpirc_power.cli.{one.stem}" for one in (ROOT / "power/lpirc_power/cli").glob("[a-z]*.py")),
+    *(f"referee.cli.{one.stem}" for one in (ROOT / "referee/cli").glob("[a-z]*.py")),
     "referee.scoring.coco_reference", "referee.web.server", "lpirc_client.sample_detector.detector",
 )  # fmt: skip
 LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE)
@@ -151,14 +152,14 @@ def start(arguments: Sequence[str], **places: Any) -> Any:
 
 
 class Simulators:
-    """Stands in for `subprocess` in power.addresses: the simulated meter of an address `sim:` is forked, too."""
+    """Stands in for `subprocess` in lpirc_power.addresses: the simulated meter of an address `sim:` is forked, too."""
 
     PIPE, TimeoutExpired = subprocess.PIPE, subprocess.TimeoutExpired
 
     @staticmethod
     def Popen(command: Sequence[str], **_: Any) -> Any:  # noqa: N802 - its name there
         """Start what `python -P -m power ...` says."""
-        return start(["meter", *command[command.index("power") + 1 :]])
+        return start(["meter", *command[command.index("lpirc_power") + 1 :]])
 
 
 class LiveScores:

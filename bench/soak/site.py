@@ -17,7 +17,7 @@ import requests
 
 from bench.house import HERE, free_port, run
 from bench.soak.relay import Relay
-from testsets import synthesize
+from lpirc_testsets import synthesize
 
 WINDOW_S, DISK = 60, "256m"
 STATIONS = {"north": 36.0, "south": 9.0}  # what its board draws, in watts

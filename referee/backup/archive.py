@@ -10,9 +10,9 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from lpirc_testsets.folder import sha256_of
+from lpirc_testsets.values import json_value
 from referee.errors import RefereeError
-from testsets.folder import sha256_of
-from testsets.values import json_value
 
 MANIFEST, FORMAT, VERSION = "backup.json", "lpirc-backup", 1
 _OF_BUNDLES = "manifest.dsse.json"

@@ -11,6 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from lpirc_testsets import load_test_set
+from lpirc_testsets.folder import GROUND_TRUTH, IMAGES, LABELS, MANIFEST
 from referee.auth.signing import SIGNING_KEY_NAME
 from referee.backup.archive import read_archive, write_archive
 from referee.config import CONFIG_NAME, ContestConfig, read_config, toml_table
@@ -20,8 +22,6 @@ from referee.files.atomic_write import real_path, require_writable, sync_folder,
 from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME
 from referee.store import DATABASE_NAME, Store
 from referee.tracks.submissions.submitting import MODELS
-from testsets import load_test_set
-from testsets.folder import GROUND_TRUTH, IMAGES, LABELS, MANIFEST
 
 SECRETS = (SECRET_NAME, OPERATOR_KEY_NAME)
 _VALUE = re.compile(r"""((?<![\w-])(?:id|testset|holdout)["']?\s*=\s*)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')""")

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
+from lpirc_testsets import load_test_set
+from lpirc_testsets.file_bytes import file_bytes
 from referee.cli.options import as_json, contest_folder, hexadecimal, run_number
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.store.records import OVER
-from testsets import load_test_set
-from testsets.file_bytes import file_bytes
 
 LARGEST_FILE_BYTES = 2**32
 

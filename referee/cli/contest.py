@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from power.addresses import MeterAddress
+from lpirc_power.addresses import MeterAddress
+from lpirc_testsets import load_test_set, synthesize
 from referee.config import LONGEST_WINDOW_S, read_config
 from referee.contest import create_contest
-from testsets import load_test_set, synthesize
 
 DEFAULT_IMAGES = 200
 DEFAULT_CATEGORIES = 10

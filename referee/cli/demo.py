@@ -12,13 +12,13 @@ from pathlib import Path
 
 import click
 
+from lpirc_testsets import synthesize
 from referee.cli.contest import config_text
 from referee.cli.demo_day import record_day
 from referee.cli.processes import Child, interruption_reported, program
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
-from testsets import synthesize
 
 IMAGES, CATEGORIES, SEED, SIZE = 40, 8, 2018, (320, 240)
 WINDOW_S = 240

@@ -9,14 +9,14 @@ from datetime import datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from power.meter import IntegratorState, Reading, Standing
+from lpirc_power.meter import IntegratorState, Reading, Standing
+from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.auth.passwords import hash_password
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.detections.rows import Refused
 from referee.judging.uncertainty import judge_with_interval
 from referee.store.records import Run, RunState
-from testsets import GroundTruth, read_ground_truth
 
 PAUSE = timedelta(minutes=6)  # between the starts of two runs
 POSTS = 10  # of a run

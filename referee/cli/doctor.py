@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from lpirc_testsets import TestSetError, load_test_set
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey
 from referee.cli.acts import act, optional_reason
 from referee.cli.doctor_meters import ADVICE, TRIAL_S, Finding, look_at_meter, trial_run
@@ -31,7 +32,6 @@ from referee.contest import (
 from referee.errors import RefereeError
 from referee.served import is_served
 from referee.store import DATABASE_NAME, Store
-from testsets import TestSetError, load_test_set
 
 LEAST_FREE_BYTES = 2**30
 SLACK = timedelta(seconds=2)  # a clock that is being set may step back so far

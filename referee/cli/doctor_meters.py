@@ -8,10 +8,10 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from power.addresses import open_meter
-from power.clocks import real_clocks
-from power.errors import MeterError
-from power.meter import Identity
+from lpirc_power.addresses import open_meter
+from lpirc_power.clocks import real_clocks
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import Identity
 from referee.clock import Clock
 from referee.config import Images, Station
 from referee.contest import Contest

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from power.errors import MeterError
+from lpirc_power.errors import MeterError
 from referee.cli.lazy import LazyGroup
 from referee.errors import RefereeError
 
@@ -41,7 +41,7 @@ COMMANDS = {
 
 def stated_failures() -> tuple[type[Exception], ...]:
     """What has one sentence for the person at the terminal."""
-    from testsets import TestSetError  # imports numpy: only what has failed waits for it
+    from lpirc_testsets import TestSetError  # imports numpy: only what has failed waits for it
 
     return RefereeError, MeterError, TestSetError
 

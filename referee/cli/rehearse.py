@@ -16,8 +16,9 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from power.addresses import MeterAddress
-from power.clocks import Clocks
+from lpirc_power.addresses import MeterAddress
+from lpirc_power.clocks import Clocks
+from lpirc_testsets import load_test_set, synthesize
 from referee.auth.passwords import hash_password
 from referee.cli.contest import config_text
 from referee.cli.judged import print_score
@@ -32,7 +33,6 @@ from referee.judging.uncertainty import judge_with_interval
 from referee.store import Store
 from referee.store.records import Run, RunState, Score
 from referee.tracks.submissions.harness import client_version
-from testsets import load_test_set, synthesize
 
 TEAM = "rehearsal"
 DEFAULT_IMAGES = 200

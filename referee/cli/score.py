@@ -12,6 +12,11 @@ from typing import Any
 
 import click
 
+from lpirc_testsets import GroundTruth, load_test_set, read_ground_truth
+from lpirc_testsets.file_bytes import require_regular
+from lpirc_testsets.folder import sha256_of
+from lpirc_testsets.reading import declares_ids
+from lpirc_testsets.voc_reader import voc_files
 from referee.cli.options import as_json
 from referee.cli.score_compare import Order, find_orders, print_comparison
 from referee.cli.terminal import console, figures_table
@@ -31,11 +36,6 @@ from referee.scoring import (
 )
 from referee.scoring import score as contest_score
 from referee.scoring.rules import PUBLISHED
-from testsets import GroundTruth, load_test_set, read_ground_truth
-from testsets.file_bytes import require_regular
-from testsets.folder import sha256_of
-from testsets.reading import declares_ids
-from testsets.voc_reader import voc_files
 
 ENGINES = ("own", "pycocotools")
 file_path = click.Path(path_type=Path)

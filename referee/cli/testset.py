@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from referee.cli.options import as_json
-from testsets import (
+from lpirc_testsets import (
     TestSet,
     TestSetError,
     check,
@@ -20,6 +19,7 @@ from testsets import (
     read_labels,
     synthesize,
 )
+from referee.cli.options import as_json
 
 folder_path = click.Path(path_type=Path)
 out_option = click.option("--out", type=folder_path, required=True, help="The new test-set folder.")

@@ -5,13 +5,13 @@ whole. Start with `bodies`. Each parser has a fast path for regular bodies; all 
 name each problem. Knows nothing of HTTP or SQL.
 """
 
+from lpirc_testsets.values import shown
 from referee.detections.bodies import parse_detections, parse_packed
 from referee.detections.checking import check_rows, is_known
 from referee.detections.form_body import parse_form
 from referee.detections.json_body import parse_json
 from referee.detections.rows import MAX_PROBLEMS, ProblemList, Rows, inverted_box, plain
 from referee.detections.text_body import parse_text
-from testsets.values import shown
 
 __all__ = [
     "MAX_PROBLEMS",

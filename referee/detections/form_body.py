@@ -13,11 +13,11 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets.values import text_number
 from referee.detections.checking import good_rows
 from referee.detections.numbers import NUMBER_CHARACTERS, flat_array
 from referee.detections.rows import ProblemList, Refused, Rows
 from referee.errors import LengthMismatch
-from testsets.values import text_number
 
 FIELDS = (b"image_name", b"CLASS_ID", b"confidence", b"xmin", b"ymin", b"xmax", b"ymax")
 _KEYS = tuple(b"&" + name + b"=" for name in FIELDS)

@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Iterator
 
+from lpirc_testsets.values import shown
 from referee.detections.numbers import NUMBER_CHARACTERS, flat_array
 from referee.detections.rows import Rows, read_each, refuse
-from testsets.values import shown
 
 _BLANK = b" \t\r\n"
 _ROW_MARKS = b"[,,,,,,],"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from testsets import TestSet
+from lpirc_testsets import TestSet
 
 IMAGE = 0
 SIGNS = np.array([1.0, 1.0, 1.0, -1.0, -1.0])

@@ -10,8 +10,8 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets.values import shown
 from referee.errors import RefereeError
-from testsets.values import shown
 
 NAMES = ("image", "category", "confidence", "xmin", "ymin", "xmax", "ymax")
 

@@ -9,9 +9,9 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets.values import text_number
 from referee.detections.numbers import NUMBER_CHARACTERS, PIECE_BYTES, flat_array
 from referee.detections.rows import Rows, read_each
-from testsets.values import text_number
 
 _PLAIN = NUMBER_CHARACTERS + b", \t\n"
 _BLANK = b" \t\n"

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from power.meter import Limits, Reading, Setup, Standing
+from lpirc_power.meter import Limits, Reading, Setup, Standing
+from lpirc_testsets import Category, Image, TestSet
 from referee.evidence.container import GROUND_TRUTH, BadBundle, gunzip, read_json, read_json_lines
 from referee.store.evidence import reading_of
 from referee.store.records import Run, RunState
-from testsets import Category, Image, TestSet
 
 TEXTS = ("utc", "state", "flags", "changed")
 """The columns of readings that are no figures."""

@@ -9,8 +9,10 @@ from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
-from power.addresses import limits_of
-from power.meter import Identity
+from lpirc_power.addresses import limits_of
+from lpirc_power.meter import Identity
+from lpirc_testsets import TestSet
+from lpirc_testsets.file_bytes import file_bytes
 from referee.contest import Contest, require_same_images
 from referee.errors import RefereeError, TestSetChanged
 from referee.evidence.container import (
@@ -29,8 +31,6 @@ from referee.judging.results import current_judgement
 from referee.scoring.result import DIGEST_LENGTH, signature_parts
 from referee.store.log import LoggedEvent
 from referee.store.records import OVER, Run, Score
-from testsets import TestSet
-from testsets.file_bytes import file_bytes
 
 CRATE = "ro-crate-metadata.json"
 

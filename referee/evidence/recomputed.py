@@ -10,6 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets import TestSetError
+from lpirc_testsets.coco_reader import parse_coco
+from lpirc_testsets.errors import Problems
+from lpirc_testsets.ground_truth import GroundTruth
 from referee.errors import RefereeError
 from referee.evidence.bodies import rows_of
 from referee.evidence.bundle import Bundle, PostLine
@@ -21,10 +25,6 @@ from referee.scoring.bootstrap import BOOTSTRAP_METRICS
 from referee.store.chain import event_digest, log_link, receipt_link, run_start
 from referee.store.posts import ROW
 from referee.store.records import RUN_CLOSED, Score
-from testsets import TestSetError
-from testsets.coco_reader import parse_coco
-from testsets.errors import Problems
-from testsets.ground_truth import GroundTruth
 
 Rows = NDArray[np.float64]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lpirc_testsets.folder import compute_digest
 from referee.errors import RefereeError
 from referee.evidence.bundle import read_bundle
 from referee.evidence.container import ENVELOPE, GROUND_TRUTH, MANIFEST, BadBundle, read_manifest, unpack
@@ -17,7 +18,6 @@ from referee.evidence.statement import is_signed, subject_of
 from referee.scoring.result import signature_parts
 from referee.store.chain import terms_sha256
 from referee.store.records import RUN_CLOSED
-from testsets.folder import compute_digest
 
 ENERGY_READ = "energy-read"
 OF_PROGRAM = ("rules", "v")

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from power.energy import Check
-from power.meter import Limits, Reading
+from lpirc_power.energy import Check
+from lpirc_power.meter import Limits, Reading
+from lpirc_testsets import GroundTruth, TestSet
 from referee.detections.plausibility import implausible, limits_by_number
 from referee.judging.checks import (
     event_checks,
@@ -29,7 +30,6 @@ from referee.judging.checks import (
 from referee.scoring import Detections, Evaluation, evaluate, lists_ties_by_image, score
 from referee.scoring.rules import PUBLISHED
 from referee.store.records import ENERGY_MISSING, RUN_CLOSED, Run, Score
-from testsets import GroundTruth, TestSet
 
 IMAGE = 0
 START_S = 0.0  # readings of a closed run are timed from its start

@@ -9,8 +9,8 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from power.energy import Check, Measurement, energy_checks
-from power.meter import Identity, Limits, Reading
+from lpirc_power.energy import Check, Measurement, energy_checks
+from lpirc_power.meter import Identity, Limits, Reading
 from referee.detections.plausibility import Implausible
 from referee.store.records import IMAGES_SEEN, REBOOTED, Run
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lpirc_testsets import GroundTruth
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.case import scored_detections
@@ -14,7 +15,6 @@ from referee.scoring import COCO, CocoCurve, Curve, Detections, coco_curves, pre
 from referee.scoring.error_types import ErrorAnalysis, ErrorType, ImageErrors, analyse_errors, worst_images
 from referee.scoring.result import DIGEST_LENGTH, signature_parts
 from referee.store.records import Run, Score
-from testsets import GroundTruth
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from power.recording import header_line, row
+from lpirc_power.recording import header_line, row
+from lpirc_testsets.boxes import coco_from_corners
 from referee.contest import Contest, require_same_images
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
 from referee.judging.case import IMAGE, START_S, undo_image_order
 from referee.judging.judge import served_images
 from referee.store.records import Run
-from testsets.boxes import coco_from_corners
 
 AT_ONCE = 100_000  # rows
 NUMBERS = ("confidence", "xmin", "ymin", "xmax", "ymax")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from power.addresses import limits_of
-from power.meter import Identity
+from lpirc_power.addresses import limits_of
+from lpirc_power.meter import Identity
+from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest, require_same_images, require_same_test_set
 from referee.errors import RefereeError
@@ -22,7 +23,6 @@ from referee.judging.case import (
 from referee.scoring import Evaluation
 from referee.store import Store
 from referee.store.records import Run, RunState, Score
-from testsets import GroundTruth, read_ground_truth
 
 
 def judge(contest: Contest, number: int, clock: Clock, *, corrected: bool = False) -> Score:

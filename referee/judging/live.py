@@ -13,6 +13,7 @@ import threading
 
 import numpy as np
 
+from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError, StorageFailed
@@ -21,7 +22,6 @@ from referee.judging.checks import is_scorable
 from referee.judging.judge import evaluate_rows
 from referee.scoring import score
 from referee.store.records import Provisional, Run, RunState
-from testsets import GroundTruth, read_ground_truth
 
 logger = logging.getLogger(__name__)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets import GroundTruth
 from referee.contest import Contest
 from referee.judging.case import IMAGE, START_S
 from referee.judging.checks import is_scorable
@@ -15,7 +16,6 @@ from referee.judging.judge import testset_rows
 from referee.scoring import COCO, Detections
 from referee.scoring.evaluation import maps_over_time
 from referee.store.records import Run
-from testsets import GroundTruth
 
 Floats = NDArray[np.float64]
 

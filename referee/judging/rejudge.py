@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lpirc_testsets import load_test_set
 from referee.clock import Clock
 from referee.contest import Contest, has_same_images, require_same_images, require_unchanged
 from referee.errors import RefereeError, TestSetChanged
@@ -14,7 +15,6 @@ from referee.judging.results import standings
 from referee.judging.uncertainty import judge_with_interval
 from referee.served import is_served
 from referee.store.records import Run, RunState, Score
-from testsets import load_test_set
 
 Pair = tuple[float | None, float | None]
 

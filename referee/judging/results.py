@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from power.energy import above_idle_wh
+from lpirc_power.energy import above_idle_wh
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.checks import is_of_the_window, is_scorable

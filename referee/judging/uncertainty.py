@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets import GroundTruth
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.judging.case import scored_detections
@@ -15,7 +16,6 @@ from referee.judging.judge import counted, judge
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap_samples, centred
 from referee.scoring.interval import Resampled, middle
 from referee.store.records import Run, Score, ScoreInterval
-from testsets import GroundTruth
 
 Floats = NDArray[np.float64]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from lpirc_testsets import TestSetError
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
@@ -32,7 +33,6 @@ from referee.scoring.error_types import ErrorType
 from referee.scoring.result import signature_parts
 from referee.scoring.rules import PUBLISHED
 from referee.store.records import OVER, Run, RunState, Score
-from testsets import TestSetError
 
 STYLES = (STATIC / "style.css", Path(__file__).with_name("report.css"))
 FEW = 10  # of the best curves, and of the worst

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from power.errors import MeterError
+from lpirc_power.errors import MeterError
 from referee.auth.client_addresses import admits
 from referee.clock import Clock
 from referee.config import LONGEST_WINDOW_S, Station

@@ -9,7 +9,7 @@ from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
-from power.meter import Reading
+from lpirc_power.meter import Reading
 from referee.clock import Clock
 from referee.contest import Contest, require_place, require_same_test_set
 from referee.errors import RefereeError, ShuttingDown, WindowClosed

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
-from power.addresses import standing
-from power.energy.continuity import began_anew, held, sums
-from power.errors import MeterError
-from power.meter import IntegratorState, Reading, Setup, Standing
-from power.sampling.sampler import Sampler
+from lpirc_power.addresses import standing
+from lpirc_power.energy.continuity import began_anew, held, sums
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import IntegratorState, Reading, Setup, Standing
+from lpirc_power.sampling.sampler import Sampler
 from referee.clock import Clock
 from referee.config import Station
 from referee.contest import Contest

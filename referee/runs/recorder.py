@@ -6,8 +6,8 @@ import logging
 import threading
 from datetime import datetime
 
-from power.meter import IntegratorState, Reading
-from power.sampling.sampler import LinkEvent
+from lpirc_power.meter import IntegratorState, Reading
+from lpirc_power.sampling.sampler import LinkEvent
 from referee.clock import Clock
 from referee.errors import RefereeError
 from referee.store import Store

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import asdict
 
-from power.errors import MeterError
+from lpirc_power.errors import MeterError
 from referee.clock import Clock
 from referee.config import Station
 from referee.contest import Contest, require_same_test_set

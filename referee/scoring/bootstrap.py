@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets.ground_truth import GroundTruth
 from referee.errors import RefereeError
 from referee.scoring.columns import Detections
 from referee.scoring.evaluation import ranked_categories
 from referee.scoring.groups import group_objects
 from referee.scoring.rules import Rule, rule_named
-from testsets.ground_truth import GroundTruth
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.uint8]

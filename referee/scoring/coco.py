@@ -13,6 +13,8 @@ from dataclasses import fields
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets.boxes import coco_from_corners
+from lpirc_testsets.ground_truth import GroundTruth
 from referee.scoring.coco_ranking import LEAST_OVERLAPS, MOST, AreaResult, rank
 from referee.scoring.columns import Detections
 from referee.scoring.groups import Listing, group_objects, list_detections
@@ -20,8 +22,6 @@ from referee.scoring.matching import Objects, in_turn, pairs_of
 from referee.scoring.overlap import Edges
 from referee.scoring.result import Counts, Evaluation, signature
 from referee.scoring.rules import COCO
-from testsets.boxes import coco_from_corners
-from testsets.ground_truth import GroundTruth
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

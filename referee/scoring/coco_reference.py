@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
+from lpirc_testsets.boxes import coco_from_corners
+from lpirc_testsets.ground_truth import GroundTruth
 from referee.scoring.coco import AT_50, AT_75
 from referee.scoring.columns import Detections
 from referee.scoring.result import Counts, Evaluation, signature
-from testsets.boxes import coco_from_corners
-from testsets.ground_truth import GroundTruth
 
 _NAMES = ["AP", "AP50", "AP75", "APsmall", "APmedium", "APlarge"]
 _NAMES += ["AR1", "AR10", "AR100", "ARsmall", "ARmedium", "ARlarge"]

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets.ground_truth import GroundTruth
 from referee.scoring.coco import AT_50, AT_75, results_by_area
 from referee.scoring.coco_ranking import RECALLS
 from referee.scoring.columns import Detections
 from referee.scoring.evaluation import CategoryRanks, ranked_categories
 from referee.scoring.rules import rule_named
-from testsets.ground_truth import GroundTruth
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets.ground_truth import GroundTruth
 from referee.scoring.average_precision import tidecv_points
 from referee.scoring.coco import coco_boxes_of
 from referee.scoring.columns import Detections
@@ -20,7 +21,6 @@ from referee.scoring.groups import Ids, group_objects, list_detections
 from referee.scoring.matching import IGNORED, UNMATCHED, Objects, Pairs, best_that_counts, in_turn, pairs_of
 from referee.scoring.overlap import Edges
 from referee.scoring.rules import Rule
-from testsets.ground_truth import GroundTruth
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets.ground_truth import GroundTruth
 from referee.scoring.average_precision import averages, counts_before, mean_known, true_ranks
 from referee.scoring.columns import Detections
 from referee.scoring.error_matching import OF_DETECTIONS, TIDECV, TRUE, ErrorType, Findings, find
 from referee.scoring.groups import Ids
 from referee.scoring.ordering import ascending_codes
 from referee.scoring.rules import COCO, rule_named
-from testsets.ground_truth import GroundTruth
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

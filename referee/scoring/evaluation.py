@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets.ground_truth import GroundTruth
 from referee.errors import RefereeError
 from referee.scoring.average_precision import averages, mean_known
 from referee.scoring.coco import evaluate_coco
@@ -19,7 +20,6 @@ from referee.scoring.matching import IGNORED, Objects, Pairs, in_turn, pairs_of
 from referee.scoring.overlap import Edges
 from referee.scoring.result import Counts, Evaluation, signature
 from referee.scoring.rules import COCO, Rule, rule_named
-from testsets.ground_truth import GroundTruth
 
 Ints = NDArray[np.int64]
 

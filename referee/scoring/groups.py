@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets.ground_truth import GroundTruth
 from referee.errors import RefereeError
 from referee.scoring.columns import Detections
 from referee.scoring.ordering import ascending_codes, descending
-from testsets.ground_truth import GroundTruth
 
 Ints = NDArray[np.int64]
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from power.meter import IntegratorState, Reading, Setup
+from lpirc_power.meter import IntegratorState, Reading, Setup
 from referee.store.chain import LOG_START, terms_sha256
 from referee.store.log import LoggedEvent, append_event
 from referee.store.posts import PostTables

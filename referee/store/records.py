@@ -9,8 +9,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from power.energy import Check
-from power.meter import Identity, Setup, Standing
+from lpirc_power.energy import Check
+from lpirc_power.meter import Identity, Setup, Standing
 from referee.store.chain import LOG_START, receipt_link
 
 METER_START = "meter-start"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from power.meter import Setup, Standing
+from lpirc_power.meter import Setup, Standing
 from referee.errors import RefereeError, SessionRefused
 from referee.store.acts import put_on_record
 from referee.store.database import LARGEST_NUMBER, Database

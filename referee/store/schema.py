@@ -29,14 +29,14 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     "runs": (
         {
             "id": int, "team": str, "station": str, "state": str, "armed_utc": str, "testset_digest": str,
-            "images": int, "window_s": float, "setup": str,  # power.meter.Setup as JSON
+            "images": int, "window_s": float, "setup": str,  # lpirc_power.meter.Setup as JSON
             "meter_identity": str, "opened_utc": str,
             "start_s": float, "boot_id": str,  # on the monotonic clock of that boot
             "closed_utc": str, "closed_by": str,  # logout, deadline, operator
             "elapsed_s": float, "energy_wh": float, "integrator_s": float,  # of record: the meter's integrator
             "void_reason": str, "meter_changes": str,  # JSON list: what differed from `setup` at the end
             "idle_power_w": float, "heat": str,  # runs of one heat are opened together
-            "meter_standing": str,  # power.meter.Standing; NULL: of an earlier form
+            "meter_standing": str,  # lpirc_power.meter.Standing; NULL: of an earlier form
             "images_digest": str,  # of the images without the ground truth; NULL: of an earlier form
             "nonce": str,  # random: run numbers recur after a restore; NULL: of an earlier form
             "extra_s": float,  # of window_s, granted by the operator; NULL: none

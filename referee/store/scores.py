@@ -8,7 +8,7 @@ import sqlite3
 import numpy as np
 from numpy.typing import NDArray
 
-from power.energy import Check
+from lpirc_power.energy import Check
 from referee.store.acts import put_on_record
 from referee.store.database import Database
 from referee.store.records import Provisional, Score, ScoreInterval

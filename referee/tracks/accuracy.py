@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets.ground_truth import GroundTruth
 from referee.errors import RefereeError
 from referee.scoring import COCO, Detections, evaluate
 from referee.scoring.overlap import overlaps
-from testsets.ground_truth import GroundTruth
 
 
 def coco_ap_percent(ground_truth: GroundTruth, rows: NDArray[np.float64]) -> float:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from lpirc_testsets import TestSet
+from lpirc_testsets.folder import IMAGES
 from referee.errors import RefereeError, TestSetChanged
-from testsets import TestSet
-from testsets.folder import IMAGES
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from power.endings import setting
+from lpirc_power.endings import setting
+from lpirc_testsets import TestSetError
 from referee.backup.contest_copy import back_up
 from referee.clock import Clock
 from referee.contest import Contest, contest_id, open_contest
@@ -23,7 +24,6 @@ from referee.judging.board import publish
 from referee.judging.live import follow
 from referee.web.processes import LOOK_S, STOP_TIMEOUT_S, end_with
 from referee.web.server_log import LINE, BackgroundHandler
-from testsets import TestSetError
 
 NICENESS = 5  # the server comes first where both want the processor
 COPIES, LOOK_COPIES_S = 12, 60.0  # of [backup] so many stay; whether one is due

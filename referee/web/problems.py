@@ -8,7 +8,7 @@ import logging
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from power.errors import MeterError
+from lpirc_power.errors import MeterError
 from referee.errors import NotStarted, RefereeError, ShuttingDown, StorageFailed
 from referee.web.answers import NOT_TO_BE_KEPT, Answer, Environ, through_flask
 from referee.web.sessions import OPEN_RUN, OPERATOR, SESSION, TEAM

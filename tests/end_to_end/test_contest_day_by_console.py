@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import requests
 
+from lpirc_testsets import read_ground_truth, synthesize
 from tests.browser import visit
 from tests.contest_day import PASSWORD, PATIENCE_S, Day, Meter, contest_day, problem
-from testsets import read_ground_truth, synthesize
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -16,11 +16,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lpirc_testsets import synthesize
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.store.records import RunState
 from tests.contest_day import HASH, PASSWORD, Program, Server, program, refers, until
-from testsets import synthesize
 
 WINDOW_S = 12
 POWER_W = 36.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from power.energy import Check
+from lpirc_power.energy import Check
 
 
 def failed(checks: Iterable[Check]) -> list[str]:

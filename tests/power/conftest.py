@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from power.clocks import Clocks
-from power.meter import IntegratorState, Reading
+from lpirc_power.clocks import Clocks
+from lpirc_power.meter import IntegratorState, Reading
 from tests import warm_programs
 from tests.frozen import freeze
 from tests.patience import PATIENCE_S

@@ -6,10 +6,10 @@ import contextlib
 import socket
 from collections.abc import Callable, Iterator, Mapping
 
-from power.simulator.doors import Door
-from power.simulator.links import END
-from power.simulator.vxi11 import CORE_PROGRAM
-from power.simulator.xdr import MalformedError, Reader, Records, opaque, reply, uint
+from lpirc_power.simulator.doors import Door
+from lpirc_power.simulator.links import END
+from lpirc_power.simulator.vxi11 import CORE_PROGRAM
+from lpirc_power.simulator.xdr import MalformedError, Reader, Records, opaque, reply, uint
 
 Answers = Mapping[str, Callable[[], str]]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from power.addresses import identity
-from power.clocks import Clocks
-from power.wt300.driver import Wt300
-from power.wt300.settings import FormerSettings
+from lpirc_power.addresses import identity
+from lpirc_power.clocks import Clocks
+from lpirc_power.wt300.driver import Wt300
+from lpirc_power.wt300.settings import FormerSettings
 
 
 def wt300(link: Any, clocks: Clocks, former: FormerSettings | None = None) -> Wt300:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from power.addresses import MeterAddress, open_meter
-from power.clocks import Clocks
-from power.errors import MeterError
-from power.meter import IntegratorState, Setup
+from lpirc_power.addresses import MeterAddress, open_meter
+from lpirc_power.clocks import Clocks
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import IntegratorState, Setup
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)
 

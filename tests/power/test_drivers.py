@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-from power.addresses import driver_of, identity, limits_of, open_meter, standing
-from power.clocks import Clocks
-from power.errors import MeterError
-from power.meter import Identity, IntegratorState, Limits, Setup, Standing
-from power.sampling.sampler import Sampler
-from power.wt300.driver import Wt300Family
+from lpirc_power.addresses import driver_of, identity, limits_of, open_meter, standing
+from lpirc_power.clocks import Clocks
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import Identity, IntegratorState, Limits, Setup, Standing
+from lpirc_power.sampling.sampler import Sampler
+from lpirc_power.wt300.driver import Wt300Family
 from tests.power.foreign import served
 
 FOREIGN = '''
-from power.home.meter import HomeMeter
-from power.home.meter import Sample
-from power.meter import Limits
+from lpirc_power.home.meter import HomeMeter
+from lpirc_power.home.meter import Sample
+from lpirc_power.meter import Limits
 
 
 class Watts:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from power.endings import setting
+from lpirc_power.endings import setting
 
 LONGEST_S = 20.0
 

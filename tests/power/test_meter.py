@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from power.errors import MeterError
-from power.meter import Identity, IntegratorState
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import Identity, IntegratorState
 
 
 @pytest.mark.parametrize(

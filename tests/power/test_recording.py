@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.energy import trapezoid_wh
-from power.errors import MeterError
-from power.meter import IntegratorState, Reading
-from power.recording import (
+from lpirc_power.energy import trapezoid_wh
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import IntegratorState, Reading
+from lpirc_power.recording import (
     COLUMNS,
     NO_DATE,
     header_line,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from power.addresses import is_loopback, open_meter, standing
-from power.clocks import Clocks
-from power.meter import Identity, Standing
+from lpirc_power.addresses import is_loopback, open_meter, standing
+from lpirc_power.clocks import Clocks
+from lpirc_power.meter import Identity, Standing
 from tests.power.foreign import served
 
 SERIAL = "C2PH13047V"

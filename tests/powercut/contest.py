@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from power.energy import Check
+from lpirc_power.energy import Check
 from referee.detections.rows import Refused
 from referee.store import DATABASE_NAME, Event, NewPost, Store
 from referee.store.records import (

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from lpirc_testsets.synthetic import synthesize
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging.board import Publisher
@@ -30,7 +31,6 @@ from tests.powercut.examination import examine, held, lay
 from tests.powercut.recording import Connection
 from tests.referee.factories import START, config_text
 from tests.referee.store.test_schema import old_file
-from testsets.synthetic import synthesize
 
 WAYS = 1.6
 PARTS = 2

@@ -15,6 +15,8 @@ from unittest import mock
 import pytest
 
 import lpirc_client.files
+from lpirc_testsets import load_test_set, verify
+from lpirc_testsets.synthetic import synthesize
 from referee.backup import contest_copy
 from referee.backup.contest_copy import back_up, restore
 from referee.contest import create_contest, open_contest
@@ -25,8 +27,6 @@ from referee.tracks.submissions.submitting import _keep_model
 from tests.powercut.examination import lay
 from tests.powercut.recording import Journal, recorded
 from tests.referee.factories import config_text
-from testsets import load_test_set, verify
-from testsets.synthetic import synthesize
 
 WAYS = 8
 NOW = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)
@@ -186,7 +186,7 @@ def test_a_file_that_is_not_written_so_is_caught(
 
 def test_a_test_set_whose_images_were_not_synced_is_caught(folder: Path) -> None:
     def forgetful(place: Path) -> None:
-        with mock.patch("testsets.writing.sync", nothing):
+        with mock.patch("lpirc_testsets.writing.sync", nothing):
             synthesize(place / "set", images=2)
 
     assert written(folder, "set", forgetful)
@@ -197,9 +197,13 @@ WRITES = re.compile(r"""\.write_(?:text|bytes)\(|open\((?:[^()\n]*, )?["'][wx]""
 OTHERS = {
     *("client/lpirc_client/files.py", "referee/files/atomic_write.py"),
     # in the folder that `new_folder` syncs
-    *("datasets/testsets/importing.py", "datasets/testsets/synthetic.py", "datasets/testsets/writing.py"),
+    *(
+        "datasets/lpirc_testsets/importing.py",
+        "datasets/lpirc_testsets/synthetic.py",
+        "datasets/lpirc_testsets/writing.py",
+    ),
     *("referee/cli/demo.py", "referee/cli/rehearse.py", "referee/cli/processes.py"),
-    *("power/cli/certify.py", "client/lpirc_client/terminal.py", "referee/pages/vendor.py"),
+    *("power/lpirc_power/cli/certify.py", "client/lpirc_client/terminal.py", "referee/pages/vendor.py"),
 }
 
 

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
+from lpirc_testsets import TestSet, synthesize
 from referee.store import Store, database
 from tests import warm_programs
 from tests.patience import PATIENCE_S
 from tests.referee.factories import House, house
-from testsets import TestSet, synthesize
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +34,7 @@ def small_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
 @pytest.fixture(autouse=True)
 def warm_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
     """The meters at `sim:` start in a tenth of the time; tests/power starts them as users do."""
-    monkeypatch.setattr("power.addresses.subprocess", warm_programs.Simulators)
+    monkeypatch.setattr("lpirc_power.addresses.subprocess", warm_programs.Simulators)
 
 
 @pytest.fixture

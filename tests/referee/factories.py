@@ -15,8 +15,9 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from power.meter import IntegratorState, Reading, Setup
-from power.sampling.sampler import Sampler
+from lpirc_power.meter import IntegratorState, Reading, Setup
+from lpirc_power.sampling.sampler import Sampler
+from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
@@ -24,7 +25,6 @@ from referee.runs import meters
 from referee.runs.control import RunControl
 from referee.store import Store
 from referee.store.records import Post, Run, RunState
-from testsets import TestSet
 
 START = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)
 SIMULATED = "sim:constant:36W"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.meter import Setup
+from lpirc_power.meter import Setup
 from referee.config import ContestConfig, ModelTrack, Station, read_config
 from referee.errors import RefereeError
 

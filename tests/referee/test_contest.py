@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from lpirc_testsets import TestSet, TestSetError, synthesize
 from referee.contest import create_contest, open_contest, require_same_test_set, require_unchanged
 from referee.errors import RefereeError
 from tests.referee.factories import config_text, run_record, station
-from testsets import TestSet, TestSetError, synthesize
 
 
 @pytest.fixture

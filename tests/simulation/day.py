@@ -11,6 +11,7 @@ import numpy as np
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from lpirc_testsets import read_ground_truth
 from referee.contest import Contest, open_contest
 from referee.judging.board import public_board, shown
 from referee.judging.case import restricted_to
@@ -22,7 +23,6 @@ from tests.simulation.hall import EVERY_S, TEAMS, Hall, NoAnswerError, hall
 from tests.simulation.invariants import Records, Watch, records, stored
 from tests.simulation.people import Mishap, Operator, Team
 from tests.simulation.scheduler import Stuck
-from testsets import read_ground_truth
 
 CALM_S = 110.0
 """Longer than any window and what follows it."""

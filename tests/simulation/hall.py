@@ -22,6 +22,7 @@ from unittest.mock import patch
 
 from argon2 import PasswordHasher
 
+from lpirc_testsets import read_ground_truth, synthesize
 from referee.auth import passwords
 from referee.cli.contest import config_text
 from referee.clock import Clock
@@ -37,7 +38,6 @@ from referee.web.state import state_of
 from tests.simulation.machines import Box, Host, installed
 from tests.simulation.model import Model
 from tests.simulation.scheduler import Died, Process, Scheduler, SimThread, simulated
-from testsets import read_ground_truth, synthesize
 
 TEAMS = ("ant", "bee", "cat", "dog")
 PASSWORD = "six legs"
@@ -368,7 +368,7 @@ def _seldom() -> Iterator[None]:
         patch("referee.judging.board.TICK_S", EVERY_S),
         patch("referee.judging.live.TICK_S", EVERY_S),
         patch.object(web_server, "WATCH_S", EVERY_S),
-        patch("power.sampling.polling.LONGEST_POLL_S", 1.0),
+        patch("lpirc_power.sampling.polling.LONGEST_POLL_S", 1.0),
     ):
         yield
 

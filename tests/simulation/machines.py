@@ -14,12 +14,12 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from power.errors import MeterLost, MeterTimeout
-from power.simulator.instrument import Instrument
-from power.simulator.integrator import Integrator
-from power.simulator.loads import Electrical
-from power.visa import errors as link_failures
-from power.visa import link as _link  # noqa: F401 - imported before any day: what it makes must not be simulated
+from lpirc_power.errors import MeterLost, MeterTimeout
+from lpirc_power.simulator.instrument import Instrument
+from lpirc_power.simulator.integrator import Integrator
+from lpirc_power.simulator.loads import Electrical
+from lpirc_power.visa import errors as link_failures
+from lpirc_power.visa import link as _link  # noqa: F401 - imported before any day: what it makes must not be simulated
 from referee.clock import Clock
 from tests.simulation.scheduler import Died, Scheduler, SimLock, Task
 
@@ -196,7 +196,7 @@ class Box:
 
 
 class Wire:
-    """In place of `power.visa.link.Link`: the instrument's own dialogue, with the failures of a network."""
+    """In place of `lpirc_power.visa.link.Link`: the instrument's own dialogue, with the failures of a network."""
 
     boxes: dict[str, Box]
 
@@ -262,6 +262,6 @@ def installed(host: Host, boxes: dict[str, Box]) -> Iterator[None]:
         patch.object(sqlite3, "connect", connect),
         patch.object(os, "statvfs", statvfs),
         patch.object(secrets, "token_hex", token_hex),
-        patch("power.visa.link.Link", type("Wire", (Wire,), {"boxes": boxes})),
+        patch("lpirc_power.visa.link.Link", type("Wire", (Wire,), {"boxes": boxes})),
     ):
         yield

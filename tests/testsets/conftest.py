@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from testsets import TestSet, synthesize
+from lpirc_testsets import TestSet, synthesize
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from testsets import TestSet, TestSetError, check
+from lpirc_testsets import TestSet, TestSetError, check
 
 
 def edit(path: Path, change: Callable[[Any], None]) -> None:

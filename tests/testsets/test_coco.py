@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from testsets import TestSet, TestSetError, check, import_coco, load_test_set, read_ground_truth
+from lpirc_testsets import TestSet, TestSetError, check, import_coco, load_test_set, read_ground_truth
 
 if TYPE_CHECKING:
     from conftest import CocoSource

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 
+from lpirc_testsets import TestSet, TestSetError, load_test_set
 from referee.cli.testset import testset as command
-from testsets import TestSet, TestSetError, load_test_set
 
 if TYPE_CHECKING:
     from conftest import CocoSource, VocSource

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from testsets import TestSetError, import_labels
-from testsets.file_bytes import file_bytes, require_regular
-from testsets.folder import sha256_of
+from lpirc_testsets import TestSetError, import_labels
+from lpirc_testsets.file_bytes import file_bytes, require_regular
+from lpirc_testsets.folder import sha256_of
 
 
 def test_a_pipe_with_a_writer_is_read_to_its_end() -> None:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testsets import Category, Image, TestSet, TestSetError, load_test_set, read_ground_truth, verify
-from testsets.folder import compute_digest
-from testsets.writing import new_folder
+from lpirc_testsets import Category, Image, TestSet, TestSetError, load_test_set, read_ground_truth, verify
+from lpirc_testsets.folder import compute_digest
+from lpirc_testsets.writing import new_folder
 
 
 def edit_manifest(test_set: TestSet, **changes: Any) -> None:

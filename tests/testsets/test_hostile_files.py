@@ -13,9 +13,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lpirc_testsets import (
+    TestSet,
+    TestSetError,
+    check,
+    import_coco,
+    import_labels,
+    import_voc,
+    read_ground_truth,
+)
 from tests import hostile_values as hostile
 from tests.contest_day import refers
-from testsets import TestSet, TestSetError, check, import_coco, import_labels, import_voc, read_ground_truth
 
 LONGEST_SENTENCE = 350  # beside the folder of the test
 CSV_HEADER = "image,class,xmin,ymin,xmax,ymax,difficult"

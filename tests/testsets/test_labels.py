@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from lpirc_testsets import TestSet, TestSetError, check, import_labels, load_test_set, read_labels
 from referee.cli.testset import testset as command
-from testsets import TestSet, TestSetError, check, import_labels, load_test_set, read_labels
 
 Jpeg = Callable[..., bytes]
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testsets import GroundTruth, TestSet, TestSetError, read_ground_truth
+from lpirc_testsets import GroundTruth, TestSet, TestSetError, read_ground_truth
 
 HEADER = "image,class,xmin,ymin,xmax,ymax"
 

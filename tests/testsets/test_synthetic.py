@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageFilter
 
-from testsets import TestSet, TestSetError, category_names, check, read_ground_truth, synthesize
-from testsets.scene import paint
-from testsets.shapes import HUES, SHAPES, coverage, kinds
-from testsets.synthetic import render
+from lpirc_testsets import TestSet, TestSetError, category_names, check, read_ground_truth, synthesize
+from lpirc_testsets.scene import paint
+from lpirc_testsets.shapes import HUES, SHAPES, coverage, kinds
+from lpirc_testsets.synthetic import render
 
 SMALL = (96, 64)
 

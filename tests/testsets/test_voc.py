@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from testsets import TestSet, TestSetError, check, import_voc, read_ground_truth
+from lpirc_testsets import TestSet, TestSetError, check, import_voc, read_ground_truth
 
 if TYPE_CHECKING:
     from conftest import VocSource

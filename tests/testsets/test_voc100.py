@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from testsets import TestSet, check, import_coco, import_voc, read_ground_truth
+from lpirc_testsets import TestSet, check, import_coco, import_voc, read_ground_truth
 
 
 @pytest.fixture(scope="session")

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets.boxes import corners_from_coco
+from lpirc_testsets.values import LARGEST_ID, json_value
 from referee.detections import is_known, shown
 from referee.detections.files.findings import INVERTED, refuse
 from referee.detections.files.names import Finders
 from referee.detections.files.text import checked_finite, text_of
 from referee.scoring.columns import Detections
-from testsets.boxes import corners_from_coco
-from testsets.values import LARGEST_ID, json_value
 
 
 def read_coco_results(path: Path, finders: Finders, inverted_boxes: bool) -> Detections:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.values import LARGEST_ID, text_number
 from referee.detections import shown
 from referee.detections.files.findings import NEW_CATEGORY, NEW_IMAGE, Findings
 from referee.scoring.rules import Tolerance
-from testsets.ground_truth import GroundTruth
-from testsets.values import LARGEST_ID, text_number
 
 
 @dataclass

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from lpirc_testsets.ground_truth import GroundTruth
 from referee.detections.files.coco_results import read_coco_results
 from referee.detections.files.findings import Findings
 from referee.detections.files.names import Finders
@@ -13,7 +14,6 @@ from referee.detections.files.rows import read_rows
 from referee.detections.files.text import check_length, csv_lines, head_of
 from referee.scoring.columns import Detections
 from referee.scoring.rules import STRICT, Tolerance
-from testsets.ground_truth import GroundTruth
 
 _BLACKLIST_HEADERS = (["image", "class"], ["image", "category"])
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets.ground_truth import GroundTruth
 from referee.detections import inverted_box, is_known, shown
 from referee.detections.files.findings import INVERTED, Findings, refuse
 from referee.detections.files.names import Finders, has_misleading_names
@@ -22,7 +23,6 @@ from referee.detections.files.text import (
     numbers,
 )
 from referee.scoring.columns import Detections
-from testsets.ground_truth import GroundTruth
 
 HEADER = "image,class,confidence,xmin,ymin,xmax,ymax"
 _HEADERS = (HEADER.split(","), HEADER.replace("class", "category").split(","))

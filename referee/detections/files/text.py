@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from math import isfinite
 from pathlib import Path
 
+from lpirc_testsets.errors import TestSetError
+from lpirc_testsets.file_bytes import read_text, require_regular
+from lpirc_testsets.values import text_number
 from referee.detections import shown
 from referee.detections.files.findings import refuse
-from testsets.errors import TestSetError
-from testsets.file_bytes import read_text, require_regular
-from testsets.values import text_number
 
 Numbered = Iterator[tuple[int, list[str]]]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from power.energy import above_idle_wh, mean_power_w, trapezoid_wh
-from power.meter import Identity, Reading
+from lpirc_power.energy import above_idle_wh, mean_power_w, trapezoid_wh
+from lpirc_power.meter import Identity, Reading
 from referee.errors import RefereeError
 
 LEAST_READINGS = 10

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from power.addresses import standing
-from power.meter import Reading, Setup
-from power.sampling.sampler import Sampler
+from lpirc_power.addresses import standing
+from lpirc_power.meter import Reading, Setup
+from lpirc_power.sampling.sampler import Sampler
 from referee.clock import Clock
 from referee.tracks.submissions import harness
 from referee.tracks.submissions.energy import inference_energy

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets import GroundTruth, TestSet, TestSetError, load_test_set, read_ground_truth, read_labels
 from referee.config import CONFIG_NAME, ModelTrack
 from referee.contest import Contest, require_unchanged
 from referee.errors import BadTrack, RefereeError
 from referee.tracks import Track, track_named
 from referee.tracks.accuracy import coco_ap_percent, mean_iou_percent, only_objects, top1_percent
 from referee.tracks.submissions.result_document import ResultDocument
-from testsets import GroundTruth, TestSet, TestSetError, load_test_set, read_ground_truth, read_labels
 
 PUBLIC, HOLDOUT = "public", "holdout"
 

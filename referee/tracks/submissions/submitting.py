@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from lpirc_testsets.file_bytes import require_regular
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import ModelCrashed, ModelFault, RefereeError
@@ -26,7 +27,6 @@ from referee.tracks.submissions.lock import Record, handing_in_lock, measuring_l
 from referee.tracks.submissions.open_track import PUBLIC, OpenTrack, configured_track
 from referee.tracks.submissions.result_document import ResultDocument, bad, parse_result, says_same
 from referee.tracks.submissions.stability import disturbance
-from testsets.file_bytes import require_regular
 
 MODELS = "models"
 LARGEST_MODEL_BYTES = 500 << 20

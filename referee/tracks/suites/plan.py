@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lpirc_testsets.file_bytes import file_bytes
 from referee.config import toml_table
 from referee.errors import RefereeError
 from referee.tracks.measured import LEAST, MOST
 from referee.tracks.rules.aiotbench import COOLDOWN_S
-from testsets.file_bytes import file_bytes
 
 IMAGES = 5000
 LONGEST_COOLDOWN_S = 24 * 3600.0

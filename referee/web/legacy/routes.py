@@ -14,7 +14,7 @@ from http import HTTPStatus
 from flask import Blueprint, Response, request
 from flask.blueprints import BlueprintSetupState
 
-from power.errors import MeterError
+from lpirc_power.errors import MeterError
 from referee.auth.tokens import Session
 from referee.detections.form_body import take_form
 from referee.detections.rows import Taken

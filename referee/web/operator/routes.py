@@ -9,7 +9,7 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 
-from power.errors import MeterError
+from lpirc_power.errors import MeterError
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.results import run_document

@@ -15,9 +15,9 @@ from pycocotools.cocoeval import COCOeval
 from lpirc_client.errors import ModelError
 from lpirc_client.harness.model import Signature, Tensor
 from lpirc_client.harness.outputs import Answers, check_counts, detections, labels
+from lpirc_testsets.boxes import corners_from_coco
+from lpirc_testsets.ground_truth import GroundTruth
 from referee.scoring import Detections, evaluate
-from testsets.boxes import corners_from_coco
-from testsets.ground_truth import GroundTruth
 
 
 def answers(*outputs: Any) -> Answers:

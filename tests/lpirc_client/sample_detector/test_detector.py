@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 from lpirc_client.sample_detector.detector import detect
 from lpirc_client.sample_detector.regions import regions
 from lpirc_client.wire import Category
-from testsets import synthesize
+from lpirc_testsets import synthesize
 
 CATEGORIES = (Category(3, "red-disc"), Category(5, "striped-blue-square"), Category(8, "green-ring"))
 VOC100 = Path(__file__).resolve().parents[4] / "shared" / "data" / "voc100"

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from power.visa.link import Link
+from lpirc_power.visa.link import Link
 from tests import warm_programs
 
-METER = [sys.executable, "-m", "power"]
+METER = [sys.executable, "-m", "lpirc_power"]
 SETTINGS = (
     ":INPUT:VOLTAGE:RANGE?", ":INPUT:VOLTAGE:AUTO?", ":INPUT:CURRENT:RANGE?", ":INPUT:CURRENT:AUTO?", ":RATE?",
     ":INPUT:MODE?", ":INPUT:CFACTOR?", ":INPUT:FILTER:LINE?", ":INTEGRATE:TIMER?", ":NUMERIC:NORMAL:NUMBER?",

@@ -9,7 +9,7 @@ import pytest
 from click import Context
 from click.testing import CliRunner
 
-from power.cli import main
+from lpirc_power.cli import main
 from tests.power.cli.conftest import METER, one_line
 
 

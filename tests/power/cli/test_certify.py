@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from power.cli.certifying import Certification
-from power.cli.transcript import Transcript
-from power.errors import MeterTimeout
-from power.meter import Identity, Setup
-from power.visa.errors import no_host
+from lpirc_power.cli.certifying import Certification
+from lpirc_power.cli.transcript import Transcript
+from lpirc_power.errors import MeterTimeout
+from lpirc_power.meter import Identity, Setup
+from lpirc_power.visa.errors import no_host
 from tests.patience import PATIENCE_S
 from tests.power.cli.conftest import METER, one_line
 from tests.power.wt300.conversations.conversation import parse
@@ -187,7 +187,7 @@ def test_a_folder_that_is_not_there_is_told_before_the_meter_is_touched(meter: A
 
 
 def test_a_question_without_an_answer_and_a_call_that_fails_are_marked() -> None:
-    transcript, link = Transcript(), logging.getLogger("power.visa.link")
+    transcript, link = Transcript(), logging.getLogger("lpirc_power.visa.link")
     with transcript.opened():
         with transcript.step("attach", "1"):
             link.debug("> %s", "*CLS")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from power.cli.boundary import ENDINGS, interrupt, on_endings
+from lpirc_power.cli.boundary import ENDINGS, interrupt, on_endings
 from tests.patience import PATIENCE_S
 
 FORMAT = ":NUMERIC:FORMAT?"
@@ -98,6 +98,10 @@ def test_a_watch_that_is_signalled_twice_puts_back_what_it_took(
 
 def test_ctrl_c_while_the_program_is_being_loaded_leaves_no_trace(tmp_path: Path) -> None:
     (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
-    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import power.cli"]
+    command = [
+        sys.executable,
+        "-c",
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import lpirc_power.cli",
+    ]
     ended = subprocess.run(command, capture_output=True, check=False)
     assert (ended.returncode, ended.stderr) == (130, b"")

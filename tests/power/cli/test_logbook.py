@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from power.cli.logbook import Logbook
-from power.cli.program import ProgramMissing
-from power.errors import MeterError, MeterLost
-from power.meter import Reading
-from power.recording import header_line, read_recording, row
+from lpirc_power.cli.logbook import Logbook
+from lpirc_power.cli.program import ProgramMissing
+from lpirc_power.errors import MeterError, MeterLost
+from lpirc_power.meter import Reading
+from lpirc_power.recording import header_line, read_recording, row
 from tests.power.cli.conftest import METER, one_line
 
 Make = Callable[..., Reading]

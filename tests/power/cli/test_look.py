@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from power.cli import main
-from power.visa.link import Link
+from lpirc_power.cli import main
+from lpirc_power.visa.link import Link
 from tests.power.cli.conftest import one_line
 
 

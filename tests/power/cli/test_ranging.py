@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from power.visa.link import Link
+from lpirc_power.visa.link import Link
 from tests.patience import PATIENCE_S
 from tests.power.cli.conftest import one_line
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from power.meter import IntegratorState
-from power.recording import read_recording
-from power.visa.link import Link
+from lpirc_power.meter import IntegratorState
+from lpirc_power.recording import read_recording
+from lpirc_power.visa.link import Link
 from tests.patience import PATIENCE_S
 from tests.power.cli.conftest import one_line, start_stop_j, went_well
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.patience import PATIENCE_S
 
-METER = [sys.executable, "-m", "power"]
+METER = [sys.executable, "-m", "lpirc_power"]
 
 
 def test_simulate_prints_its_address_and_ends_when_told(simulate: Any) -> None:

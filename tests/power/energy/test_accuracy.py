@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from power.addresses import limits_of
-from power.energy.accuracy import limit_w, power_range_w, relative_uncertainty, signal_of, uncertainty
-from power.meter import Setup
+from lpirc_power.addresses import limits_of
+from lpirc_power.energy.accuracy import limit_w, power_range_w, relative_uncertainty, signal_of, uncertainty
+from lpirc_power.meter import Setup
 
 
 @pytest.mark.parametrize(

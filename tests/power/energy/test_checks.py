@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.recording import read_recording
+from lpirc_power.recording import read_recording
 
 CODES = [
     "integrator-trapezoid", "integrator-time", "integrator-stopped", "integrator-steps",

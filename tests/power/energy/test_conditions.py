@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.meter import Standing
+from lpirc_power.meter import Standing
 
 
 def flat(reading: Any, power_w: float, apparent_va: float) -> list[Any]:

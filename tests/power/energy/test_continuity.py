@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from power.energy.continuity import held, why_lost
-from power.meter import IntegratorState, Reading
+from lpirc_power.energy.continuity import held, why_lost
+from lpirc_power.meter import IntegratorState, Reading
 
 STOP, RESET = IntegratorState.STOP, IntegratorState.RESET
 

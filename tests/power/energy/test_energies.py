@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.energy import above_idle_wh, mean_power_w, trapezoid_wh
+from lpirc_power.energy import above_idle_wh, mean_power_w, trapezoid_wh
 
 WATTS = st.floats(0, 5000)
 # Readings closer than a nanosecond make slopes that no float holds.

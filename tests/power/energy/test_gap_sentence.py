@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.energy.continuity import gap_sentence, integrator_since
-from power.meter import Identity, IntegratorState, Reading
+from lpirc_power.energy.continuity import gap_sentence, integrator_since
+from lpirc_power.meter import Identity, IntegratorState, Reading
 
 Make = Callable[..., Reading]
 METER = Identity("YOKOGAWA", "WT310E", "C2PH13047V", "F1.03")

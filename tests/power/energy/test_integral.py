@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from power.energy import Measurement, energy_checks
-from power.meter import Reading
+from lpirc_power.energy import Measurement, energy_checks
+from lpirc_power.meter import Reading
 
 SOUND_WH = 6.0 * 600 / 3600
 

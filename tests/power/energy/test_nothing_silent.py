@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from power.energy import Check, energy_checks
+from lpirc_power.energy import Check, energy_checks
 from tests.power.energy.panel import CURRENT_RANGES, LOADS, VOLTAGE_RANGES, Action, Case, Rng, run
 
 SEQUENCES = int(os.environ.get("PANEL_SEQUENCES", "200"))

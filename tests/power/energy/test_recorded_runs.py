@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from power.energy import Check, Measurement, energy_checks
-from power.meter import Setup
-from power.recording import read_recording
+from lpirc_power.energy import Check, Measurement, energy_checks
+from lpirc_power.meter import Setup
+from lpirc_power.recording import read_recording
 
 
 @pytest.fixture

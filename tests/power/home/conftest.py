@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from power.clocks import Clocks
+from lpirc_power.clocks import Clocks
 
 NOBODY = 65534
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from power.errors import MeterError
-from power.home.hwmon import Hwmon, channels
-from power.meter import UNOFFICIAL
+from lpirc_power.errors import MeterError
+from lpirc_power.home.hwmon import Hwmon, channels
+from lpirc_power.meter import UNOFFICIAL
 
 Plant = Callable[[dict[str, object]], Path]
 HWMON = "class/hwmon"

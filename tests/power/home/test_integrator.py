@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.errors import MeterError
-from power.home.meter import Integrator, Sample
-from power.meter import IntegratorState
+from lpirc_power.errors import MeterError
+from lpirc_power.home.meter import Integrator, Sample
+from lpirc_power.meter import IntegratorState
 
 
 def used(wh: float, now_s: float) -> Sample:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from power.errors import MeterError
-from power.home.meter import HomeMeter, Sample
-from power.meter import UNOFFICIAL, Choices, Identity, IntegratorState, Meter, Setup
+from lpirc_power.errors import MeterError
+from lpirc_power.home.meter import HomeMeter, Sample
+from lpirc_power.meter import UNOFFICIAL, Choices, Identity, IntegratorState, Meter, Setup
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.errors import MeterError
-from power.home.rapl import Rapl, counted_uj, zones
-from power.meter import UNOFFICIAL
+from lpirc_power.errors import MeterError
+from lpirc_power.home.rapl import Rapl, counted_uj, zones
+from lpirc_power.meter import UNOFFICIAL
 
 RANGE_UJ = 262143328850
 Plant = Callable[[dict[str, object]], Path]

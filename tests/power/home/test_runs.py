@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from power.energy import Check, Measurement, energy_checks
-from power.meter import IntegratorState, Reading, Setup
-from power.sampling.sampler import LinkEvent, Sampler
+from lpirc_power.energy import Check, Measurement, energy_checks
+from lpirc_power.meter import IntegratorState, Reading, Setup
+from lpirc_power.sampling.sampler import LinkEvent, Sampler
 from tests.power.busy_host import failed
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.addresses import MeterAddress
-from power.clocks import Clocks
-from power.errors import MeterError
-from power.home import sysfs
-from power.meter import Setup
+from lpirc_power.addresses import MeterAddress
+from lpirc_power.clocks import Clocks
+from lpirc_power.errors import MeterError
+from lpirc_power.home import sysfs
+from lpirc_power.meter import Setup
 from tests.power.home.conftest import HandClock
 
 Plant = Callable[[dict[str, object]], Path]

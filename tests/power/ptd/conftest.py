@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from power.visa.link import Link
+from lpirc_power.visa.link import Link
 from tests import warm_programs
 from tests.patience import PATIENCE_S
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from power.addresses import limits_of
-from power.energy import Measurement
-from power.meter import Identity, IntegratorState, Setup
-from power.report.recorded import Recorded, recorded_facts, recorded_lines
-from power.sampling.sampler import Idle
+from lpirc_power.addresses import limits_of
+from lpirc_power.energy import Measurement
+from lpirc_power.meter import Identity, IntegratorState, Setup
+from lpirc_power.report.recorded import Recorded, recorded_facts, recorded_lines
+from lpirc_power.sampling.sampler import Idle
 
 IDENTITY = Identity("YOKOGAWA", "WT310E", "S1", "F1.03")
 FIXED = Setup(150.0, 0.1, 0.1, 0)

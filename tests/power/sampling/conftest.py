@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from power.addresses import MeterAddress
-from power.meter import Reading, Setup
-from power.sampling.sampler import LinkEvent, Sampler
-from power.simulator.instrument import Instrument
-from power.simulator.loads import parse_load
-from power.simulator.vxi11 import Vxi11Server
+from lpirc_power.addresses import MeterAddress
+from lpirc_power.meter import Reading, Setup
+from lpirc_power.sampling.sampler import LinkEvent, Sampler
+from lpirc_power.simulator.instrument import Instrument
+from lpirc_power.simulator.loads import parse_load
+from lpirc_power.simulator.vxi11 import Vxi11Server
 from tests import warm_programs
 from tests.patience import PATIENCE_S
 
@@ -46,7 +46,7 @@ class Recorder:
 @pytest.fixture(autouse=True)
 def warm_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
     """The meters at `sim:` start in a tenth of the time; tests/power/test_addresses.py starts them as users do."""
-    monkeypatch.setattr("power.addresses.subprocess", warm_programs.Simulators)
+    monkeypatch.setattr("lpirc_power.addresses.subprocess", warm_programs.Simulators)
 
 
 @pytest.fixture

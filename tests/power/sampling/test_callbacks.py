@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from power.sampling.thread import Callbacks
+from lpirc_power.sampling.thread import Callbacks
 from tests.patience import PATIENCE_S
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from power.addresses import limits_of
-from power.energy import Check, Measurement, energy_checks
-from power.errors import MeterLost
-from power.meter import IntegratorState, Setup
+from lpirc_power.addresses import limits_of
+from lpirc_power.energy import Check, Measurement, energy_checks
+from lpirc_power.errors import MeterLost
+from lpirc_power.meter import IntegratorState, Setup
 from tests.patience import PATIENCE_S
 from tests.power.busy_host import failed
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from power.errors import MeterError
-from power.meter import Reading, Setup
-from power.sampling.polling import Idle, baseline, idle_readings
-from power.visa.link import Link
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import Reading, Setup
+from lpirc_power.sampling.polling import Idle, baseline, idle_readings
+from lpirc_power.visa.link import Link
 from tests.patience import PATIENCE_S
 
 Make = Callable[..., Reading]

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from power.addresses import limits_of
-from power.energy import Measurement, energy_checks
-from power.errors import MeterError
-from power.meter import IntegratorState, Reading, Setup
+from lpirc_power.addresses import limits_of
+from lpirc_power.energy import Measurement, energy_checks
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import IntegratorState, Reading, Setup
 
 LOAD_W = 36.0
 
@@ -75,7 +75,7 @@ def test_stop_waits_for_a_cut_cable_to_be_mended(
 def test_stop_gives_up_on_a_meter_that_stays_lost_and_may_be_called_again(
     sampler: Any, simulate: Any, relay: Any, recorder: Any, until: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("power.sampling.sampler.FINAL_S", 0.5)
+    monkeypatch.setattr("lpirc_power.sampling.sampler.FINAL_S", 0.5)
     cable = relay(simulate().port)
     run = sampler(cable.address)
     run.arm()

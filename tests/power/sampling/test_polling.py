@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from power.addresses import limits_of
-from power.energy import Measurement, energy_checks
-from power.meter import IntegratorState, Reading, Setup
-from power.visa.link import Link
+from lpirc_power.addresses import limits_of
+from lpirc_power.energy import Measurement, energy_checks
+from lpirc_power.meter import IntegratorState, Reading, Setup
+from lpirc_power.visa.link import Link
 from tests.patience import PATIENCE_S
 
 UPDATE_WH = 36 * 0.1 / 3600  # of the load below in one update
@@ -115,7 +115,7 @@ def test_updates_that_a_slow_link_misses_are_told(
 def test_stop_gives_the_energy_though_the_taker_hangs(
     sampler: Any, until: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("power.sampling.thread.JOIN_S", 0.2)
+    monkeypatch.setattr("lpirc_power.sampling.thread.JOIN_S", 0.2)
     held = threading.Event()
     run = sampler("sim:constant:36W", take=lambda _reading: held.wait(PATIENCE_S))
     run.arm()

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from power.addresses import limits_of
-from power.energy import Measurement, energy_checks
-from power.errors import MeterError, MeterRefused, MeterTimeout
-from power.meter import IntegratorState, Reading, Setup
-from power.visa.link import Link
+from lpirc_power.addresses import limits_of
+from lpirc_power.energy import Measurement, energy_checks
+from lpirc_power.errors import MeterError, MeterRefused, MeterTimeout
+from lpirc_power.meter import IntegratorState, Reading, Setup
+from lpirc_power.visa.link import Link
 from tests.contest_day import children_of
 from tests.patience import PATIENCE_S
 from tests.power.busy_host import failed
@@ -60,7 +60,7 @@ def test_a_whole_run_on_the_spot(sampler: Any, recorder: Any, setup: Setup) -> N
 
 
 def test_the_child_of_sim_is_gone_after_close(sampler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("power.addresses.subprocess", subprocess)  # a child of our own
+    monkeypatch.setattr("lpirc_power.addresses.subprocess", subprocess)  # a child of our own
     before = children()
     run = sampler("sim:constant:5W")
     run.arm()
@@ -288,7 +288,7 @@ def test_a_meter_that_is_deaf_just_after_its_start_has_not_lost_its_link(
     sampler: Any, simulate: Any, recorder: Any, flawed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "power.sampling.thread.STARTING_S", 20.0
+        "lpirc_power.sampling.thread.STARTING_S", 20.0
     )  # a busy host may ask first after the real 0.3 s
     deaf = iter([True])
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from power.errors import MeterError
-from power.meter import IntegratorState, Reading, Setup
-from power.sampling.sampler import Sampler
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import IntegratorState, Reading, Setup
+from lpirc_power.sampling.sampler import Sampler
 from tests.patience import PATIENCE_S
 from tests.power.peer import POWER_W, Instrument, Peer
 

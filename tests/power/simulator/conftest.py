@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from power.simulator.instrument import Instrument
-from power.simulator.loads import parse_load
+from lpirc_power.simulator.instrument import Instrument
+from lpirc_power.simulator.loads import parse_load
 
 
 class HandClock:

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from power.simulator.control import CONTROLS
-from power.simulator.instrument import COMMANDS, Instrument, command_lines
-from power.simulator.numeric import FUNCTIONS
-from power.simulator.syntax import TEXTS
+from lpirc_power.simulator.control import CONTROLS
+from lpirc_power.simulator.instrument import COMMANDS, Instrument, command_lines
+from lpirc_power.simulator.numeric import FUNCTIONS
+from lpirc_power.simulator.syntax import TEXTS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "wt300-commands.md").read_text().replace("\\|", "|")
 
@@ -20,7 +20,7 @@ def error(box: Instrument) -> str:
 
 
 def test_a_meter_as_delivered_answers_with_headers_in_short_words(clock: Any) -> None:
-    from power.simulator.loads import parse_load
+    from lpirc_power.simulator.loads import parse_load
 
     box = Instrument(parse_load("constant:1W", clock), clock)
     assert box.execute("*IDN?") == "YOKOGAWA,WT310,C2PH13047V,F1.03"

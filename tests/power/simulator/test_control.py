@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from power.simulator.control import CONTROLS, LONGEST_LINE, ControlServer
-from power.simulator.instrument import Instrument
-from power.simulator.loads import parse_load
-from power.simulator.vxi11 import Vxi11Server
+from lpirc_power.simulator.control import CONTROLS, LONGEST_LINE, ControlServer
+from lpirc_power.simulator.instrument import Instrument
+from lpirc_power.simulator.loads import parse_load
+from lpirc_power.simulator.vxi11 import Vxi11Server
 from tests.patience import PATIENCE_S
 from tests.power.simulator.wire import Wire
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from power.simulator.instrument import Instrument
-from power.simulator.loads import parse_load
+from lpirc_power.simulator.instrument import Instrument
+from lpirc_power.simulator.loads import parse_load
 
 ITEMS = ":NUMERIC:NUMBER 3;ITEM1 TIME;ITEM2 U;ITEM3 LAMBDA"
 ASKED = ":NUMERIC:NUMBER?;ITEM1?;ITEM3?;:INPUT:MODE?"

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.errors import MeterError
-from power.meter import IntegratorState, Reading
-from power.recording import header_line, row
-from power.simulator.loads import Drawn, Wave, noise, parse_load
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import IntegratorState, Reading
+from lpirc_power.recording import header_line, row
+from lpirc_power.simulator.loads import Drawn, Wave, noise, parse_load
 
 NOISE = noise(36.0, 2.0, 7)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from power.simulator.instrument import Instrument
-from power.simulator.loads import parse_load
+from lpirc_power.simulator.instrument import Instrument
+from lpirc_power.simulator.loads import parse_load
 
 VALUES = ":NUMERIC:NORMAL:NUMBER 5;ITEM1 U;ITEM2 I;ITEM3 P;ITEM4 WH;ITEM5 TIME"
 

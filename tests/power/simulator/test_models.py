@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from power.errors import MeterError
-from power.simulator.models import model_named
+from lpirc_power.errors import MeterError
+from lpirc_power.simulator.models import model_named
 
 
 def codes(box: Any) -> str:

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from power.errors import MeterError
-from power.simulator.instrument import Instrument
-from power.simulator.loads import parse_load
-from power.simulator.portmapper import Portmapper
-from power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
-from power.simulator.xdr import Reader, uint
+from lpirc_power.errors import MeterError
+from lpirc_power.simulator.instrument import Instrument
+from lpirc_power.simulator.loads import parse_load
+from lpirc_power.simulator.portmapper import Portmapper
+from lpirc_power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
+from lpirc_power.simulator.xdr import Reader, uint
 from tests.patience import PATIENCE_S
 from tests.power.simulator.wire import Wire, call_record
 

@@ -13,16 +13,16 @@ from collections.abc import Iterator
 import pytest
 from click.testing import CliRunner
 
-from power.cli.fault import fault
-from power.cli.simulate import simulate as simulate_command
-from power.errors import MeterError
-from power.visa.link import Link
+from lpirc_power.cli.fault import fault
+from lpirc_power.cli.simulate import simulate as simulate_command
+from lpirc_power.errors import MeterError
+from lpirc_power.visa.link import Link
 from tests.patience import PATIENCE_S
 
 
 @contextlib.contextmanager
 def simulated(*options: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
-    command = [sys.executable, "-m", "power", "simulate", *options]
+    command = [sys.executable, "-m", "lpirc_power", "simulate", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -82,7 +82,7 @@ def test_nobody_at_the_control_address_is_one_sentence() -> None:
 def test_a_taken_control_port_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        command = [sys.executable, "-m", "power", "simulate", "--control", str(port)]
+        command = [sys.executable, "-m", "lpirc_power", "simulate", "--control", str(port)]
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert f"control socket cannot listen on 127.0.0.1 port {port}" in ended.stderr
@@ -99,7 +99,7 @@ def test_the_commands_are_printed() -> None:
 
 
 def test_importing_the_simulator_takes_nothing_heavy() -> None:
-    code = "import power.simulator.process, power.cli.simulate, sys; print(*sys.modules)"
+    code = "import lpirc_power.simulator.process, lpirc_power.cli.simulate, sys; print(*sys.modules)"
     ended = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )

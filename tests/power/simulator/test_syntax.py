@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.simulator.instrument import COMMANDS, Instrument
-from power.simulator.loads import parse_load
-from power.simulator.syntax import (
+from lpirc_power.simulator.instrument import COMMANDS, Instrument
+from lpirc_power.simulator.loads import parse_load
+from lpirc_power.simulator.syntax import (
     TEXTS,
     RefusedError,
     boolean,

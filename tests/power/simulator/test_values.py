@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.simulator.syntax import engineering, number, spelled
+from lpirc_power.simulator.syntax import engineering, number, spelled
 
 
 @pytest.mark.parametrize(

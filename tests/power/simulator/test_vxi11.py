@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from power.simulator.doors import MOST_CONNECTIONS
-from power.simulator.instrument import Instrument
-from power.simulator.links import INPUT_BUFFER, MOST_MESSAGES
-from power.simulator.loads import parse_load
-from power.simulator.vxi11 import Vxi11Server
-from power.simulator.xdr import Reader, opaque, uint
+from lpirc_power.simulator.doors import MOST_CONNECTIONS
+from lpirc_power.simulator.instrument import Instrument
+from lpirc_power.simulator.links import INPUT_BUFFER, MOST_MESSAGES
+from lpirc_power.simulator.loads import parse_load
+from lpirc_power.simulator.vxi11 import Vxi11Server
+from lpirc_power.simulator.xdr import Reader, opaque, uint
 from tests.patience import PATIENCE_S
 from tests.power.simulator.wire import (
     CLEAR,

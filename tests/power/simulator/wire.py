@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 
-from power.simulator.xdr import Reader, opaque, uint
+from lpirc_power.simulator.xdr import Reader, opaque, uint
 from tests.patience import PATIENCE_S
 
 CORE = 0x0607AF

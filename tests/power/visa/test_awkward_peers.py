@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from pyvisa_py.protocols import rpc
 
-from power.errors import MeterError
-from power.visa import link as visa
-from power.visa.link import Link
+from lpirc_power.errors import MeterError
+from lpirc_power.visa import link as visa
+from lpirc_power.visa.link import Link
 from tests.power.peer import Instrument, Peer
 
 Talk = Callable[[socket.socket], None]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from power.errors import MeterError
-from power.visa.link import Link
+from lpirc_power.errors import MeterError
+from lpirc_power.visa.link import Link
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_without_a_vendors_visa_it_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     def nothing_there(_backend: str) -> None:
         raise OSError("Could not open VISA library")
 
-    monkeypatch.setattr("power.visa.link._resources", nothing_there)
+    monkeypatch.setattr("lpirc_power.visa.link._resources", nothing_there)
     error = failure("GPIB0::1::INSTR", backend="@ivi")
     assert error.code == "meter-backend"
     assert "no vendor VISA is installed" in error.sentence

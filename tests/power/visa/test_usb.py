@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from pyvisa_py.sessions import Session
 
-from power.clocks import Clocks
-from power.errors import MeterError
-from power.meter import IntegratorState, Setup
-from power.simulator.instrument import Instrument
-from power.simulator.loads import parse_load
-from power.visa.link import Link
+from lpirc_power.clocks import Clocks
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import IntegratorState, Setup
+from lpirc_power.simulator.instrument import Instrument
+from lpirc_power.simulator.loads import parse_load
+from lpirc_power.visa.link import Link
 from tests.power.opened import wt300
 from tests.power.visa.usb_meter import UsbMeter
 

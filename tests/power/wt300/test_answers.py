@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.errors import MeterError
-from power.wt300 import answers
+from lpirc_power.errors import MeterError
+from lpirc_power.wt300 import answers
 
 WORDS = ("nan", "inf", "infinity", "-nan", "-inf", "-infinity")
 

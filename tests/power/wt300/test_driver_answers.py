@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from power.clocks import Clocks
-from power.errors import MeterError, MeterLost, MeterRefused, MeterTimeout
-from power.meter import Setup, Unconfirmed
-from power.wt300.models import model_named
-from power.wt300.sample import SampleForm
-from power.wt300.settings import OPTIONAL, FormerSettings, measuring, measuring_headers
+from lpirc_power.clocks import Clocks
+from lpirc_power.errors import MeterError, MeterLost, MeterRefused, MeterTimeout
+from lpirc_power.meter import Setup, Unconfirmed
+from lpirc_power.wt300.models import model_named
+from lpirc_power.wt300.sample import SampleForm
+from lpirc_power.wt300.settings import OPTIONAL, FormerSettings, measuring, measuring_headers
 from tests.power.opened import wt300
 
 

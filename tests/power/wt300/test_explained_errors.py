@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.simulator.syntax import TEXTS
-from power.wt300.answers import EXPLANATIONS, explained, is_error
+from lpirc_power.simulator.syntax import TEXTS
+from lpirc_power.wt300.answers import EXPLANATIONS, explained, is_error
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from power.cli import main
-from power.energy import Measurement
-from power.energy.checks import range_changed
-from power.errors import MeterRefused
-from power.meter import IntegratorState, Setup, Unconfirmed
-from power.sampling.sampler import Sampler
-from power.visa.link import Link
+from lpirc_power.cli import main
+from lpirc_power.energy import Measurement
+from lpirc_power.energy.checks import range_changed
+from lpirc_power.errors import MeterRefused
+from lpirc_power.meter import IntegratorState, Setup, Unconfirmed
+from lpirc_power.sampling.sampler import Sampler
+from lpirc_power.visa.link import Link
 from tests.power.logged_box import DUMP, POWER_W, LoggedBox, served
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=0.5, update_interval_s=0.1, integrator_timer_s=600)

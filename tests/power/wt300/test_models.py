@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.errors import MeterError
-from power.wt300.models import listed, measured_elements, model_named
+from lpirc_power.errors import MeterError
+from lpirc_power.wt300.models import listed, measured_elements, model_named
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.meter import Choices, Peaks, Reading
-from power.wt300.range_fit import drawn, fit, fits, reason
+from lpirc_power.meter import Choices, Peaks, Reading
+from lpirc_power.wt300.range_fit import drawn, fit, fits, reason
 
 Make = Callable[..., Reading]
 VOLTAGES_V = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)

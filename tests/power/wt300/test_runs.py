@@ -11,10 +11,10 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from power.cli import main
-from power.meter import IntegratorState, Setup
-from power.sampling.sampler import Sampler
-from power.visa.link import Link
+from lpirc_power.cli import main
+from lpirc_power.meter import IntegratorState, Setup
+from lpirc_power.sampling.sampler import Sampler
+from lpirc_power.visa.link import Link
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=0.5, update_interval_s=0.1, integrator_timer_s=1)
 WATCHED = (

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.errors import MeterError
-from power.meter import ELEMENTS, IntegratorState
-from power.wt300.sample import SampleForm
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import ELEMENTS, IntegratorState
+from lpirc_power.wt300.sample import SampleForm
 
 RUN = SampleForm.of_run("1")
 ASIDE = SampleForm.of_onlooker("1")

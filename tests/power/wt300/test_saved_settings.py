@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from power.clocks import Clocks
-from power.errors import MeterError, MeterTimeout
-from power.meter import Setup
-from power.sampling.sampler import Sampler
-from power.visa.link import Link
-from power.wt300.driver import Wt300
-from power.wt300.settings import FormerSettings
+from lpirc_power.clocks import Clocks
+from lpirc_power.errors import MeterError, MeterTimeout
+from lpirc_power.meter import Setup
+from lpirc_power.sampling.sampler import Sampler
+from lpirc_power.visa.link import Link
+from lpirc_power.wt300.driver import Wt300
+from lpirc_power.wt300.settings import FormerSettings
 from tests.power.opened import wt300
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=3600)

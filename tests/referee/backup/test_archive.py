@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from lpirc_testsets import TestSet
 from referee.contest import create_contest
 from tests.contest_day import called
 from tests.referee.factories import config_text
-from testsets import TestSet
 
 FLIPS = 40
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from lpirc_testsets import TestSet, synthesize
 from referee.config import read_config
 from referee.contest import contest_id, create_contest, open_contest
 from tests.contest_day import called
 from tests.referee.factories import config_text, stored_run
-from testsets import TestSet, synthesize
 
 SECRETS = ("secret", "operator-key", "signing-key")
 

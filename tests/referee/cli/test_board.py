@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lpirc_testsets import TestSet
 from tests.contest_day import contest_day
-from testsets import TestSet
 
 
 def test_the_board_is_frozen_and_unveiled_from_the_command_line(tmp_path: Path, small_set: TestSet) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from lpirc_testsets import load_test_set, synthesize
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
@@ -18,7 +19,6 @@ from referee.runs.control import RunControl
 from tests import warm_programs
 from tests.contest_day import PASSWORD, TEAM, Day, called, contest_day, program, refers
 from tests.patience import PATIENCE_S
-from testsets import load_test_set, synthesize
 
 
 @pytest.fixture(scope="module")

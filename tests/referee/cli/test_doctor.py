@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from lpirc_testsets import TestSet
 from referee.auth.signing import new_key
 from referee.cli import doctor_meters
 from referee.contest import create_contest, open_contest
@@ -22,7 +23,6 @@ from referee.errors import RefereeError
 from referee.store.records import RunState
 from tests.contest_day import called, contest_day
 from tests.referee.factories import START, config_text, station, stored_run
-from testsets import TestSet
 
 SECRETS = ("secret", "operator-key")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from lpirc_testsets import TestSet
 from referee.config import read_config
 from referee.contest import open_contest
 from tests.contest_day import called
-from testsets import TestSet
 
 
 def made(folder: Path, testset: Path, *options: str) -> str:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from lpirc_testsets import read_ground_truth, synthesize
 from referee.scoring import format_score
 from referee.store.records import RunState
 from tests.contest_day import KEYS, TEAM, contest_day, until
-from testsets import read_ground_truth, synthesize
 
 
 def test_runs_are_judged_by_number_and_all_together(tmp_path: Path) -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from power.energy import Check
+from lpirc_power.energy import Check
+from lpirc_testsets import TestSet
 from referee.scoring.result import RULES_VERSION
 from referee.store.records import RunState, Score, ScoreInterval
 from tests.contest_day import called
 from tests.referee.factories import START, House, house, stored_run
-from testsets import TestSet
 
 
 @pytest.fixture

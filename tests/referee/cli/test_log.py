@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from lpirc_testsets import TestSet
 from referee.cli.acts import user
 from referee.contest import create_contest
 from referee.store import DATABASE_NAME, LoggedEvent, Store
 from referee.store.schema import VERSION
 from tests.contest_day import Program, called, program
 from tests.referee.factories import START, config_text
-from testsets import TestSet
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lpirc_client.harness.confinement import confinement
+from lpirc_testsets import load_test_set
 from referee.cli import main
 from referee.contest import open_contest
 from referee.errors import ModelCrashed, ModelFault
@@ -27,7 +28,6 @@ from referee.tracks.submissions.harness import Limits
 from referee.tracks.submissions.submitting import MODELS
 from tests import tflite_models as models
 from tests.referee.tracks.submissions.model_days import LONG, colour_set, model_contest, result, spot_set
-from testsets import load_test_set
 
 TRACKS = """\
 [[tracks]]

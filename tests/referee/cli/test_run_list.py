@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from power.energy import Check
+from lpirc_power.energy import Check
+from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.judging.judge import judge
 from referee.store.records import Provisional, Run, RunState
 from tests.contest_day import called
 from tests.referee.factories import House, house, stored_run
-from testsets import TestSet
 
 SIMULATED = "YOKOGAWA WT310 SIMULATED F1.03"
 RECENT = "2100-01-01T00:00:00+00:00"  # for a test that may take long

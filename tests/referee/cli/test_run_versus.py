@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from power.energy import Check
+from lpirc_power.energy import Check
+from lpirc_testsets import TestSet
 from referee.store.records import RunState, Score
 from tests.contest_day import called
 from tests.referee.factories import START, House, house, stored_run
-from testsets import TestSet
 
 FAILED = Check("peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={})
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 import requests
 
+from lpirc_testsets import TestSet
 from referee.auth.passwords import generate_password, matches
 from referee.contest import create_contest
 from referee.errors import RefereeError
 from referee.store import Store
 from tests.contest_day import PASSWORD, called, contest_day, problem
 from tests.referee.factories import START, config_text
-from testsets import TestSet
 
 WORD = "([bdfghjkmnprstvwz][aeiou]){2}"
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from power.meter import Standing
+from lpirc_power.meter import Standing
+from lpirc_testsets import read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.evidence.bodies import rows_of
@@ -20,7 +21,6 @@ from referee.store import NewPost
 from referee.store.log import Event
 from referee.store.records import RUN_CLOSED, Run, RunState
 from tests.referee.factories import START, reading, stored_run
-from testsets import read_ground_truth
 
 WINDOW_S = 60.0
 

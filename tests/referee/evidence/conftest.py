@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from lpirc_testsets import TestSet
 from referee.auth.signing import ContestKey
 from referee.contest import Contest, create_contest, open_contest
 from tests.contest_day import TEAM, Day, contest_day
 from tests.referee.evidence.proved import Proved, all_kinds_of_bodies, another_key, guesses, whole_run
 from tests.referee.factories import START, config_text
-from testsets import TestSet
 
 
 @pytest.fixture(scope="session")

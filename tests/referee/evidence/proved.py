@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import requests
 
+from lpirc_testsets import load_test_set, read_ground_truth
 from referee.auth.signing import ContestKey, new_key
 from referee.errors import RefereeError
 from referee.evidence.container import ENVELOPE, MANIFEST, BadBundle, pack, unpack
@@ -21,7 +22,6 @@ from referee.evidence.statement import manifest_of, sign
 from referee.evidence.verify import Given, verify
 from referee.store import Store
 from tests.contest_day import ROOT, TEAM, Day, until
-from testsets import load_test_set, read_ground_truth
 
 SCRIPT = ROOT / "client" / "verify_bundle.py"
 LEAST_READINGS = 3

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from lpirc_testsets import TestSet, synthesize
 from referee.auth.signing import ContestKey, new_key
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
@@ -30,7 +31,6 @@ from tests.referee.evidence.closed_runs import as_json, closed_with_bodies, foun
 from tests.referee.evidence.proved import by_second
 from tests.referee.evidence.proved import failed as names_of_failed
 from tests.referee.factories import START, TEAM, config_text
-from testsets import TestSet, synthesize
 
 FORMAT_1 = Path(__file__).with_name("format-1.zip")
 

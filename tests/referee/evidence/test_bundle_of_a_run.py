@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 
 import pytest
 
+from lpirc_testsets import synthesize
 from referee.store.chain import receipt_link
 from tests.contest_day import Day, called, contest_day
-from testsets import synthesize
 
 NAMES = ("image_name", "CLASS_ID", "confidence", "xmin", "ymin", "xmax", "ymax")
 ROW = [1, 1, 0.5, 3, 3, 40.25, 40]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lpirc_testsets import synthesize
 from referee.contest import Contest, contest_id, create_contest, open_contest
 from tests.contest_day import called
 from tests.referee.evidence.closed_runs import judged_run
 from tests.referee.evidence.proved import by_main, by_second, failed
 from tests.referee.factories import START, TEAM, config_text
 from tests.referee.judging.test_rejudge import correct
-from testsets import synthesize
 
 
 def exported(folder: Path, run: int, out: Path) -> bytes:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from lpirc_testsets import read_ground_truth
 from referee.contest import Contest
 from referee.store.records import Run, RunState
 from tests.referee.factories import START, reading, stored_run
-from testsets import read_ground_truth
 
 METER = "YOKOGAWA WT310 C2PH13047V F1.03"
 

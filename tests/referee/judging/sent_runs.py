@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets import read_ground_truth
 from referee.contest import Contest
 from referee.store.records import Run, RunState
 from tests.referee.factories import START, TEAM, reading, run_record
-from testsets import read_ground_truth
 
 
 def guesses(contest: Contest, found: float, seed: int = 0) -> NDArray[np.float64]:

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from power.addresses import limits_of
-from power.energy import Check
+from lpirc_power.addresses import limits_of
+from lpirc_power.energy import Check
 from referee.judging import checks
 from referee.judging.checks import is_scorable
 from referee.store.records import Run, RunState

@@ -9,6 +9,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
+from lpirc_testsets import read_ground_truth
 from referee.clock import Clock
 from referee.errors import RefereeError
 from referee.judging.explained import Explanation, explain
@@ -17,7 +18,6 @@ from referee.scoring import CocoCurve, Curve
 from referee.scoring.error_types import ErrorType
 from referee.store.records import Run, RunState, Score
 from tests.referee.factories import START, House, stored_run
-from testsets import read_ground_truth
 
 
 def judged(hall: House, energy_wh: float | None = 0.5) -> tuple[Run, Score]:

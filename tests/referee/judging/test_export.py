@@ -12,7 +12,8 @@ import pytest
 from pyarrow import parquet
 from pycocotools.coco import COCO
 
-from power.recording import read_recording
+from lpirc_power.recording import read_recording
+from lpirc_testsets import TestSet, read_ground_truth
 from referee.contest import Contest, create_contest, open_contest
 from referee.detections.files import read_detections
 from referee.errors import RefereeError
@@ -24,7 +25,6 @@ from referee.scoring import evaluate
 from tests.contest_day import called
 from tests.referee.factories import START, TEAM, DrivenClock, config_text, run_record
 from tests.referee.judging.sent_runs import closed_run, guesses
-from testsets import TestSet, read_ground_truth
 
 
 @pytest.fixture

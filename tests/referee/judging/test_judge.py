@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from power.energy import Check
-from power.meter import Setup
+from lpirc_power.energy import Check
+from lpirc_power.meter import Setup
+from lpirc_testsets import TestSet, read_ground_truth, synthesize
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.judging import judge as judging
@@ -27,7 +28,6 @@ from referee.scoring.result import RULES_VERSION, signature_parts
 from referee.store import Store
 from referee.store.records import Run, RunState, Score
 from tests.referee.factories import START, TEAM, DrivenClock, config_text, reading, run_record
-from testsets import TestSet, read_ground_truth, synthesize
 
 CLOCK = DrivenClock()
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from lpirc_testsets import GroundTruth, TestSet, read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import StorageFailed
@@ -30,7 +31,6 @@ from tests.contest_day import contest_day, is_running, processes_naming
 from tests.contest_day import until as in_time
 from tests.patience import PATIENCE_S
 from tests.referee.factories import START, House, parse_rows, reading, run_record, stored_run
-from testsets import GroundTruth, TestSet, read_ground_truth
 
 Build = Callable[..., House]
 

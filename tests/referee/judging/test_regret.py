@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from lpirc_testsets import read_ground_truth
 from referee.contest import Contest
 from referee.judging.judge import counted, judge
 from referee.judging.regret import MOST_MOMENTS, StopRegret, stop_regret
@@ -18,7 +19,6 @@ from referee.store.records import Run, RunState
 from tests.referee.factories import START, House, reading, run_record
 from tests.referee.judging.test_judge import guesses
 from tests.referee.scoring.mending import mended
-from testsets import read_ground_truth
 
 END_S = 10.0
 Posts = Sequence[tuple[float, NDArray[np.float64]]]

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lpirc_testsets import TestSet, load_test_set, read_ground_truth, synthesize
+from lpirc_testsets.writing import ObjectRecord, write_records
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.judging.judge import judge
@@ -23,8 +25,6 @@ from referee.web.processes import sole_server
 from tests.contest_day import called
 from tests.referee.factories import DrivenClock, config_text
 from tests.referee.judging.sent_runs import closed_run, guesses
-from testsets import TestSet, load_test_set, read_ground_truth, synthesize
-from testsets.writing import ObjectRecord, write_records
 
 CLOCK = DrivenClock()
 

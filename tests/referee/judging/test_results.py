@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from power.energy import Check
+from lpirc_power.energy import Check
+from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
@@ -31,7 +32,6 @@ from referee.judging.reviews import let_stand
 from referee.scoring.result import RULES_VERSION
 from referee.store.records import Provisional, Run, RunState, Score, ScoreInterval
 from tests.referee.factories import START, House, house, run_record, stored_run
-from testsets import TestSet
 
 FAILED = Check("peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={"peaks": math.nan})
 OTHER_WINDOW = Check("integrator-time", ok=False, severity="error", sentence="Longer.", figures={})

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from power.energy import Check
+from lpirc_power.energy import Check
 from referee.judging.status import LIVE, Known, StatusReader
 from referee.store.records import Provisional, Refusal, Review, RunState, Score
 from tests.referee.factories import START, House, reading, rows, stored_run

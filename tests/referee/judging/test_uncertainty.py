@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from power.addresses import limits_of
-from power.energy.accuracy import relative_uncertainty
-from power.meter import Setup
+from lpirc_power.addresses import limits_of
+from lpirc_power.energy.accuracy import relative_uncertainty
+from lpirc_power.meter import Setup
+from lpirc_testsets import TestSet, read_ground_truth
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging.judge import judge
 from referee.judging.results import standings
@@ -23,7 +24,6 @@ from referee.scoring.bootstrap import bootstrap_samples
 from referee.scoring.interval import Resampled
 from referee.store.records import RunState
 from tests.referee.factories import START, TEAM, DrivenClock, config_text, reading, run_record, station
-from testsets import TestSet, read_ground_truth
 
 CLOCK = DrivenClock()
 FIXED = station(voltage_range_v=150.0, current_range_a=0.5)

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lpirc_testsets import Category, TestSet, load_test_set, read_ground_truth
+from lpirc_testsets.writing import ObjectRecord, new_folder, write_records
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
@@ -25,8 +27,6 @@ from referee.report import print_pdf, report_page, write_report
 from referee.store.records import Review, Run, RunState, Score
 from tests.contest_day import called
 from tests.referee.factories import START, House, house, reading, stored_run
-from testsets import Category, TestSet, load_test_set, read_ground_truth
-from testsets.writing import ObjectRecord, new_folder, write_records
 
 VOID_ELEMENTS = {"meta", "link", "br", "img", "hr", "input"}
 LOADS = re.compile(r"https?:|//|url\(\s*['\"]?(?!data:|#)|@import", re.IGNORECASE)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from power.errors import MeterError
-from power.visa.link import Link
+from lpirc_power.errors import MeterError
+from lpirc_power.visa.link import Link
 from referee.errors import RefereeError
 from tests.referee.factories import House
 

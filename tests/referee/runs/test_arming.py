@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from power.meter import Setup, Standing
-from power.simulator.instrument import Instrument
-from power.simulator.loads import parse_load
-from power.simulator.vxi11 import Vxi11Server
-from power.visa.link import Link
+from lpirc_power.meter import Setup, Standing
+from lpirc_power.simulator.instrument import Instrument
+from lpirc_power.simulator.loads import parse_load
+from lpirc_power.simulator.vxi11 import Vxi11Server
+from lpirc_power.visa.link import Link
 from referee.contest import open_contest
 from referee.errors import NotArmed, RefereeError
 from referee.judging.checks import run_checks

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from power.meter import IntegratorState
+from lpirc_power.meter import IntegratorState
 from referee.errors import RefereeError, StorageFailed
 from referee.runs import control
 from referee.runs.meters import RunMeter, StationMeters

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from power.meter import IntegratorState
+from lpirc_power.meter import IntegratorState
 from referee.errors import NotStarted, RefereeError
 from referee.judging.leaderboard import head_to_head
 from referee.runs import control, heats

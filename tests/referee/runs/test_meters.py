@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from power.meter import IntegratorState
-from power.visa.link import Link
+from lpirc_power.meter import IntegratorState
+from lpirc_power.visa.link import Link
 from referee.clock import Clock
 from referee.judging.judge import judge
 from referee.runs.open_run import OpenRun

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from power.sampling.sampler import Sampler
+from lpirc_power.sampling.sampler import Sampler
 from referee.config import Station
 from referee.errors import RefereeError
 from referee.runs.meters import RunMeter

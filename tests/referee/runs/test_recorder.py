@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from power.meter import IntegratorState
-from power.sampling.sampler import LinkEvent
+from lpirc_power.meter import IntegratorState
+from lpirc_power.sampling.sampler import LinkEvent
 from referee.errors import StorageFailed
 from referee.runs.recorder import EvidenceLog, note_event
 from referee.store import Store

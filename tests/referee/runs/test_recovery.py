@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from power.meter import IntegratorState
+from lpirc_power.meter import IntegratorState
 from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.judging.judge import judge

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets import GroundTruth
 from referee.scoring import Detections
 from referee.scoring.error_types import OF_DETECTIONS, ErrorAnalysis, ErrorType
-from testsets import GroundTruth
 
 
 def chosen(detections: Detections, which: NDArray[np.int64]) -> Detections:

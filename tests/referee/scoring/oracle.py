@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from lpirc_testsets import GroundTruth
 from referee.scoring import Counts, Detections
-from testsets import GroundTruth
 
 Box = tuple[float, float, float, float]
 ObjectRow = tuple[int, int, float, float, float, float]

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from lpirc_testsets import GroundTruth
 from referee.errors import RefereeError
 from referee.scoring import bootstrap as bootstrap_module
 from referee.scoring import evaluate
@@ -15,7 +16,6 @@ from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap_samples, cent
 from referee.scoring.columns import Detections
 from referee.scoring.interval import middle
 from tests.referee.scoring import oracle
-from testsets import GroundTruth
 
 RESAMPLES = 12
 EXACT = 1e-12

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lpirc_testsets import GroundTruth
+from lpirc_testsets.boxes import coco_from_corners, corners_from_coco
 from referee.errors import RefereeError
 from referee.scoring import Counts, Detections, Evaluation, evaluate
 from referee.scoring import groups as groups_module
 from referee.scoring import matching as matching_module
 from referee.scoring.coco_reference import evaluate_with_pycocotools
-from testsets import GroundTruth
-from testsets.boxes import coco_from_corners, corners_from_coco
 
 EXACT = 1e-12
 IN_A_ROW = 13

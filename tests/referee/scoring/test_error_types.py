@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpirc_testsets import GroundTruth
+from lpirc_testsets.boxes import corners_from_coco
 from referee.errors import RefereeError
 from referee.scoring import METRICS, Detections, evaluate
 from referee.scoring.error_types import (
@@ -23,8 +25,6 @@ from referee.scoring.error_types import (
 from tests.referee.scoring import oracle
 from tests.referee.scoring.mending import mended
 from tests.referee.scoring.test_laws import contests
-from testsets import GroundTruth
-from testsets.boxes import corners_from_coco
 
 VECTORS = json.loads((Path(__file__).parent / "tidecv/vectors.json").read_text())
 NAMES = {

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpirc_testsets import GroundTruth
 from referee.scoring import METRICS, evaluate
 from referee.scoring.evaluation import maps_over_time
 from referee.scoring.rules import RULES
 from tests.referee.scoring import oracle
 from tests.referee.scoring.mending import chosen
-from testsets import GroundTruth
 
 EXACT = 1e-12
 

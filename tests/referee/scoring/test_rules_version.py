@@ -9,10 +9,10 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from lpirc_testsets import GroundTruth
 from referee.scoring import METRICS, Detections, evaluate
 from referee.scoring.result import RULES_VERSION, signature_parts
 from tests.referee.scoring import oracle
-from testsets import GroundTruth
 
 # If a test here fails, a score has changed. Where that is meant, raise RULES_VERSION and add its mAPs; keep the others.
 GOLDEN: dict[int, dict[str, float]] = {

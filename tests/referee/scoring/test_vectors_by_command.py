@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from lpirc_testsets import read_ground_truth
 from referee.cli import main
 from referee.detections.files import read_detections
 from referee.scoring import Counts, evaluate
-from testsets import read_ground_truth
 
 EXACT = 1e-12
 VECTORS = Path(__file__).parents[4] / "shared" / "data" / "vectors"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from power.meter import Setup
+from lpirc_power.meter import Setup
 from referee.errors import RefereeError
 from referee.store import Store
 from referee.store.records import EnergyMissing

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from power.energy import Check
-from power.meter import IntegratorState, Reading, Setup
+from lpirc_power.energy import Check
+from lpirc_power.meter import IntegratorState, Reading, Setup
 from referee.errors import RefereeError
 from referee.store import Store, database
 from referee.store.records import Post, RunState, Score

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.errors import RefereeError
 from referee.tracks.accuracy import coco_ap_percent, mean_iou_percent, top1_percent
-from testsets import GroundTruth, read_ground_truth
 
 # Inclusive corners: boxes of 20 x 20 pixels.
 TRUTH = "image,class,xmin,ymin,xmax,ymax\n1,1,10,10,29,29\n2,3,10,10,29,29\n"

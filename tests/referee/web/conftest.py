@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from lpirc_testsets import synthesize
 from tests.contest_day import TEAM, Day, contest_day
-from testsets import synthesize
 
 TEAMS = (TEAM, "bee", "cat", "dog")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from lpirc_testsets import TestSet, synthesize
 from referee.errors import RefereeError
 from referee.web.image_files import ImageFiles, memory_for_images
-from testsets import TestSet, synthesize
 
 
 @pytest.fixture

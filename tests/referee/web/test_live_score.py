@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
+from lpirc_testsets import read_ground_truth
 from tests.contest_day import ROWS, Day, children_of, descendants_of, is_running, until
-from testsets import read_ground_truth
 
 
 def allow(day: Day) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from flask.testing import FlaskClient
 
-from power.errors import MeterError
+from lpirc_power.errors import MeterError
 from referee.auth.passwords import hash_password
 from referee.errors import RefereeError, ShuttingDown, StorageFailed, TestSetChanged
 from referee.web.app import create_app

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from itsdangerous import URLSafeSerializer
 
+from lpirc_testsets import read_ground_truth
 from referee.auth import tokens
 from referee.store.records import RunState
 from tests.contest_day import ROWS, Day, Server, children_of, is_running, problem, refers, until
 from tests.patience import PATIENCE_S
-from testsets import read_ground_truth
 
 POSTS = 5
 

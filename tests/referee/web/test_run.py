@@ -12,9 +12,9 @@ from threading import Barrier
 import numpy as np
 import pytest
 
+from lpirc_testsets import load_test_set, synthesize
 from referee.store.records import RunState
 from tests.contest_day import PASSWORD, ROWS, TEAM, Day, problem, until
-from testsets import load_test_set, synthesize
 
 LEFT = "X-Window-Remaining-Ms"
 

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 import requests
 
+from lpirc_testsets import import_labels, load_test_set, synthesize
 from referee.web import live_process
 from referee.web.listener import own_addresses
 from referee.web.processes import sole_server
 from tests.contest_day import PATIENCE_S, TEAM, Day, Program, problem, program, refers
-from testsets import import_labels, load_test_set, synthesize
 
 
 def stated(result: subprocess.CompletedProcess[str]) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from power.errors import MeterLost, MeterTimeout
+from lpirc_power.errors import MeterLost, MeterTimeout
 from tests.power.wt300.conversations.conversation import Exchange
 
 
 class ScriptedLink:
-    """Stands in for power.visa.link.Link."""
+    """Stands in for lpirc_power.visa.link.Link."""
 
     def __init__(self) -> None:
         self.address = "SCRIPTED"

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from power.clocks import Clocks
-from power.errors import MeterError
-from power.meter import Setup
-from power.visa.link import Link
+from lpirc_power.clocks import Clocks
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import Setup
+from lpirc_power.visa.link import Link
 from tests.power.opened import wt300
 from tests.power.wt300.conversations.conversation import Conversation, Exchange, conversations, parse
 from tests.power.wt300.conversations.scripted_link import ScriptedLink

@@ -11,11 +11,11 @@ from typing import Any
 
 from PIL import Image
 
+from lpirc_testsets import TestSet, import_coco, import_labels
 from referee.contest import Contest, create_contest, open_contest
 from referee.tracks.submissions.open_track import images_sha256
 from tests.referee.factories import START
 from tests.tflite_models import BLUE, GREEN, RED
-from testsets import TestSet, import_coco, import_labels
 
 TEAMS = ("alpha", "beta")
 COLOURS = {"red": (250, 0, 0), "green": (0, 250, 0), "blue": (0, 0, 250)}

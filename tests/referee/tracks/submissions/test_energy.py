@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from power.meter import Identity, Reading
+from lpirc_power.meter import Identity, Reading
 from referee.errors import RefereeError
 from referee.tracks.submissions.energy import inference_energy
 from tests.referee.factories import reading

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lpirc_testsets import TestSet, TestSetError, import_coco
 from referee.errors import RefereeError
 from referee.tracks import track_named
 from referee.tracks.submissions.open_track import first_images, open_track, track_on
 from tests.referee.tracks.submissions.model_days import colour_set, model_contest, spot_set
-from testsets import TestSet, TestSetError, import_coco
 
 PUBLIC = '[[tracks]]\nname = "ovic-classification"\ntestset = "../colours"\n'
 

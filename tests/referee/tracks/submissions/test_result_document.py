@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lpirc_testsets import TestSet
 from referee.errors import RefereeError
 from referee.tracks.submissions.result_document import parse_result, says_same
 from tests.referee.tracks.submissions.model_days import colour_set, packed, result
-from testsets import TestSet
 
 MODEL = b"a model"
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from lpirc_testsets import TestSet
 from referee.tracks.submissions.result_document import parse_result
 from referee.tracks.submissions.stability import disturbance
 from tests.referee.tracks.submissions.model_days import colour_set, packed, result
-from testsets import TestSet
 
 
 @pytest.fixture(scope="module")

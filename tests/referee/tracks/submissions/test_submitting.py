@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import ModelCrashed, RefereeError
@@ -38,7 +39,6 @@ from tests.referee.tracks.submissions.model_days import (
     result,
     sha256,
 )
-from testsets import TestSet
 
 TRACK = (
     '[[tracks]]\nname = "phones"\nrule = "lpirc2018-track1"\ntestset = "../colours"\nholdout = "../kept"\n'

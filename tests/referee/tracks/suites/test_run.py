@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lpirc_testsets import load_test_set
 from referee.clock import Clock
 from referee.errors import RefereeError
 from referee.tracks import track_named
@@ -19,7 +20,6 @@ from referee.tracks.suites.tables import read_rows
 from tests import tflite_models as models
 from tests.contest_day import called
 from tests.referee.tracks.submissions.model_days import LONG, colour_set, packed, result
-from testsets import load_test_set
 
 
 def planned(model: str, implementation: str, file: str, mflops: int, *more: str) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import requests
 
+from lpirc_testsets import load_test_set
 from tests.contest_day import Day, Server, problem, until
-from testsets import load_test_set
 
 BATCH = "/v1/images?first=1&count=6"
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpirc_testsets import load_test_set
 from referee.store.records import RunState
 from referee.web.legacy.answers import Form
 from tests.contest_day import PASSWORD, TEAM, Day, Server, until
 from tests.referee.web.legacy.old_clients import OldClient, lists, posted, spoken
-from testsets import load_test_set
 
 BOTH = ("GET", "POST")
 WITH_TOKEN = ("/verify", "/no_of_images", "/image", "/zipimages", "/image_camera", "/result", "/logout")

@@ -21,6 +21,9 @@ import pytest
 from flask import Flask
 from PIL import Image as Picture
 
+from lpirc_testsets import TestSet, load_test_set, read_ground_truth
+from lpirc_testsets.folder import Category, Image, sha256_of
+from lpirc_testsets.writing import ObjectRecord, new_folder, write_records
 from referee.store.records import RunState
 from referee.web.app import create_app
 from referee.web.legacy import routes as legacy
@@ -28,9 +31,6 @@ from tests.contest_day import HASH, PASSWORD, TEAM, Day, contest_day, shared, un
 from tests.referee.factories import House, station
 from tests.referee.web.legacy.old_clients import OldClient, posted, spoken
 from tests.referee.web.two_stations import arm_both, two_stations
-from testsets import TestSet, load_test_set, read_ground_truth
-from testsets.folder import Category, Image, sha256_of
-from testsets.writing import ObjectRecord, new_folder, write_records
 
 GOLDEN_IMAGES, GOLDEN_CATEGORIES, GOLDEN_ROWS = 20_120, 200, 49_013
 SIZE = (16, 12)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import requests
 
+from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging.judge import judge
@@ -17,7 +18,6 @@ from referee.judging.uncertainty import judge_with_interval
 from tests.browser import assert_accessible, browser, visit
 from tests.contest_day import PATIENCE_S, TEAM, Day, contest_day
 from tests.referee.judging.judged_runs import closed_run
-from testsets import TestSet
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

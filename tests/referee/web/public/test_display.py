@@ -13,10 +13,10 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image as Picture
 
+from lpirc_testsets.folder import Category, Image, sha256_of
+from lpirc_testsets.writing import ObjectRecord, write_records
 from tests.browser import assert_accessible, visit
 from tests.contest_day import Day, contest_day, problem
-from testsets.folder import Category, Image, sha256_of
-from testsets.writing import ObjectRecord, write_records
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -16,6 +16,7 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from werkzeug.routing import Rule
 
+from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging.board import Publisher
@@ -28,7 +29,6 @@ from referee.web.state import state_of
 from tests.contest_day import HASH, PASSWORD
 from tests.referee.factories import START, TEAM, config_text
 from tests.referee.judging.judged_runs import armed_run, closed_run, opened_run, posted
-from testsets import TestSet
 
 OTHERS = ("badgers", "voles", "stoats")
 # A route with another parameter is not covered until it is here.

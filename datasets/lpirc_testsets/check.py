@@ -1,0 +1,106 @@
+"""Finds everything that is wrong with a test-set folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from lpirc_testsets.boxes import outside
+from lpirc_testsets.coco_reader import CocoDocument, parse_coco
+from lpirc_testsets.errors import Problems, TestSetError
+from lpirc_testsets.folder import IMAGES, MANIFEST, TestSet, read_manifest, verify
+from lpirc_testsets.importing import jpeg_size
+from lpirc_testsets.labels import label_problems
+
+
+def check(folder: Path) -> tuple[str, ...]:
+    """List every problem of a test-set folder, one sentence each; none if it is fit for a contest.
+
+    Beyond what `folder.verify` finds: images that are not JPEG or have another size than stated, the same image twice,
+    files that the manifest does not list, a ground truth that contradicts the manifest, boxes that are inverted, leave
+    their image or have an unknown category, and what is wrong with `labels.csv`, if there is one.
+
+    Raises TestSetError `testset-missing`, `testset-not-a-testset` or `testset-damaged` if the manifest cannot be read.
+    """
+    test_set = read_manifest(folder)
+    problems = Problems(limit=None)
+    problems.add(*verify(test_set))
+    _check_images(test_set, problems)
+    _check_extra_files(test_set, problems)
+    _check_ground_truth(test_set, problems)
+    problems.add(*label_problems(test_set))
+    return problems.kept
+
+
+def _check_images(test_set: TestSet, problems: Problems) -> None:
+    first_with: dict[str, str] = {}
+    for image in test_set.images:
+        path = test_set.folder / IMAGES / image.file
+        twin = first_with.setdefault(image.sha256, image.file)
+        if twin != image.file:
+            problems.add(f"{path}: the same image as {twin}")
+        if not path.is_file():
+            continue  # verify() has said so
+        try:
+            size = jpeg_size(path.read_bytes())
+        except ValueError as error:
+            problems.add(f"{path}: {error}")
+            continue
+        if size != (image.width, image.height):
+            stated = f"{image.width} x {image.height}"
+            problems.add(f"{path}: is {size[0]} x {size[1]} pixels, the manifest says {stated}")
+
+
+def _check_extra_files(test_set: TestSet, problems: Problems) -> None:
+    expected = {test_set.folder / IMAGES / image.file for image in test_set.images}
+    expected |= {test_set.folder / MANIFEST, test_set.ground_truth_path, test_set.labels_path}
+    for path in sorted(test_set.folder.rglob("*")):
+        if not path.is_dir() and path not in expected:
+            problems.add(f"{path}: the manifest does not list this file")
+
+
+def _check_ground_truth(test_set: TestSet, problems: Problems) -> None:
+    path = test_set.ground_truth_path
+    if not path.is_file():
+        return  # verify() has said so
+    try:
+        document = parse_coco(path, problems, only_labels=test_set.labels_path.is_file())
+    except TestSetError as error:
+        problems.add(error.sentence)
+        return
+    truth = document.ground_truth
+    stated = [(category.id, category.name) for category in test_set.categories]
+    if stated != list(zip(truth.category_ids.tolist(), truth.category_names, strict=True)):
+        problems.add(f"{path}: its categories are not those of the manifest")
+    if len(truth.image) != test_set.objects:
+        problems.add(f"{path}: {len(truth.image)} objects, the manifest says {test_set.objects}")
+    _check_image_entries(test_set, document, problems)
+    _check_boxes(test_set, document, problems)
+
+
+def _check_image_entries(test_set: TestSet, document: CocoDocument, problems: Problems) -> None:
+    truth, path = document.ground_truth, test_set.ground_truth_path
+    entries = dict(zip(truth.image_ids.tolist(), truth.image_names, strict=True))
+    for image in test_set.images:
+        number, size = image.number, (image.width, image.height)
+        if number not in entries:
+            problems.add(f"{path}: image {number} ({image.file}) is not in it")
+        elif (entries[number], document.sizes.get(number)) != (image.file, size):
+            problems.add(f"{path}: image {number} has another name or size than in the manifest")
+    for unknown in sorted(entries.keys() - {image.number for image in test_set.images}):
+        problems.add(f"{path}: image {unknown} is not in the manifest")
+
+
+def _check_boxes(test_set: TestSet, document: CocoDocument, problems: Problems) -> None:
+    truth = document.ground_truth
+    size_of = {image.number: (image.width, image.height) for image in test_set.images}
+    unknown = (np.inf, np.inf)  # already a problem of its own
+    sizes = np.array([size_of.get(number, unknown) for number in truth.image.tolist()], dtype=np.float64)
+    for index in np.flatnonzero(outside(truth.boxes, sizes.reshape(-1, 2))):
+        number = int(truth.image[index])
+        width, height = size_of.get(number, unknown)
+        problems.add(
+            f"{test_set.ground_truth_path}: box {truth.boxes[index].tolist()} leaves image {number} "
+            f"of {width} x {height} pixels"
+        )

@@ -1,0 +1,50 @@
+"""Imports a data set annotated in COCO's form: one JSON file and a folder of images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from lpirc_testsets.coco_reader import parse_coco
+from lpirc_testsets.errors import Problems
+from lpirc_testsets.folder import Category, TestSet
+from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.importing import SourceImage, build_test_set, require_folder
+from lpirc_testsets.writing import ObjectRecord
+
+
+def import_coco(annotations: Path, images: Path, out: Path) -> TestSet:
+    """Import a COCO JSON file and its images into the new folder `out`.
+
+    Image numbers are the ranks of the ascending source ids; category ids and names, file names and the bytes of the
+    images stay as they are. Images without annotations belong to the set. Segmentations are dropped.
+
+    Raises TestSetError: `import-missing` (no folder of images), `ground-truth-missing` and `ground-truth-unreadable`
+    for the JSON, `import-invalid` with all problems found (20 at most), `testset-exists`, `testset-not-written`.
+    """
+    require_folder(images)
+    problems = Problems()
+    document = parse_coco(annotations, problems)
+    truth = document.ground_truth
+    sources = []
+    for id_, file in zip(truth.image_ids.tolist(), truth.image_names, strict=True):
+        if not file:
+            problems.add(f"{annotations}: image {id_} has no file_name")
+        size = document.sizes.get(id_)
+        sources.append(SourceImage(images / file, file, size, source_id=str(id_), origin=annotations))
+    categories = [
+        Category(*each) for each in zip(truth.category_ids.tolist(), truth.category_names, strict=True)
+    ]
+    return build_test_set(out, sources, categories, _objects(truth), problems)
+
+
+def _objects(truth: GroundTruth) -> list[ObjectRecord]:
+    numbers = np.searchsorted(truth.image_ids, truth.image) + 1
+    columns = (numbers, truth.category, truth.coco_boxes, truth.area, truth.crowd, truth.difficult)
+    return [
+        ObjectRecord(number, category, (box[0], box[1], box[2], box[3]), area, crowd, difficult)
+        for number, category, box, area, crowd, difficult in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
+    ]

@@ -1,0 +1,187 @@
+"""Reads COCO JSON into columns.
+
+Format: https://cocodataset.org/#format-data. Ids may be any integers, sparse and huge. What is read: `images`
+(id, file_name, width, height), `categories` (id, name) and `annotations` (image_id, category_id, bbox;
+optional id, area, iscrowd, and `difficult`, which is ours). A missing area is w * h, a missing name the id.
+
+Real COCO files hold boxes of zero width or height; they are kept, as pycocotools keeps them. Only negative
+ones are refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lpirc_testsets.boxes import corners_from_coco
+from lpirc_testsets.errors import Problems, TestSetError
+from lpirc_testsets.file_bytes import read_text
+from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.values import LARGEST_ID, LARGEST_NUMBER, is_name, json_value, shown
+
+NUMBERS = frozenset((int, float))
+L = LARGEST_NUMBER
+
+Row = tuple[int, int, float, float, float, float, float, bool, bool]
+
+
+@dataclass(frozen=True, eq=False)
+class CocoDocument:
+    """A COCO file as columns, with the stated (width, height) of each image id that has them."""
+
+    ground_truth: GroundTruth
+    sizes: dict[int, tuple[int, int]]
+
+
+def read_coco(path: Path) -> GroundTruth:
+    """Read a COCO JSON file. Raises TestSetError as `read_ground_truth` does."""
+    problems = Problems()
+    document = parse_coco(path, problems)
+    problems.raise_if_any("ground-truth-invalid")
+    return document.ground_truth
+
+
+def parse_coco(
+    path: Path, problems: Problems, *, only_labels: bool = False, text: str | None = None
+) -> CocoDocument:
+    """Read what is valid in a COCO JSON file and add what is wrong to `problems`.
+
+    `only_labels`: the file of a set for classification, whose truth is `labels.csv`, needs no categories and objects.
+    `text`: what the file holds, if it is in memory already.
+
+    Raises TestSetError `ground-truth-missing` or `ground-truth-unreadable` if nothing in it can be used.
+    """
+    lists = _load_lists(path, read_text(path) if text is None else text)
+    images = _by_id(lists["images"], f"{path}: images", problems)
+    categories = _by_id(lists["categories"], f"{path}: categories", problems, may_be_empty=only_labels)
+    names = _names(categories, "name", f"{path}: category", problems)
+    for name, uses in Counter(names.values()).items():
+        if uses > 1:
+            problems.add(f"{path}: categories: the name {shown(name)} is used {uses} times")
+    files = _names(images, "file_name", f"{path}: image", problems)
+    rows = _rows(lists["annotations"], f"{path}: annotations", images.keys(), names.keys(), problems)
+    if not problems.count and not rows and not only_labels:
+        problems.add(f"{path}: annotations: no objects in it")
+    image_ids, category_ids = sorted(images), sorted(categories)
+    table = np.array(rows, dtype=np.float64).reshape(-1, 9)
+    ground_truth = GroundTruth(
+        image_ids=np.array(image_ids, dtype=np.int64),
+        image_names=tuple(files[id_] if "file_name" in images[id_] else "" for id_ in image_ids),
+        category_ids=np.array(category_ids, dtype=np.int64),
+        category_names=tuple(names[id_] for id_ in category_ids),
+        image=table[:, 0].astype(np.int64),
+        category=table[:, 1].astype(np.int64),
+        boxes=corners_from_coco(table[:, 2:6]),
+        difficult=table[:, 8].astype(np.bool_),
+        crowd=table[:, 7].astype(np.bool_),
+        area=table[:, 6].copy(),
+        coco_boxes=table[:, 2:6].copy(),
+    )
+    return CocoDocument(ground_truth, _sizes(images, path, problems))
+
+
+def _load_lists(path: Path, text: str) -> dict[str, list[Any]]:
+    try:
+        document = json_value(text)
+    except ValueError as error:
+        raise TestSetError("ground-truth-unreadable", f"{path}: {error}") from error
+    for key in ("images", "annotations", "categories"):
+        if not isinstance(document, dict) or not isinstance(document.get(key), list):
+            raise TestSetError("ground-truth-unreadable", f'{path}: not a COCO file, it has no list "{key}"')
+    return document  # type: ignore[return-value]  # the loop above checks it
+
+
+def _by_id(
+    entries: list[Any], where: str, problems: Problems, *, may_be_empty: bool = False
+) -> dict[int, dict[str, Any]]:
+    if not entries and not may_be_empty:
+        problems.add(f"{where}: the list is empty")
+    found: dict[int, dict[str, Any]] = {}
+    for index, entry in enumerate(entries):
+        id_ = entry.get("id") if isinstance(entry, dict) else None
+        if type(id_) is not int or abs(id_) > LARGEST_ID:
+            problems.add(f"{where}[{index}]: id {shown(id_)} is not an integer of at most 53 bits")
+        elif id_ in found:
+            problems.add(f"{where}[{index}]: id {id_} is used more than once")
+        else:
+            found[id_] = entry
+    return found
+
+
+def _names(entries: dict[int, dict[str, Any]], key: str, where: str, problems: Problems) -> dict[int, str]:
+    """Return the names by id; a missing one is the id, as text."""
+    names = {}
+    for id_, entry in entries.items():
+        name = entry.get(key, id_)
+        names[id_] = str(name) if type(name) in (str, int) else ""
+        if not is_name(names[id_]):
+            problems.add(f"{where} {id_}: {key} {shown(name)} is not a name")
+    return names
+
+
+def _rows(
+    entries: list[Any], where: str, images: AbstractSet[int], categories: AbstractSet[int], problems: Problems
+) -> list[Row]:
+    rows: list[Row] = []
+    seen: set[object] = set()
+    for index, entry in enumerate(entries):
+        try:
+            row = _row(entry, images, categories)
+            id_ = entry.get("id")
+            if id_ is not None and id_ in seen:
+                raise ValueError(f"id {shown(id_)} is used more than once")  # noqa: TRY301 - reported like the others
+        except KeyError as error:
+            problems.add(f"{where}[{index}]: {error} is missing")
+        except TypeError:  # a list cannot be looked up
+            problems.add(f"{where}[{index}]: {shown(entry)} is not an object with a plain id")
+        except ValueError as error:
+            problems.add(f"{where}[{index}]: {error}")
+        else:
+            seen.add(id_)
+            rows.append(row)
+    return rows
+
+
+def _row(entry: dict[str, Any], images: AbstractSet[int], categories: AbstractSet[int]) -> Row:
+    image, category, bbox = entry["image_id"], entry["category_id"], entry["bbox"]
+    if type(image) not in NUMBERS or image not in images:
+        raise ValueError(f"image_id {shown(image)} is not among the images")
+    if type(category) not in NUMBERS or category not in categories:
+        raise ValueError(f"category_id {shown(category)} is not among the categories")
+    if type(bbox) is not list or len(bbox) != 4 or not NUMBERS.issuperset(map(type, bbox)):
+        raise ValueError(f"bbox {shown(bbox)} is not four numbers")
+    x, y, width, height = bbox
+    if not (-L <= x <= L and -L <= y <= L and width <= L and height <= L):
+        raise ValueError(f"bbox {shown(bbox)} is not finite, or beyond {L:g} pixels")
+    if width < 0 or height < 0:
+        raise ValueError(f"bbox {shown(bbox)} is inverted: its width or height is negative")
+    area = entry.get("area")
+    area = width * height if area is None else area
+    if type(area) not in NUMBERS or not 0 <= area <= L * L:
+        raise ValueError(f"area {shown(area)} is not a number from 0 to {L * L:g}")
+    return image, category, x, y, width, height, area, _flag(entry, "iscrowd"), _flag(entry, "difficult")
+
+
+def _flag(entry: dict[str, Any], key: str) -> bool:
+    value = entry.get(key, 0)
+    if value not in (0, 1):
+        raise ValueError(f"{key} {shown(value)} is neither 0 nor 1")
+    return bool(value)
+
+
+def _sizes(images: dict[int, dict[str, Any]], path: Path, problems: Problems) -> dict[int, tuple[int, int]]:
+    sizes: dict[int, tuple[int, int]] = {}
+    for id_, entry in images.items():
+        width, height = entry.get("width"), entry.get("height")
+        if width is None and height is None:
+            continue
+        if type(width) is int and type(height) is int and max(width, height) <= L:
+            sizes[id_] = (width, height)
+        else:
+            problems.add(f"{path}: image {id_}: {shown((width, height))} is not a width and height in pixels")
+    return sizes

@@ -1,0 +1,93 @@
+"""Reads CSV: ground truth into columns, and lists of images.
+
+Ground truth: header `image,class,xmin,ymin,xmax,ymax[,difficult]`, then one object a line; image and class
+are integer ids, corners are inclusive pixels, `difficult` is 0 or 1. The categories are those that occur; a
+category's name is its id. A list of images: header `image[,name]`, then one image a line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+from lpirc_testsets.errors import Problems, TestSetError
+from lpirc_testsets.file_bytes import read_text
+from lpirc_testsets.ground_truth import GroundTruth, Row
+from lpirc_testsets.values import finite_number, integer, shown
+
+COLUMNS = ("image", "class", "xmin", "ymin", "xmax", "ymax")
+
+
+def read_csv(path: Path) -> GroundTruth:
+    """Read ground truth from CSV. Raises TestSetError as `read_ground_truth` does."""
+    problems = Problems()
+    rows: list[Row] = []
+    for line, cells in csv_lines(path, (COLUMNS, (*COLUMNS, "difficult"))):
+        try:
+            rows.append(_row(cells))
+        except ValueError as error:
+            problems.add(f"{path}: line {line}: {error}")
+    if not rows and not problems.count:
+        problems.add(f"{path}: no objects below the header")
+    problems.raise_if_any("ground-truth-invalid")
+    images, categories = sorted({row[0] for row in rows}), sorted({row[1] for row in rows})
+    return GroundTruth.of_corners(dict.fromkeys(images, ""), {id_: str(id_) for id_ in categories}, rows)
+
+
+def read_image_list(path: Path) -> dict[int, str]:
+    """Read a list of images: ids, ascending, with their names ("" without a column `name`).
+
+    Raises TestSetError as `read_ground_truth` does, also for an id that is listed twice.
+    """
+    problems = Problems()
+    found: dict[int, str] = {}
+    for line, (cell, *name) in csv_lines(path, (("image",), ("image", "name"))):
+        try:
+            id_ = integer(cell, "image")
+        except ValueError as error:
+            problems.add(f"{path}: line {line}: {error}")
+            continue
+        if id_ in found:
+            problems.add(f"{path}: line {line}: image {id_} is listed more than once")
+        found[id_] = "".join(name)
+    if not found and not problems.count:
+        problems.add(f"{path}: no images below the header")
+    problems.raise_if_any("ground-truth-invalid")
+    return dict(sorted(found.items()))
+
+
+def csv_lines(path: Path, headers: tuple[tuple[str, ...], ...]) -> list[tuple[int, list[str]]]:
+    """Return line numbers and cells below the header, which must be one of `headers`; blank lines are skipped.
+
+    Raises TestSetError as `read_ground_truth` does.
+    """
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    try:
+        lines = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
+    except csv.Error as error:
+        raise TestSetError("ground-truth-unreadable", f"{path}: line {reader.line_num}: {error}") from error
+    header = tuple(cell.strip() for cell in lines[0][1]) if lines else ()
+    if header not in headers:
+        wanted = " or ".join(f'"{",".join(names)}"' for names in headers)
+        sentence = f"{path}: the header is {shown(','.join(header))}, expected {wanted}"
+        raise TestSetError("ground-truth-unreadable", sentence)
+    problems = Problems()
+    for line, cells in lines:
+        if len(cells) != len(header):
+            problems.add(f"{path}: line {line}: {len(cells)} values, the header has {len(header)}")
+    problems.raise_if_any("ground-truth-invalid")
+    return lines[1:]
+
+
+def _row(cells: list[str]) -> Row:
+    image, category = integer(cells[0], "image"), integer(cells[1], "class")
+    xmin, ymin, xmax, ymax = (
+        finite_number(cell, name) for cell, name in zip(cells[2:6], COLUMNS[2:], strict=True)
+    )
+    if xmax < xmin or ymax < ymin:
+        raise ValueError(f"the box {shown(','.join(cells[2:6]))} is inverted")
+    difficult = cells[6].strip() if len(cells) > 6 else "0"
+    if difficult not in ("0", "1"):
+        raise ValueError(f"difficult {shown(difficult)} is neither 0 nor 1")
+    return image, category, xmin, ymin, xmax, ymax, difficult == "1"

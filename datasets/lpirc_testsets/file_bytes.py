@@ -1,0 +1,79 @@
+"""Reads files that the user names, without waiting for pipes that no one writes into; waits until files are on disk."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from lpirc_testsets.errors import TestSetError
+
+
+def file_bytes(path: Path, most_bytes: int = -1) -> bytes:
+    """Return all of a file, or of a pipe that has a writer; with `most_bytes`, no more than so many.
+
+    Raises OSError with the file's name, also for a pipe without a writer, which would block, and for a device.
+    """
+    try:
+        return _read(path, most_bytes)
+    except OSError as error:  # that of an open file lacks the name
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def read_text(path: Path) -> str:
+    """Return a UTF-8 file's text without its byte order mark.
+
+    Raises TestSetError `ground-truth-missing` or `ground-truth-unreadable`.
+    """
+    try:
+        return file_bytes(path).decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise TestSetError("ground-truth-missing", f"{path}: no such file") from error
+    except OSError as error:
+        raise TestSetError("ground-truth-unreadable", f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        sentence = f"{path}: byte {error.start} is not UTF-8 text"
+        raise TestSetError("ground-truth-unreadable", sentence) from error
+
+
+def require_regular(path: Path) -> None:
+    """Raise OSError for a pipe or a device: a file that is read more than once must not change in between."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on disk. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that cannot, such as some over a network
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _read(path: Path, most_bytes: int) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISDIR(mode)):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        first = _first_byte(descriptor) if stat.S_ISFIFO(mode) else b""
+        os.set_blocking(descriptor, True)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return first + file.read(most_bytes)
+    finally:
+        os.close(descriptor)
+
+
+def _first_byte(pipe: int) -> bytes:
+    try:
+        first = os.read(pipe, 1)
+    except BlockingIOError:  # a writer has not written yet
+        return b""
+    if not first:
+        raise OSError(errno.EINVAL, "it is not a regular file but a pipe without a writer")
+    return first

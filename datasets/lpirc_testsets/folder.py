@@ -1,0 +1,241 @@
+"""A test set on disk.
+
+    manifest.json       format, name, digest, categories, and every image with its number, size and SHA-256
+    ground_truth.json   COCO form; the image id is the image number 1..N
+    images/             the JPEG files, untouched, under the names they came with
+    labels.csv          in a set for classification: one label per image (`lpirc_testsets.labels`)
+
+The digest identifies the set: one SHA-256 over the hashes of the images in order, the hash of the ground truth and the
+categories. It does not depend on the set's place and name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+from lpirc_testsets.errors import TestSetError
+from lpirc_testsets.file_bytes import require_regular
+from lpirc_testsets.values import is_name, json_value, shown
+
+FORMAT = "lpirc-testset"
+VERSION = 1
+MANIFEST = "manifest.json"
+GROUND_TRUTH = "ground_truth.json"
+IMAGES = "images"
+LABELS = "labels.csv"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Category:
+    """A category by the id that detections carry, and its name."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Image:
+    """One image: number 1..N, file relative to `images/`, size in pixels, SHA-256, id at its source."""
+
+    number: int
+    file: str
+    width: int
+    height: int
+    sha256: str
+    source_id: str
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """The content of a manifest: `images[i]` has number i + 1, `objects` counts the annotated objects."""
+
+    __test__: ClassVar[bool] = False  # pytest would take it for a class of tests
+
+    folder: Path
+    name: str
+    digest: str
+    images: tuple[Image, ...]
+    categories: tuple[Category, ...]
+    ground_truth_sha256: str
+    objects: int
+
+    @property
+    def ground_truth_path(self) -> Path:
+        """The file of this set's ground truth, in COCO form."""
+        return self.folder / GROUND_TRUTH
+
+    @property
+    def labels_path(self) -> Path:
+        """The file of this set's labels, if it is for classification."""
+        return self.folder / LABELS
+
+    @cached_property
+    def images_digest(self) -> str:
+        """What detections refer to, without the ground truth: a SHA-256 of the images, in order, and category ids."""
+        images = [[image.file, image.sha256] for image in self.images]
+        content = [images, [category.id for category in self.categories]]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    def image_path(self, number: int) -> Path:
+        """Return the file of image 1..N. Raises TestSetError `testset-no-such-image`."""
+        if not 1 <= number <= len(self.images):
+            raise TestSetError("testset-no-such-image", f"image {number} is not in 1..{len(self.images)}")
+        return self.folder / IMAGES / self.images[number - 1].file
+
+
+def load_test_set(folder: Path) -> TestSet:
+    """Read the manifest of a test-set folder, and nothing else.
+
+    Raises TestSetError: `testset-missing` (no such folder), `testset-not-a-testset` (no manifest, or another
+    format), `testset-damaged` (a manifest that contradicts itself or its digest).
+    """
+    return _consistent(folder, _manifest_text(folder))
+
+
+# A server loads it, and so does each process that it forks: of 20,000 images that takes a fifth of a second.
+@lru_cache(1)
+def _consistent(folder: Path, text: str) -> TestSet:
+    test_set = _parsed(folder, text)
+    problems = contradictions(test_set)
+    if problems:
+        raise TestSetError("testset-damaged", problems[0], problems)
+    return test_set
+
+
+def read_manifest(folder: Path) -> TestSet:
+    """Read a manifest, even one that contradicts itself. Raises TestSetError as `load_test_set` does."""
+    return _parsed(folder, _manifest_text(folder))
+
+
+def _parsed(folder: Path, text: str) -> TestSet:
+    path = folder / MANIFEST
+    manifest = _manifest_json(path, text)
+    try:
+        return TestSet(
+            folder=folder,
+            name=_typed(manifest["name"], str),
+            digest=_typed(manifest["digest"], str),
+            images=tuple(_image(entry) for entry in manifest["images"]),
+            categories=tuple(
+                Category(_typed(one["id"], int), _typed(one["name"], str)) for one in manifest["categories"]
+            ),
+            ground_truth_sha256=_typed(manifest["ground_truth"]["sha256"], str),
+            objects=_typed(manifest["ground_truth"]["objects"], int),
+        )
+    except KeyError as error:
+        raise TestSetError("testset-damaged", f"{path}: {error} is missing") from error
+    except (TypeError, ValueError) as error:
+        raise TestSetError("testset-damaged", f"{path}: {error}") from error
+
+
+def contradictions(test_set: TestSet) -> tuple[str, ...]:
+    """Return how a manifest contradicts itself: its digest, gaps in the numbering, a file used twice."""
+    path = test_set.folder / MANIFEST
+    problems = []
+    if compute_digest(test_set.images, test_set.ground_truth_sha256, test_set.categories) != test_set.digest:
+        problems.append(f"{path}: digest {test_set.digest} is not that of its content")
+    for position, image in enumerate(test_set.images, start=1):
+        if image.number != position:
+            problems.append(f"{path}: image {image.file} has number {image.number}, expected {position}")
+    uses = Counter(image.file for image in test_set.images)
+    problems += [f"{path}: {file} is listed {count} times" for file, count in uses.items() if count > 1]
+    return tuple(problems)
+
+
+def verify(test_set: TestSet) -> tuple[str, ...]:
+    """Return what changed since the manifest was written, by reading and hashing every file of the set.
+
+    There is one sentence per image or ground truth that is missing or has another SHA-256, and one for a manifest whose
+    digest is not that of its content.
+    """
+    problems = list(contradictions(test_set))
+    expected = [(test_set.ground_truth_path, test_set.ground_truth_sha256)]
+    expected += [(test_set.folder / IMAGES / image.file, image.sha256) for image in test_set.images]
+    for path, sha256 in expected:
+        try:
+            found = sha256_of(path)
+        except OSError as error:
+            problems.append(f"{path}: {error.strerror}")
+            continue
+        if found != sha256:
+            problems.append(f"{path}: SHA-256 is {found}, the manifest says {sha256}")
+    return tuple(problems)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal. Raises OSError, also for a pipe, which might block."""
+    require_regular(path)
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def compute_digest(images: Sequence[Image], ground_truth_sha256: str, categories: Sequence[Category]) -> str:
+    """Compute the digest of a test set, in hexadecimal."""
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "images": [image.sha256 for image in images],
+        "ground_truth": ground_truth_sha256,
+        "categories": [[category.id, category.name] for category in categories],
+    }
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def _manifest_text(folder: Path) -> str:
+    path = folder / MANIFEST
+    if not folder.is_dir():
+        raise TestSetError("testset-missing", f"{folder}: no such folder")
+    if not path.is_file():
+        raise TestSetError("testset-not-a-testset", f"{folder}: no {MANIFEST} in it, so it is not a test set")
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise TestSetError("testset-damaged", f"{path}: {error}") from error
+
+
+def _manifest_json(path: Path, text: str) -> dict[str, Any]:
+    try:
+        manifest = json_value(text)
+    except ValueError as error:
+        raise TestSetError("testset-damaged", f"{path}: {error}") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise TestSetError("testset-not-a-testset", f'{path}: its format is not "{FORMAT}"')
+    if manifest.get("version") != VERSION:
+        version = manifest.get("version")
+        sentence = f"{path}: version {shown(version)}, this program reads {VERSION}"
+        raise TestSetError("testset-not-a-testset", sentence)
+    return manifest
+
+
+def _image(entry: dict[str, Any]) -> Image:
+    return Image(
+        number=_typed(entry["number"], int),
+        file=contained(_typed(entry["file"], str)),
+        width=_typed(entry["width"], int),
+        height=_typed(entry["height"], int),
+        sha256=_typed(entry["sha256"], str),
+        source_id=_typed(entry["source_id"], str),
+    )
+
+
+def contained(file: str) -> str:
+    """Return a relative file name. Raises ValueError for one that leads out of its folder, or is blank or too long."""
+    if "\\" in file or "\0" in file or {"..", ".", ""} & set(file.split("/")) or not is_name(file):
+        raise ValueError(f"{shown(file)} is not a plain file name relative to the folder of images")
+    return file
+
+
+def _typed(value: object, kind: type[T]) -> T:
+    if type(value) is not kind:
+        raise ValueError(f"{shown(value)} is not of type {kind.__name__}")
+    return value

@@ -1,0 +1,67 @@
+"""Ground truth as columns: every reader returns it and the scorer takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_testsets.boxes import coco_from_corners
+
+Row = tuple[int, int, float, float, float, float, bool]
+"""An object: image, category, xmin, ymin, xmax, ymax, difficult."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroundTruth:
+    """Objects of a set of images, as parallel numpy columns.
+
+    `image_ids` (N,) int64 ascending, every image of the set, also those without objects; `image_names` (N) file names,
+    or "" if the source has none. `category_ids` (K,) int64 ascending and `category_names` (K) likewise.
+
+    The M objects, in the order of the source: `image` and `category` (M,) int64 ids; `boxes` (M, 4) float64
+    xmin, ymin, xmax, ymax in inclusive pixels (width = xmax - xmin + 1); `difficult` and `crowd` (M,) bool;
+    `area` (M,) float64 square pixels as the source states it; `coco_boxes` (M, 4) float64 x, y, w, h
+    untouched.
+    """
+
+    image_ids: NDArray[np.int64]
+    image_names: tuple[str, ...]
+    category_ids: NDArray[np.int64]
+    category_names: tuple[str, ...]
+    image: NDArray[np.int64]
+    category: NDArray[np.int64]
+    boxes: NDArray[np.float64]
+    difficult: NDArray[np.bool_]
+    crowd: NDArray[np.bool_]
+    area: NDArray[np.float64]
+    coco_boxes: NDArray[np.float64]
+
+    def of_objects(self, kept: NDArray[np.bool_]) -> GroundTruth:
+        """The same images and categories with only the marked objects (M,)."""
+        columns = ("image", "category", "boxes", "difficult", "crowd", "area", "coco_boxes")
+        return replace(self, **{name: getattr(self, name)[kept] for name in columns})
+
+    @classmethod
+    def of_corners(
+        cls, images: Mapping[int, str], categories: Mapping[int, str], rows: Sequence[Row]
+    ) -> GroundTruth:
+        """From the names by id, ascending, and a row of each object, whose area is that of its box."""
+        table = np.array(rows, np.float64).reshape(-1, 7)
+        boxes = table[:, 2:6].copy()
+        coco_boxes = coco_from_corners(boxes)
+        return cls(
+            image_ids=np.array(list(images), np.int64),
+            image_names=tuple(images.values()),
+            category_ids=np.array(list(categories), np.int64),
+            category_names=tuple(categories.values()),
+            image=table[:, 0].astype(np.int64),
+            category=table[:, 1].astype(np.int64),
+            boxes=boxes,
+            difficult=table[:, 6].astype(np.bool_),
+            crowd=np.zeros(len(table), np.bool_),
+            area=coco_boxes[:, 2] * coco_boxes[:, 3],
+            coco_boxes=coco_boxes,
+        )

@@ -1,0 +1,72 @@
+"""Reads ground truth in any of its forms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from lpirc_testsets import coco_reader, csv_reader
+from lpirc_testsets.errors import Problems, TestSetError
+from lpirc_testsets.folder import load_test_set, sha256_of
+from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.voc_reader import read_voc_folder, voc_files
+
+
+def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
+    """Read the ground truth of a test-set folder, a folder of VOC annotations, a COCO JSON file or a CSV file.
+
+    CSV has the header `image,class,xmin,ymin,xmax,ymax[,difficult]` and numbers below it. A file counts as JSON if its
+    name ends in .json or its content starts with a brace or bracket.
+
+    `images`, a CSV with the column `image` (and optionally `name`), lists *every* image of the set: it adds images
+    without objects, and it must contain every image of the ground truth. Only CSV ground truth needs it.
+
+    Raises TestSetError with every problem found, at most 20, in `problems`: `ground-truth-missing`,
+    `ground-truth-unreadable` (neither JSON nor text, or other columns), `ground-truth-invalid` (values), and those of
+    `load_test_set`; `testset-damaged` also for a folder whose ground truth is not the manifest's.
+    """
+    ground_truth = _read(path)
+    return ground_truth if images is None else _with_images(ground_truth, path, images)
+
+
+def declares_ids(path: Path) -> bool:
+    """Tell if this ground truth lists its images and categories: a folder and COCO JSON do, CSV does not."""
+    return path.is_dir() or _looks_like_json(path)
+
+
+def _read(path: Path) -> GroundTruth:
+    if annotations := voc_files(path):
+        return read_voc_folder(annotations)
+    if path.is_dir():
+        test_set = load_test_set(path)
+        path = test_set.ground_truth_path
+        if not path.is_file():
+            raise TestSetError("testset-damaged", f"{path}: no such file")
+        if sha256_of(path) != test_set.ground_truth_sha256:
+            raise TestSetError("testset-damaged", f"{path}: changed since the manifest was written")
+        return coco_reader.read_coco(path)
+    if _looks_like_json(path):
+        return coco_reader.read_coco(path)
+    return csv_reader.read_csv(path)
+
+
+def _looks_like_json(path: Path) -> bool:
+    if path.suffix.lower() == ".json" or not path.is_file():
+        return path.suffix.lower() == ".json"
+    with path.open("rb") as file:
+        return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+
+
+def _with_images(ground_truth: GroundTruth, path: Path, images: Path) -> GroundTruth:
+    listed = csv_reader.read_image_list(images)
+    problems = Problems()
+    names = dict(zip(ground_truth.image_ids.tolist(), ground_truth.image_names, strict=True))
+    unlisted = sorted(names.keys() - listed.keys())
+    problems.add(*(f"{images}: image {image} of {path} is not in the list" for image in unlisted))
+    problems.raise_if_any("ground-truth-invalid")
+    merged = {image: names.get(image) or name for image, name in listed.items()}
+    return replace(
+        ground_truth, image_ids=np.array(list(merged), dtype=np.int64), image_names=tuple(merged.values())
+    )

@@ -1,0 +1,156 @@
+"""Reads one VOC annotation file.
+
+Format: the VOC development kit, http://host.robots.ox.ac.uk/pascal/VOC/voc2012/htmldoc/; ILSVRC DET uses the same,
+without `difficult` and without the extension in `filename`. Corners are inclusive, the first pixel is 1, and some files
+have fractions.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from lpirc_testsets.errors import Problems
+from lpirc_testsets.file_bytes import file_bytes
+from lpirc_testsets.folder import MANIFEST
+from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.values import LONGEST_NAME, finite_number, is_name, shown
+
+MOST_BYTES = 2 * 2**20  # some ten thousand objects
+
+Corners = tuple[float, float, float, float]
+
+
+class _WithoutDtd(ET.TreeBuilder):
+    """Builds the elements of a document, whatever its encoding, that declares no entities or attributes."""
+
+    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
+        """Refuse a document type declaration as soon as it begins."""
+        raise ValueError("it has a DTD (<!DOCTYPE ...>), which annotations do not need; remove it")
+
+
+@dataclass(frozen=True)
+class VocObject:
+    """A named object: corners xmin, ymin, xmax, ymax in inclusive pixels."""
+
+    name: str
+    corners: Corners
+    difficult: bool
+
+
+@dataclass(frozen=True)
+class VocAnnotation:
+    """What a file states about its image: `size` (width, height) if any; `problems` for what is invalid."""
+
+    file: str
+    size: tuple[int, int] | None
+    objects: tuple[VocObject, ...]
+    problems: tuple[str, ...]
+
+
+def read_voc(path: Path) -> VocAnnotation:
+    """Read one annotation file. Raises ValueError, which names the file, if nothing in it can be used."""
+    root = _root(path)
+    problems: list[str] = []
+    size: tuple[int, int] | None = None
+    try:
+        size = _size(root)
+    except ValueError as error:
+        problems.append(f"{path}: {error}")
+    objects = []
+    for index, element in enumerate(root.findall("object"), start=1):
+        try:
+            objects.append(_object(element))
+        except ValueError as error:
+            problems.append(f"{path}: object {index}: {error}")
+    return VocAnnotation((root.findtext("filename") or "").strip(), size, tuple(objects), tuple(problems))
+
+
+def voc_files(folder: Path) -> list[Path]:
+    """The annotation files of a folder of VOC's form, or below it; none where it is a test set, or no folder."""
+    if not folder.is_dir() or (folder / MANIFEST).exists():
+        return []
+    annotations = folder / "Annotations"
+    return sorted((annotations if annotations.is_dir() else folder).rglob("*.[xX][mM][lL]"))
+
+
+def read_voc_folder(files: list[Path]) -> GroundTruth:
+    """Read the annotation files of a folder, one image each; images and categories are numbered by ascending name.
+
+    Raises TestSetError `ground-truth-invalid` with every problem found, 20 at most.
+    """
+    problems, found = Problems(), []
+    for path in files:
+        try:
+            found.append((path, read_voc(path)))
+        except ValueError as error:
+            problems.add(str(error))
+    for _, annotation in found:
+        problems.add(*annotation.problems)
+    base = Path(os.path.commonpath([path.parent for path in files]))
+    images: dict[str, VocAnnotation] = {}
+    for path, one in found:
+        name = (path.parent.relative_to(base) / (one.file or path.stem)).as_posix()
+        if images.setdefault(name, one) is not one:
+            problems.add(f"{path}: another annotation is of the same image {shown(name)}")
+    problems.raise_if_any("ground-truth-invalid")
+    names = sorted({each.name for one in images.values() for each in one.objects})
+    ids = {name: id_ for id_, name in enumerate(names, start=1)}
+    rows = [
+        (number, ids[each.name], *each.corners, each.difficult)
+        for number, name in enumerate(sorted(images), start=1)
+        for each in images[name].objects
+    ]
+    return GroundTruth.of_corners(
+        dict(enumerate(sorted(images), start=1)), dict(enumerate(names, start=1)), rows
+    )
+
+
+def _root(path: Path) -> ET.Element:
+    try:
+        data = file_bytes(path, MOST_BYTES + 1)
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from error
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"{path}: more than {MOST_BYTES} bytes are too many for an annotation")
+    try:
+        # Limited in size and without a DTD, so there are no entities to expand.
+        root = ET.fromstring(data, ET.XMLParser(target=_WithoutDtd()))  # noqa: S314
+    except (ET.ParseError, ValueError, LookupError) as error:
+        raise ValueError(f"{path}: not a plain XML file: {error}") from error
+    if root.tag != "annotation":
+        raise ValueError(f"{path}: its root is <{root.tag[:40]}>, expected <annotation>")
+    return root
+
+
+def _size(root: ET.Element) -> tuple[int, int] | None:
+    element = root.find("size")
+    if element is None:
+        return None
+    width, height = _number(element, "width"), _number(element, "height")
+    if not (width.is_integer() and height.is_integer()):
+        raise ValueError(f"size {width} x {height} is not in whole pixels")
+    return int(width), int(height)
+
+
+def _object(element: ET.Element) -> VocObject:
+    name = (element.findtext("name") or "").strip()
+    if not is_name(name):
+        raise ValueError(f"<name> {shown(name)} is not a name of 1 to {LONGEST_NAME} characters")
+    box = element.find("bndbox")
+    if box is None:
+        raise ValueError(f"{shown(name)}: <bndbox> is missing")
+    corners = tuple(_number(box, tag) for tag in ("xmin", "ymin", "xmax", "ymax"))
+    xmin, ymin, xmax, ymax = corners
+    if xmax < xmin or ymax < ymin:
+        raise ValueError(f"{shown(name)}: box {list(corners)} is inverted")
+    difficult = (element.findtext("difficult") or "0").strip()
+    if difficult not in ("0", "1"):
+        raise ValueError(f"{shown(name)}: difficult {shown(difficult)} is neither 0 nor 1")
+    return VocObject(name, (xmin, ymin, xmax, ymax), difficult == "1")
+
+
+def _number(element: ET.Element, tag: str) -> float:
+    return finite_number((element.findtext(tag) or "").strip(), f"<{tag}>")

@@ -1,0 +1,124 @@
+"""Writes a test set atomically: the folder appears complete or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from lpirc_testsets.errors import TestSetError
+from lpirc_testsets.file_bytes import sync
+from lpirc_testsets.folder import (
+    FORMAT,
+    GROUND_TRUTH,
+    IMAGES,
+    MANIFEST,
+    VERSION,
+    Category,
+    Image,
+    compute_digest,
+    sha256_of,
+)
+
+
+@dataclass(frozen=True)
+class ObjectRecord:
+    """One object: `image` is the number 1..N, `bbox` x, y, w, h as in COCO, `area` in square pixels."""
+
+    image: int
+    category: int
+    bbox: tuple[float, float, float, float]
+    area: float
+    crowd: bool = False
+    difficult: bool = False
+
+
+@contextmanager
+def new_folder(out: Path) -> Iterator[Path]:
+    """Make a folder beside `out`, with an empty `images/`, that becomes `out` when the block ends without failure.
+
+    It is on disk then; a block that fails leaves nothing behind. Raises TestSetError `testset-exists` if `out` exists
+    and is not an empty folder, `testset-not-written` if the system refuses.
+    """
+    out = Path(os.path.realpath(out))  # unlike Path.resolve it accepts a loop of links
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise TestSetError("testset-exists", f"{out}: exists already and is not an empty folder")
+    partial = out.with_name(f".{out.name}.{secrets.token_hex(4)}.partial")
+    try:
+        (partial / IMAGES).mkdir(parents=True)
+        yield partial
+        for path in (*partial.rglob("*"), partial):
+            sync(path)
+        partial.replace(out)
+        sync(out.parent)
+    except OSError as error:
+        place = error.filename2 or error.filename or out  # of a rename, the target
+        raise TestSetError("testset-not-written", f"{place}: {error.strerror}") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def write_records(
+    folder: Path,
+    name: str,
+    images: Sequence[Image],
+    categories: Sequence[Category],
+    objects: Iterable[ObjectRecord],
+) -> None:
+    """Write `ground_truth.json`, then `manifest.json`, for images that are already in `images/`."""
+    annotations = [_annotation(number, record) for number, record in enumerate(objects, start=1)]
+    ground_truth = {
+        "images": [
+            {"id": image.number, "file_name": image.file, "width": image.width, "height": image.height}
+            for image in images
+        ],
+        "annotations": annotations,
+        "categories": [asdict(category) for category in categories],
+    }
+    _write_json(folder / GROUND_TRUTH, ground_truth)
+    sha256 = sha256_of(folder / GROUND_TRUTH)
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": name,
+        "digest": compute_digest(images, sha256, categories),
+        "ground_truth": {"sha256": sha256, "objects": len(annotations)},
+        "categories": ground_truth["categories"],
+        "images": [asdict(image) for image in images],
+    }
+    _write_json(folder / MANIFEST, manifest)
+
+
+def _annotation(number: int, record: ObjectRecord) -> dict[str, Any]:
+    return {
+        "id": number,
+        "image_id": record.image,
+        "category_id": record.category,
+        "bbox": [_plain(value) for value in record.bbox],
+        "area": _plain(record.area),
+        "iscrowd": int(record.crowd),
+        "difficult": int(record.difficult),
+    }
+
+
+def _plain(value: float) -> float:
+    """Drop a fraction of zero: 3.0 becomes 3."""
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _write_json(path: Path, document: dict[str, Any]) -> None:
+    """Write one line per entry of each list, for people to read and to compare."""
+    parts = [f"{json.dumps(key)}: {_json_value(value)}" for key, value in document.items()]
+    path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+
+
+def _json_value(value: object) -> str:
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in value) + "\n]"
+    return json.dumps(value, ensure_ascii=False)

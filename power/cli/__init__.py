@@ -1,8 +1,0 @@
-"""The command `meter`, one command a file. Start with `main`."""
-
-try:
-    from power.cli.main import main
-except KeyboardInterrupt:  # Ctrl-C while the program is still being loaded
-    raise SystemExit(130) from None
-
-__all__ = ["main"]

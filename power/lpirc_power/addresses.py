@@ -1,0 +1,269 @@
+"""From an ADDRESS to an open meter: real, simulated by a child process, or one for rehearsing at home."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import logging
+import os
+import re
+import select
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import IO, Final, cast
+
+from lpirc_power.clocks import Clocks
+from lpirc_power.errors import MeterAddressError, MeterError, MeterLost
+from lpirc_power.home.hwmon import Hwmon
+from lpirc_power.home.meter import HomeMeter, Sensor
+from lpirc_power.home.rapl import Rapl
+from lpirc_power.meter import OFFICIAL_MAKER, Driver, Identity, Limits, Meter, Standing
+from lpirc_power.wt300.driver import Wt300Family
+
+_log: Final = logging.getLogger(__name__)
+
+GROUP: Final = "lpirc.meters"
+"""The entry point group of meter drivers, each a class that implements `lpirc_power.meter.Driver`."""
+BUILT_IN: Final[tuple[type[Driver], ...]] = (Wt300Family,)
+"""Found first, and without any installed metadata."""
+SIMULATOR: Final = "sim"
+DEFAULT_LOAD: Final = "constant:36W"
+STARTING_S: Final = 20.0
+ENDING_S: Final = 5.0
+SYSFS: Final = Path("/sys")
+SYSFS_VARIABLE: Final = "METER_SYSFS"
+"""Where sysfs is mounted, if not at /sys: a container may see the machine's own elsewhere."""
+LARGEST_PORT: Final = 65535
+_NETWORK: Final = re.compile(r"TCPIP\d*::([^:,\s]+)(?:,(\d+))?(::(?!\d+::)[^:\s]+)?::INSTR", re.IGNORECASE)
+_OTHER: Final = re.compile(r"(USB|GPIB|ASRL)\d*::?\S*::INSTR", re.IGNORECASE)
+_MEANT: Final = re.compile(
+    r"(?:TCPIP\d*::)?([A-Za-z0-9.-]+)(?:(?:::|:|,)(\d+))?(?:::(?:INSTR|SOCKET))?", re.IGNORECASE
+)
+_DEVICE_FILE: Final = re.compile(r"/dev/\S*")
+_HOME: Final[dict[str, Callable[[str, Path], Sensor]]] = {"rapl": Rapl, "hwmon": Hwmon}
+
+
+class MeterAddress:
+    """An address that is good for any number of links, one after another.
+
+    It owns what outlives a link: the driver, with the settings found in the meter; for `sim:` the simulator, started at
+    the first link and ended by `close`; for a meter at home its integrator. A part `@py` or `@ivi` behind a VISA
+    resource picks the backend.
+    """
+
+    def __init__(self, address: str, sysfs: Path | None = None) -> None:
+        """Check the form; MeterError `meter-wrong-address`, with what may have been meant.
+
+        `sysfs` is where the sensors of this machine are shown; without it METER_SYSFS in the environment, else /sys.
+        """
+        self.address = address
+        self._sysfs = sysfs or Path(os.environ.get(SYSFS_VARIABLE) or SYSFS)
+        self._kind, _, self._rest = address.partition(":")
+        self._child: subprocess.Popen[str] | None = None
+        self._home: HomeMeter | None = None
+        self._drivers: dict[type[Driver], Driver] = {}
+        self._resource, self._backend = address, "@py"
+        if self._kind != SIMULATOR and self._kind not in _HOME:
+            self._resource, self._backend = _visa(address)
+
+    def connect(self, clocks: Clocks) -> Meter:
+        """Open a link and identify the meter behind it. The caller closes it."""
+        if self._kind in _HOME:
+            if self._home is None:
+                self._home = HomeMeter(_HOME[self._kind](self._rest, self._sysfs), clocks)
+            return self._home
+        # VISA takes a fifth of a second to import: only who opens a link waits for it.
+        from lpirc_power.visa.link import Link
+
+        link = Link(self._visa_resource(), self._backend)
+        try:
+            found = identity(link.query("*IDN?"))
+            kind = driver_of(found)
+            return self._drivers.setdefault(kind, kind()).meter(link, found, clocks)
+        except BaseException:
+            link.close()
+            raise
+
+    def close(self) -> None:
+        """End the simulator, if one was started, or forget the integrator of a meter at home; may be repeated."""
+        self._home = None
+        child, self._child = self._child, None
+        if child is None:
+            return
+        child.terminate()
+        with child:  # which closes its pipes, and waits
+            try:
+                child.wait(ENDING_S)
+            except subprocess.TimeoutExpired:
+                child.kill()
+
+    def _visa_resource(self) -> str:
+        if self._kind != SIMULATOR:
+            return self._resource
+        if self._child is None:
+            self._child, self._resource = _start_simulator(self._rest or DEFAULT_LOAD)
+        elif self._child.poll() is not None:
+            raise MeterLost(
+                f"The simulated meter started for {self.address} has ended, and its energy with it."
+            )
+        return self._resource
+
+
+def drivers() -> Iterator[type[Driver]]:
+    """Give every driver: the built-in ones, then those of other distributions. One that cannot be loaded is logged."""
+    yield from BUILT_IN
+    for point in entry_points(group=GROUP):
+        try:
+            driver: type[Driver] = point.load()
+        except Exception as error:  # noqa: BLE001 - whatever another distribution raises at its import
+            _log.warning("The meter driver %s (%s) cannot be loaded: %s", point.name, point.value, error)
+            continue
+        if driver not in BUILT_IN:
+            yield driver
+
+
+def driver_of(found: Identity) -> type[Driver]:
+    """Return the driver of a meter that identifies itself so; MeterError `meter-wrong-model` if there is none."""
+    known = []
+    for driver in drivers():
+        if driver.matches(found):
+            return driver
+        known.append(driver.models)
+    raise MeterError(
+        "meter-wrong-model", f"The meter says it is a {found.model}; only {', '.join(known)} are supported."
+    )
+
+
+def limits_of(model: str) -> Limits | None:
+    """Return what is known of the accuracy of a model ("WT310E"); None if nothing is."""
+    found = (driver.limits(model) for driver in drivers())
+    return next((limits for limits in found if limits is not None), None)
+
+
+def standing(found: Identity, address: str, *, loopback_meter: bool = False) -> Standing:
+    """Return whether a meter counts in a contest; its model is known if a driver states its limits of error.
+
+    `loopback_meter` is the operator's word that a real meter is behind a loopback address, as behind a tunnel.
+    """
+    if found.maker.strip().upper() != OFFICIAL_MAKER:
+        return Standing.OTHER_MAKER
+    if not found.official:
+        return Standing.SIMULATED
+    if limits_of(found.model) is None:
+        return Standing.UNKNOWN_MODEL
+    if not is_loopback(address):
+        return Standing.OFFICIAL
+    return Standing.LOOPBACK_ALLOWED if loopback_meter else Standing.LOOPBACK
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether a VISA address leads back to this machine: loopback, or a name that stands for it."""
+    network = _NETWORK.fullmatch(address.partition("@")[0])
+    if network is None:
+        return False
+    try:
+        places = socket.getaddrinfo(network[1], None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return False
+    found = [ipaddress.ip_address(str(place[0]).partition("%")[0]) for *_, place in places]
+    # Who connects to 0.0.0.0 reaches this machine.
+    return any(one.is_loopback or one.is_unspecified for one in found)
+
+
+def identity(answer: str) -> Identity:
+    """Return who answered *IDN?; MeterError `meter-wrong-model` unless it has four parts."""
+    parts = [part.strip() for part in answer.split(",")]
+    if len(parts) != 4:
+        raise MeterError(
+            "meter-wrong-model", f"The instrument introduces itself as {answer!r}; that is not a meter."
+        )
+    return Identity(*parts)
+
+
+@contextlib.contextmanager
+def open_meter(address: str, clocks: Clocks) -> Iterator[Meter]:
+    """Give an identified meter for the length of a with statement; nothing is set in it yet."""
+    with (
+        contextlib.closing(MeterAddress(address)) as opened,
+        contextlib.closing(opened.connect(clocks)) as meter,
+    ):
+        yield meter
+
+
+def _visa(address: str) -> tuple[str, str]:
+    """Return the VISA resource and the backend that an address names."""
+    resource, at, backend = address.partition("@")
+    if at and backend not in ("py", "ivi"):
+        raise _wrong(address, f"There is no backend @{backend}; there are @py and @ivi.")
+    if _DEVICE_FILE.fullmatch(address):
+        raise _wrong(
+            address,
+            "A device file is not the address of a USB meter; write USB0::0x0B21::0x0025::SERIAL::INSTR, where "
+            "`lsusb -v -d 0b21:0025` shows the SERIAL.",
+        )
+    network = _NETWORK.fullmatch(resource)
+    if network and network[2]:
+        _require_port(address, network[2])
+        if backend == "ivi":
+            raise _wrong(address, "Only @py knows the form HOST,PORT; @ivi finds the port by itself.")
+    if not (network or _OTHER.fullmatch(resource)):
+        raise _wrong(address, _meant(address, resource))
+    return resource, "@" + (backend or "py")
+
+
+def _meant(address: str, resource: str) -> str:
+    """Return what a resource of no known form may have meant."""
+    kind, colon, rest = resource.partition(":")
+    if colon and kind.lower() == "replay":
+        return f"The simulated meter plays recordings: write sim:csv:{rest}."
+    if colon and kind.lower() in (SIMULATOR, *_HOME):
+        return f"Perhaps {kind.lower()}:{rest} is meant, in small letters."
+    meant = _MEANT.fullmatch(resource)
+    if meant is None:
+        return "`meter --help` lists the forms, such as TCPIP::HOST::INSTR."
+    host, port = meant.groups()
+    if port is None:
+        return f"Perhaps TCPIP::{host}::INSTR is meant; `meter --help` lists the forms."
+    _require_port(address, port)
+    return f"Perhaps TCPIP::{host},{port}::INSTR is meant, with a comma before the port."
+
+
+def _require_port(address: str, port: str) -> None:
+    if not 1 <= int(port) <= LARGEST_PORT:
+        raise _wrong(address, f"Its port {port} is not one from 1 to {LARGEST_PORT}.")
+
+
+def _wrong(address: str, why: str) -> MeterError:
+    return MeterAddressError(f"{address!r} is not the address of a meter. {why}")
+
+
+def _start_simulator(load: str) -> tuple[subprocess.Popen[str], str]:
+    # By module and interpreter, to work however the program was started. Its own session: a Ctrl-C
+    # at the terminal must not take the meter away before its energy is read; --parent ends it whatever
+    # happens to us.
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "lpirc_power",
+        "simulate",
+        "--load",
+        load,
+        "--parent",
+        str(os.getpid()),
+    ]
+    child = subprocess.Popen(  # noqa: S603  our own program
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    pipe = cast("IO[str]", child.stdout)
+    ready, _, _ = select.select([pipe], [], [], STARTING_S)
+    if ready and (line := pipe.readline().strip()):
+        return child, line
+    child.kill()
+    _, complaint = child.communicate()
+    reason = complaint.strip().removeprefix("meter: ") or "It did not start."
+    raise MeterError("simulator-failed", f"No simulated meter: {reason}")

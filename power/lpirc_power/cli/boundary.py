@@ -1,0 +1,119 @@
+"""The error boundary of the command line: a failure is one sentence on stderr and exit code 1."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any, Final, TextIO
+
+import click
+
+from lpirc_power.errors import MeterError
+
+ENDINGS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class StatedFailure(click.ClickException):
+    """A failure on the command line: one line on stderr, exit code 1 unless another one is given."""
+
+    def __init__(self, sentence: str, exit_code: int = 1) -> None:
+        super().__init__(sentence)
+        self.exit_code = exit_code  # type: ignore[misc]  # click declares it for the class, and reads it here
+
+    def show(self, file: Any = None) -> None:
+        """Print the line, if there is anyone to read it."""
+        to_stderr(f"meter: {self.message}")
+
+
+class Boundary(click.Group):
+    """Turns the project's and the system's failures into their sentence; all else is a defect and keeps its trace."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        try:
+            with on_endings(interrupt):
+                return super().invoke(ctx)
+        except MeterError as error:
+            raise StatedFailure(error.sentence) from error
+        except KeyboardInterrupt as error:
+            # The exit code of a shell, 128 + the signal's number.
+            ending = signal.Signals(error.args[0]) if error.args else signal.SIGINT
+            name = "Ctrl-C" if ending is signal.SIGINT else ending.name
+            raise StatedFailure(f"Ended by {name}, before there was a result.", 128 + ending) from error
+        except BrokenPipeError:
+            # The reader of stdout went away (`| head`).
+            _abandon(sys.stdout)
+            ctx.exit(1)
+        except OSError as error:
+            # Rights, a full disk, a missing folder: the system's words and the file say it all.
+            _abandon(sys.stdout)
+            place = f"{error.filename}: " if error.filename else ""
+            raise StatedFailure(f"{place}{error.strerror or error}.") from error
+
+
+def to_stderr(sentence: str) -> None:
+    """Print one line on stderr; ignore errors when writing to it."""
+    try:
+        click.echo(" ".join(sentence.split()), err=True)
+    except (OSError, ValueError):
+        _abandon(sys.stderr)
+
+
+class _Printed(logging.Handler):
+    """A log whose lines are for the person at the terminal."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print the line, without the trace behind it."""
+        to_stderr(f"meter: {record.getMessage()}")
+
+
+@contextlib.contextmanager
+def warnings_printed() -> Iterator[None]:
+    """Print warnings of a lost link or of settings not restored on stderr, one line each."""
+    log, handler = logging.getLogger("lpirc_power"), _Printed(logging.WARNING)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+
+
+def _abandon(stream: TextIO) -> None:
+    # Else the interpreter writes the rest at exit, and fails again.
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        descriptor = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(descriptor, stream.fileno())
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def on_endings(act: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
+    """Call `act` on these signals, from the main thread; a SIGHUP that is ignored, as under nohup, stays ignored.
+
+    A SIGINT that is ignored does not: a shell ignores it for what a script starts with `&`, and the script then ends a
+    recording by `kill -INT`.
+    """
+    heeded = [one for one in ENDINGS if one is not signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN]
+    former = {number: signal.signal(number, act) for number in heeded}
+    try:
+        yield
+    finally:
+        for number, before in former.items():
+            signal.signal(number, before)
+
+
+def interrupt(number: int, _frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt with the signal's number, so the command cleans up.
+
+    Only for the first signal: timeout(1) signals its child and then the group, which must not cut off the cleaning up.
+    """
+    for one in ENDINGS:
+        if signal.getsignal(one) is interrupt:
+            # Not SIG_IGN: Python would print that a pending signal is ignored.
+            signal.signal(one, lambda *_: None)
+    raise KeyboardInterrupt(number)

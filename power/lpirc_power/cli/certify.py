@@ -1,0 +1,86 @@
+"""`meter certify`: a guided self-test for whoever has a real meter; it writes one file to send in."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import click
+
+from lpirc_power.cli.boundary import StatedFailure
+from lpirc_power.cli.certifying import Certification
+from lpirc_power.cli.logbook import require_folder
+from lpirc_power.cli.options import Figure, address_argument, setup_options
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import Setup
+
+FORM: Final = "meter-certify-1"
+
+
+@click.command(short_help="Try a real meter, and write a file to send in.")
+@address_argument
+@click.option(
+    "--out", type=click.Path(path_type=Path), default="meter-certify.json", help="FILE.", metavar="FILE"
+)
+@click.option(
+    "--seconds", type=Figure("S", least=5.0), default=60.0, help="Length of each run.  [default: 60]"
+)
+@click.option("--load-w", type=Figure("W"), help="Power of a known load: compared, within 5 %.")
+@click.option("--yes", is_flag=True, help="Ask nothing: one run with the load as it is, no link pulled.")
+@setup_options
+def certify(address: str, out: Path, seconds: float, load_w: float | None, yes: bool, setup: Setup) -> None:
+    """Try everything that a contest needs of the meter at ADDRESS: a guided self-test of some five minutes.
+
+    Every call of the driver, with each answer as it came; a run at idle and one under a load; a run in which you pull
+    the link. A checklist is printed: ok, differs (it works, but not as expected) or failed. The meter's former settings
+    are restored. A meter that integrates, or holds an energy, is left alone.
+
+    FILE (meter-certify.json) holds all of it, without the address, and with the serial number as XXX;
+    docs/real-meter.md says where to send it. The exit code is 1 if something differs or has failed.
+    """
+    if out.exists():
+        raise MeterError("recording-file", f"{out} exists already; give another name with --out.")
+    require_folder(out)
+    out.touch()  # what cannot be written must show now, not when all is done
+    out.unlink()
+    tried, skipped = Certification(address, setup), []
+
+    def asked(part: str, question: str) -> bool:
+        if not yes and not _skips(question):
+            return True
+        skipped.append(part)
+        return False
+
+    with tried.transcript.opened():
+        try:
+            tried.converse()
+            if asked("idle", "Switch the load off."):
+                tried.record("idle", seconds)
+            if yes or asked("load", "Switch the load on."):
+                tried.record("load", seconds, load_w)
+            if asked(
+                "link", f"In the next {seconds:g} s unplug the meter's network or USB cable for some 5 s."
+            ):
+                tried.record("link", seconds, pulled=True)
+        finally:
+            if tried.findings:
+                facts = {
+                    "form": FORM,
+                    "version": version("lpirc-referee"),
+                    "skipped": skipped,
+                    **tried.facts(),
+                }
+                out.write_text(tried.masked(json.dumps(facts, indent=1)) + "\n", encoding="utf-8")
+                click.echo(f"Everything is in {out}; docs/real-meter.md says where to send it.")
+    wrong = [found.code for found in tried.findings if not found.ok]
+    if wrong:
+        raise StatedFailure(
+            f"{len(wrong)} of {len(tried.findings)} differ or have failed: {', '.join(wrong)}."
+        )
+
+
+def _skips(question: str) -> bool:
+    answer: str = click.prompt(f"{question} Enter, or s to skip", default="", show_default=False)
+    return answer.strip().lower() in ("s", "skip")

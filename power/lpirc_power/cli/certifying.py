@@ -1,0 +1,211 @@
+"""The parts of `meter certify`: the driver's calls one by one, and recorded runs."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from lpirc_power.addresses import MeterAddress, standing
+from lpirc_power.cli.program import Course
+from lpirc_power.cli.recording_run import Order, recorded
+from lpirc_power.cli.transcript import Transcript
+from lpirc_power.clocks import real_clocks
+from lpirc_power.energy import Check
+from lpirc_power.errors import MeterBusy, MeterError, MeterLost, PassingMeterError
+from lpirc_power.meter import SIMULATED, Identity, IntegratorState, Meter, Setup, require_no_energy
+from lpirc_power.recording import header_line, row
+from lpirc_power.report.readings import figure, identity_facts
+from lpirc_power.sampling.polling import RETRY_S
+from lpirc_power.visa.errors import host_of
+
+SHORT_S: Final = 3.0
+"""How long the integrator runs for the calls one by one: a few counts of TIME, which is in whole seconds."""
+LEAST_UPDATES: Final = 4
+"""More of them are read, at long update intervals."""
+LOAD_TOLERANCE: Final = 0.05
+"""Of the known load: enough to find a wrong element, a wrong wire or a ratio, not to judge the accuracy."""
+NOT_OF_THE_METER: Final = ("official-meter", "accuracy", "low-load")
+"""Checks of the choice of meter, ranges and load."""
+RETRIES: Final = 40
+"""How often a lost meter is tried, to leave it as it was: for ten seconds."""
+SHORTEST_SERIAL: Final = 4
+"""A shorter serial number would be found everywhere in the file."""
+MOVING: Final = ("voltage_range_v", "current_range_a", "errors")
+"""Automatic ranges move, fixed ones are read back when they are restored; errors are gone once they are read."""
+
+
+@dataclass
+class Certification:
+    """Owns a self-test of the meter at an address: what was found, said and recorded so far. Prints what it finds."""
+
+    address: str
+    setup: Setup
+    findings: list[Check] = field(default_factory=list)
+    recordings: dict[str, list[str]] = field(default_factory=dict)
+    transcript: Transcript = field(default_factory=Transcript)
+    identity: Identity | None = None
+
+    def converse(self) -> None:
+        """Make every call of the driver once, and start, stop and reset the integrator twice.
+
+        Raises MeterError `meter-busy`, before anything is set, if the meter integrates or holds an energy.
+        """
+        course = Course(None, (), real_clocks().monotonic)
+        address = MeterAddress(self.address)
+        with course.interruptible(), contextlib.closing(address), contextlib.ExitStack() as links:
+
+            def link() -> Meter:
+                return links.enter_context(contextlib.closing(address.connect(real_clocks())))
+
+            with self.transcript.step("identify"):
+                meter = link()
+            self.identity = meter.identity
+            require_no_energy(meter)
+            if meter.state() is IntegratorState.START:
+                raise MeterBusy(f"The meter {meter.identity} integrates; end the run that uses it first.")
+            try:
+                self._calls(meter, course)
+            finally:
+                meter.close()
+                _put_right(link)
+
+    def record(self, name: str, seconds: float, load_w: float | None = None, *, pulled: bool = False) -> None:
+        """Record a run as `meter record` does: with a known load if `load_w` is given, or with the link `pulled`."""
+        course = Course(seconds, (), real_clocks().monotonic)
+        with tempfile.TemporaryDirectory() as folder:
+            order = Order(self.address, self.setup, Path(folder, "run.csv"), False, None, False)
+            run = self._try(name, lambda: recorded(order, course)[0])
+        course.require_going_on()
+        if run is None:
+            return
+        self.recordings[name] = [header_line(), *map(row, run.readings)]
+        click.echo(f"{'':8} {name}: {figure(run.power_w, 'W')} on average.")
+        for check in run.checks:
+            expected = check.code in NOT_OF_THE_METER or (pulled and check.code == "reading-gaps")
+            if check.code == "integrator-trapezoid" or not (check.ok or expected):
+                self._find(f"{name}-{check.code}", check.ok, check.sentence)
+        if load_w is not None:
+            near = abs(run.power_w - load_w) <= LOAD_TOLERANCE * load_w
+            self._find(f"{name}-power", near, f"{figure(run.power_w, 'W')} measured, {load_w:g} W known.")
+        if pulled:
+            back = [event.sentence for event in run.link_events if event.kind == "meter-back"]
+            self._find(
+                "link-back",
+                bool(back),
+                " ".join(back)
+                or "No link was lost and came back: was the cable pulled for some 5 s, within the run?",
+            )
+
+    def facts(self) -> dict[str, object]:
+        """Return everything, ready for JSON."""
+        return {
+            "identity": self.identity
+            and identity_facts(self.identity, standing(self.identity, self.address)),
+            "setup": asdict(self.setup),
+            "findings": [asdict(found) for found in self.findings],
+            "conversation": self.transcript.conversation,
+            "exchanges": self.transcript.exchanges,
+            "recordings": self.recordings,
+        }
+
+    def masked(self, text: str) -> str:
+        """Return a text without the address, and without the serial number unless it is that of a simulated meter."""
+        serial = self.identity.serial if self.identity else ""
+        if len(serial) >= SHORTEST_SERIAL and not serial.startswith(SIMULATED):
+            text = text.replace(serial, "X" * len(serial))
+        resource = self.address.partition("@")[0]  # sentences of the link name no backend
+        text = text.replace(resource, "ADDRESS")
+        host = host_of(resource)
+        return text.replace(repr(host), "'HOST'") if host else text
+
+    def _calls(self, meter: Meter, course: Course) -> None:
+        def call(name: str, *given: str | Setup) -> Any:
+            course.require_going_on()
+            return self._try(name, lambda: called(name, *given))
+
+        def called(name: str, *given: str | Setup) -> Any:
+            with self.transcript.step(name, *map(_words, given)):
+                return getattr(meter, name)(*given)
+
+        def updates() -> None:
+            for _ in range(math.ceil(SHORT_S / interval_s) + LEAST_UPDATES):
+                called("read_update")
+                course.wait(interval_s)
+
+        element, interval_s = self.setup.element, self.setup.update_interval_s
+        call("look", element)
+        before = call("status")
+        for name in ("choices", "peaks", "read", "zero"):
+            call(name)
+        call("attach", element)
+        for _ in range(2):
+            call("configure", self.setup)
+            if not self.findings[-1].ok:  # nothing would reset what is started now
+                return
+            left = call("read")
+            self._same(
+                "reset", "WH is 0 after the reset", "0.0", left and str(left.energy_wh).replace("nan", "0.0")
+            )
+            self._same("settings", "Every setting reads back as it was set", (), call("changes", self.setup))
+            call("start")
+            self._try("updates", updates)
+            call("stop")
+            final, later = (
+                reading and str(reading.energy_wh) for reading in (call("read_final"), call("read"))
+            )
+            self._same("stopped", "WH stays as it is after the stop", final, later)
+        call("restore")
+        found, left = (one and {**asdict(one), **dict.fromkeys(MOVING)} for one in (before, call("status")))
+        self._same("restored", "The former settings are back", found, left)
+
+    def _try(self, name: str, call: Callable[[], Any]) -> Any:
+        first = len(self.transcript.exchanges)
+        try:
+            found = call()
+        except MeterError as error:
+            self._find(name, False, error.sentence, "error")
+            if isinstance(error, MeterLost):
+                raise
+            return None
+        said = self.transcript.exchanges[first:]
+        slowest_ms = max((exchange["took_ms"] for exchange in said), default=0.0)
+        self._find(
+            name, True, f"{len(said)} message{'s'[: len(said) != 1]}, the slowest answer {slowest_ms:.3g} ms."
+        )
+        return found
+
+    def _same(self, name: str, what: str, wanted: object, found: object) -> None:
+        if wanted is not None and found is not None:
+            differs = "" if found == wanted else f": no, it is {found}, not {wanted}"
+            self._find(name, not differs, f"{what}{differs}.")
+
+    def _find(self, name: str, ok: bool, sentence: str, severity: Any = "warning") -> None:
+        self.findings.append(Check(name.replace("_", "-"), ok, severity, sentence))
+        verdict = "ok" if ok else "differs" if severity == "warning" else "failed"
+        click.echo(f"{verdict:8} {self.findings[-1].code}: {sentence}")
+
+
+def _put_right(link: Callable[[], Meter]) -> None:
+    """Stop and restore a meter over a new link: the first may be lost, and be why the calls have ended."""
+    for left in reversed(range(RETRIES)):
+        try:
+            meter = link()
+            meter.stop()
+            meter.restore()
+        except PassingMeterError:
+            if not left:
+                raise
+            real_clocks().pause(RETRY_S)
+        else:
+            return
+
+
+def _words(given: str | Setup) -> str:
+    return given if isinstance(given, str) else " ".join(f"{k}={v}" for k, v in asdict(given).items())

@@ -1,0 +1,110 @@
+"""The CSV file that a recording is written to."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from lpirc_power.cli.program import ProgramMissing
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import Reading
+from lpirc_power.recording import header_line, row
+
+
+class Logbook:
+    """Owns the file of a recording: every reading is in it as it comes. Readings may come from any thread.
+
+    A disk that takes no more ends the writing, not the measurement: `error` is what stood in the way, and the file
+    ends with its last complete row. A recording without readings leaves everything as it was: no new file, and an
+    existing one unchanged.
+    """
+
+    def __init__(self, path: Path, *, force: bool) -> None:
+        """Check the place, before anything is done to a meter; nothing is written yet."""
+        self.path = path
+        self.readings: list[Reading] = []
+        self.error: OSError | None = None
+        self.written = 0
+        """How many readings are in the file."""
+        self._force = force
+        self._guard = threading.Lock()
+        self._file: io.FileIO | None = None
+        if path.is_dir() or path.is_fifo():  # a pipe would be waited for, with the meter set up
+            what = "folder" if path.is_dir() else "pipe"
+            raise MeterError("recording-file", f"{path} is a {what}; give the name of a file.")
+        if path.exists() and not force:
+            raise _exists(path)
+        require_folder(path)
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[None]:
+        """Open the file for the length of a with statement; a new one is gone again if no reading came into it."""
+        is_new = not self.path.exists()
+        if not (is_new or self._force):  # made since the meter was armed
+            raise _exists(self.path)
+        try:
+            # Without a buffer nothing is left to be written at the end.
+            with self.path.open("ab", buffering=0) as file:
+                if is_new:
+                    self._begin(file)  # at once: a full disk shows before anything is measured
+                self._file = file
+                try:
+                    yield
+                finally:
+                    with self._guard:
+                        self._file = None
+        except ProgramMissing:
+            self.written = 0  # the readings so far are not those of the program
+            raise
+        finally:
+            if is_new and not self.written:
+                self.path.unlink(missing_ok=True)
+
+    def take(self, reading: Reading) -> None:
+        """Record a reading."""
+        with self._guard:
+            self.readings.append(reading)
+            if self._file is None or self.error is not None:
+                return
+            try:
+                if not self.written:
+                    if self.path.is_file():
+                        self._file.truncate(0)
+                    _add(self._file, header_line())
+                _add(self._file, row(reading))
+                self.written += 1
+            except OSError as error:
+                self.error = error
+
+    def _begin(self, file: io.FileIO) -> None:
+        try:
+            _add(file, header_line())
+        except OSError as error:
+            raise MeterError("recording-file", f"{self.path} cannot be written: {error.strerror}.") from error
+
+
+def _add(file: io.FileIO, line: str) -> None:
+    """Write a line, or nothing at all: a process that is killed, and a disk that gets full, leave complete lines."""
+    size, rest = os.fstat(file.fileno()).st_size, f"{line}\n".encode()
+    try:
+        while rest:
+            rest = rest[file.write(rest) :]
+    except OSError:
+        with contextlib.suppress(OSError):
+            file.truncate(size)
+        raise
+
+
+def require_folder(path: Path) -> None:
+    """Raise MeterError `recording-file` if there is no folder to write a file to."""
+    if not path.parent.is_dir():
+        sentence = f"There is no folder {str(path.parent)!r} to write {path.name} to; make it first."
+        raise MeterError("recording-file", sentence)
+
+
+def _exists(path: Path) -> MeterError:
+    return MeterError("recording-file", f"{path} exists already; choose another name, or add --force.")

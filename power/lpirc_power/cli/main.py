@@ -1,0 +1,59 @@
+"""The command `meter`: look at a meter, record with one, or be a simulated one."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Final, cast
+
+import click
+
+from lpirc_power.cli.boundary import Boundary
+
+COMMANDS: Final = {
+    "certify": "certify.certify",
+    "fault": "fault.fault",
+    "probe": "look.probe",
+    "ptd": "ptd.ptd",
+    "range": "ranging.range_command",
+    "record": "record.record",
+    "simulate": "simulate.simulate",
+    "watch": "watch.watch",
+    "zero": "look.zero",
+}
+"""Where each is in this room: only the module of the one that is called is imported, so a simulator starts fast."""
+
+
+class Commands(Boundary):
+    """The group of the commands."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(".")
+        return cast("click.Command", getattr(importlib.import_module(f"lpirc_power.cli.{module}"), name))
+
+
+@click.group("meter", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="lpirc-referee", prog_name="meter")
+def main() -> None:
+    """Power meters: look at one, record an energy, find its ranges, certify or simulate one.
+
+    ADDRESS is one of
+
+    \b
+      TCPIP::192.168.1.20::INSTR          a meter on the network
+      TCPIP::127.0.0.1,5025::INSTR        the same at a given port: a comma
+      USB0::0x0B21::0x0025::SERIAL::INSTR a meter on USB
+      GPIB0::1::INSTR@ivi                 any VISA address; @ivi takes the VISA
+                                          library of a vendor, @py (default) pyvisa-py
+      sim:  sim:steps:2W@5s,9W@10s        a simulated meter started on the spot;
+      sim:csv:FILE.csv                    this one measures a recording again
+      rapl:  hwmon:                       sensors of this machine, not official
+
+    Every failure is one sentence on stderr and exit code 1; 2 is a wrong option.
+    """  # noqa: D301  click wants the character itself

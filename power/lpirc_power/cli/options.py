@@ -1,0 +1,106 @@
+"""Arguments and options that commands share."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, Final
+
+import click
+
+from lpirc_power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
+
+LONGEST_S: Final = 36_000_000.0
+"""The longest time that the meter's integrator can be set to run."""
+
+
+class Figure(click.FloatRange):
+    """A finite number above zero, or from `least` up; NaN and infinity are usage errors."""
+
+    def __init__(self, unit: str, *, least: float | None = None, most: float | None = None) -> None:
+        super().__init__(min=least or 0.0, min_open=least is None, max=most)
+        self.name = unit
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a number that can be measured with.", param, ctx)
+        return number
+
+
+DURATION: Final = Figure("S", most=LONGEST_S)
+address_argument: Final = click.argument("address")
+json_option: Final = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
+element_option: Final = click.option(
+    "--element",
+    type=click.Choice(ELEMENTS),
+    default="1",
+    show_default=True,
+    help="Input element, or the sum of all (WT332E, WT333E).",
+)
+_SETUP: Final = (
+    click.option(
+        "--voltage-range",
+        "voltage_range_v",
+        type=Figure("V"),
+        help="Fixed voltage range in volts; else automatic.",
+    ),
+    click.option(
+        "--current-range",
+        "current_range_a",
+        type=Figure("A"),
+        help="Fixed current range in amperes; else automatic.",
+    ),
+    click.option(
+        "--update",
+        "update_interval_s",
+        type=Figure("S"),
+        default=0.25,
+        show_default=True,
+        help="Update interval in seconds: 0.1, 0.25, 0.5, 1, 2, 5; E models also 10 and 20.",
+    ),
+    click.option(
+        "--mode",
+        type=click.Choice(MODES),
+        default="rms",
+        show_default=True,
+        help="How voltage and current are averaged; dc for a supply of direct current.",
+    ),
+    click.option(
+        "--crest-factor",
+        type=click.Choice([str(factor) for factor in CREST_FACTORS]),
+        default="3",
+        show_default=True,
+        callback=lambda _ctx, _param, factor: int(factor),
+        help="Peak over range that is still measured; 6 halves the ranges.",
+    ),
+    click.option(
+        "--line-filter", is_flag=True, help="Filter the measured signal; for noise, changes readings."
+    ),
+    click.option("--frequency-filter", is_flag=True, help="Filter only the finding of zero crossings."),
+    click.option(
+        "--sync",
+        "synchronize",
+        type=click.Choice(SYNCHRONIZE),
+        default="voltage",
+        show_default=True,
+        help="Signal whose zero crossings bound a period.",
+    ),
+    element_option,
+)
+
+
+def setup_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of how to measure, as one argument `setup` without a timer."""
+
+    @functools.wraps(command)
+    def with_setup(*arguments: Any, **given: Any) -> None:
+        values = {field.name: given.pop(field.name) for field in fields(Setup) if field.name in given}
+        command(*arguments, setup=Setup(integrator_timer_s=0, **values), **given)
+
+    for option in reversed(_SETUP):
+        with_setup = option(with_setup)
+    return with_setup

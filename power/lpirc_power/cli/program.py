@@ -1,0 +1,114 @@
+"""How long to measure: for a time, while a program runs, or until Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import Final
+
+import click
+
+from lpirc_power.cli.boundary import on_endings
+from lpirc_power.endings import setting
+from lpirc_power.errors import NamedMeterError
+
+ENDING_TIMEOUT_S: Final = 5.0
+"""How long a program may take to end by itself after Ctrl-C, and then after SIGTERM."""
+
+
+class ProgramMissing(NamedMeterError):
+    """The program to measure cannot be run."""
+
+    CODE = "program-missing"
+
+
+class Course:
+    """Owns the course of a measurement: the program it waits for, and how it ended.
+
+    `exit_code` is that of the program, 128 + N if signal N killed it, as in a shell; 0 without a program.
+    """
+
+    def __init__(
+        self, duration_s: float | None, command: Sequence[str], monotonic: Callable[[], float]
+    ) -> None:
+        """A usage error for two ends; MeterError `program-missing` for a program that is not there."""
+        if command and duration_s is not None:
+            raise click.UsageError("Give either --duration or a COMMAND, not both.")
+        if command and shutil.which(command[0]) is None:
+            raise ProgramMissing(f"There is no program {command[0]!r} that could be run and measured.")
+        self.duration_s = duration_s
+        self.exit_code = 0
+        self._command = tuple(command)
+        self._monotonic = monotonic
+        self._interrupted: int | None = None
+        self._ended = threading.Event()
+        self._deadline_s = threading.TIMEOUT_MAX
+
+    def interruptible(self) -> contextlib.AbstractContextManager[None]:
+        """Let Ctrl-C, SIGTERM and SIGHUP end the waiting only.
+
+        Interrupting a question to the meter leaves the link out of step; then the energy could not be read, nor the
+        settings restored.
+        """
+        return on_endings(self._interrupt)
+
+    def require_going_on(self) -> None:
+        """Raise KeyboardInterrupt, with the signal's number, if the waiting was interrupted."""
+        if self._interrupted is not None:
+            raise KeyboardInterrupt(self._interrupted)
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Let the time or the program run; at the end the program has ended, by itself or by a signal."""
+        if self.duration_s is not None:
+            self._deadline_s = self._monotonic() + self.duration_s
+        if not self._command:
+            yield
+            return
+        with _started(self._command) as program:
+            # The end of the program is noticed at once: whatever comes after it is measured too.
+            watcher = threading.Thread(target=self._watch, args=(program,), daemon=True)
+            watcher.start()
+            try:
+                yield
+            finally:
+                # At a terminal the program has had a Ctrl-C of its own, and may need a while.
+                _end(program, watcher, timeout_s=0.0 if self._interrupted is None else ENDING_TIMEOUT_S)
+        self.exit_code = 128 - program.returncode if program.returncode < 0 else program.returncode
+
+    def wait(self, longest_s: float | None = None) -> bool:
+        """Wait for the end of the time or of the program, or for Ctrl-C; return whether it has come."""
+        left_s = max(self._deadline_s - self._monotonic(), 0.0)
+        pause_s = left_s if longest_s is None else min(left_s, longest_s)
+        return self._ended.wait(min(pause_s, threading.TIMEOUT_MAX)) or self._monotonic() >= self._deadline_s
+
+    def _watch(self, program: subprocess.Popen[bytes]) -> None:
+        program.wait()
+        self._ended.set()
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self._interrupted = number
+        setting(self._ended)(number, frame)
+
+
+@contextlib.contextmanager
+def _started(command: tuple[str, ...]) -> Iterator[subprocess.Popen[bytes]]:
+    try:
+        program = subprocess.Popen(command)  # noqa: S603  the user's own command, without a shell
+    except OSError as error:
+        raise ProgramMissing(f"The program {command[0]!r} cannot be run: {error.strerror}.") from error
+    with program:
+        yield program
+
+
+def _end(program: subprocess.Popen[bytes], watcher: threading.Thread, *, timeout_s: float) -> None:
+    watcher.join(timeout_s)
+    for act in (program.terminate, program.kill):
+        if not watcher.is_alive():
+            return
+        act()
+        watcher.join(ENDING_TIMEOUT_S)

@@ -1,0 +1,78 @@
+"""`meter record`: log a meter's readings and print the energy, for a time or while a program runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lpirc_power.cli import recording_run
+from lpirc_power.cli.boundary import StatedFailure
+from lpirc_power.cli.options import DURATION, address_argument, json_option, setup_options
+from lpirc_power.cli.program import Course
+from lpirc_power.clocks import real_clocks
+from lpirc_power.errors import MeterError
+from lpirc_power.report.recorded import recorded_facts, recorded_lines
+
+
+def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
+    if str(path) == "-":
+        raise click.BadParameter(
+            "a recording goes to a file; `meter watch` follows a meter on stdout, with --json for machines."
+        )
+    return path
+
+
+@click.command(short_help="Record a run to a CSV file and print its energy.")
+@address_argument
+@click.argument("command", nargs=-1)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    callback=_file,
+    help="The CSV file to write.",
+    metavar="FILE",
+)
+@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
+@click.option("--duration", type=DURATION, help="Record for so many seconds; else until Ctrl-C.")
+@click.option("--idle", "idle_s", type=DURATION, help="First measure the idle power for so many seconds.")
+@click.option(
+    "--take-over", is_flag=True, help="Use a meter that integrates or holds an energy; that energy is lost."
+)
+@setup_options
+@json_option
+@click.pass_context
+def record(
+    ctx: click.Context, /, *, command: tuple[str, ...], duration: float | None, as_json: bool, **given: Any
+) -> None:
+    """Record the meter at ADDRESS to a CSV file and print the energy.
+
+    \b
+      meter record ADDRESS -o run.csv --duration 60
+      meter record ADDRESS -o run.csv --voltage-range 150 --current-range 0.5 -- ./detect images
+
+    The meter's integrator runs for as long as COMMAND does, or for --duration, or until Ctrl-C. Every reading is in the
+    file as it comes. At the end the meter's former settings are restored.
+
+    COMMAND's output stays its own: the result then goes to stderr, with --json to the last line of stdout.
+
+    The exit code is COMMAND's own if that is not 0. Else it is 1, with one sentence on stderr, if there is no energy,
+    if it needs review because a check of severity error failed, or if the file is incomplete; 0 if all is well.
+    """  # noqa: D301  click wants the character itself
+    order = recording_run.Order(**given)
+    run = Course(duration, command, real_clocks().monotonic)
+    try:
+        found, problem = recording_run.recorded(order, run)
+    except MeterError as error:
+        raise StatedFailure(error.sentence, run.exit_code or 1) from error
+    if as_json:
+        click.echo(json.dumps(recorded_facts(found)))
+    else:
+        click.echo("\n".join(recorded_lines(found)), err=bool(command))
+    if problem:
+        raise StatedFailure(problem, run.exit_code or 1)
+    ctx.exit(run.exit_code)

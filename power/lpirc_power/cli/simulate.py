@@ -1,0 +1,60 @@
+"""`meter simulate`: be a simulated meter."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from lpirc_power.meter import SIMULATED
+from lpirc_power.simulator.instrument import command_lines
+from lpirc_power.simulator.models import MODELS
+from lpirc_power.simulator.process import Plan, serve
+from lpirc_power.simulator.state import DEFAULT_DIALECT, DIALECTS
+
+NAMES = [model.name for model in MODELS]
+
+
+@click.command(short_help="Be a simulated meter.")
+@click.option("--port", default=0, show_default="any free", type=click.IntRange(0, 65535), help="TCP port.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--load", default="constant:36W", show_default=True, help="What to measure.")
+@click.option(
+    "--model",
+    default=NAMES[0],
+    show_default=True,
+    type=click.Choice(NAMES, case_sensitive=False),
+    help="Which.",
+)
+@click.option(
+    "--dialect",
+    default=DEFAULT_DIALECT,
+    show_default=True,
+    type=click.Choice(list(DIALECTS), case_sensitive=False),
+    help="In which form it answers: as a WT310's log shows, as the manuals print, or as a WT310E's log shows.",
+)
+@click.option(
+    "--serial", default=SIMULATED, show_default=True, help="Serial number in *IDN?, behind SIMULATED-."
+)
+@click.option(
+    "--control",
+    "control_port",
+    type=click.IntRange(0, 65535),
+    help="Take faults on this TCP port of 127.0.0.1, 0 for any free one; see `meter fault`.",
+)
+@click.option("--portmapper", is_flag=True, help="Answer on port 111 too, for TCPIP::HOST::INSTR.")
+@click.option("--pty", is_flag=True, help="Answer on a pty too, for programs that know serial ports only.")
+@click.option("--parent", type=click.IntRange(1), help="End when this process ends.")
+@click.option("--commands", is_flag=True, help="Print the commands it knows, and do nothing else.")
+def simulate(*, parent: int | None, commands: bool, **plan: Any) -> None:
+    """Be a meter of the WT300 family behind VXI-11; prints its VISA address and serves until SIGTERM or Ctrl-C.
+
+    With --pty a line `serial PATH` follows, with --control a line `control HOST:PORT`.
+
+    Loads: constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W.
+    """
+    if commands:
+        click.echo("\n".join(command_lines()))
+        return
+    serve(Plan(**plan), parent=parent, clock=time.monotonic, announce=click.echo)

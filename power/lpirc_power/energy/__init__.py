@@ -1,0 +1,10 @@
+"""Energy: its arithmetic, and the checks of a run. Pure: no clock, no threads, no meter, no model by its name.
+
+Start with `checks`.
+"""
+
+from lpirc_power.energy.checks import energy_checks
+from lpirc_power.energy.integral import above_idle_wh, mean_power_w, trapezoid_wh
+from lpirc_power.energy.measurement import Check, Measurement
+
+__all__ = ["Check", "Measurement", "above_idle_wh", "energy_checks", "mean_power_w", "trapezoid_wh"]

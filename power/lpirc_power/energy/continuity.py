@@ -1,0 +1,112 @@
+"""Whether the integrator's energy belongs to a recording, and what a lost link has cost, from the readings. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from lpirc_power.meter import Identity, IntegratorState, Reading
+
+AHEAD_S: Final = 2.0
+"""TIME is in whole seconds, and the integrator starts a little before the window does."""
+TIME_SLACK_S: Final = 2.0
+"""TIME is in whole seconds, before and after a gap."""
+HELD_S: Final = 3.0
+"""A TIME that stands still for longer, while the integrator runs, is not the integrator's."""
+COUNTED_PAUSE_S: Final = 1.0
+"""A longer pause between two readings counts as so long: one pause proves nothing."""
+
+
+def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
+    """Return why the last reading's WH is not the energy since `start_s`, as one sentence; None if it is.
+
+    The last reading is the one of record. A meter that was switched off, a person at its panel and another program that
+    records with it leave these traces only.
+    """
+    final = readings[-1]
+    if final.state is IntegratorState.RESET:
+        return "its integrator was reset, or it was switched off, during the recording"
+    if not (math.isfinite(final.energy_wh) and math.isfinite(final.integrator_s)):
+        return f"at the end its integrator shows {final.energy_wh} Wh in {final.integrator_s} s"
+    known = [one for one in readings if math.isfinite(one.energy_wh) and math.isfinite(one.integrator_s)]
+    for before, after in pairwise(known):
+        if began_anew(before, after):
+            return (
+                f"its integrator started again during the recording, as when another program uses it ({sums(before)}, "
+                f"then {sums(after)})"
+            )
+    for reading in known:
+        since_s = reading.monotonic_s - start_s
+        if reading.integrator_s > since_s + AHEAD_S:
+            return (
+                "its integrator was started before this recording began "
+                f"(TIME {reading.integrator_s:g} s after {since_s:.1f} s)"
+            )
+    return None
+
+
+def began_anew(before: Reading, after: Reading) -> bool:
+    """Whether the integrator was reset between two readings."""
+    # A negative power lowers the energy, noise around 0 W lowers it a little. A reset begins at 0.
+    drawing = not (before.power_w < 0 or after.power_w < 0)
+    halved = drawing and after.energy_wh < before.energy_wh / 2.0
+    reset = after.state is IntegratorState.RESET is not before.state
+    return reset or halved or after.integrator_s < before.integrator_s
+
+
+def held(readings: Sequence[Reading], final: Reading) -> str | None:
+    """Return, as one sentence, that the meter held what it shows before and after its stop; None if it did not.
+
+    `readings` are those before the stop: TIME stood still, while the integrator ran, where it also is at the end.
+    """
+    standing = [one.monotonic_s for one in readings if one.integrator_s == final.integrator_s and _runs(one)]
+    stood_s = sum(min(after_s - before_s, COUNTED_PAUSE_S) for before_s, after_s in pairwise(standing))
+    if stood_s <= HELD_S:
+        return None
+    return (
+        f"TIME stood at {final.integrator_s:g} s while the meter integrated: it holds what it shows, and its energy is "
+        "unknown; end HOLD at its panel."
+    )
+
+
+def _runs(reading: Reading) -> bool:
+    return reading.state is IntegratorState.START
+
+
+def sums(reading: Reading) -> str:
+    """Return what the integrator of a reading holds, in words."""
+    return f"{reading.energy_wh:.6g} Wh in {reading.integrator_s:.0f} s"
+
+
+def gap_sentence(identity: Identity, before: Reading | None, after: Reading, changes: Sequence[str]) -> str:
+    """Return how long nothing was read, what became of the integrator, and what in the meter differs now."""
+    since = (
+        "" if before is None else f" after {after.monotonic_s - before.monotonic_s:.1f} s without a reading"
+    )
+    differs = f" It is not set up as before: {'; '.join(changes)}." if changes else ""
+    return f"The meter {identity} is back{since}; {integrator_since(before, after)}.{differs}"
+
+
+def integrator_since(before: Reading | None, after: Reading) -> str:
+    """Return what became of the integrator, as the end of a sentence."""
+    if after.state is IntegratorState.RESET:
+        return "its integrator is reset: the meter was switched off, or reset by hand, and the energy before is lost"
+    now = sums(after)
+    if before is not None and began_anew(before, after):
+        return (
+            f"its integrator started again ({sums(before)} before, {now} now), and the energy before is lost"
+        )
+    if after.state is not IntegratorState.START:
+        return f"its integrator has ended ({after.state.value}) with {now}"
+    missed_s = 0.0 if before is None else _missed_s(before, after)
+    if missed_s > TIME_SLACK_S:
+        return f"its integrator stood still for some {missed_s:.0f} s and runs, with {now}"
+    return f"its integrator went on, with {now}"
+
+
+def _missed_s(before: Reading, after: Reading) -> float:
+    if before.state is not IntegratorState.START:
+        return 0.0
+    return (after.monotonic_s - before.monotonic_s) - (after.integrator_s - before.integrator_s)

@@ -1,0 +1,184 @@
+"""Energies: means, trapezoids, and the checks of the integrator of record against both. Pure."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
+from lpirc_power.meter import Reading
+
+RELATIVE_TOLERANCE: Final = 0.005
+"""Allowed difference of integrator and trapezoid, relative to the larger one."""
+WH_RESOLUTION: Final = 1e-5
+"""Six digits of mantissa in an integrated value (IM WT310-17EN): at worst this part of the value."""
+START_STOP_S: Final = 1.0
+"""What the commands to start and to stop may add between the window and the integrator, if that was not measured."""
+EDGE_UPDATES: Final = 2.0
+TIME_TOLERANCE_S: Final = TIME_RESOLUTION_S + START_STOP_S
+LONG_UPDATES: Final = 3.0
+UNSEEN_UPDATES: Final = 1.5
+"""In a longer pause, so many updates long, an update was missed: its power is unknown."""
+
+
+def mean_power_w(energy_wh: float, elapsed_s: float) -> float:
+    """Return the mean power over a window; NaN for a window of no length."""
+    return energy_wh * 3600.0 / elapsed_s if elapsed_s > 0 else math.nan
+
+
+def above_idle_wh(energy_wh: float, idle_power_w: float, elapsed_s: float) -> float:
+    """Return the energy that is left when a board's idle power over the same time is taken off.
+
+    Below 0 if the board drew less than when it was idle; that is said as it is.
+    """
+    return energy_wh - idle_power_w * elapsed_s / 3600.0
+
+
+def trapezoid_wh(
+    monotonic_s: Sequence[float], power_w: Sequence[float], start_s: float, end_s: float
+) -> float:
+    """Return the energy in Wh from `start_s` to `end_s`, by trapezoids between the readings.
+
+    Readings without a finite power are left out. Between two readings the power is a straight line, also
+    where an edge of the window cuts it; before the first and after the last one it is held. NaN if there is
+    no finite reading.
+    """
+    times = np.asarray(monotonic_s, dtype=np.float64)
+    powers = np.asarray(power_w, dtype=np.float64)
+    finite = np.isfinite(powers) & np.isfinite(times)
+    times, powers = times[finite], powers[finite]
+    if times.size == 0:
+        return math.nan
+    if end_s <= start_s:
+        return 0.0
+    order = np.argsort(times, kind="stable")
+    times, powers = times[order], powers[order]
+    inside = times[(times > start_s) & (times < end_s)]
+    grid = np.concatenate(([start_s], inside, [end_s]))
+    return float(np.trapezoid(np.interp(grid, times, powers), grid)) / 3600.0
+
+
+def integrator_trapezoid(
+    readings: Sequence[Reading], inside: Sequence[Reading], measured: Measurement
+) -> Check:
+    """`integrator-trapezoid`: the meter's integral and the one of the readings agree.
+
+    In gaps that the integrator went through, the readings' integral is that of the power by which WH rose.
+    """
+    integrator_wh, filled = measured.integrator_wh, _filled(inside, measured)
+    readings, inside = ([*those, *itertools.chain.from_iterable(filled)] for those in (readings, inside))
+    times, powers_w = [r.monotonic_s for r in readings], [r.power_w for r in readings]
+    sum_wh = trapezoid_wh(times, powers_w, measured.start_s, measured.end_s)
+    tolerance_wh = _tolerance_wh(readings, inside, sum_wh, measured, 1 + len(filled))
+    difference_wh = integrator_wh - sum_wh
+    ok = abs(difference_wh) <= tolerance_wh  # false for NaN: without a comparison there is no agreement
+    if math.isnan(sum_wh):
+        sentence = f"The integrator has {integrator_wh:.6g} Wh, but no reading of the run carries a power to compare."
+    else:
+        sentence = (
+            f"The integrator has {integrator_wh:.6g} Wh, the readings make {sum_wh:.6g} Wh: "
+            f"{abs(difference_wh):.3g} Wh apart, {'of' if ok else 'more than'} {tolerance_wh:.3g} Wh allowed."
+        )
+    if filled:
+        sentence += " In gaps the readings are those that WH before and after tells."
+    return check(
+        "integrator-trapezoid",
+        ok,
+        "error",
+        sentence,
+        integrator_wh=integrator_wh,
+        trapezoid_wh=sum_wh,
+        difference_wh=difference_wh,
+        tolerance_wh=tolerance_wh,
+        start_stop_s=measured.start_stop_s,
+        filled=len(filled),
+    )
+
+
+def _filled(inside: Sequence[Reading], measured: Measurement) -> list[list[Reading]]:
+    """Return readings for each gap in which TIME went on as the clock did, and WH as the ranges allow.
+
+    They have the mean power by which WH rose, so no sum over the gap differs from what the meter integrated.
+    """
+    seen = [one for one in inside if math.isfinite(one.power_w + one.energy_wh + one.integrator_s)]
+    sums = [(one.monotonic_s, one.energy_wh, one.integrator_s) for one in seen]
+    final = (measured.end_s, measured.integrator_wh, measured.integrator_s)
+    found = []
+    for before, after in pairwise([(measured.start_s, 0.0, 0.0), *sums, final] if seen else []):
+        pause_s, grown_wh, ran_s = (later - earlier for earlier, later in zip(before, after, strict=True))
+        went_on = abs(ran_s - pause_s) <= TIME_TOLERANCE_S and pause_s > measured.longest_pause_s
+        if went_on and 0.0 <= (power_w := mean_power_w(grown_wh, pause_s)) <= measured.most_w:
+            count = math.ceil(pause_s / measured.setup.update_interval_s)
+            times_s = (before[0] + pause_s * (one + 0.5) / count for one in range(count))
+            found.append([replace(seen[0], monotonic_s=one, power_w=power_w) for one in times_s])
+    return found
+
+
+def _tolerance_wh(
+    readings: Sequence[Reading], inside: Sequence[Reading], sum_wh: float, measured: Measurement, parts: int
+) -> float:
+    """How far the two may be apart: their accuracy, the edges of each part, start and stop, unseen updates."""
+    if not math.isfinite(sum_wh + measured.integrator_wh):
+        return math.nan
+    finite_w = [reading.power_w for reading in readings if math.isfinite(reading.power_w)]
+    relative_wh = (RELATIVE_TOLERANCE + WH_RESOLUTION) * max(abs(sum_wh), abs(measured.integrator_wh))
+    edges_wh = parts * measured.setup.update_interval_s * max(map(abs, finite_w)) / 3600.0
+    span_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
+    edges_wh += span_s * _edge_power_w(readings, measured) / 3600.0
+    return relative_wh + edges_wh + _unseen_wh(inside, max(finite_w) - min(finite_w), measured)
+
+
+def _unseen_wh(inside: Sequence[Reading], spread_w: float, measured: Measurement) -> float:
+    """How much of the energy was drawn unseen, at most: in updates that were missed, or carry no data.
+
+    In a long pause the power may have been anything that was read in the run, and so at the edges of the window; in a
+    shorter one it was between those of the readings at its ends, of which the later stands for an update of its own.
+    """
+    interval_s = measured.setup.update_interval_s
+    seen = sorted((one.monotonic_s, one.power_w) for one in inside if math.isfinite(one.power_w))
+    ends = [(measured.start_s, math.nan), *seen, (measured.end_s, math.nan)]
+    unseen_j = 0.0
+    for (earlier_s, before_w), (later_s, after_w) in pairwise(ends):
+        pause_s, between_w = later_s - earlier_s, abs(after_w - before_w)
+        if pause_s > LONG_UPDATES * interval_s:
+            unseen_j += pause_s * spread_w
+        elif pause_s > UNSEEN_UPDATES * interval_s:
+            unseen_j += (pause_s - interval_s) * (spread_w if math.isnan(between_w) else between_w)
+    return unseen_j / 3600.0
+
+
+def _edge_power_w(readings: Sequence[Reading], measured: Measurement) -> float:
+    """The largest power near either end of the window; of all readings if none was taken there."""
+    near_s = START_STOP_S + EDGE_UPDATES * measured.setup.update_interval_s
+    finite = [reading for reading in readings if math.isfinite(reading.power_w)]
+    near = [
+        reading
+        for reading in finite
+        if min(abs(reading.monotonic_s - edge_s) for edge_s in (measured.start_s, measured.end_s)) <= near_s
+    ]
+    return max(abs(reading.power_w) for reading in near or finite)
+
+
+def integrator_time(measured: Measurement) -> Check:
+    """`integrator-time`: the integrator ran as long as the window lasted."""
+    more_s = measured.integrator_s - measured.elapsed_s
+    ok = abs(more_s) <= TIME_TOLERANCE_S
+    sentence = (
+        f"The integrator ran {measured.integrator_s:.0f} s, the window lasted {measured.elapsed_s:.3f} s; "
+    )
+    if ok:
+        sentence += f"at most {TIME_TOLERANCE_S:.0f} s apart."
+    elif more_s > 0:
+        sentence += f"the energy is also that of {more_s:.0f} s outside the window."
+    elif more_s < 0:
+        sentence += f"the energy of {-more_s:.0f} s of the window is missing."
+    else:
+        sentence += "what the energy covers is unknown."
+    figures = {"integrator_s": measured.integrator_s, "window_s": measured.elapsed_s}
+    return check("integrator-time", ok, "error", sentence, **figures, tolerance_s=TIME_TOLERANCE_S)

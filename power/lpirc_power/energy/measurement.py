@@ -1,0 +1,91 @@
+"""The input of the checks of a run's energy, and the result of each. Pure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from lpirc_power.meter import ALL_ELEMENTS, Limits, Setup, Standing
+
+Severity = Literal["error", "warning"]
+
+TIME_RESOLUTION_S: Final = 1.0
+"""TIME is reported in whole seconds."""
+SHORTEST_GAP_S: Final = 2.0
+"""A pause between readings that is never called a gap."""
+MOST_OF_RANGE: Final = 2.0
+"""Voltage and current are over range above 1.4 times theirs, so no power above this times the product is measured."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison: whether it held, how bad it is if not, and the figures it rests on."""
+
+    code: str
+    ok: bool
+    severity: Severity
+    sentence: str
+    figures: dict[str, float | int | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a run's energy rests on, beside its readings.
+
+    `integrator_wh` and `integrator_s` are the meter's final values; `start_s` and `end_s` are the window on the clock
+    of the readings' `monotonic_s`; `model` is the meter's ("WT310E"), `limits` what is known of its accuracy,
+    `official` whether its results count in a contest, and `standing` why (None where that is not known); `changes` is
+    what differed from `setup` at the end, one phrase each. `start_stop_s` is how much longer than the window the
+    integrator may have run, because starting and stopping it takes time; None if that was not measured.
+    """
+
+    integrator_wh: float
+    integrator_s: float
+    start_s: float
+    end_s: float
+    setup: Setup
+    model: str
+    limits: Limits | None
+    official: bool = True
+    changes: tuple[str, ...] = ()
+    start_stop_s: float | None = None
+    standing: Standing | None = None
+
+    @property
+    def elapsed_s(self) -> float:
+        """How long the window lasted."""
+        return self.end_s - self.start_s
+
+    @property
+    def exact(self) -> bool:
+        """Whether TIME is known better than in whole seconds: the timer has ended it, or a meter at home tells it."""
+        return not self.integrator_s.is_integer() or 0 < self.integrator_s == self.setup.integrator_timer_s
+
+    @property
+    def energy_s(self) -> float:
+        """How long the energy was counted: TIME, or the window if TIME, in whole seconds, cannot be told from it."""
+        near = abs(self.integrator_s - self.elapsed_s) < TIME_RESOLUTION_S
+        return self.elapsed_s if near and not self.exact else self.integrator_s
+
+    @property
+    def mean_power_w(self) -> float:
+        """The energy's mean power, WH over TIME; NaN if nothing was integrated."""
+        return self.integrator_wh * 3600.0 / self.energy_s if self.energy_s > 0 else math.nan
+
+    @property
+    def longest_pause_s(self) -> float:
+        """The longest pause between two readings that is not called a gap."""
+        return max(3.0 * self.setup.update_interval_s, SHORTEST_GAP_S)
+
+    @property
+    def most_w(self) -> float:
+        """The largest power that the meter can have measured unseen; infinite where its ranges do not say."""
+        range_w = self.setup.range_w
+        return math.inf if range_w is None or self.setup.element == ALL_ELEMENTS else MOST_OF_RANGE * range_w
+
+
+def check(code: str, ok: bool, severity: Severity, sentence: str, **figures: float | None) -> Check:
+    """Return a check with its figures as JSON can hold them: None for NaN and infinity."""
+    held = {name: one if one is not None and math.isfinite(one) else None for name, one in figures.items()}
+    return Check(code, ok, severity, sentence, held)

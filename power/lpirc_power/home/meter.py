@@ -1,0 +1,266 @@
+"""A meter for rehearsing at home: a sensor, and an integrator in software."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from lpirc_power.clocks import Clocks
+from lpirc_power.errors import MeterBusy, MeterRangeError, MeterRefused
+from lpirc_power.meter import (
+    ALL_ELEMENTS,
+    UNOFFICIAL,
+    Choices,
+    Identity,
+    IntegratorState,
+    Peaks,
+    Reading,
+    Setup,
+    Status,
+)
+
+UPDATE_INTERVAL_S: Final = 0.25
+"""Until it is set up: what a WT310 has from the factory."""
+SHORTEST_UPDATE_S: Final = 0.01
+LONGEST_UPDATE_S: Final = 60.0
+LONGEST_TIMER_S: Final = 10000 * 3600
+"""What the timer of a WT300 takes."""
+NO_SETTING: Final = "none"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a sensor shows at one moment; NaN where it does not know.
+
+    `energy_wh` and `running_s` count on from look to look; only their differences mean something.
+    """
+
+    energy_wh: float
+    running_s: float
+    power_w: float = math.nan
+    voltage_v: float = math.nan
+    current_a: float = math.nan
+    apparent_va: float = math.nan
+    power_factor: float = math.nan
+
+
+def unofficial(model: str, serial: str, firmware: str) -> Identity:
+    """Return the identity of a meter at home; blanks become _, since an identity is written with blanks between."""
+    return Identity(UNOFFICIAL, model, "_".join(serial.split()), "_".join(firmware.split()))
+
+
+class Sensor(Protocol):
+    """A place to look at. Every call can raise MeterError; times are seconds of one monotonic clock."""
+
+    @property
+    def identity(self) -> Identity:
+        """The meter that it makes: maker UNOFFICIAL, the kind, what was chosen, what it rests on."""
+        ...
+
+    def look(self, now_s: float) -> Sample:
+        """Return what there is now."""
+        ...
+
+
+class Integrator:
+    """Adds up what a sensor counts while it runs; stops by itself when its timer has run down.
+
+    The timer runs on `running_s`; of the last stretch, the share that lies before its end is counted. `energy_wh` and
+    `running_s` keep their values until the reset, as WH and TIME do; `running_s` is not rounded.
+    """
+
+    def __init__(self) -> None:
+        self.state = IntegratorState.RESET
+        self.energy_wh = 0.0
+        self.running_s = 0.0
+        self._left_s = math.inf
+        self._last: Sample | None = None
+
+    def reset(self, timer_s: float) -> None:
+        """Forget everything; a timer of 0 s never ends."""
+        self.state = IntegratorState.RESET
+        self.energy_wh = self.running_s = 0.0
+        self._left_s = timer_s or math.inf
+
+    def start(self, sample: Sample) -> None:
+        """Count from now on; MeterError `meter-refused` if it runs already or its time is up."""
+        if self.state not in (IntegratorState.RESET, IntegratorState.STOP):
+            raise MeterRefused(
+                f"The integrator cannot start in state {self.state.value}; it must be reset first."
+            )
+        self.state = IntegratorState.START
+        self._last = sample
+
+    def advance(self, sample: Sample) -> None:
+        """Count what was added since the last call, if it runs."""
+        if self.state is not IntegratorState.START or self._last is None:
+            return
+        passed_s = sample.running_s - self._last.running_s
+        share = min(1.0, self._left_s / passed_s) if passed_s > 0 else 1.0
+        self.energy_wh += share * (sample.energy_wh - self._last.energy_wh)
+        self.running_s += share * passed_s
+        self._left_s -= passed_s
+        self._last = sample
+        if self._left_s <= 0:
+            self.state = IntegratorState.TIMEUP
+
+    def stop(self, sample: Sample) -> None:
+        """Count up to now and stop; nothing happens if it does not run."""
+        self.advance(sample)
+        if self.state is IntegratorState.START:
+            self.state = IntegratorState.STOP
+
+
+class HomeMeter:
+    """A sensor, its integrator and its last update. Implements lpirc_power.meter.Meter.
+
+    Owned by the address: there is no link to lose, and whoever connects again finds the integral as it was.
+
+    It looks at its sensor once per update interval; in between it shows the last update. Only the update interval and
+    the timer of a setup mean something to it: ranges, filters and the like are ignored, so a contest set up for a
+    real meter runs with it unchanged.
+    """
+
+    def __init__(self, sensor: Sensor, clocks: Clocks) -> None:
+        self.sensor = sensor
+        self._clocks = clocks
+        self._integrator = Integrator()
+        self._update_interval_s = UPDATE_INTERVAL_S
+        self._reading: Reading | None = None
+        self._due_s = -math.inf
+
+    @property
+    def identity(self) -> Identity:
+        """Its kind and what was chosen."""
+        return self.sensor.identity
+
+    def attach(self, element: str = "1") -> None:
+        """Check the element: there is one input, which is also the sum. MeterError `meter-range` for others."""
+        if element not in ("1", ALL_ELEMENTS):
+            raise MeterRangeError(
+                f"The meter {self.identity.model} has one element, not an element {element}; choose 1."
+            )
+
+    def look(self, element: str = "1") -> None:
+        """Check the element; no other program can be disturbed."""
+        self.attach(element)
+
+    def configure(self, setup: Setup) -> None:
+        """Take update interval and timer, and reset the integrator; `meter-busy` while it integrates."""
+        self.attach(setup.element)
+        _require_possible(setup)
+        if self.state() is IntegratorState.START:
+            raise MeterBusy(
+                f"The meter {self.identity.model} {self.identity.serial} is integrating; stop it before a new run."
+            )
+        self._update_interval_s = setup.update_interval_s
+        self._integrator.reset(setup.integrator_timer_s)
+        self._reading, self._due_s = None, -math.inf
+
+    def start(self) -> None:
+        """Start the integrator; the first update comes an interval later."""
+        self._update(self._integrator.start)
+
+    def stop(self) -> None:
+        """Stop the integrator with all that was used until now; nothing happens if it does not run."""
+        if self._integrator.state is IntegratorState.START:
+            self._update(self._integrator.stop)
+
+    def state(self) -> IntegratorState:
+        """Return the integrator's state now."""
+        if self._integrator.state is IntegratorState.START:
+            self._integrator.advance(self.sensor.look(self._clocks.monotonic()))
+        return self._integrator.state
+
+    def read(self) -> Reading:
+        """Return the last update, or a new one if it is due."""
+        return self.read_update()[0]
+
+    def read_update(self) -> tuple[Reading, bool]:
+        """Return the last update, and whether it was made just now."""
+        late_s = self._clocks.monotonic() - self._due_s
+        if self._reading is not None and late_s < 0:
+            return self._reading, False
+        # On a grid: asking a little late must not delay every later update; after a pause, on a new grid.
+        return self._update(
+            self._integrator.advance, late_s if late_s < self._update_interval_s else 0.0
+        ), True
+
+    def read_final(self) -> Reading:
+        """Take the sample of record, after the integrator has stopped."""
+        return self._update(self._integrator.advance)
+
+    def status(self) -> Status:
+        """Return what there is: no ranges, no filters, no errors."""
+        return Status(
+            voltage_range_v=math.nan,
+            voltage_auto=True,
+            current_range_a=math.nan,
+            current_auto=True,
+            update_interval_s=self._update_interval_s,
+            mode=NO_SETTING,
+            crest_factor=3,
+            line_filter=False,
+            frequency_filter=False,
+            synchronize=NO_SETTING,
+            state=self.state(),
+            errors=(),
+        )
+
+    def changes(self, setup: Setup) -> tuple[str, ...]:
+        """Return nothing: there is no knob to turn."""
+        return ()
+
+    def choices(self) -> Choices:
+        """Return no choice."""
+        return Choices((), (), (), ())
+
+    def peaks(self) -> Peaks:
+        """Return no data: peaks are not measured."""
+        return Peaks(math.nan, math.nan)
+
+    def zero(self) -> None:
+        """Refuse: MeterError `meter-refused`."""
+        raise MeterRefused(
+            f"The meter {self.identity.model} {self.identity.serial} has no zero level to compensate."
+        )
+
+    def restore(self) -> None:
+        """Do nothing: no setting of the sensor was changed."""
+
+    def close(self) -> None:
+        """Do nothing: files are open only while they are read."""
+
+    def _update(self, act: Callable[[Sample], None], late_s: float = 0.0) -> Reading:
+        """Look at the sensor, hand to the integrator what it shows, and show both until the next update."""
+        now_s = self._clocks.monotonic()
+        sample = self.sensor.look(now_s)
+        act(sample)
+        self._due_s = now_s - late_s + self._update_interval_s
+        self._reading = Reading(
+            monotonic_s=now_s,
+            utc=self._clocks.utcnow(),
+            voltage_v=sample.voltage_v,
+            current_a=sample.current_a,
+            apparent_va=sample.apparent_va,
+            power_w=sample.power_w,
+            power_factor=sample.power_factor,
+            energy_wh=self._integrator.energy_wh,
+            integrator_s=self._integrator.running_s,
+            state=self._integrator.state,
+            over_range=False,
+            voltage_peak_over=False,
+            current_peak_over=False,
+        )
+        return self._reading
+
+
+def _require_possible(setup: Setup) -> None:
+    interval_s, timer_s = setup.update_interval_s, setup.integrator_timer_s
+    if not (SHORTEST_UPDATE_S <= interval_s <= LONGEST_UPDATE_S and 0 <= timer_s <= LONGEST_TIMER_S):
+        raise MeterRangeError(
+            f"An update interval of {interval_s:g} s with a timer of {timer_s} s cannot be; the interval is "
+            f"{SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} s, the timer 0 to {LONGEST_TIMER_S} s."
+        )

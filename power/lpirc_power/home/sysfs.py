@@ -1,0 +1,60 @@
+"""Files of Linux' sysfs as values, every failure a MeterError."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from lpirc_power.errors import MeterAnswerError, MeterError, MeterLost
+
+SHOWN_LENGTH: Final = 60
+"""So much of a file is quoted in an error."""
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,20}")
+"""What the kernel can write: 64 bits. Python would also take 1_0, and numbers that no float holds."""
+
+
+def number(path: Path, remedy: str) -> int:
+    """Return the whole number in a file; `remedy` is what to do when it may not be read.
+
+    Raises MeterError `meter-permission`, `meter-lost` (it cannot be read), `meter-answer` (it is no number).
+    """
+    content = text(path, remedy)
+    if _WHOLE.fullmatch(content):
+        return int(content)
+    shown = repr(content) if len(content) <= SHOWN_LENGTH else f"{content[:SHOWN_LENGTH]!r}..."
+    raise MeterAnswerError(f"{path} holds {shown} where a whole number should be.")
+
+
+def text(path: Path, remedy: str) -> str:
+    """Return what is in a file; raises as `number`."""
+    try:
+        return path.read_text(encoding="ascii", errors="replace").strip()
+    except PermissionError as error:
+        raise MeterError("meter-permission", f"{path} may not be read by this user; {remedy}") from error
+    except OSError as error:
+        raise _lost(path, error) from error
+
+
+def exists(path: Path) -> bool:
+    """Whether there is such a file; MeterError `meter-lost` if it may not even be looked for."""
+    try:
+        return path.exists()
+    except OSError as error:
+        raise _lost(path, error) from error
+
+
+def folders(root: Path, pattern: str) -> list[Path]:
+    """Return the folders that match, in the order of the numbers in their names; none if the root is not there.
+
+    Raises MeterError `meter-lost` if it may not be looked into.
+    """
+    try:
+        found = [path for path in root.glob(pattern) if path.is_dir()]
+    except OSError as error:
+        raise _lost(root, error) from error
+    return sorted(found, key=lambda path: [(len(part), part) for part in path.parts])
+
+
+def _lost(path: Path, error: OSError) -> MeterError:
+    return MeterLost(f"{path} cannot be read ({error.strerror}); is the sensor still there?")

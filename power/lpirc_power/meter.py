@@ -1,0 +1,348 @@
+"""The meter protocol and its values: identity, setup, reading; and the protocol of a meter driver."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import Enum, StrEnum
+from typing import ClassVar, Final, Protocol
+
+from lpirc_power.clocks import Clocks
+from lpirc_power.errors import MeterAnswerError, MeterBusy
+
+UNOFFICIAL: Final = "UNOFFICIAL"
+"""The maker that meters for rehearsals at home name: their results are not official."""
+OFFICIAL_MAKER: Final = "YOKOGAWA"
+"""The only maker whose meters count in a contest."""
+SIMULATED: Final = "SIMULATED"
+"""The beginning of every simulated meter's serial number."""
+MODES: Final = ("rms", "vmean", "dc")
+CREST_FACTORS: Final = (3, 6)
+SYNCHRONIZE: Final = ("voltage", "current", "off")
+ALL_ELEMENTS: Final = "sum"
+ELEMENTS: Final = ("1", "2", "3", ALL_ELEMENTS)
+
+
+class IntegratorState(Enum):
+    """The states of the integrator, by the long words of IM WT310-17EN, command :INTEGrate:STATe?."""
+
+    RESET = "RESET"
+    START = "START"
+    STOP = "STOP"
+    TIMEUP = "TIMEUP"
+    ERROR = "ERROR"
+
+    @classmethod
+    def parse(cls, word: str) -> IntegratorState:
+        """Return the state that a long or short word names ("TIMEUP" or "TIM", in any case).
+
+        Raises MeterError `meter-answer` for any other word.
+        """
+        wanted = word.strip().upper()
+        for state, short in zip(cls, ("RES", "STAR", "STOP", "TIM", "ERR"), strict=True):
+            if wanted in (state.value, short):
+                return state
+        raise MeterAnswerError(f"The meter names {word!r} as the integrator's state; no such state is known.")
+
+
+class Unconfirmed(str):
+    """A phrase of `Meter.changes` for a setting whose answer has no meaning: not known to be another one."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who the meter says it is, in answer to *IDN?."""
+
+    maker: str
+    model: str
+    serial: str
+    firmware: str
+
+    def __str__(self) -> str:
+        return f"{self.maker} {self.model} {self.serial} {self.firmware}"
+
+    @classmethod
+    def parse(cls, text: str) -> Identity:
+        """Return the identity that is written as `str` writes it; only the firmware may hold blanks."""
+        parts = [*text.split(" ", 3), "", "", ""]
+        return cls(*parts[:4])
+
+    @property
+    def official(self) -> bool:
+        """Whether it may count in a contest, by maker and serial number; see `lpirc_power.addresses.standing`."""
+        simulated = self.serial.strip().upper().startswith(SIMULATED)
+        return self.maker.strip().upper() == OFFICIAL_MAKER and not simulated
+
+
+class Standing(StrEnum):
+    """Whether a meter counts in a contest, or why not."""
+
+    OFFICIAL = "official"
+    LOOPBACK_ALLOWED = "loopback-allowed"
+    OTHER_MAKER = "other-maker"
+    SIMULATED = "simulated"
+    UNKNOWN_MODEL = "unknown-model"
+    LOOPBACK = "loopback"
+
+    @property
+    def official(self) -> bool:
+        """Whether it counts."""
+        return self in (Standing.OFFICIAL, Standing.LOOPBACK_ALLOWED)
+
+    @property
+    def reason(self) -> str:
+        """Why it counts or does not, as a clause; empty where nothing needs to be said."""
+        reasons = {
+            "loopback-allowed": "its address is a loopback one, which contest.toml allows (loopback_meter = true)",
+            "other-maker": f"only meters of the maker {OFFICIAL_MAKER} count",
+            "simulated": "its serial number says that it is simulated",
+            "unknown-model": "no driver knows the accuracy of this model",
+            "loopback": "its address is a loopback one, where any program can answer; for a real meter set "
+            "loopback_meter = true in its station of contest.toml",
+        }
+        return reasons.get(self, "")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a meter is to measure.
+
+    A range of None means auto range. The integrator stops by itself after `integrator_timer_s` whole seconds;
+    0 means that only a stop ends it. `mode` is "rms", "vmean" or "dc"; `synchronize`, the signal whose zero
+    crossings bound a period, is "voltage", "current" or "off"; `element` is the input that is measured, "1" to
+    "3", or "sum" for all of them.
+    """
+
+    voltage_range_v: float | None
+    current_range_a: float | None
+    update_interval_s: float
+    integrator_timer_s: int
+    mode: str = "rms"
+    crest_factor: int = 3
+    line_filter: bool = False
+    frequency_filter: bool = False
+    synchronize: str = "voltage"
+    element: str = "1"
+
+    @property
+    def range_w(self) -> float | None:
+        """The power range, voltage range times current range; None with automatic ranges."""
+        if self.voltage_range_v is None or self.current_range_a is None:
+            return None
+        return self.voltage_range_v * self.current_range_a
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a meter can be set to at its present crest factor; empty where it has no choice."""
+
+    voltage_ranges_v: tuple[float, ...]
+    current_ranges_a: tuple[float, ...]
+    update_intervals_s: tuple[float, ...]
+    elements: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """The largest momentary voltage and current of the last update, without sign; NaN without data."""
+
+    voltage_v: float
+    current_a: float
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One sample of everything that is recorded during a run.
+
+    NaN means that the meter had no data, infinity that it was over range. `monotonic_s` and `utc` are the
+    host's time when the sample was asked for; `integrator_s` is in the meter's resolution of whole seconds.
+    The two peak flags say that the wave was clipped, which the values themselves never show. The ranges are those of
+    the moment, NaN where a meter does not tell them. `changed` names the settings found different from those of the
+    run when this sample was taken, "" if none was: a meter may be asked for some of them with each sample.
+    """
+
+    monotonic_s: float
+    utc: datetime
+    voltage_v: float
+    current_a: float
+    apparent_va: float
+    power_w: float
+    power_factor: float
+    energy_wh: float
+    integrator_s: float
+    state: IntegratorState
+    over_range: bool
+    voltage_peak_over: bool
+    current_peak_over: bool
+    voltage_range_v: float = math.nan
+    current_range_a: float = math.nan
+    changed: str = ""
+
+
+@dataclass(frozen=True)
+class Status:
+    """The settings a meter works with at the moment, for people who look at it."""
+
+    voltage_range_v: float
+    voltage_auto: bool
+    current_range_a: float
+    current_auto: bool
+    update_interval_s: float
+    mode: str
+    crest_factor: int
+    line_filter: bool
+    frequency_filter: bool
+    synchronize: str
+    state: IntegratorState
+    errors: tuple[str, ...]
+
+
+class Meter(Protocol):
+    """A meter behind an open link, used by one thread at a time. Every call can raise MeterError."""
+
+    @property
+    def identity(self) -> Identity:
+        """Who answered when the link was opened."""
+
+    def attach(self, element: str = "1") -> None:
+        """Set the form of messages, and the values and the element of a sample; the measurement is untouched."""
+
+    def look(self, element: str = "1") -> None:
+        """Prepare to read an element without disturbing other clients; no reading is marked as new."""
+
+    def configure(self, setup: Setup) -> None:
+        """Set up the measurement and reset the integrator; refused with `meter-busy` while it integrates."""
+
+    def start(self) -> None:
+        """Start the integrator; returns once the meter has confirmed that it integrates."""
+
+    def stop(self) -> None:
+        """Stop the integrator; nothing happens if it has stopped already."""
+
+    def state(self) -> IntegratorState:
+        """Return the integrator's state now."""
+
+    def read(self) -> Reading:
+        """One sample, new or not."""
+
+    def read_update(self) -> tuple[Reading, bool]:
+        """One sample, and whether the meter has updated since the last sample."""
+
+    def read_final(self) -> Reading:
+        """Take the sample of record, after the integrator has stopped; undo first what would spoil it."""
+
+    def status(self) -> Status:
+        """Return the present settings and everything in the error queue, which this empties."""
+
+    def changes(self, setup: Setup) -> tuple[str, ...]:
+        """Return what in the meter differs from `setup`, one phrase each; `Unconfirmed` where it cannot be told."""
+
+    def choices(self) -> Choices:
+        """Return what the meter can be set to."""
+
+    def peaks(self) -> Peaks:
+        """Return the peaks of the last update."""
+
+    def zero(self) -> None:
+        """Compensate the zero level, which may take long; `meter-busy` while it integrates."""
+
+    def restore(self) -> None:
+        """Restore the settings found when it was first attached and configured; this resets the integrator.
+
+        Nothing happens if `configure` was never called, and on a second call. `meter-busy` while it integrates.
+        """
+
+    def close(self) -> None:
+        """Close the link; a second call does nothing."""
+
+
+def require_no_energy(meter: Meter) -> None:
+    """Raise MeterError `meter-busy` for a meter whose integrator has ended: its energy may not have been read yet.
+
+    Setting the meter up would reset it. A meter that still integrates cannot be set up anyway.
+    """
+    state = meter.state()
+    if state not in (IntegratorState.RESET, IntegratorState.START):
+        raise MeterBusy(
+            f"The meter {meter.identity} still holds the energy of a run (state {state.value}); read it with `meter "
+            "probe`, then press RESET on its panel."
+        )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What bounds the error of a model's active power, as its maker states it; parts of 1, not percent.
+
+    Shares of the reading and of the power range, for AC and for DC (`dc_reading_share` of None: as for AC), and of the
+    apparent power, for a power factor of 0. The line filter adds to those of the reading; at crest factor 6 those of
+    the range are multiplied. `smallest_range_w` is the smallest power range of one element, `elements` how many of them
+    the sum covers; `source` names document and pages.
+    """
+
+    reading_share: float
+    range_share: float
+    dc_range_share: float
+    apparent_share: float
+    smallest_range_w: float
+    elements: int = 1
+    dc_reading_share: float | None = None
+    filter_share: float = 0.0
+    dc_filter_share: float = 0.0
+    crest_factor_6_times: float = 1.0
+    source: str = ""
+
+    def under(self, setup: Setup) -> Limits:
+        """Return the limits with the crest factor and the line filter of a setup."""
+        times = self.crest_factor_6_times if setup.crest_factor > 3 else 1.0
+        dc_share = self.reading_share if self.dc_reading_share is None else self.dc_reading_share
+        return replace(
+            self,
+            reading_share=self.reading_share + setup.line_filter * self.filter_share,
+            dc_reading_share=dc_share + setup.line_filter * self.dc_filter_share,
+            range_share=times * self.range_share,
+            dc_range_share=times * self.dc_range_share,
+        )
+
+
+class VisaLink(Protocol):
+    """An open VISA session; `lpirc_power.visa.link.Link` says which MeterErrors its calls raise."""
+
+    def write(self, message: str) -> None:
+        """Send a message that asks nothing."""
+
+    def query(self, message: str, timeout_ms: int | None = None) -> str:
+        """Send a message and return its answer."""
+        ...
+
+    def close(self) -> None:
+        """Close the session."""
+
+
+class Driver(Protocol):
+    """A family of meters behind VISA. Registered under the entry point group `lpirc.meters`, as a class.
+
+    One instance serves every link that one address opens: it keeps what must outlive a link, such as the settings found
+    in the meter.
+    """
+
+    models: ClassVar[str]
+    """The models it knows, for messages: "WT310, WT310E and WT332E"."""
+
+    def __init__(self) -> None: ...
+
+    @staticmethod
+    def matches(identity: Identity) -> bool:
+        """Whether a meter with this identity is one of the family."""
+        ...
+
+    @staticmethod
+    def limits(model: str) -> Limits | None:
+        """Return what is known of a model's accuracy; None for a model of another family."""
+        ...
+
+    def meter(self, link: VisaLink, identity: Identity, clocks: Clocks) -> Meter:
+        """Return the meter behind an open link; closing it closes the link."""
+        ...

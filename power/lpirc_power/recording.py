@@ -1,0 +1,221 @@
+"""Recordings: one CSV row for each reading, flushed row by row, and read back exactly.
+
+The columns are the fields of `lpirc_power.meter.Reading`; their names carry the units. `utc` is ISO 8601, the
+three flags are 0 or 1; no data is NAN, over range INF. The power factor alone has no unit. Earlier
+recordings end before the ranges.
+
+The contest's driver of 2015 wrote another form, which is read too: no heading, five columns V, A, W, Wh, s, one row a
+second, 9.91e+037 for no data (as in the FLOAT answers of IM WT310-17EN).
+"""
+
+from __future__ import annotations
+
+import csv
+import errno
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, cast
+
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import IntegratorState, Reading
+from lpirc_power.wt300 import answers
+
+COLUMNS: Final = tuple(field.name for field in fields(Reading))
+"""The heading of a recording, in order."""
+FORMER_COLUMNS: Final = COLUMNS[: COLUMNS.index("voltage_range_v")]
+COLUMNS_2015: Final = ("voltage_v", "current_a", "power_w", "energy_wh", "integrator_s")
+NO_DATE: Final = datetime(1970, 1, 1, tzinfo=UTC)
+"""The start of a 2015 recording's wall time: the file does not hold its date."""
+SHOWN_LENGTH: Final = 60
+"""So much of a cell is quoted in an error."""
+Parsers = Mapping[str, tuple[Callable[[str], object], str]]
+"""By column: what makes a value of a cell, and what should be in it."""
+_FLAGS: Final = ("over_range", "voltage_peak_over", "current_peak_over")
+
+
+def header_line() -> str:
+    """Return the heading, without a line end."""
+    return ",".join(COLUMNS)
+
+
+def row(reading: Reading) -> str:
+    """Return a reading as one row, without a line end; `read_recording` gives the same reading back."""
+    return ",".join(_cell(getattr(reading, name)) for name in COLUMNS)
+
+
+def read_recording(path: Path) -> list[Reading]:
+    """Return the readings of a recording of ours or of 2015, whichever it is.
+
+    Raises MeterError, naming file and line: `recording-unreadable` (no such file, no permission, no text),
+    `recording-format` (neither form), `recording-value` (an invalid cell), `recording-order` (time goes back),
+    `recording-empty` (no reading).
+    """
+    lines = _lines(path)
+    number, names = lines[0]
+    parsers, make = _PARSERS, cast("Callable[..., Reading]", Reading)
+    if tuple(names) in (COLUMNS, FORMER_COLUMNS):
+        del lines[0]
+    elif len(names) == len(COLUMNS_2015) and all(map(_is_number, names)):
+        names, parsers, make = list(COLUMNS_2015), _PARSERS_2015, _reading_of_2015
+    else:
+        raise MeterError(
+            "recording-format",
+            f"{path}, line {number}, begins no recording: neither the heading {header_line()} nor the five numbers "
+            "V, A, W, Wh, s of the 2015 driver.",
+        )
+    return _in_order(
+        path, ((number, make(**_values(path, number, names, cells, parsers))) for number, cells in lines)
+    )
+
+
+def require_file(path: Path) -> None:
+    """Raise OSError for what exists and is not a regular file: a pipe may be waited for, or never end."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
+def _lines(path: Path) -> list[tuple[int, list[str]]]:
+    try:
+        require_file(path)
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            rows = csv.reader(stream)
+            lines = [(rows.line_num, [cell.strip() for cell in cells]) for cells in rows if cells]
+    except (OSError, ValueError, csv.Error) as error:  # ValueError: no text, or a name that no file can have
+        why = error.strerror if isinstance(error, OSError) else "it is not CSV text"
+        raise MeterError("recording-unreadable", f"The recording {path} cannot be read: {why}.") from error
+    if not lines:
+        raise _empty(path)
+    return lines
+
+
+def _in_order(path: Path, readings: Iterator[tuple[int, Reading]]) -> list[Reading]:
+    taken: list[Reading] = []
+    for number, reading in readings:
+        if not math.isfinite(reading.monotonic_s):
+            raise _wrong(path, number, "the time", str(reading.monotonic_s), "a finite number of seconds")
+        if taken and reading.monotonic_s < taken[-1].monotonic_s:
+            raise MeterError(
+                "recording-order",
+                f"{path}, line {number}: the time goes back from {taken[-1].monotonic_s:g} s to "
+                f"{reading.monotonic_s:g} s; a file holds one recording.",
+            )
+        taken.append(reading)
+    if not taken:
+        raise _empty(path)
+    return taken
+
+
+def _values(path: Path, number: int, names: list[str], cells: list[str], parsers: Parsers) -> dict[str, Any]:
+    if len(cells) != len(names):
+        raise MeterError(
+            "recording-value",
+            f"{path}, line {number}, has {len(cells)} cells where {len(names)} should be; if it is the last line, the "
+            "recording was cut off there: delete the line to use the rest.",
+        )
+    values: dict[str, Any] = {}
+    for name, text in zip(names, cells, strict=True):
+        parse, wanted = parsers[name]
+        try:
+            values[name] = parse(text)
+        except (ValueError, OverflowError, MeterError):
+            raise _wrong(path, number, name, text, wanted) from None
+    return values
+
+
+def _reading_of_2015(
+    voltage_v: float, current_a: float, power_w: float, energy_wh: float, integrator_s: float
+) -> Reading:
+    apparent_va = voltage_v * current_a
+    return Reading(
+        monotonic_s=integrator_s,
+        utc=NO_DATE + timedelta(seconds=integrator_s),
+        voltage_v=voltage_v,
+        current_a=current_a,
+        apparent_va=apparent_va,
+        power_w=power_w,
+        power_factor=power_w / apparent_va if apparent_va else math.nan,
+        energy_wh=energy_wh,
+        integrator_s=integrator_s,
+        state=IntegratorState.START,
+        over_range=any(map(math.isinf, (voltage_v, current_a, power_w))),
+        voltage_peak_over=False,
+        current_peak_over=False,
+    )
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, float | int):
+        return repr(float(value)).upper() if not math.isfinite(value) else repr(float(value))
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()
+    text = value.value if isinstance(value, IntegratorState) else str(value)
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(text)
+    return moment.astimezone(UTC)  # OverflowError at either end of the calendar
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    # Python reads 1_0 and digits of every script, and takes a number that is too large as infinite: here over range.
+    if "_" in text or not text.isascii() or (math.isinf(number) and "inf" not in text.casefold()):
+        raise ValueError(text)
+    return number
+
+
+def _flag(text: str) -> bool:
+    if text not in ("0", "1"):
+        raise ValueError(text)
+    return text == "1"
+
+
+def _number_of_2015(text: str) -> float:
+    _number(text)
+    return answers.value(text)
+
+
+def _seconds_of_2015(text: str) -> float:
+    seconds = _number_of_2015(text)
+    NO_DATE + timedelta(seconds=seconds)  # ValueError, OverflowError
+    return seconds
+
+
+_PARSERS: Final[Parsers] = {
+    **dict.fromkeys(COLUMNS, (_number, "a number, NAN or INF")),
+    **dict.fromkeys(_FLAGS, (_flag, "0 or 1")),
+    "utc": (_moment, "a time in ISO 8601 with its offset"),
+    "state": (IntegratorState.parse, "a state of the integrator"),
+    "changed": (str, "text"),
+}
+_PARSERS_2015: Final[Parsers] = {
+    **dict.fromkeys(COLUMNS_2015, (_number_of_2015, "a number")),
+    "integrator_s": (_seconds_of_2015, "a number of seconds that a calendar holds"),
+}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        _number(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _wrong(path: Path, number: int, name: str, text: str, wanted: str) -> MeterError:
+    shown = repr(text) if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]!r}..."
+    return MeterError(
+        "recording-value", f"{path}, line {number}: {name} is {shown} where {wanted} should be."
+    )
+
+
+def _empty(path: Path) -> MeterError:
+    return MeterError("recording-empty", f"The recording {path} holds no reading.")

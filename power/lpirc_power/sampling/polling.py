@@ -1,0 +1,123 @@
+"""The updates of a meter: when to ask for a sample, which samples are new, and the idle power from them."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import Meter, Reading
+
+POLLS_PER_UPDATE: Final = 10
+LONGEST_POLL_S: Final = 0.05
+EXPECTED_PART: Final = 0.85
+"""Part of an update interval that passes before the next update: no need to ask earlier."""
+OVERDUE_UPDATES: Final = 1.5
+"""After so many intervals without an update, other values count as one: another client may have cleared its bit."""
+RETRY_S: Final = 0.25
+"""Pause between attempts to reach a lost meter."""
+SILENT_UPDATES: Final = 3.0
+SILENT_S: Final = 5.0
+"""A meter without an update for the longer of the two has stopped measuring."""
+
+Sample = tuple[Reading, bool]
+"""A reading, and whether the meter says that it is a new one."""
+
+
+def updates(
+    read: Callable[[], Sample | None],
+    interval_s: float,
+    pause: Callable[[float], object],
+    *,
+    flagged: bool = True,
+) -> Iterator[Reading]:
+    """Give each update once, until `pause` returns something true; `read` returns None while the meter is lost.
+
+    `flagged` says that the meter marks new samples. For an onlooker it does not: then other values count as an update,
+    and the same values again when an update is overdue.
+    """
+    last: Reading | None = None
+    while True:
+        sample = read()
+        if sample is None:
+            pause_s = RETRY_S
+        elif sample[1] or _is_update(sample[0], last, interval_s, flagged):
+            last = sample[0]
+            yield last
+            pause_s = interval_s * EXPECTED_PART
+        else:
+            pause_s = min(interval_s / POLLS_PER_UPDATE, LONGEST_POLL_S)
+        if pause(pause_s):
+            return
+
+
+def _is_update(reading: Reading, last: Reading | None, interval_s: float, flagged: bool) -> bool:
+    if last is None:
+        return not flagged
+    overdue = reading.monotonic_s - last.monotonic_s > OVERDUE_UPDATES * interval_s
+    differs = _values(reading) != _values(last)
+    return (overdue and differs) if flagged else (overdue or differs)
+
+
+def _values(reading: Reading) -> str:
+    # As text, since NaN does not equal itself.
+    return repr(
+        (reading.voltage_v, reading.current_a, reading.power_w, reading.energy_wh, reading.integrator_s)
+    )
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A measured baseline: the mean power of so many readings, each of one update, over so long."""
+
+    power_w: float
+    duration_s: float
+    readings: int
+
+
+def idle_readings(
+    meter: Meter, duration_s: float, update_interval_s: float, pause: Callable[[float], None]
+) -> list[Reading]:
+    """Read every update of at least `duration_s`, two updates at least; the first reading is only where it begins.
+
+    The integrator need not run. `pause` may raise to end it. MeterError `meter-no-idle` if the meter stops measuring.
+    """
+    readings = [meter.read()]
+    wanted_s = max(duration_s, 2.0 * update_interval_s)
+    silent_s = max(SILENT_UPDATES * update_interval_s, SILENT_S)
+
+    def read() -> Sample:
+        sample = meter.read_update()
+        if sample[0].monotonic_s - readings[-1].monotonic_s > silent_s:
+            raise MeterError(
+                "meter-no-idle", "The meter measures nothing new: it may be on HOLD; press HOLD on its panel."
+            )
+        return sample
+
+    for reading in updates(read, update_interval_s, pause):
+        readings.append(reading)
+        if reading.monotonic_s - readings[0].monotonic_s >= wanted_s:
+            break
+    return readings
+
+
+def baseline(readings: Sequence[Reading]) -> Idle:
+    """Return the mean of the updates after the first reading; MeterError `meter-no-idle` if it is unknown."""
+    taken = readings[1:]
+    powers_w = [reading.power_w for reading in taken if not math.isnan(reading.power_w)]
+    if not powers_w:
+        raise MeterError("meter-no-idle", "The meter measured no idle power: none of its readings has data.")
+    if any(reading.over_range for reading in taken):
+        raise MeterError(
+            "meter-no-idle", "The meter cannot measure the idle power: it is over range; use larger ranges."
+        )
+    if any(reading.voltage_peak_over or reading.current_peak_over for reading in taken):
+        raise MeterError(
+            "meter-no-idle",
+            "The meter cannot measure the idle power: clipped at the peaks, it reads too low; use larger ranges.",
+        )
+    lasted_s = readings[-1].monotonic_s - readings[0].monotonic_s
+    return Idle(statistics.fmean(powers_w), lasted_s, len(powers_w))

@@ -1,0 +1,311 @@
+"""A meter through a run: armed, started, sampled, stopped for its energy of record, its settings restored."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final, TypeVar
+
+from lpirc_power.clocks import Clocks
+from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
+from lpirc_power.meter import Identity, IntegratorState, Meter, Reading, Setup, Unconfirmed, require_no_energy
+from lpirc_power.sampling.connection import MeterSession
+from lpirc_power.sampling.polling import RETRY_S, Idle, baseline, idle_readings
+from lpirc_power.sampling.thread import LinkEvent, Sampling
+
+__all__ = ["Idle", "LinkEvent", "Sampler"]
+
+_log: Final = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+FINAL_S: Final = 10.0
+"""How long `stop` goes on trying to reach the meter for its energy."""
+
+
+class Sampler:
+    """Owns the link to one meter from arming to the energy of record.
+
+    One lock lets one thread at a time talk to the meter, and one thread samples it, once per update.
+    `on_reading` and `on_link` are called in order from another thread, so a slow one never costs a reading: memory
+    holds what waits. If one raises, that is logged, and the next one is called. Neither may wait for a lock that the
+    caller of `stop` holds, since `stop` waits up to ten seconds until everything is handed over.
+
+    `changes` is what differed from the setup when `stop` read the meter. `ran_s` is the longest that the integrator
+    may have run: from before the start command until the meter confirmed the stop, or the timer's time since the meter
+    confirmed the start; None if this sampler did not start it, or has not stopped it.
+    Every pause is `wait(event, seconds)`.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        setup: Setup,
+        on_reading: Callable[[Reading], None],
+        monotonic: Callable[[], float],
+        utcnow: Callable[[], datetime],
+        *,
+        on_link: Callable[[LinkEvent], None] | None = None,
+        wait: Callable[[threading.Event, float], object] = threading.Event.wait,
+    ) -> None:
+        """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it is not valid."""
+        self._setup = setup
+        self._on_reading = on_reading
+        self._on_link = on_link
+        self._wait = wait
+        self._closing = threading.Event()
+        self._clocks = Clocks(monotonic, utcnow, self._pause)
+        self._session = MeterSession(address, setup.element, self._clocks)
+        self._link_lock = threading.RLock()
+        self._sampling: Sampling | None = None
+        self._forget_run()
+
+    def _forget_run(self) -> None:
+        if self._sampling is not None:
+            self._sampling.close()
+        self._sampling = None
+        self.changes: tuple[str, ...] = ()
+        self.ran_s: float | None = None
+        self._started = False
+        self._begun_s: float | None = None
+        self._longest_s = math.inf
+        self._final: Reading | None = None
+
+    @property
+    def identity(self) -> Identity | None:
+        """The meter that is armed, or was resumed."""
+        return self._session.identity
+
+    @property
+    def last(self) -> Reading | None:
+        """The newest reading of this run; after `stop` the one of record."""
+        return self._final or self.last_sampled
+
+    @property
+    def last_sampled(self) -> Reading | None:
+        """The newest reading of this run before its stop."""
+        return self._sampling.last if self._sampling is not None else None
+
+    @property
+    def link_error(self) -> MeterError | None:
+        """The failure that keeps the sampling thread from the meter now."""
+        return self._sampling.link_error if self._sampling is not None else None
+
+    def arm(self, *, take_over: bool = False, spare_energy: bool = False) -> Identity:
+        """Open, identify, set up, and reset the integrator.
+
+        A meter that integrates is left alone (`meter-busy`), unless `take_over` says to stop it first; with
+        `spare_energy` also one that has ended, and still holds an energy.
+        """
+        with self._link_lock:
+            self._require_idle()
+            self._restore_settings()
+            self._forget_run()
+            self._session.forget()
+            meter = self._session.untouched()
+            if spare_energy and not take_over:
+                require_no_energy(meter)
+            self._session.configure(self._setup, take_over=take_over)
+            return meter.identity
+
+    def measure_idle(self, duration_s: float, require_going_on: Callable[[], object] = lambda: None) -> Idle:
+        """Measure the mean power over at least `duration_s` seconds, after `arm` and before `start`.
+
+        `require_going_on` may raise at each pause, to end it. Raises MeterError `meter-no-idle` if the readings show
+        none, `meter-busy` if the integrator runs, `meter-setup-changed` if the settings were changed.
+        """
+
+        def pause(seconds: float) -> None:
+            self._pause(seconds)
+            self._require_open()
+            require_going_on()
+
+        with self._link_lock:
+            self._require_idle()
+            try:
+                meter = self._session.meter()
+                self._require_setup(meter)
+                found = baseline(idle_readings(meter, duration_s, self._setup.update_interval_s, pause))
+                self._require_setup(meter)
+            except MeterError as error:
+                self._drop_if_passing(error)
+                raise
+            return found
+
+    def start(self) -> None:
+        """Start the integrator, and sampling once the meter has said that it integrates."""
+        with self._link_lock:
+            self._require_idle()
+            self._start_integrator()
+            self._begin()
+
+    def glance(self) -> Reading:
+        """Read the meter as it is, before anything is set in it: another program may be using its integrator."""
+        with self._link_lock:
+            self._require_idle()
+            meter = self._session.untouched()
+            meter.look(self._setup.element)
+            return meter.read()
+
+    def expect(self, identity: str) -> None:
+        """Accept only this meter, as `str` writes an identity: another one is neither read nor stopped."""
+        self._session.identity = Identity.parse(identity)
+
+    def resume(self) -> Identity:
+        """Go on after a restart of the host: sample a meter that was started earlier, without touching it.
+
+        The integrator's state is in the readings: RESET means that the meter was switched off in between.
+        """
+        with self._link_lock:
+            self._require_idle()
+            meter = self._session.meter()
+            identity = meter.identity
+            is_watched = False
+            with contextlib.suppress(MeterError):
+                meter.changes(self._setup)  # so the driver knows what to watch; the end compares again
+                is_watched = True
+            self._started = True
+            self._begin(is_watched=is_watched)
+            return identity
+
+    def stop(self) -> Reading:
+        """End sampling, stop the integrator if it still runs, and return the reading of record.
+
+        Goes on trying for ten seconds if the link is lost; then raises the last failure, and may be called again, as
+        after `meter-held`: an energy that is in doubt is none of record. Once it has succeeded it returns the same
+        reading.
+        """
+        if self._sampling is not None:
+            self._sampling.end()
+        try:
+            with self._link_lock:
+                return self._final or self._finish()
+        finally:
+            if self._sampling is not None:
+                self._sampling.drain()
+
+    def close(self, *, restore_settings: bool = True) -> None:
+        """End sampling and close the link, and the simulator of `sim:`.
+
+        A meter that this sampler armed gets its former settings if it was not started, or if its energy of record has
+        been read; else it is left as it is, and its integrator too. Without `restore_settings` it is left in
+        any case: restoring resets the integrator, and the energy of record may not have been stored yet.
+        """
+        self._closing.set()
+        if self._sampling is not None:
+            self._sampling.close()
+        with self._link_lock:
+            if restore_settings:
+                self._restore_settings()
+            self._session.close()
+
+    def _require_open(self) -> None:
+        if self._closing.is_set():
+            raise MeterError("meter-closed", "This sampler is closed; make a new one.")
+
+    def _require_idle(self) -> None:
+        self._require_open()
+        if self._sampling is not None and self._sampling.is_running():
+            raise MeterBusy("This sampler is sampling already; stop it first.")
+
+    def _start_integrator(self) -> None:
+        try:
+            meter = self._session.meter()
+            self._require_setup(meter)
+            self._start(meter)
+        except MeterError as error:
+            self._drop_if_passing(error)
+            if not isinstance(error, PassingMeterError):
+                raise
+            # The command may have arrived before the link broke, and the integrator have run since: begin again.
+            meter = self._session.meter()
+            meter.stop()
+            self._session.configure(self._setup)
+            self._start(meter)
+
+    def _start(self, meter: Meter) -> None:
+        self._started, self._begun_s = True, self._clocks.monotonic()
+        meter.start()
+        if self._setup.integrator_timer_s:
+            start_s = self._clocks.monotonic() - self._begun_s
+            self._longest_s = start_s + self._setup.integrator_timer_s
+
+    def _require_setup(self, meter: Meter) -> None:
+        """The settings may have been changed at the panel since the meter was armed, or START pressed."""
+        state = meter.state()
+        if state is not IntegratorState.RESET:
+            raise MeterBusy(
+                f"The meter {meter.identity} was armed, but its integrator is in state {state.value}: another program "
+                "or a person has used it. Arm it again."
+            )
+        changes = [one for one in meter.changes(self._setup) if not isinstance(one, Unconfirmed)]
+        if changes:
+            raise MeterError(
+                "meter-setup-changed",
+                f"The meter {meter.identity} is not set up as it was armed: {'; '.join(changes)}. Arm it again.",
+            )
+
+    def _begin(self, *, is_watched: bool = True) -> None:
+        if self._sampling is not None:
+            self._sampling.close()
+        self._final = None
+        self._sampling = Sampling(
+            self._session,
+            self._link_lock,
+            self._setup,
+            self._clocks,
+            self._wait,
+            self._on_reading,
+            self._on_link,
+            is_watched=is_watched,
+        )
+
+    def _finish(self) -> Reading:
+        deadline_s = self._clocks.monotonic() + FINAL_S
+        self._insist(lambda meter: meter.stop(), deadline_s)
+        # Once: it does not run during a second try.
+        if self._begun_s is not None and self.ran_s is None:
+            self.ran_s = min(self._clocks.monotonic() - self._begun_s, self._longest_s)
+        final = self._insist(lambda meter: meter.read_final(), deadline_s)
+        if self._sampling is not None:
+            self._sampling.require_alive(final)
+        self._final = final
+        # After the energy, which a meter that fails now has given; what read_final undid is among them.
+        self.changes = self._changes(deadline_s)
+        if self._sampling is not None:
+            self._sampling.note_return(final, self.changes)
+        return final
+
+    def _changes(self, deadline_s: float) -> tuple[str, ...]:
+        try:
+            return self._insist(lambda meter: meter.changes(self._setup), deadline_s)
+        except MeterError as error:
+            # The energy is still good, but it is unknown how it was measured: that must show.
+            _log.warning("The meter's settings could not be read back: %s", error.sentence)
+            return (f"the settings could not be read back ({error.sentence})",)
+
+    def _insist(self, ask: Callable[[Meter], Answer], deadline_s: float) -> Answer:
+        while True:
+            self._require_open()
+            try:
+                return ask(self._session.meter())
+            except MeterError as error:
+                self._session.drop()
+                if not isinstance(error, PassingMeterError) or self._clocks.monotonic() >= deadline_s:
+                    raise
+                self._pause(RETRY_S)
+
+    def _restore_settings(self) -> None:
+        if self._final is not None or not self._started:
+            self._session.restore_settings(self._final)
+
+    def _drop_if_passing(self, error: MeterError) -> None:
+        if isinstance(error, PassingMeterError):
+            self._session.drop()
+
+    def _pause(self, seconds: float) -> object:
+        return self._wait(self._closing, seconds)

@@ -1,0 +1,170 @@
+"""The simulated meter without any interface: messages in, answers out, on a given clock."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from lpirc_power.simulator.command import Command, Data
+from lpirc_power.simulator.command import query as asking
+from lpirc_power.simulator.common_commands import COMMON, COMMUNICATION, INTEGRATE, STATUS, SYSTEM
+from lpirc_power.simulator.input_commands import INPUT
+from lpirc_power.simulator.numeric import NUMERIC
+from lpirc_power.simulator.state import LAST_ITEM, MeterState
+from lpirc_power.simulator.syntax import RefusedError, parse_unit, units
+
+GROUPS: Final = {
+    "Common": COMMON,
+    "Status": STATUS,
+    "System": SYSTEM,
+    "Communication": COMMUNICATION,
+    "Input": INPUT,
+    "Numeric data": NUMERIC,
+    "Integrator": INTEGRATE,
+}
+COMMANDS: Final[tuple[Command, ...]] = tuple(command for group in GROUPS.values() for command in group)
+"""Every command the simulated meter knows."""
+
+_PATTERNS: Final[tuple[tuple[re.Pattern[str], Command], ...]] = tuple(
+    (command.pattern.compiled(), command) for command in COMMANDS
+)
+
+
+_GROUPS: Final = tuple(
+    (command.pattern.groups(), command) for command in COMMANDS if command.is_setting and not command.waits
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One unit of a message, looked up; `refusal` is the error it ends the message with instead."""
+
+    command: Command | None = None
+    query: bool = False
+    suffix: int | None = None
+    data: Data = ()
+    refusal: int = 0
+
+
+def command_lines() -> Iterator[str]:
+    """Give the table of commands as plain text; R marks what is refused until the integrator is reset."""
+    for group, commands in GROUPS.items():
+        yield f"{group}:"
+        for command in commands:
+            yield f"  {command.forms}{' (R)' if command.locked else ''}"
+            yield f"      {command.help}"
+
+
+def may_wait(message: str) -> bool:
+    """Whether a message waits for an event."""
+    return any(step.command is not None and step.command.waits for step in steps(message))
+
+
+@functools.lru_cache(maxsize=128)  # clients say the same few things over and over
+def steps(message: str) -> tuple[Step, ...]:
+    """Return what a message asks for, unit by unit, up to the first that cannot be understood."""
+    found: list[Step] = []
+    path = ""
+    try:
+        for text in units(message):
+            unit, path = parse_unit(text, path)
+            command, suffix = _command(unit.header, unit.query)
+            found.append(Step(command, unit.query, suffix, unit.data))
+    except RefusedError as refusal:
+        found.append(Step(refusal=refusal.code))
+    return tuple(found)
+
+
+def _command(header: str, query: bool) -> tuple[Command, int | None]:
+    for compiled, command in _PATTERNS:
+        matched = compiled.fullmatch(header)
+        if matched and (command.query if query else command.write) is not None:
+            found = [int(group) for group in matched.groups() if group is not None]
+            return command, found[0] if found else None
+    listed = [command for groups, command in _GROUPS if any(group.fullmatch(header) for group in groups)]
+    if not query or not listed:
+        raise RefusedError(113)
+    return asking(header, lambda meter: _all_of(meter, listed), ""), None
+
+
+def _all_of(meter: MeterState, listed: list[Command]) -> str:
+    """Return the answers of all settings of a group, whose header is named where it changes."""
+    found, group = [], ""
+    for command in listed:
+        most = meter.settings.item_count if command.most == LAST_ITEM else command.most
+        for suffix in range(1, most + 1) if most else (None,):
+            said = command.said(meter, suffix, command.query(meter, suffix, ()) if command.query else "")
+            former, (group, _, rest) = group, said.rpartition(":")
+            found.append(rest if group == former else said)
+    return ";".join(found)
+
+
+class Instrument(MeterState):
+    """A meter that runs one message at a time, like the real box; callable from any thread."""
+
+    def execute(self, message: str) -> str | None:
+        """Run a message without its terminator; return the joined answers, or None if it asked nothing.
+
+        A refused unit queues its error and ends the message, but answers made before it are still sent.
+        """
+        answers: list[str] = []
+        with self.changed:
+            if self.is_busy():
+                return None
+            try:
+                self._run(message, answers)
+            except RefusedError as refusal:
+                self.status.add_error(refusal.code)
+        return ";".join(answers) if answers else None
+
+    def at_panel(self, message: str) -> str | None:
+        """Run a message as if someone had turned the knobs; RefusedError instead of a queued error."""
+        answers: list[str] = []
+        with self.changed:
+            self._run(message, answers)
+        return ";".join(answers) if answers else None
+
+    def query_error(self, code: int) -> None:
+        """Queue 410 for an answer that was not read before the next message, 420 for a read of none."""
+        with self.changed:
+            self.status.add_error(code)
+
+    def status_byte(self, answer_waiting: bool) -> int:
+        """Return the status byte, as a serial poll reads it."""
+        with self.changed:
+            return self.status.status_byte(answer_waiting)
+
+    def tick(self) -> float:
+        """Catch up with the clock, wake who waits for an update, return the seconds to the next one."""
+        with self.changed:
+            self.measuring.catch_up()
+            self.changed.notify_all()
+            return self.measuring.until_update_s()
+
+    def _run(self, message: str, answers: list[str]) -> None:
+        for step in steps(message):
+            self.measuring.catch_up()
+            answer = self._take(step)
+            if answer is not None:
+                answers.append(answer)
+
+    def _take(self, step: Step) -> str | None:
+        command = step.command
+        if command is None:
+            raise RefusedError(step.refusal)
+        # Settings may be asked for at any time; a locked query that sets nothing is itself an action.
+        acts = not step.query or command.write is None
+        if command.locked and acts and self.measuring.integrator.state != "RESet":
+            raise RefusedError(813)
+        if step.data and not command.data:
+            raise RefusedError(108)
+        action = command.query if step.query else command.write
+        if action is None:
+            raise RefusedError(113)
+        if command.most and not 1 <= (step.suffix or 0) <= command.most:
+            raise RefusedError(114)
+        answer = action(self, step.suffix, step.data)
+        return None if answer is None else command.said(self, step.suffix, answer)

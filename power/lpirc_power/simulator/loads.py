@@ -1,0 +1,305 @@
+"""What the simulated meter measures: loads that answer with their mean over any stretch of time.
+
+Means, not momentary values: then the integral is right however rarely anyone looks.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, Protocol
+
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import IntegratorState, Reading
+
+CELL_S: Final = 0.1
+"""Each power holds so long: the shortest update interval, so even the fastest readings differ."""
+CELLS: Final = 36000
+"""After so many cells, one hour, the noise repeats."""
+SHORTEST_S: Final = 0.05
+"""The kernel counts CPU time in ticks of 10 ms; a shorter look would see noise."""
+
+
+@dataclass(frozen=True)
+class Wave:
+    """How the power is drawn: mains voltage, power factor, and the current's crest factor (peak / rms)."""
+
+    voltage_v: float = 120.0
+    power_factor: float = 1.0
+    crest: float = math.sqrt(2.0)
+
+
+@dataclass(frozen=True)
+class Electrical:
+    """Means over a stretch of time; current without sign, negative power for a load that feeds back."""
+
+    voltage_v: float
+    current_a: float
+    power_w: float
+    crest: float = math.sqrt(2.0)
+
+
+class Load(Protocol):
+    """Anything with a mean over a stretch of the load's time, which is zero when it is connected."""
+
+    def mean(self, start_s: float, end_s: float) -> Electrical:
+        """Return the means from `start_s` to a later `end_s`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A load of which only the power varies, drawn by one wave; the way to give the simulator a callable.
+
+    `power_w` is any callable of two times in seconds since the load was connected: it returns the mean power
+    in watts from the first to the second, which is later. It must give the same mean however a stretch is
+    divided, or energy depends on when the meter looks; so return integrals over time divided by the time, not
+    momentary values. It may be called from any thread, one call at a time. Negative power feeds back.
+
+        Instrument(Drawn(lambda start_s, end_s: 5.0 + (start_s + end_s) / 2, Wave()), time.monotonic)
+
+    is a load of 5 W that rises by 1 W a second.
+    """
+
+    power_w: Callable[[float, float], float]
+    wave: Wave
+
+    def mean(self, start_s: float, end_s: float) -> Electrical:
+        """Return the means; the current follows from power, voltage and power factor."""
+        power_w = self.power_w(start_s, end_s)
+        current_a = abs(power_w) / (self.wave.voltage_v * self.wave.power_factor)
+        return Electrical(self.wave.voltage_v, current_a, power_w, self.wave.crest)
+
+
+class Replay:
+    """Rows that each hold for a while, looped at the end; the integrals are exact at any step."""
+
+    def __init__(self, edges_s: Sequence[float], rows: Sequence[tuple[float, float, float]]) -> None:
+        self._edges_s = list(edges_s)
+        self._rows = list(rows)
+        self._sums = [(0.0, 0.0, 0.0)]
+        for (start_s, end_s), row in zip(pairwise(self._edges_s), self._rows, strict=True):
+            done = self._sums[-1]
+            dt = end_s - start_s
+            self._sums.append((done[0] + row[0] * dt, done[1] + row[1] * dt, done[2] + row[2] * dt))
+
+    def mean(self, start_s: float, end_s: float) -> Electrical:
+        """Return the means of voltage, current and power."""
+        before, after = self._integral(start_s), self._integral(end_s)
+        volts, amperes, watts = ((b - a) / (end_s - start_s) for a, b in zip(before, after, strict=True))
+        return Electrical(volts, amperes, watts)
+
+    def _integral(self, t_s: float) -> tuple[float, float, float]:
+        rounds, rest_s = divmod(t_s, self._edges_s[-1])
+        index = min(bisect_right(self._edges_s, rest_s) - 1, len(self._rows) - 1)
+        dt = rest_s - self._edges_s[index]
+        whole, row, done = self._sums[-1], self._rows[index], self._sums[index]
+        return (
+            rounds * whole[0] + done[0] + row[0] * dt,
+            rounds * whole[1] + done[1] + row[1] * dt,
+            rounds * whole[2] + done[2] + row[2] * dt,
+        )
+
+
+FORMS: Final = (
+    "Loads are constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W; all but "
+    "csv take ,volts=120V,pf=1,crest=1.414."
+)
+
+
+def parse_load(spec: str, clock: Callable[[], float]) -> Load:
+    """Return the load of a specification such as `constant:36W` or `steps:2W@5s,9W@10s`.
+
+    `clock` is the monotonic clock that a load following something real measures with. Raises MeterError
+    `simulator-load` with the forms that exist.
+    """
+    kind, _, rest = spec.partition(":")
+    try:
+        if kind == "constant":
+            words, wave, _ = _wave(rest)
+            watts = _quantity(words[0], "W", negative=True)
+            return Drawn(lambda _start, _end: watts, wave)
+        if kind == "steps":
+            return _steps(rest)
+        if kind == "noise":
+            return _noise(rest)
+        if kind == "cpu":
+            return _cpu(rest, clock)
+        if kind == "csv":
+            return _recording(Path(rest))
+    except (ValueError, IndexError, OSError, csv.Error) as error:
+        raise MeterError("simulator-load", f"The load {spec!r} cannot be used: {error}. {FORMS}") from error
+    raise MeterError("simulator-load", f"There is no load {spec!r}. {FORMS}")
+
+
+def _quantity(text: str, unit: str, negative: bool = False) -> float:
+    try:
+        value = float(text.strip().removesuffix(unit).removesuffix(unit.lower()))
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or (value < 0 and not negative):
+        raise ValueError(
+            f"{text!r} is not a number of {unit or 'units'}" + ("" if negative else " from zero up")
+        )
+    return value
+
+
+def _wave(rest: str, **own: str) -> tuple[list[str], Wave, dict[str, str]]:
+    """Return the words of a load, its wave, and its `own` options, as given or by default."""
+    words = [word for word in rest.split(",") if "=" not in word]
+    options = dict(word.split("=", 1) for word in rest.split(",") if "=" in word)
+    own = {name: options.pop(name, usual) for name, usual in own.items()}
+    voltage_v = _quantity(options.pop("volts", "120"), "V")
+    power_factor = _quantity(options.pop("pf", "1"), "")
+    crest = _quantity(options.pop("crest", "1.4142135"), "")
+    if options:
+        raise ValueError(f"{', '.join(options)} is not known")
+    if not (voltage_v > 0 and 0 < power_factor <= 1 and crest >= 1):
+        raise ValueError("volts must be above 0, pf above 0 and at most 1, crest at least 1")
+    if not words or not words[0].strip():
+        raise ValueError("the power is missing")
+    return words, Wave(voltage_v, power_factor, crest), own
+
+
+def _steps(rest: str) -> Load:
+    words, wave, _ = _wave(rest)
+    edges_s, rows = [0.0], []
+    for word in words:
+        watts, at, until = word.partition("@")
+        if not at:
+            raise ValueError(f"the step {word!r} has no end; write it as 2W@5s, 2 W until 5 s")
+        rows.append((wave.voltage_v, 0.0, _quantity(watts, "W", negative=True)))
+        edges_s.append(_quantity(until, "s"))
+    if any(later <= earlier for earlier, later in pairwise(edges_s)):
+        raise ValueError("the times must grow")
+    return _drawn(Replay(edges_s, rows), wave)
+
+
+def _drawn(powers: Replay, wave: Wave) -> Load:
+    return Drawn(lambda start_s, end_s: powers.mean(start_s, end_s).power_w, wave)
+
+
+def _noise(rest: str) -> Load:
+    words, wave, own = _wave(rest, sd="0.5W", seed="1")
+    deviation_w = _quantity(own["sd"], "W")
+    return _drawn(noise(_quantity(words[0], "W", negative=True), deviation_w, int(own["seed"])), wave)
+
+
+def _cpu(rest: str, clock: Callable[[], float]) -> Load:
+    (pid, *_), wave, own = _wave(rest, idle="2W", busy="9W")
+    idle_w, busy_w = (_quantity(own[name], "W") for name in ("idle", "busy"))
+    if int(pid) <= 0:
+        raise ValueError(f"{pid!r} is not a process id")
+    return Drawn(CpuPower(int(pid), idle_w, busy_w, clock).mean_w, wave)
+
+
+def _recording(path: Path) -> Load:
+    from lpirc_power.recording import (  # not every simulator needs it: all start fast
+        read_recording,
+        require_file,
+    )
+
+    require_file(path)
+    with path.open(newline="", encoding="utf-8-sig") as lines:
+        rows = [row for row in csv.reader(lines) if row]
+    if rows and rows[0][0].strip() == "seconds":
+        return _powers([(float(row[0]), float(row[1])) for row in rows[1:]])
+    return _readings(read_recording(path))
+
+
+def _readings(readings: Sequence[Reading]) -> Load:
+    # Each reading is the mean since the one before it; in place of one without data the next one holds longer. What was
+    # read once the integrator had ended is not part of the recorded run.
+    edges_s, rows = [readings[0].monotonic_s], []
+    integrated = [place for place, reading in enumerate(readings) if reading.state is IntegratorState.START]
+    for reading in readings[1 : integrated[-1] + 1 if integrated else None]:
+        if math.isfinite(reading.power_w) and reading.monotonic_s > edges_s[-1]:
+            edges_s.append(reading.monotonic_s)
+            rows.append(_electrical(reading))
+    if not rows:
+        raise ValueError("the recording holds no power after its first reading")
+    return Replay([edge_s - edges_s[0] for edge_s in edges_s], rows)
+
+
+def _electrical(reading: Reading) -> tuple[float, float, float]:
+    # Meters for rehearsing at home may know nothing but the power.
+    if math.isfinite(reading.voltage_v) and math.isfinite(reading.current_a):
+        return reading.voltage_v, reading.current_a, reading.power_w
+    volts = Wave().voltage_v
+    return volts, abs(reading.power_w) / volts, reading.power_w
+
+
+def _powers(points: Sequence[tuple[float, float]]) -> Load:
+    # Each power holds until the next row's time, the last one for as long as the one before it.
+    if not points:
+        raise ValueError("the file holds no row after its heading")
+    times = [seconds - points[0][0] for seconds, _ in points]
+    times.append(times[-1] + (times[-1] - times[-2] if len(times) > 1 else 1.0))
+    if any(later <= earlier for earlier, later in pairwise(times)):
+        raise ValueError("the column seconds must grow")
+    volts = Wave().voltage_v
+    return Replay(times, [(volts, abs(watts) / volts, watts) for _, watts in points])
+
+
+def noise(power_w: float, deviation_w: float, seed: int) -> Replay:
+    """Return powers drawn from a normal distribution, one for each cell.
+
+    The mean over one round is exactly `power_w`: the deviation of the drawn mean is spread over all cells.
+    """
+    import random  # not every simulator needs it, and all start fast
+
+    draw = random.Random(seed).gauss  # noqa: S311  reproducible, and nothing is secret
+    drawn_w = [draw(0.0, deviation_w) for _ in range(CELLS)]
+    mean_w = power_w - math.fsum(drawn_w) / CELLS
+    edges_s = [cell * CELL_S for cell in range(CELLS + 1)]
+    return Replay(edges_s, [(0.0, 0.0, mean_w + value_w) for value_w in drawn_w])
+
+
+def process_facts(pid: int) -> list[str] | None:
+    """Return the fields of Linux' /proc/PID/stat from the third on, the state; None if there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    # The second field is the program's name in brackets and may hold blanks.
+    return text.rpartition(")")[2].split()
+
+
+class CpuPower:
+    """The power of a device whose processor is one core, kept busy by process `pid`.
+
+    CPU time of all its threads counts; more than one core's worth is one core's worth. A process that is
+    gone, or was never there, is idle. `clock` is the real time, in which CPU time passes.
+    """
+
+    def __init__(self, pid: int, idle_w: float, busy_w: float, clock: Callable[[], float]) -> None:
+        self._pid = pid
+        self._idle_w = idle_w
+        self._busy_w = busy_w
+        self._clock = clock
+        self._looked_s = clock()
+        self._cpu_s = self._cpu_time_s()
+        self._power_w = idle_w
+
+    def mean_w(self, _start_s: float, _end_s: float) -> float:
+        """Return the mean power since the last look."""
+        now_s = self._clock()
+        wall_s = now_s - self._looked_s
+        if wall_s < SHORTEST_S:
+            return self._power_w
+        cpu_s = self._cpu_time_s()
+        used_s = 0.0 if cpu_s is None or self._cpu_s is None else cpu_s - self._cpu_s
+        usage = min(max(used_s / wall_s, 0.0), 1.0)
+        self._power_w = self._idle_w + usage * (self._busy_w - self._idle_w)
+        self._looked_s, self._cpu_s = now_s, cpu_s
+        return self._power_w
+
+    def _cpu_time_s(self) -> float | None:
+        facts = process_facts(self._pid)
+        return None if facts is None else (int(facts[11]) + int(facts[12])) / os.sysconf("SC_CLK_TCK")

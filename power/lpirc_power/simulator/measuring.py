@@ -1,0 +1,372 @@
+"""The measuring part of the simulated meter, against a given clock.
+
+Time advances in stretches that end at the next update, at the end of the integrator's timer, or when a
+command starts or stops the integrator. Over each stretch the load's means are taken and integrated, so the
+energy does not depend on when a client asks.
+
+The load is shared equally by the elements that the wiring sums, at the same voltage; any other element sees
+nothing. So one share is measured, whatever the number of elements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lpirc_power.simulator.faults import Faults
+from lpirc_power.simulator.integrator import Integrator
+from lpirc_power.simulator.loads import Electrical, Load
+from lpirc_power.simulator.models import Model
+from lpirc_power.simulator.ranges import Ranges
+from lpirc_power.simulator.status import (
+    INTEGRATING,
+    SUM_OVERFLOW,
+    TIMER,
+    UPDATING,
+    StatusRegisters,
+    current_peak,
+    over_range,
+    voltage_peak,
+)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Measured and integrated figures; NaN is no data, infinity over range.
+
+    With more than one of `elements`, voltage and current are means and all else is a sum.
+    """
+
+    voltage_v: float
+    current_a: float
+    power_w: float
+    voltage_peak_v: float
+    current_peak_a: float
+    plus_wh: float = 0.0
+    minus_wh: float = 0.0
+    charge_ah: float = 0.0
+    elapsed_s: float = 0.0
+    elements: int = 1
+
+    @property
+    def apparent_va(self) -> float:
+        """U times I of every element."""
+        if math.isinf(self.voltage_v) or math.isinf(self.current_a):
+            return math.inf
+        return self.voltage_v * self.current_a * self.elements
+
+    @property
+    def power_factor(self) -> float:
+        """P over S. Without apparent power the meter shows "Error", which goes over the wire as INF."""
+        apparent_va = self.apparent_va
+        if math.isnan(apparent_va):
+            return math.nan
+        if math.isinf(apparent_va) or apparent_va == 0 or math.isinf(self.power_w):
+            return math.inf
+        return self.power_w / apparent_va
+
+
+NO_DATA: Final = Figures(math.nan, math.nan, math.nan, math.nan, math.nan)
+IDLE: Final = Figures(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def summed(share: Figures, elements: int) -> Figures:
+    """Return the sum of equal shares.
+
+    Peaks of a sum are not defined. The real apparent power of a three-wire system has a further factor, which
+    is left out here.
+    """
+    return replace(
+        share,
+        elements=elements,
+        power_w=share.power_w * elements,
+        voltage_peak_v=math.nan,
+        current_peak_a=math.nan,
+        plus_wh=share.plus_wh * elements,
+        minus_wh=share.minus_wh * elements,
+        charge_ah=share.charge_ah * elements,
+    )
+
+
+def largest(one: Figures, other: Figures) -> Figures:
+    """Return the larger of what is measured, each figure for itself."""
+    names = ("voltage_v", "current_a", "power_w", "voltage_peak_v", "current_peak_a")
+    # The second comes out of max() only if it is larger: NaN never is.
+    return replace(one, **{name: max(getattr(one, name), getattr(other, name)) for name in names})
+
+
+AUTO_RATE_S: Final = 0.1
+"""The update interval of rate AUTO. The real one follows the signal's period; at mains it is short (inferred)."""
+PROTECTION_S: Final = 5.0
+"""How long an overload of a small range lasts before the meter protects itself; the manual gives no figure."""
+CLIPPED_SHARE: Final = 0.5
+"""What the fault `clip` leaves of current and power, as seen on a real meter: 8.2 W of 16.2 W."""
+
+
+@dataclass
+class _Update:
+    """What has been gathered since the last update."""
+
+    start_s: float
+    voltage_vs: float = 0.0
+    current_as: float = 0.0
+    power_ws: float = 0.0
+    true_current_as: float = 0.0  # unclipped: a range is exceeded, whatever the peaks look like
+    peak_v: float = 0.0
+    peak_a: float = 0.0
+    voltage_clipped: bool = False
+    current_clipped: bool = False
+
+
+class Measuring:
+    """Owns the time of the meter: what has been measured and integrated up to which moment."""
+
+    def __init__(
+        self, model: Model, load: Load, clock: Callable[[], float], status: StatusRegisters, faults: Faults
+    ) -> None:
+        self._model = model
+        self._load = load
+        self._load_zero_s = 0.0
+        self._clock = clock
+        self._zero_s = clock()
+        self._status = status
+        self._faults = faults
+        self._now_s = 0.0
+        self._update = _Update(0.0)
+        self._share = NO_DATA
+        self._held: Figures | None = None
+        self._figures: dict[int | None, Figures] = {}
+        self._overloaded_s = 0.0
+        self._settled = False
+        self._switching = False
+        self.integrator = Integrator()
+        self.ranges = Ranges(model)
+        self.rate_s = 0.25
+        self.auto_rate = False
+        self.updates = 0
+        self.maximum = False
+        self.wired = model.wirings[model.default_wiring]
+
+    def catch_up(self, exact: bool = False) -> None:
+        """Measure up to the last event before now, or up to now itself if `exact`."""
+        now_s = self._clock() - self._zero_s
+        while (event_s := self._next_event_s()) <= now_s:
+            self._measure(event_s)
+            self._happen()
+        if exact:
+            self._measure(now_s)
+
+    def until_update_s(self) -> float:
+        """Return how long it is to the next update; negative if it is overdue."""
+        return self._zero_s + self._update.start_s + self.rate_s - self._clock()
+
+    def set_rate(self, rate_s: float, auto: bool = False) -> None:
+        """Change the update interval; the present update starts again."""
+        self.catch_up(exact=True)
+        self.rate_s, self.auto_rate = rate_s, auto
+        self._update = _Update(self._now_s)
+
+    def set_load(self, load: Load) -> None:
+        """Connect another load, whose time begins now."""
+        self.catch_up(exact=True)
+        self._load, self._load_zero_s = load, self._now_s
+
+    def set_wiring(self, wiring: str) -> None:
+        """Say which elements take part in the sum, and so share the load."""
+        self.catch_up(exact=True)
+        self.wired = self._model.wirings[wiring]
+        self._figures.clear()
+
+    def start(self) -> None:
+        """Start the integrator; no values until the next update."""
+        self.catch_up(exact=True)
+        self.integrator.start()
+        self._share = NO_DATA
+        self._update = _Update(self._now_s)
+        self._show_state()
+
+    def stop(self) -> None:
+        """Stop the integrator."""
+        self.catch_up(exact=True)
+        self.integrator.stop()
+        self._show_state()
+
+    def reset(self) -> None:
+        """Reset the integrator."""
+        self.catch_up()
+        self.integrator.reset()
+        self._show_state()
+
+    def restart(self, after: str) -> None:
+        """Be switched off and on: the integrator goes on with "keep", is reset with "lose", fails with "error"."""
+        self.catch_up(exact=True)
+        if after == "lose":
+            self.integrator.state = "RESet"
+            self.integrator.clear()
+        elif after == "error" and self.integrator.running:
+            self.integrator.state = "ERRor"  # the sums are kept (as its siblings)
+        self._share = NO_DATA
+        self._held = None
+        self.maximum = False
+        self._update = _Update(self._now_s)
+        self._show_state()
+
+    def restore_defaults(self) -> None:
+        """Return to the factory's ranges, rate, wiring and timer."""
+        self.ranges = Ranges(self._model)
+        self._settled = False
+        self._held = None
+        self.maximum = False
+        self.integrator.timer_s, self.integrator.continuous = 0, False
+        self.set_wiring(self._model.default_wiring)
+        self.set_rate(0.25)
+
+    def hold(self, on: bool) -> None:
+        """Freeze what is shown, or let it go; measuring and integrating go on."""
+        if not on:
+            self._held = None
+        elif self._held is None:
+            self._held = self._present()
+        self._figures.clear()
+
+    def figures(self, element: int | None) -> Figures:
+        """Return what an element shows, or all of them together."""
+        found = self._figures.get(element)
+        if found is None:
+            share = self._held or self._present()
+            if element is None:
+                found = summed(share, len(self.wired))
+            elif element in self.wired:
+                found = share
+            else:
+                nothing = NO_DATA if math.isnan(share.power_w) else IDLE
+                found = replace(nothing, elapsed_s=share.elapsed_s)
+            self._figures[element] = found
+        return found
+
+    def change_range(self) -> None:
+        """Change the current range on its own: to 1 A and automatic, like a range protecting itself."""
+        self.catch_up(exact=True)
+        self.ranges.protect()
+
+    def _present(self) -> Figures:
+        sums = self.integrator
+        return replace(
+            self._share,
+            plus_wh=sums.plus_wh,
+            minus_wh=sums.minus_wh,
+            charge_ah=sums.charge_ah,
+            # Rounding: stretches of time may add up to slightly less than a second.
+            elapsed_s=math.floor(sums.elapsed_s + 1e-6),
+        )
+
+    def _next_event_s(self) -> float:
+        return min(self._update.start_s + self.rate_s, self._now_s + self.integrator.left_s())
+
+    def _measure(self, until_s: float) -> None:
+        seconds = until_s - self._now_s
+        if seconds <= 0:
+            return
+        load = self._load.mean(self._now_s - self._load_zero_s, until_s - self._load_zero_s)
+        parts = len(self.wired)
+        share = replace(load, current_a=load.current_a / parts, power_w=load.power_w / parts)
+        self._now_s = until_s
+        self._figures.clear()
+        seen = self._clipped(share)
+        update = self._update
+        update.true_current_as += share.current_a * seconds
+        update.voltage_vs += seen.voltage_v * seconds
+        update.current_as += seen.current_a * seconds
+        update.power_ws += seen.power_w * seconds
+        self.integrator.add(seconds, seen.power_w, seen.current_a, load.power_w)
+
+    def _clipped(self, share: Electrical) -> Electrical:
+        # A peak above crest factor x range is cut off; how much power that costs depends on the wave. Here
+        # voltage or current shrink in proportion, and as on the real meter only the condition register shows it.
+        update = self._update
+        peak_v, peak_a = abs(share.voltage_v) * math.sqrt(2.0), abs(share.current_a) * share.crest
+        limit_v, limit_a = self.ranges.voltage.peak_limit(), self.ranges.current.peak_limit()
+        part_v = min(limit_v / peak_v, 1.0) if peak_v else 1.0
+        part_a = min(limit_a / peak_a, 1.0) if peak_a else 1.0
+        if self._zero_s + self._now_s <= self._faults.clip_until_s:
+            part_a *= CLIPPED_SHARE
+        update.peak_v, update.peak_a = max(update.peak_v, peak_v), max(update.peak_a, peak_a)
+        update.voltage_clipped |= part_v < 1.0
+        update.current_clipped |= part_a < 1.0
+        if part_v == part_a == 1.0:
+            return share
+        return replace(
+            share,
+            voltage_v=share.voltage_v * part_v,
+            current_a=share.current_a * part_a,
+            power_w=share.power_w * part_v * part_a,
+        )
+
+    def _happen(self) -> None:
+        if self.integrator.left_s() <= 1e-9:
+            self.integrator.time_up()
+            self._show_state()
+        # One comparison for both: a timer may end on the very moment of an update.
+        if self._now_s >= self._update.start_s + self.rate_s:
+            self._publish()
+            self._update = _Update(self._now_s)
+
+    def _publish(self) -> None:
+        update, length_s = self._update, self._now_s - self._update.start_s
+        volts, amperes = update.voltage_vs / length_s, update.current_as / length_s
+        true_amperes = update.true_current_as / length_s
+        lost = self._switching
+        self._switching = self._follow(volts, true_amperes)
+        voltage, current = self.ranges.voltage, self.ranges.current
+        moment_s = self._zero_s + self._now_s
+        told_over = moment_s <= self._faults.over_range_until_s
+        over = voltage.is_over(volts) or current.is_over(true_amperes) or told_over
+        blank_v, blank_a = voltage.is_too_small(volts), current.is_too_small(amperes)
+        share = Figures(
+            math.inf if voltage.is_over(volts) else 0.0 if blank_v else volts,
+            math.inf if current.is_over(true_amperes) or told_over else 0.0 if blank_a else amperes,
+            math.inf if over else 0.0 if blank_v or blank_a else update.power_ws / length_s,
+            min(update.peak_v, voltage.peak_limit()),
+            min(update.peak_a, current.peak_limit()),
+        )
+        no_data = lost or moment_s <= self._faults.no_data_until_s
+        self._share = NO_DATA if no_data else largest(share, self._share) if self.maximum else share
+        self._figures.clear()
+        self._protect(current.is_over(true_amperes), length_s)
+        self._show_condition(over, update)
+        self.updates += 1
+        self._status.set(UPDATING, True)
+        self._status.set(UPDATING, False)
+
+    def _follow(self, volts: float, amperes: float) -> bool:
+        # Changing a range costs the next reading. After power-on and *RST the ranges settle unseen.
+        peak_v, peak_a = self._update.peak_v, self._update.peak_a
+        switched_v = self.ranges.voltage.follow(volts, peak_v)
+        switched_a = self.ranges.current.follow(amperes, peak_a)
+        settled, self._settled = self._settled, True
+        return settled and (switched_v or switched_a)
+
+    def _protect(self, overloaded: bool, seconds: float) -> None:
+        if not (overloaded and self.ranges.is_protected()):
+            self._overloaded_s = 0.0
+            return
+        self._overloaded_s += seconds
+        if self._overloaded_s >= PROTECTION_S:
+            self.ranges.protect()
+            self._overloaded_s = 0.0
+
+    def _show_condition(self, over: bool, update: _Update) -> None:
+        for element in self._model.elements:
+            wired = element in self.wired
+            self._status.set(over_range(element), wired and over)
+            self._status.set(voltage_peak(element), wired and update.voltage_clipped)
+            self._status.set(current_peak(element), wired and update.current_clipped)
+        self._status.set(SUM_OVERFLOW, over and len(self._model.elements) > 1)
+
+    def _show_state(self) -> None:
+        self._figures.clear()
+        running = self.integrator.running
+        self._status.set(INTEGRATING, running)
+        self._status.set(TIMER, running and self.integrator.timer_s > 0)

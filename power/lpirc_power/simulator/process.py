@@ -1,0 +1,114 @@
+"""The simulator as a process: serve until a signal, or until the parent process ends."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from lpirc_power.endings import setting
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import SIMULATED
+from lpirc_power.simulator.control import HOST, ControlServer
+from lpirc_power.simulator.instrument import Instrument
+from lpirc_power.simulator.loads import parse_load, process_facts
+from lpirc_power.simulator.portmapper import Portmapper
+from lpirc_power.simulator.serial_line import SerialLine
+from lpirc_power.simulator.state import DEFAULT_DIALECT
+from lpirc_power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
+
+Server = TypeVar("Server")
+
+PARENT_POLL_S: Final = 0.5
+LONGEST_NAP_S: Final = 0.5
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to simulate, and where; a port of 0 is any free one, a control port of None means no control socket."""
+
+    host: str
+    port: int
+    load: str
+    serial: str
+    model: str = "WT310"
+    control_port: int | None = None
+    portmapper: bool = False
+    dialect: str = DEFAULT_DIALECT
+    pty: bool = False
+
+
+def serve(
+    plan: Plan, *, parent: int | None, clock: Callable[[], float], announce: Callable[[str], None]
+) -> None:
+    """Serve a simulated meter until SIGTERM or SIGINT; `announce` gets its VISA address once it answers.
+
+    With a pty, `announce` then gets `serial PATH`, with a control socket `control HOST:PORT`. With `parent`, the
+    process also ends when that process does, even by SIGKILL. Raises MeterError for a load or a model that does not
+    exist or a port that cannot be had.
+    """
+    ending = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, setting(ending))
+    # Whatever it is called, no simulated meter counts in a contest.
+    serial = plan.serial if plan.serial.startswith(SIMULATED) else f"{SIMULATED}-{plan.serial}"
+    instrument = Instrument(parse_load(plan.load, clock), clock, serial, plan.model, plan.dialect)
+    with contextlib.ExitStack() as stack:
+        server = _listening(
+            "meter", plan.host, plan.port, lambda: Vxi11Server(instrument, plan.host, plan.port)
+        )
+        stack.callback(server.close)
+        lines = [server.address]
+        if plan.portmapper:
+            ports = {CORE_PROGRAM: server.port, ABORT_PROGRAM: server.abort_port}
+            stack.callback(Portmapper(ports, plan.host).close)
+        if plan.pty:
+            serial_line = SerialLine(server.desk)
+            stack.callback(serial_line.close)
+            lines.append(f"serial {serial_line.path}")
+        if (port := plan.control_port) is not None:
+            control = _listening("meter's control socket", HOST, port, lambda: ControlServer(server, port))
+            stack.callback(control.close)
+            lines.append(f"control {control.address}")
+        ticker = threading.Thread(target=_tick, args=(instrument, ending), name="ticker", daemon=True)
+        ticker.start()
+        stack.callback(ticker.join)
+        stack.callback(ending.set)
+        for line in lines:
+            announce(line)
+        _wait(ending, parent)
+
+
+def _listening(what: str, host: str, port: int, make: Callable[[], Server]) -> Server:
+    try:
+        return make()
+    except OSError as error:
+        raise MeterError(
+            "simulator-port",
+            f"The simulated {what} cannot listen on {host} port {port}: {error.strerror}. "
+            "Choose another, or 0 for any.",
+        ) from error
+
+
+def _tick(instrument: Instrument, ending: threading.Event) -> None:
+    # The load is looked at on every update even without queries: CPU time can only be measured as it passes.
+    nap_s = 0.0
+    while not ending.wait(nap_s):
+        nap_s = min(max(instrument.tick(), 0.001), LONGEST_NAP_S)
+
+
+def _wait(ending: threading.Event, parent: int | None) -> None:
+    # A process id can be reused; its start time tells two processes apart.
+    started = _start_time(parent) if parent else None
+    while not ending.wait(PARENT_POLL_S):
+        if parent and (started is None or _start_time(parent) != started):
+            return
+
+
+def _start_time(pid: int) -> str | None:
+    facts = process_facts(pid)
+    # a zombie has ended, though its parent has not reaped it yet
+    return None if facts is None or facts[0] in "ZX" else facts[19]

@@ -1,0 +1,320 @@
+"""The way to a meter: VISA messages, every failure turned into a MeterError. The only importer of pyvisa.
+
+A Link is for one thread at a time: pyvisa gives answers to whichever thread reads first. The sampler owns the
+lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import importlib
+import itertools
+import logging
+import math
+import re
+import socket
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+import pyvisa
+from pyvisa.constants import StatusCode
+from pyvisa.resources import MessageBasedResource
+from pyvisa_py.protocols import rpc
+
+from lpirc_power.errors import MeterError, MeterLost, MeterTimeout
+from lpirc_power.visa import errors as link_failures
+
+# Our own errors report failures of the link; the library's log lines name neither meter nor run.
+logging.getLogger("pyvisa").setLevel(logging.CRITICAL)
+_log: Final = logging.getLogger(__name__)
+"""At level DEBUG: every message that is sent, as text, and every answer, as the bytes that came."""
+
+TIMEOUT_MS: Final = 2000
+OPEN_TIMEOUT_MS: Final = 2000
+"""Below about this, pyvisa-py gives up on a slow connect after 0.1 s."""
+LOCK_QUESTION_MS: Final = 200
+OPENING_S: Final = 6.0
+SLACK_S: Final = 1.5
+"""What an answer may take beyond its time, down to its last byte: pyvisa-py waits a second longer than the meter."""
+LARGEST_ANSWER: Final = 1 << 20
+
+_NAME_ERRORS: Final = (
+    StatusCode.error_invalid_resource_name,
+    StatusCode.error_resource_not_found,
+    StatusCode.error_invalid_access_mode,
+    StatusCode.error_interface_number_not_configured,
+)
+_TAKEN: Final = (StatusCode.error_resource_locked, StatusCode.error_resource_busy)
+PURE_PYTHON: Final = "@py"
+"""The backend pyvisa-py; "@ivi" is the VISA of a vendor."""
+_opening = threading.Lock()
+
+
+class Link:
+    """An open VISA session. Once it has failed it never recovers: close it and open another one."""
+
+    def __init__(self, address: str, backend: str = PURE_PYTHON, timeout_ms: int = TIMEOUT_MS) -> None:
+        """Open it with a VISA backend, "@py" or "@ivi".
+
+        Raises MeterError `meter-unreachable`, `meter-locked`, `meter-wrong-address`, `meter-permission` or
+        `meter-backend` if that fails.
+        """
+        self.address = address
+        self._failed = False
+        self._closed = False
+        self._timeout_ms = timeout_ms
+        manager = _manager(address, backend)
+        try:
+            self._resource = _open(manager, address, timeout_ms)
+        except Exception as error:  # pyvisa-py raises anything here, down to a bare Exception
+            _close_left_open(error)
+            raise _unopened(address, error) from error
+        self._socket = _socket_of(self._resource)
+
+    def write(self, message: str) -> None:
+        """Send a message that asks nothing."""
+        _log.debug("> %s", message)
+        with self._translated(message, self._timeout_ms):
+            self._resource.write_raw(message.encode("ascii") + b"\n")
+
+    def query(self, message: str, timeout_ms: int | None = None) -> str:
+        """Send a message and return its answer without the terminator, within the link's time or another one.
+
+        Raises MeterError `meter-timeout` if no answer comes (the link stays good), `meter-locked` if another
+        client has locked the meter, `meter-lost` for all else.
+        """
+        _log.debug("> %s", message)
+        with self._translated(message, timeout_ms or self._timeout_ms):
+            # Only where it differs: setting it takes its time.
+            if timeout_ms:
+                self._resource.timeout = timeout_ms
+            try:
+                self._resource.write_raw(message.encode("ascii") + b"\n")
+                answer = self._resource.read_raw()
+            finally:
+                if timeout_ms:
+                    self._resource.timeout = self._timeout_ms
+        _log.debug("< %r", answer)
+        return answer.decode("latin-1").rstrip("\r\n")
+
+    def close(self) -> None:
+        """Close the session, whatever state it is in; a second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._socket is not None:
+            self._socket.end_s = time.monotonic() + SLACK_S
+        if self._failed and self._socket is not None:
+            # The closing message waits for an answer; a socket that is shut down refuses it at once.
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError, pyvisa.Error):
+            self._resource.close()
+
+    @contextlib.contextmanager
+    def _translated(self, message: str, timeout_ms: int) -> Iterator[None]:
+        if self._failed or self._closed:
+            raise self._lost("it has failed before")
+        if self._socket is not None:
+            self._socket.end_s = time.monotonic() + timeout_ms / 1000 + SLACK_S
+        try:
+            yield
+        except pyvisa.VisaIOError as error:
+            if error.error_code == StatusCode.error_timeout:
+                raise MeterTimeout(
+                    f"The meter at {self.address} did not answer {message!r} in {timeout_ms / 1000:g} s; "
+                    "it may be busy, or not know the command."
+                ) from error
+            locked = error.error_code in _TAKEN or self._is_locked()
+            self._failed = True
+            if locked:
+                raise link_failures.locked(self.address) from error
+            raise self._lost(str(error)) from error
+        except Exception as error:  # pyvisa-py's RPC errors derive from Exception only
+            self._failed = True
+            raise self._lost(str(error)) from error
+
+    def _is_locked(self) -> bool:
+        # A refusal because of another's lock and a dead server both come as VI_ERROR_IO; a serial poll, which a lock
+        # refuses too, shows which, without waiting long for a server that hangs.
+        interface = _interface(self._resource)
+        if interface is None:
+            return False
+        session = cast("Any", self._resource.visalib).sessions[self._resource.session]
+        try:
+            refused, _ = interface.device_read_stb(session.link, 0, 0, LOCK_QUESTION_MS)
+        except Exception:  # noqa: BLE001  whatever fails here, the link is lost
+            return False
+        return bool(refused == link_failures.LOCKED)
+
+    def _lost(self, why: str) -> MeterError:
+        return MeterLost(
+            f"The link to the meter at {self.address} is lost ({why}); check cable and power of the meter."
+        )
+
+
+class _EndingSocket(socket.socket):
+    """A socket that reports its end, and ends an answer that does not end by itself.
+
+    pyvisa-py takes the empty bytes of a closed connection for "nothing yet" and asks again until its timeout, at the
+    cost of one core; and its timeout begins again with every byte. An exception stops it at once.
+    """
+
+    end_s = math.inf
+
+    def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
+        if bufsize > LARGEST_ANSWER:  # text, taken for the length of a record
+            raise EOFError("its answer is none of VXI-11")
+        if time.monotonic() > self.end_s:
+            raise ConnectionAbortedError("its answer came too slowly to be waited for")
+        data = super().recv(bufsize, flags)
+        if not data:
+            raise ConnectionResetError("the meter closed the connection")
+        return data
+
+
+_plain_connect = rpc.RawTCPClient.connect
+
+
+def _connect(client: Any, timeout: float = 5.0) -> None:
+    _plain_connect(client, timeout)
+    client.sock = _EndingSocket(fileno=client.sock.detach())
+    client.sock.end_s = time.monotonic() + OPENING_S
+
+
+# For the process, because a connection that ends while a link is being made must be noticed too.
+rpc.RawTCPClient.connect = _connect
+
+
+@functools.cache
+def _resources(backend: str) -> pyvisa.ResourceManager:
+    return pyvisa.ResourceManager(backend)
+
+
+def _manager(address: str, backend: str) -> pyvisa.ResourceManager:
+    try:
+        with _opening:  # the list of sessions is shared
+            return _resources(backend)
+    except (OSError, ValueError) as error:  # no library, no such wrapper
+        raise link_failures.no_backend(
+            address,
+            f"no vendor VISA is installed for the backend {backend}; install one, or use "
+            f"{PURE_PYTHON}, which needs none.",
+        ) from error
+
+
+def _open(manager: pyvisa.ResourceManager, address: str, timeout_ms: int) -> MessageBasedResource:
+    resource = manager.open_resource(address, open_timeout=OPEN_TIMEOUT_MS, timeout=timeout_ms)
+    if not isinstance(resource, MessageBasedResource):
+        resource.close()
+        raise TypeError(f"{address} takes no messages")
+    return resource
+
+
+def _interface(resource: MessageBasedResource) -> Any:
+    # Internals of pyvisa-py; without them (another backend) only the improvements that rest on them are
+    # missing.
+    sessions = getattr(resource.visalib, "sessions", {})
+    return getattr(sessions.get(resource.session), "interface", None)
+
+
+def _socket_of(resource: MessageBasedResource) -> _EndingSocket | None:
+    plain = getattr(_interface(resource), "sock", None)
+    return plain if isinstance(plain, _EndingSocket) else None
+
+
+def _behind(error: BaseException) -> Iterator[BaseException]:
+    # pyvisa-py hides the failure of a portmapper behind its own.
+    while True:
+        yield error
+        if error.__context__ is None:
+            return
+        error = error.__context__
+
+
+def _close_left_open(error: BaseException) -> None:
+    # pyvisa-py leaves its socket open when opening fails, and with it half a link in the meter; it is still
+    # to be found in the frames of the exception.
+    for frame, _ in itertools.chain(*(traceback.walk_tb(one.__traceback__) for one in _behind(error))):
+        owner = frame.f_locals.get("self")
+        for holder in (owner, getattr(owner, "interface", None)):
+            left = getattr(holder, "sock", None)
+            if isinstance(left, socket.socket):
+                left.close()
+
+
+def _unopened(address: str, error: Exception) -> MeterError:
+    code, text = None, str(error) or type(error).__name__
+    if isinstance(error, pyvisa.VisaIOError):
+        code, text = error.error_code, error.description
+    # pyvisa-py calls a network resource "not found" also if its host is silent.
+    silent = code == StatusCode.error_resource_not_found and link_failures.host_of(address)
+    if code in _TAKEN:
+        return link_failures.locked(address)
+    if code in _NAME_ERRORS and not silent:
+        return link_failures.wrong_address(address, text)
+    if refused := re.search(r"error creating link: (\S+)", text):
+        return link_failures.no_link(address, refused[1])
+    return (
+        link_failures.no_session(address, text)
+        or _unopened_usb(address, error)
+        or _no_vxi11(address, error)
+        or _unknown_host(address)
+        or link_failures.unreachable(address, text)
+    )
+
+
+def _no_vxi11(address: str, error: BaseException) -> MeterError | None:
+    for one in _behind(error) if link_failures.host_of(address) else ():
+        if isinstance(one, ConnectionResetError | BrokenPipeError):
+            return link_failures.no_vxi11(address, "closed the connection")
+        if isinstance(one, EOFError | rpc.RPCUnpackError):
+            return link_failures.no_vxi11(address, "answers with something else")
+        if "program not registered" in str(one):
+            return link_failures.no_vxi11(address, "is a portmapper that knows no meter")
+    return None
+
+
+def _unknown_host(address: str) -> MeterError | None:
+    host = link_failures.host_of(address)
+    if host is None:
+        return None
+    try:
+        socket.getaddrinfo(host, None)
+    except (OSError, UnicodeError):
+        return link_failures.no_host(address, host)
+    return None
+
+
+def _unopened_usb(address: str, error: Exception) -> MeterError | None:
+    ids = link_failures.usb_ids(address)
+    if ids is None:
+        return None
+    number = getattr(error, "errno", None)
+    if number == errno.EBUSY:
+        return link_failures.locked(address)
+    if number == errno.EACCES:
+        return link_failures.no_permission(address, *ids)
+    if "No device found" not in str(error):
+        return None
+    devices = list(importlib.import_module("usb.core").find(find_all=True, idVendor=ids[0], idProduct=ids[1]))
+    # Without the right to open it a device's serial number cannot be read, and pyvisa-py calls that "not found".
+    if not all(map(_has_serial, devices)):
+        return link_failures.no_permission(address, *ids)
+    if devices:
+        why = "a meter of this kind is plugged in, but with another serial number"
+    else:
+        why = "no USB device of this vendor and product is plugged in"
+    return link_failures.unreachable(address, why)
+
+
+def _has_serial(device: Any) -> bool:
+    try:
+        return device.serial_number is not None
+    except (ValueError, NotImplementedError, OSError):
+        return False

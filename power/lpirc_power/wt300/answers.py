@@ -1,0 +1,207 @@
+"""Answers of the WT300 family turned into values, and its error codes into words (IM WT310-17EN)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lpirc_power.errors import MeterAnswerError
+
+MOST_ERRORS: Final = 100
+NEW_DATA: Final = 1 << 0
+SHORT: Final = (3, 4)
+"""How many letters a shortened word has."""
+_SUM_OVER: Final = 1 << 3
+_FIRST_FLAG: Final = 6
+_FLAGS_AN_ELEMENT: Final = 3
+_TRUE: Final = ("1", "ON")
+_FALSE: Final = ("0", "OFF")
+_HEADER: Final = re.compile(r":\S*(\s+|$)|[A-Z][A-Z0-9:]*\s+(?=[^\s,])")
+_QUANTITY: Final = re.compile(
+    r"([+-]?(?:\d+\.?\d*|\.\d+)(?:E[+-]?\d+)?)([KMU]?)(?:V|A|S|W|HZ)", re.IGNORECASE
+)
+_MULTIPLIERS: Final = {"": 1.0, "K": 1e3, "M": 1e-3, "U": 1e-6}
+_WORD: Final = re.compile(r"[A-Z][A-Z0-9]*")
+_ABBREVIATED: Final = ("AUTO", "A6", "EXT", "EXTERNAL")
+"""Words that stand where a number may: automatic, crest factor 6A, a current sensor's input."""
+_WITHOUT_ELEMENT: Final = ("TIME", "MATH")
+"""Functions of the whole meter: a WT310E names them without an element (public log of :NUM:NORM?)."""
+# 113, 350, 813, 842, 844 and 845 are of IM WT310-17EN. The other codes below 500 follow IEEE 488.2 and the maker's
+# sibling instruments, 843 is inferred from the number that predecessors show: likely, not proven on a WT300.
+EXPLANATIONS: Final = {
+    102: "it cannot read the command; a character in it may be wrong",
+    104: "a value of the command is of the wrong type",
+    108: "the command was given more values than it takes",
+    109: "the command needs a value that is missing",
+    113: "it does not know the command",
+    114: "the number in the command, of an item or a filter, is not one it has",
+    120: "a number is expected in the command",
+    123: "the exponent of a number is too large",
+    131: "the unit behind the number is not one it knows",
+    141: "the command does not take this word",
+    221: "this does not go together with another setting; check mode, wiring and what else is switched on",
+    222: "the value is out of range",
+    350: "its error queue overflowed; later errors are lost",
+    410: "a new command came before the last answer was read",
+    420: "an answer was asked for, but no question",
+    813: "this cannot be changed until the integrator is reset",
+    842: "the integrator cannot start now: it runs already, or must be reset first",
+    843: "the integrator was ended because a value overflowed or the power failed; its energy is not complete",
+    844: "the integrator cannot stop: it does not run",
+    845: "the integrator cannot be reset while it runs",
+}
+_BY_HUNDREDS: Final = {
+    1: "it does not understand the command",
+    2: "it cannot carry out the command",
+    4: "question and answer are out of step",
+    8: "it does not take the command in its present state",
+    9: "the meter has an internal fault; switch it off and on, and have it serviced if the error comes back",
+}
+
+
+@dataclass(frozen=True)
+class Flags:
+    """The condition register's bits for what is measured: over range, voltage peak and current peak."""
+
+    over_range: int
+    voltage_peak: int
+    current_peak: int
+
+    @classmethod
+    def of(cls, elements: Sequence[str]) -> Flags:
+        """Return the bits of elements: three each from bit 6 on, and for several that of the sum's overflow."""
+        firsts = [_FIRST_FLAG + _FLAGS_AN_ELEMENT * (int(element) - 1) for element in elements]
+        over, voltage, current = (sum(1 << first + place for first in firsts) for place in range(3))
+        return cls(over | (_SUM_OVER if len(elements) > 1 else 0), voltage, current)
+
+
+def data(answer: str) -> str:
+    """Return an answer without the header that it may carry (`:INTEG:MODE NORM`, `ITEM2 TIME` within a joined one)."""
+    plain = answer.strip()
+    return plain[found.end() :] if (found := _HEADER.match(plain)) else plain
+
+
+def parts(answer: str) -> list[str]:
+    """Return the answers that one message's answer joins, each without its header."""
+    return [data(part) for part in answer.split(";")]
+
+
+def value(text: str) -> float:
+    """Return a number; NaN for no data and infinity for over range, in whichever form they come.
+
+    A unit may follow, with its multiplier: M is milli. A hyphen stands for a range while automatic ranging looks for
+    one.
+    """
+    plain = data(text)
+    number = math.nan if plain and not plain.strip("-") else _number(plain)
+    if number is None:
+        raise strange(text, "a number")
+    if math.isfinite(number) and number >= 9.8e37:
+        # FLOAT answers, and tools that copy them, write 9.91E+37 for no data and 9.9E+37 for over range.
+        return math.nan if number > 9.905e37 else math.inf
+    return number
+
+
+def boolean(text: str) -> bool:
+    """Return whether something is on; the meter says 1 or 0."""
+    word = data(text).upper()
+    if word not in _TRUE + _FALSE:
+        raise strange(text, "0 or 1")
+    return word in _TRUE
+
+
+def register(text: str) -> int:
+    """Return the value of a register."""
+    try:
+        return int(data(text))
+    except ValueError:
+        raise strange(text, "a register") from None
+
+
+def same(answer: str, expected: str) -> bool:
+    """Whether an answer says what was set: as numbers, as on or off, or as words, long or short.
+
+    An element that is left out is the first, and functions of the whole meter have none.
+    """
+    found, wanted = _fields(answer), _fields(expected)
+    return len(found) == len(wanted) and all(map(_equal, found, wanted))
+
+
+def understood(answer: str, expected: str) -> bool:
+    """Whether an answer, if not `same`, says something else: False for text that has no meaning as a value."""
+    found, wanted = _fields(answer), _fields(expected)
+    if expected.upper() in ("ON", "OFF"):
+        return found in (["0"], ["1"])
+    if all(_number(field) is not None for field in wanted):
+        if found[0] in _ABBREVIATED:
+            return True
+        return len(found) == len(wanted) and all(_number(field) is not None for field in found)
+    return all(_WORD.fullmatch(field) or field.isdecimal() for field in found)
+
+
+def largest(numbers: Sequence[float]) -> float:
+    """Return the largest of some numbers, without sign; NaN only if all are NaN."""
+    return max((abs(number) for number in numbers if not math.isnan(number)), default=math.nan)
+
+
+def strange(text: str, wanted: str) -> MeterAnswerError:
+    """Return the error for an answer that makes no sense."""
+    return MeterAnswerError(f"The meter answered {text!r} where {wanted} should be.")
+
+
+def _fields(text: str) -> list[str]:
+    word = data(text).replace(" ", "").upper()
+    # A meter with the harmonics option names the order behind an item: U,1,TOTAL.
+    function, *rest = word.removesuffix(",TOTAL").removesuffix(",TOT").split(",")
+    if function in _WITHOUT_ELEMENT or (rest == ["1"] and _WORD.fullmatch(function)):
+        rest = []
+    return [{"ON": "1", "OFF": "0"}.get(field, field) for field in (function, *rest)]
+
+
+def _equal(found: str, wanted: str) -> bool:
+    # Words are shortened to their first three or four letters, if another client wants them so: LAMB for LAMBDA.
+    short, long = sorted((found, wanted), key=len)
+    if short == long or (len(short) in SHORT and short.isalpha() and long.startswith(short)):
+        return True
+    one, other = _number(found), _number(wanted)
+    return one is not None and other is not None and math.isclose(one, other, rel_tol=1e-6)
+
+
+def _number(text: str) -> float | None:
+    quantity = _QUANTITY.fullmatch(text.replace(" ", ""))
+    digits, multiplier = quantity.groups() if quantity else (text, "")
+    try:
+        return float(digits) * _MULTIPLIERS[multiplier.upper()]
+    except ValueError:
+        return None
+
+
+def queued_errors(ask: Callable[[], str]) -> tuple[str, ...]:
+    """Return the errors in the meter's queue, each explained; `ask` takes the oldest one out."""
+    found: list[str] = []
+    while len(found) < MOST_ERRORS and is_error(error := ask()):
+        found.append(explained(error))
+    return tuple(found)
+
+
+def explained(error: str) -> str:
+    """Return an answer of :STATus:ERRor? (`842,"text"`) with its meaning behind it."""
+    code, _, text = data(error).partition(",")
+    shown = f"{code.strip()} {text.strip()}".strip()
+    meaning = _meaning(code.strip())
+    return f"{shown}: {meaning}" if meaning else shown
+
+
+def is_error(error: str) -> bool:
+    """Whether an answer of :STATus:ERRor? is an error: its code is not 0."""
+    return data(error).partition(",")[0].strip().lstrip("+") != "0"
+
+
+def _meaning(code: str) -> str | None:
+    if not code.lstrip("+-").isdecimal():
+        return None
+    number = abs(int(code))
+    return EXPLANATIONS.get(number) or _BY_HUNDREDS.get(number // 100)

@@ -1,0 +1,113 @@
+"""The known models of the WT300 family: elements, ranges, update intervals (IM WT310-02EN, IM WT310E-02EN)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lpirc_power.errors import MeterRangeError
+from lpirc_power.meter import ALL_ELEMENTS, Limits
+
+VOLTAGES_V: Final = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)
+RATES_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
+E_RATES_S: Final = (*RATES_S, 10.0, 20.0)
+_FINE_A: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
+_HIGH_A: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
+_MANY_A: Final = _FINE_A[6:]
+# Active power, 12 months after calibration, 23 +-5 degrees C, warmed up for half an hour. Page 7-7: AC of 45 to 66 Hz,
+# and DC. Page 7-8: a power factor of 0; the line filter at 45 to 66 Hz, and below, where DC is not excepted; crest
+# factor 6 or 6A.
+_E: Final = Limits(
+    reading_share=0.001,
+    range_share=0.0005,
+    dc_range_share=0.002,
+    apparent_share=0.001,
+    smallest_range_w=math.nan,  # the model's
+    filter_share=0.003,
+    dc_filter_share=0.01,
+    crest_factor_6_times=2.0,
+    source="IM WT310E-02EN, pages 7-7 and 7-8",
+)
+_FIRST: Final = replace(
+    _E, range_share=0.001, apparent_share=0.002, source="IM WT310-02EN, pages 7-7 and 7-8"
+)
+HIGH_DC_SHARE: Final = 0.003
+"""Of the reading, at DC directly into the current input of a WT310EH or WT310HC (both manuals, page 7-7)."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a model can be set to: ranges at crest factor 3, update intervals, and its input elements.
+
+    Voltage and current range are common to all elements of a meter: the family has no range by element.
+    """
+
+    currents_a: tuple[float, ...]
+    rates_s: tuple[float, ...]
+    elements: tuple[str, ...] = ("1",)
+    sum_wiring: str = ""
+    """The wiring under which its sum is that of all its elements, each on its own; others leave out the second."""
+    accuracy: Limits = _E
+
+    def voltage_ranges_v(self, crest_factor: int) -> tuple[float, ...]:
+        """Return the voltage ranges; crest factor 6 halves them."""
+        return tuple(value / (crest_factor / 3) for value in VOLTAGES_V)
+
+    def current_ranges_a(self, crest_factor: int) -> tuple[float, ...]:
+        """Return the current ranges; crest factor 6 halves them."""
+        return tuple(value / (crest_factor / 3) for value in self.currents_a)
+
+    @property
+    def limits(self) -> Limits:
+        """What bounds the error of an active power, at AC of 45 to 66 Hz and at DC."""
+        smallest_w = VOLTAGES_V[0] * self.currents_a[0]
+        return replace(self.accuracy, smallest_range_w=smallest_w, elements=len(self.elements))
+
+    @property
+    def measurable(self) -> tuple[str, ...]:
+        """What `Setup.element` may name: each element, and the sum where there is more than one."""
+        return self.elements if len(self.elements) == 1 else (*self.elements, ALL_ELEMENTS)
+
+
+# *IDN? carries no suffix code; the beginning of the name identifies a model. The two elements of a WT332E are its first
+# and its third; P1W3 adds the apparent power of both as it is, P3W3 does not (IM WT310-02EN, computation).
+_MODELS: Final = (
+    ("WT310EH", Model(_HIGH_A, E_RATES_S, accuracy=replace(_E, dc_reading_share=HIGH_DC_SHARE))),
+    ("WT310HC", Model(_HIGH_A, RATES_S, accuracy=replace(_FIRST, dc_reading_share=HIGH_DC_SHARE))),
+    ("WT310E", Model(_FINE_A, E_RATES_S)),
+    ("WT332E", Model(_MANY_A, E_RATES_S, ("1", "3"), "P1W3")),
+    ("WT333E", Model(_MANY_A, E_RATES_S, ("1", "2", "3"), "P3W4")),
+    ("WT310", Model(_FINE_A, RATES_S, accuracy=_FIRST)),
+    ("WT332", Model(_MANY_A, RATES_S, ("1", "3"), "P1W3", _FIRST)),
+    ("WT333", Model(_MANY_A, RATES_S, ("1", "2", "3"), "P3W4", _FIRST)),
+)
+
+
+def model_named(name: str) -> Model | None:
+    """Return the model that *IDN? names; None for one that is not of the family."""
+    wanted = name.strip().upper()
+    return next((model for beginning, model in _MODELS if wanted.startswith(beginning)), None)
+
+
+def measured_elements(model: Model, element: str, name: str) -> tuple[str, ...]:
+    """Return the elements behind `element`, which is one of them or "sum"; `name` is the model's.
+
+    Raises MeterError `meter-range`, naming what there is, for an element that the model lacks.
+    """
+    if element not in model.measurable:
+        if len(model.elements) == 1:
+            has = f"a {name} has element {model.elements[0]} only"
+        else:
+            has = f"a {name} has elements {' and '.join(model.elements)}, and their {ALL_ELEMENTS}"
+        raise MeterRangeError(f"This meter has no element {element!r}: {has}.")
+    return model.elements if element == ALL_ELEMENTS else (element,)
+
+
+def listed(value: float, choices: tuple[float, ...], what: str, unit: str) -> float:
+    """Return the choice that equals `value`; else MeterError `meter-range`, naming them all."""
+    for choice in choices:
+        if math.isclose(value, choice, rel_tol=1e-6):
+            return choice
+    names = ", ".join(f"{choice:g}" for choice in choices)
+    raise MeterRangeError(f"This meter has no {what} {value:g} {unit}; it has {names} {unit}.")

@@ -1,0 +1,148 @@
+"""How a sample is asked of a meter of the WT300 family, and how its answer reads (IM WT310-17EN, numeric data)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from lpirc_power.errors import MeterAnswerError
+from lpirc_power.meter import IntegratorState, Reading
+from lpirc_power.wt300 import answers
+from lpirc_power.wt300.answers import Flags
+from lpirc_power.wt300.settings import Setting, item, sample_items, sample_number
+
+RANGES: Final = ("URANGE", "IRANGE")
+"""Items that a meter may refuse: then only the settings that are asked for in turn tell of its ranges."""
+PLAIN: Final = ("U", "I", "S", "P", "LAMBDA", "WH", "TIME")
+ITEMS: Final = (*PLAIN, *RANGES)
+"""The numeric items of a sample, in the order in which they are asked for; an onlooker's sample is plain."""
+NAMED: Final = (ITEMS.index("P"), ITEMS.index("WH"))
+"""Indexes of the items that a result rests on: with each sample the meter names them."""
+PEAKS: Final = ("UPPEAK", "UMPEAK", "IPPEAK", "IMPEAK")
+EVENTS: Final = ":STATUS:EESR?"
+_VALUE: Final = ":NUMERIC:NORMAL:VALUE?"
+_STATE: Final = ":STATUS:CONDITION?;:INTEGRATE:STATE?"
+ASIDE: Final = {"1": 201, "2": 212, "3": 223, "sum": 234}
+"""First item numbers of an onlooker, of 255: behind all that a run or the factory uses, and never restored."""
+Stamp = Callable[[Sequence[float], int, IntegratorState], Reading]
+
+
+@dataclass(frozen=True)
+class SampleForm:
+    """Where in a meter the items of a sample are, and the question that asks for them.
+
+    The items belong to the meter, not to a link: a run has the first ones, and learns of updates by the extended event
+    register, which reading clears. An onlooker has items of its own and leaves that register alone.
+    """
+
+    element: str
+    aside: bool
+    first: int
+    question: str
+    settings: tuple[Setting, ...]
+
+    @classmethod
+    def of_run(cls, element: str, functions: Sequence[str] = ITEMS) -> SampleForm:
+        """Return the form of a run's samples, and so of its energy; PLAIN if the meter refuses more."""
+        items = sample_items(functions, element, 1)
+        question = ";".join((EVENTS, _VALUE, *_named(items), _STATE))
+        return cls(element, False, 1, question, (sample_number(len(items)), *items))
+
+    @classmethod
+    def of_onlooker(cls, element: str) -> SampleForm:
+        """Return the form of a sample that does not disturb other clients."""
+        first = ASIDE[element]
+        items = sample_items(PLAIN, element, first)
+        values = (f"{_VALUE} {place}" for place in range(first, first + len(items)))
+        return cls(element, True, first, ";".join((*values, *_named(items), _STATE)), items)
+
+    def taken(self, answer: str, stamp: Stamp) -> tuple[Reading, bool]:
+        """Return the reading in an answer to the question, and whether the meter says that it is a new one.
+
+        Raises MeterError `meter-answer` if it makes no sense, or if the items are no longer those that were set.
+        """
+        parts = answers.parts(answer)
+        count = len(self.items)
+        values = count if self.aside else 2
+        if len(parts) != values + len(NAMED) + 2:
+            raise answers.strange(answer, f"{values + len(NAMED) + 2} answers")
+        *found, power, energy, condition, state = parts
+        events, found = ("0", found) if self.aside else (found[0], found[1].split(","))
+        if len(found) != count:
+            raise answers.strange(parts[1], f"{count} values")
+        numbers = [answers.value(part) for part in found[: len(PLAIN)]]
+        numbers += [_range(part) for part in found[len(PLAIN) :]]
+        self._require_items((power, energy))
+        reading = stamp(numbers, answers.register(condition), IntegratorState.parse(state))
+        return reading, bool(answers.register(events) & answers.NEW_DATA)
+
+    @property
+    def items(self) -> tuple[Setting, ...]:
+        """The settings that make its values the items of their places."""
+        return self.settings if self.aside else self.settings[1:]
+
+    def peak_settings(self, elements: tuple[str, ...]) -> tuple[Setting, ...]:
+        """Return the items of the peaks, behind those of a sample, so no sample carries them."""
+        items = [f"{peak},{element}" for element in elements for peak in PEAKS]
+        return tuple(
+            item(place, text) for place, text in enumerate(items, start=self.first + len(self.items))
+        )
+
+    def peak_question(self, elements: tuple[str, ...]) -> str:
+        """Return the question for every item of `peak_settings`, in one message."""
+        first = self.first + len(self.items)
+        return ";".join(f"{_VALUE} {place}" for place in range(first, first + len(PEAKS) * len(elements)))
+
+    def _require_items(self, found: Sequence[str]) -> None:
+        for place, answer in zip(NAMED, found, strict=True):
+            # An echo without meaning says nothing of another program; `changes` reports it after the run.
+            if self.items[place].contradicts(answer):
+                raise MeterAnswerError(
+                    f"The meter gives {answer} where {self.items[place].expected} was set: another program "
+                    "has changed which values it gives."
+                )
+
+
+def _range(text: str) -> float:
+    try:
+        return answers.value(text)
+    except MeterAnswerError:  # a meter may put a hyphen in its place while it changes
+        return math.nan
+
+
+def _named(items: Sequence[Setting]) -> tuple[str, ...]:
+    return tuple(items[place].query for place in NAMED)
+
+
+def reading(
+    monotonic_s: float,
+    utc: datetime,
+    flags: Flags,
+    numbers: Sequence[float],
+    condition: int,
+    state: IntegratorState,
+) -> Reading:
+    """Return a sample's values, in the order of ITEMS, as a reading taken at the given moment."""
+    voltage_v, current_a, apparent_va, power_w, power_factor, energy_wh, integrator_s, *ranges = numbers
+    voltage_range_v, current_range_a = ranges or (math.nan, math.nan)
+    over_range = any(math.isinf(number) for number in (voltage_v, current_a, apparent_va, power_w))
+    return Reading(
+        monotonic_s=monotonic_s,
+        utc=utc,
+        voltage_v=voltage_v,
+        current_a=current_a,
+        apparent_va=apparent_va,
+        power_w=power_w,
+        power_factor=power_factor,
+        energy_wh=energy_wh,
+        integrator_s=integrator_s,
+        state=state,
+        over_range=over_range or bool(condition & flags.over_range),
+        voltage_peak_over=bool(condition & flags.voltage_peak),
+        current_peak_over=bool(condition & flags.current_peak),
+        voltage_range_v=voltage_range_v,
+        current_range_a=current_range_a,
+    )

@@ -95,9 +95,11 @@ def _whole_bench() -> list[dict[str, Any]]:
         arguments = ["bench", str(folder / "model.tflite"), "--images", name, "--task", "classification"]
         before_s = time.perf_counter()
         subprocess.run(  # noqa: S603 - our own program
-            [sys.executable, "-m", "lpirc_client.cli", *arguments], check=True, stdout=subprocess.DEVNULL
+            [sys.executable, "-m", "lpirc_client.harness.cli", *arguments],
+            check=True,
+            stdout=subprocess.DEVNULL,
         )
-    return [row("`lpirc-client bench` of two images (s)", time.perf_counter() - before_s)]
+    return [row("`lpirc-harness bench` of two images (s)", time.perf_counter() - before_s)]
 
 
 def _damaged() -> list[dict[str, Any]]:

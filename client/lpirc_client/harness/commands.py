@@ -15,8 +15,6 @@ from lpirc_client.harness.settings import settings_from
 from lpirc_client.parent import ending_with
 from lpirc_client.terminal import result, say
 
-COMMANDS = ("bench", "validate")
-
 
 class ResultOnStdoutError(ModelError):
     """The result could not be written to its file and is on stdout: nothing else belongs there."""
@@ -61,7 +59,7 @@ def _validate(options: argparse.Namespace) -> None:
         # The raised one is printed last, so people read them in order; a program gets the code of the first.
         raised = problems.pop(0 if options.json else -1)
         for problem in problems:
-            say(f"lpirc-client: {problem.sentence}")
+            say(f"lpirc-harness: {problem.sentence}")
         raise raised
     if options.json:
         result(json.dumps({"valid": True, "task": settings.task, "model": described(model, signature)}))

@@ -1,4 +1,4 @@
-"""Runs the device harness, `lpirc-client validate` and `bench`, as a process."""
+"""Runs the device harness, `lpirc-harness validate` and `bench`, as a process."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import Any
 from referee.errors import ModelCrashed, ModelFault, RefereeError
 from referee.tracks import Track
 
-PROGRAM = (sys.executable, "-P", "-m", "lpirc_client.cli")
-PREFIX = "lpirc-client: "
+PROGRAM = (sys.executable, "-P", "-m", "lpirc_client.harness.cli")
+PREFIX = "lpirc-harness: "
 LONGEST_LINE = 300
 CRASHED = frozenset(
     {"model-crashed", "model-ended", "model-timeout", "out-of-memory", "model-failed", "wrong-count"}

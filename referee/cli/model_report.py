@@ -18,7 +18,8 @@ CONFINED = {None: "", True: "  [confined]", False: "  [not confined]"}
 def submission_line(one: Submission, *, is_broken_off: bool = False) -> str:
     """A submission and its outcome, on one line."""
     who = f"{one.id:>4}  {one.accepted_utc[:19]}  {one.track} {one.split}  {one.team}  {one.model_file}"
-    return f"{who} ({one.model_sha256[:12]}; {one.build})  {_outcome(one, is_broken_off)}"
+    model = one.model_sha256[:12] or "no model file"
+    return f"{who} ({model}; {one.build})  {_outcome(one, is_broken_off)}{one.origin}"
 
 
 def _outcome(one: Submission, is_broken_off: bool) -> str:

@@ -12,6 +12,7 @@ from lpirc_client.errors import ClientError
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 OLDEST = (3, 11)
+EXAMPLE = "example: lpirc-harness bench model.tflite --images DIR --track ovic-detection --out result.json"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,15 +23,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     from lpirc_client.harness import commands
 
-    options = build_parser().parse_args(arguments)
     try:
-        commands.execute(options)
-    except ClientError as error:
-        terminal.say(f"lpirc-harness: {error.sentence}")
-        return FAILED
-    except KeyboardInterrupt as interrupt:
-        terminal.say(f"lpirc-harness: {str(interrupt) or 'interrupted'}")
-        return INTERRUPTED
+        commands.execute(build_parser().parse_args(arguments))
+    except (ClientError, KeyboardInterrupt) as error:
+        terminal.say(f"lpirc-harness: {str(error) or 'interrupted'}")
+        return FAILED if isinstance(error, ClientError) else INTERRUPTED
     return DONE
 
 
@@ -39,12 +36,7 @@ def build_parser() -> argparse.ArgumentParser:
     from lpirc_client.harness.options import add_parsers
 
     about = "Checks and times a model of a model track on this device."
-    example = (
-        "example: lpirc-harness bench model.tflite --images DIR --track ovic-detection --out result.json"
-    )
-    parser = argparse.ArgumentParser(
-        prog="lpirc-harness", description=about, epilog=example, allow_abbrev=False
-    )
+    parser = argparse.ArgumentParser("lpirc-harness", description=about, epilog=EXAMPLE, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"lpirc-harness {version('lpirc-client')}")
     add_parsers(parser.add_subparsers(dest="command", required=True, metavar="COMMAND"))
     return parser

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lpirc_client.harness.settings import CHANNELS, PREPROCESSINGS, PRESETS, RUNTIMES, TASKS, Settings
+from lpirc_client.harness.settings import CHANNELS, PREPROCESSINGS, PRESETS, RULES, RUNTIMES, TASKS, Settings
 from lpirc_client.option_types import positive_seconds, seconds, whole
 
 MOST_THREADS = 1024
@@ -32,6 +32,8 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     add("--task", choices=TASKS, help="what the model does (default: the track's)")
     add("--track", choices=PRESETS, help="take task, preprocessing, budget and cool-down from a track")
     add("--runtime", choices=RUNTIMES, help="default: by the file's content, whatever its name")
+    text = "of inputs and outputs (default: the track's, else ovic for TFLite, open for ONNX)"
+    add("--rules", choices=RULES, help=text)
     text = "xnnpack, none, a LiteRT delegate's library, or an execution provider of ONNX Runtime"
     add("--delegate", metavar="D", help=text)
     text = "threads of the runtime (default 1)"

@@ -14,6 +14,7 @@ from lpirc_client.harness.device import allowed_cores
 TASKS = ("classification", "detection")
 PREPROCESSINGS = ("resize", "central-crop", "central-square")
 RUNTIMES = ("litert", "onnxruntime")
+RULES = ("ovic", "open")
 CHANNELS = ("RGB", "BGR")
 DEFAULT_DELEGATE, XNNPACK, NO_DELEGATE, CPU_PROVIDER = "default", "xnnpack", "none", "CPUExecutionProvider"
 DEFAULT_PREPROCESSING = {"classification": "central-crop", "detection": "resize"}
@@ -65,7 +66,7 @@ PRESETS = {
 }
 OPTIONAL = (
     *("preprocessing", "budget_s", "memory_mb", "timeout_s", "repeats", "cooldown_s", "energy_loop_s"),
-    *("delegate", "channels", "mean", "sigma"),
+    *("rules", "delegate", "channels", "mean", "sigma"),
 )
 """Settings that an option overrides."""
 
@@ -85,13 +86,8 @@ def settings_from(options: argparse.Namespace, images: int) -> Settings:
     settings = Settings(task, DEFAULT_PREPROCESSING[task], options.threads, _core(options))
     if preset is not None:
         budget_s = None if preset.image_budget_s is None else preset.image_budget_s * images
-        settings = replace(
-            settings,
-            preprocessing=preset.preprocessing,
-            budget_s=budget_s,
-            cooldown_s=preset.cooldown_s,
-            rules=preset.rules,
-        )
+        settings = replace(settings, preprocessing=preset.preprocessing, budget_s=budget_s)
+        settings = replace(settings, cooldown_s=preset.cooldown_s, rules=preset.rules)
     given = {name: getattr(options, name, None) for name in OPTIONAL}
     settings = replace(settings, **{name: value for name, value in given.items() if value is not None})
     if task == "detection" and settings.preprocessing != "resize":

@@ -8,7 +8,6 @@ rules, of ONNX models and AIoTBench, also take float32, [1, 3, H, W], [1, 1000],
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,28 +27,17 @@ OUTPUTS = {
         ("count", (1,)),
     ),
 }
+INPUT_TYPES = {"ovic": ("uint8",), "open": ("uint8", "float32")}
+OUTPUT_TYPES = {"ovic": ("float32", "uint8"), "open": ("float32", "uint8", "int64")}
 TRIAL_SEED = 1
 
 
-@dataclass(frozen=True)
-class Rules:
-    """What varies: the types of input and outputs, and whether [1, 3, H, W] and [1, 1000] are taken."""
-
-    input_types: tuple[str, ...] = ("uint8",)
-    output_types: tuple[str, ...] = ("float32", "uint8")
-    is_open: bool = False
-
-
-OVIC = Rules()
-OPEN = Rules(("uint8", "float32"), ("float32", "uint8", "int64"), is_open=True)
-
-
-def rules_of(model: ModelFile, settings: Settings) -> Rules:
+def rules_of(model: ModelFile, settings: Settings) -> str:
     """The rules for a model: those of the settings, else its runtime's. Raises ModelError `wrong-runtime`."""
     if settings.rules == "ovic" and model.runtime != "litert":
-        what = "an ONNX model, and the rules of OVIC take only TFLite; leave out --track"
+        what = "an ONNX model, and the rules of OVIC take only TFLite; leave out --track and --rules"
         raise ModelError("wrong-runtime", f"{model.path.name}: {what}")
-    return OPEN if settings.rules == "open" or model.runtime != "litert" else OVIC
+    return settings.rules or ("ovic" if model.runtime == "litert" else "open")
 
 
 def load(process: ModelProcess, model: ModelFile, settings: Settings) -> Signature:
@@ -66,7 +54,7 @@ def load(process: ModelProcess, model: ModelFile, settings: Settings) -> Signatu
         ) from error
 
 
-def problems(name: str, signature: Signature, task: str, rules: Rules = OVIC) -> list[ModelError]:
+def problems(name: str, signature: Signature, task: str, rules: str = "ovic") -> list[ModelError]:
     """Return everything wrong with a model's inputs and outputs, in the order of the rules."""
     return [
         ModelError(error.code, f"{name}: {error.sentence}", **error.facts)
@@ -95,7 +83,7 @@ def examine(
     return signature, found
 
 
-def _input_problems(signature: Signature, rules: Rules) -> Iterator[ModelError]:
+def _input_problems(signature: Signature, rules: str) -> Iterator[ModelError]:
     if len(signature.inputs) != 1:
         count = len(signature.inputs)
         yield ModelError(
@@ -103,16 +91,16 @@ def _input_problems(signature: Signature, rules: Rules) -> Iterator[ModelError]:
         )
         return
     dtype, shape = signature.inputs[0].dtype, list(signature.inputs[0].shape)
-    if dtype not in rules.input_types:
-        hint = "" if rules.is_open else " (a float model begins with DEQUANTIZE)"
-        what = f"its input is {dtype}; it must be {' or '.join(rules.input_types)}{hint}"
+    if dtype not in INPUT_TYPES[rules]:
+        hint = "" if rules == "open" else " (a float model begins with DEQUANTIZE)"
+        what = f"its input is {dtype}; it must be {' or '.join(INPUT_TYPES[rules])}{hint}"
         yield ModelError("wrong-input-type", what, dtype=dtype)
     if len(shape) != 4:
         what = f"its input {shape} has {len(shape)} dimensions; it must have 4, [1, H, W, 3]"
         yield ModelError("wrong-rank", what, shape=shape)
         return
     batch, height, width, channels = shape
-    if rules.is_open and signature.inputs[0].is_channels_first:
+    if rules == "open" and signature.inputs[0].is_channels_first:
         batch, channels, height, width = shape
     if batch != 1:
         what = f"its input {shape} takes {batch} images at once; it must take 1"
@@ -125,7 +113,7 @@ def _input_problems(signature: Signature, rules: Rules) -> Iterator[ModelError]:
         yield ModelError("wrong-side", what, shape=shape)
 
 
-def _output_problems(signature: Signature, task: str, rules: Rules) -> Iterator[ModelError]:
+def _output_problems(signature: Signature, task: str, rules: str) -> Iterator[ModelError]:
     wanted = OUTPUTS[task]
     if len(signature.outputs) != len(wanted):
         count, names = len(signature.outputs), ", ".join(name for name, _ in wanted)
@@ -133,20 +121,20 @@ def _output_problems(signature: Signature, task: str, rules: Rules) -> Iterator[
         yield ModelError("wrong-outputs", what, outputs=count)
         return
     for number, (tensor, (name, shape)) in enumerate(zip(signature.outputs, wanted, strict=True)):
-        is_short = rules.is_open and task == "classification" and tensor.shape == (1, CLASSES)
+        is_short = rules == "open" and task == "classification" and tensor.shape == (1, CLASSES)
         yield from _output_problem(number, tensor, name, tensor.shape if is_short else shape, rules)
 
 
 def _output_problem(
-    number: int, tensor: Tensor, name: str, shape: tuple[int, ...], rules: Rules
+    number: int, tensor: Tensor, name: str, shape: tuple[int, ...], rules: str
 ) -> Iterator[ModelError]:
     where, dtype = f"its output {number} ({name})", tensor.dtype
     if tensor.shape != shape:
         found = list(tensor.shape)
         what = f"{where} is {found}; it must be {list(shape)}"
         yield ModelError("wrong-output-shape", what, output=number, shape=found)
-    if dtype not in rules.output_types:
-        what = f"{where} is {dtype}; it must be {' or '.join(rules.output_types)}"
+    if dtype not in OUTPUT_TYPES[rules]:
+        what = f"{where} is {dtype}; it must be {' or '.join(OUTPUT_TYPES[rules])}"
         yield ModelError("wrong-output-type", what, output=number, dtype=dtype)
     elif dtype == "uint8" and tensor.scale <= 0:
         what = f"{where} is uint8 without a scale for the whole tensor"

@@ -1,6 +1,7 @@
-"""The result document of a benched model, version 1, checked without trust: it may be made by hand. Pure.
+"""The result document of a benched model, version 1, or the short one of any other program. Pure.
 
-Every fault is one sentence, ModelFault `bad-result`. Unknown keys are ignored.
+Both are checked without trust: they may be made by hand. Every fault is one sentence, ModelFault `bad-result`. Unknown
+keys are ignored.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, TypeGuard
@@ -158,9 +159,21 @@ FIELDS: Mapping[str, Field] = {
 
 ADDED_FIELDS: Mapping[str, Field] = {
     "latency.processor_share": number(0),
+    "latency.load_ms": number(0),
     "confinement.confined": boolean,
     "confinement.reason": text,
 }  # which documents of earlier programs lack
+
+ELSEWHERE = "elsewhere_version"
+ELSEWHERE_FIELDS: Mapping[str, Field] = {
+    "task": FIELDS["task"],
+    "images.count": FIELDS["images.count"],
+    "images.sha256": text,
+    "latency.mean_ms": FIELDS["latency.mean_ms"],
+    "latency.counted": FIELDS["latency.counted"],
+    "device.name": text,
+    "runtime": text,
+}  # of a document made by another program, or by hand
 
 ENERGY_FIELDS: Mapping[str, Field] = {
     "energy.meter": text,
@@ -185,10 +198,16 @@ class ResultDocument:
     values: Mapping[str, Any]
     rows: NDArray[np.float64]
     answers: tuple[tuple[int, int], ...]
+    derived: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether another program than the harness made it; `derived` holds by path what follows from it."""
+        return ELSEWHERE in self.values
 
     def __getitem__(self, path: str) -> Any:
         """The value at a path such as `latency.mean_ms`."""
-        return field_of(self.values, path)
+        return self.derived[path] if path in self.derived else field_of(self.values, path)
 
     def get(self, path: str) -> Any:
         """The value at a path; None where there is none."""
@@ -198,6 +217,8 @@ class ResultDocument:
 def parse_result(content: bytes) -> ResultDocument:
     """Read a document. Raises ModelFault `bad-result` for the first fault."""
     values = _json(content)
+    if ELSEWHERE in values:
+        return _elsewhere(values)
     version = values.get("result_version")
     if version != 1 or isinstance(version, bool):
         raise bad(f"result_version is {shown(version)}, this program reads 1")
@@ -216,6 +237,30 @@ def parse_result(content: bytes) -> ResultDocument:
     if document["task"] == "detection":
         return replace(document, rows=_detection_rows(document["predictions.rows"], processed))
     return replace(document, answers=_top1_answers(document["predictions.labels"], images, processed))
+
+
+def _elsewhere(values: Mapping[str, Any]) -> ResultDocument:
+    """A document of another program: no passes, no spread, no energy; all images, or those that have a label."""
+    if type(values[ELSEWHERE]) is not int or values[ELSEWHERE] != 1:
+        raise bad(f"{ELSEWHERE} is {shown(values[ELSEWHERE])}, this program reads 1")
+    for path, check in ELSEWHERE_FIELDS.items():
+        check(path, field_of(values, path))
+    images, mean_ms = field_of(values, "images.count"), field_of(values, "latency.mean_ms")
+    document, processed = ResultDocument(values, np.empty((0, len(COLUMNS))), ()), images
+    if document["task"] == "detection":
+        document = replace(document, rows=_detection_rows(document["predictions.rows"], images))
+    else:
+        labels = document["predictions.labels"]
+        processed = len(labels) if isinstance(labels, list) else 0
+        document = replace(document, answers=_top1_answers(labels, images, processed))
+    derived = {
+        "processed": processed,
+        "device.host": document["device.name"],
+        "latency.total_s": mean_ms * processed / 1000,
+        "latency.max_ms": None,
+        "latency.repeat_means_ms": [mean_ms],
+    }
+    return replace(document, derived=derived)
 
 
 def says_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -23,6 +23,7 @@ from referee.cli import main
 from referee.contest import open_contest
 from referee.errors import ModelCrashed, ModelFault
 from referee.store import Store
+from referee.tracks import track_named
 from referee.tracks.submissions import harness
 from referee.tracks.submissions.harness import Limits
 from referee.tracks.submissions.submitting import MODELS
@@ -362,7 +363,7 @@ def test_an_interruption_just_when_the_harness_has_ended_is_one(
 
     monkeypatch.setattr(subprocess.Popen, "communicate", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        harness.refusals(hall.folder / "nothing.tflite", "detection", Limits())
+        harness.refusals(hall.folder / "nothing.tflite", track_named("ovic-detection"), Limits())
 
 
 def test_validate_says_ok_or_every_refusal(hall: Hall) -> None:

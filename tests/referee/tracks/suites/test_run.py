@@ -209,4 +209,4 @@ def test_between_two_tests_the_device_cools_down(
     assert len(run.measure()) == 2
     assert (clock.waits_s, reports[1]) == ([300.0], "cooling down for 300 s")
     run.measure()
-    assert (clock.waits_s, len(reports)) == ([300.0], 5)
+    assert (clock.waits_s, len(reports)) == ([300.0], 6)

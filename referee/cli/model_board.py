@@ -108,12 +108,8 @@ def _print(made: Board, rule: Track, title: str) -> None:
     rows = []
     for line in made.lines:
         one, verdict = line.candidate, line.verdict
-        first = (
-            str(line.rank),
-            one.made.team + one.made.origin,
-            f"{verdict.value:.4f}",
-            f"{verdict.accuracy_percent:.3f}",
-        )
+        who = one.made.team + one.made.origin
+        first = (str(line.rank), who, f"{verdict.value:.4f}", f"{verdict.accuracy_percent:.3f}")
         own = (f"{verdict.figures[name]:.5g}" if name in verdict.figures else "" for name in rule.columns)
         last = (str(one.made.id), str(line.builds), CONFINED[one.confined], "" if one.official else "u")
         rows.append((*first, f"{verdict.latency_ms:.3f}", *own, *last))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, TypeGuard
@@ -198,16 +198,15 @@ class ResultDocument:
     values: Mapping[str, Any]
     rows: NDArray[np.float64]
     answers: tuple[tuple[int, int], ...]
-    derived: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether another program than the harness made it; `derived` holds by path what follows from it."""
+        """Whether another program than the harness made it."""
         return ELSEWHERE in self.values
 
     def __getitem__(self, path: str) -> Any:
         """The value at a path such as `latency.mean_ms`."""
-        return self.derived[path] if path in self.derived else field_of(self.values, path)
+        return field_of(self.values, path)
 
     def get(self, path: str) -> Any:
         """The value at a path; None where there is none."""
@@ -239,35 +238,33 @@ def parse_result(content: bytes) -> ResultDocument:
     return replace(document, answers=_top1_answers(document["predictions.labels"], images, processed))
 
 
-def _elsewhere(values: Mapping[str, Any]) -> ResultDocument:
-    """A document of another program: no passes, no spread, no energy; all images, or those that have a label."""
-    if type(values[ELSEWHERE]) is not int or values[ELSEWHERE] != 1:
-        raise bad(f"{ELSEWHERE} is {shown(values[ELSEWHERE])}, this program reads 1")
+def _elsewhere(given: Mapping[str, Any]) -> ResultDocument:
+    """A document of another program, with what follows from it; answers for all images, or for those with a label."""
+    if type(given[ELSEWHERE]) is not int or given[ELSEWHERE] != 1:
+        raise bad(f"{ELSEWHERE} is {shown(given[ELSEWHERE])}, this program reads 1")
     for path, check in ELSEWHERE_FIELDS.items():
-        check(path, field_of(values, path))
-    images, mean_ms = field_of(values, "images.count"), field_of(values, "latency.mean_ms")
-    document, processed = ResultDocument(values, np.empty((0, len(COLUMNS))), ()), images
-    if document["task"] == "detection":
-        document = replace(document, rows=_detection_rows(document["predictions.rows"], images))
+        check(path, field_of(given, path))
+    images, mean_ms = given["images"]["count"], given["latency"]["mean_ms"]
+    rows, answers, processed = np.empty((0, len(COLUMNS))), tuple[tuple[int, int], ...](), images
+    if given["task"] == "detection":
+        rows = _detection_rows(field_of(given, "predictions.rows"), images)
     else:
-        labels = document["predictions.labels"]
-        processed = len(labels) if isinstance(labels, list) else 0
-        document = replace(document, answers=_top1_answers(labels, images, processed))
-    derived = {
-        "processed": processed,
-        "device.host": document["device.name"],
-        "latency.total_s": mean_ms * processed / 1000,
-        "latency.max_ms": None,
-        "latency.repeat_means_ms": [mean_ms],
-    }
-    return replace(document, derived=derived)
+        labels = field_of(given, "predictions.labels")
+        processed = len(labels) if isinstance(labels, list) else images
+        FIELDS["processed"]("the number of predictions.labels", processed)
+        answers = _top1_answers(labels, images, processed)
+    kept = {key: given[key] for key in (ELSEWHERE, "task", "images", "runtime", "predictions")}
+    kept |= {"device": {"name": given["device"]["name"], "host": given["device"]["name"]}, "energy": None}
+    latency = {"mean_ms": mean_ms, "counted": given["latency"]["counted"], "max_ms": None}
+    latency |= {"total_s": mean_ms * processed / 1000, "repeat_means_ms": [mean_ms]}
+    return ResultDocument(kept | {"processed": processed, "latency": latency}, rows, answers)
 
 
 def says_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two documents state the same measurement, in whatever form; unknown keys are ignored."""
     answers = "predictions.rows" if one.get("task") == "detection" else "predictions.labels"
-
-    return all(_found(one, path) == _found(other, path) for path in (*FIELDS, *ENERGY_FIELDS, answers))
+    figures = tuple(ELSEWHERE_FIELDS) if ELSEWHERE in other else (*FIELDS, *ENERGY_FIELDS)
+    return all(_found(one, path) == _found(other, path) for path in (*figures, answers))
 
 
 def _found(values: Mapping[str, Any], path: str) -> Any:

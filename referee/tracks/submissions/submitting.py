@@ -118,9 +118,7 @@ def measure_again(
     if data is None:
         sentence = f"The model of submission {earlier.id}, {kept}, is gone or damaged; restore it."
         raise ModelFault("model-missing", sentence)
-    made = replace(
-        earlier, split=track.split, build=build, testset_digest=track.digest, counts=False, measured_by=None
-    )
+    made = replace(earlier, split=track.split, build=build, testset_digest=track.digest, counts=False)
     with measuring_lock(contest, clock) as record:
         return _carry_out(contest, track, made, data, bench, record, clock)
 

@@ -19,18 +19,17 @@ class RuntimeModel(LoadedModel):
 
     def __init__(self, data: bytes | bytearray, threads: int, delegate: str = DEFAULT_DELEGATE) -> None:
         options: dict[str, Any] = {}
-        if delegate == NO_DELEGATE:
+        if delegate not in (DEFAULT_DELEGATE, XNNPACK):
             kind = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-            options["experimental_op_resolver_type"] = kind
-        elif delegate not in (DEFAULT_DELEGATE, XNNPACK):
-            options["experimental_delegates"] = [load_delegate(delegate)]
+            delegates = [] if delegate == NO_DELEGATE else [load_delegate(delegate)]
+            options = {"experimental_op_resolver_type": kind, "experimental_delegates": delegates}
         self._interpreter = Interpreter(model_content=bytes(data), num_threads=threads, **options)
         self._interpreter.allocate_tensors()
         inputs, outputs = self._interpreter.get_input_details(), self._interpreter.get_output_details()
         self.signature = Signature(
             tuple(_tensor(details) for details in inputs),
             tuple(_tensor(details) for details in outputs),
-            _taken_by(self._interpreter, delegate if "experimental_delegates" in options else "XNNPACK"),
+            _taken_by(self._interpreter, delegate if options else "XNNPACK"),
             version("ai-edge-litert"),
         )
         self.invoke = self._interpreter.invoke

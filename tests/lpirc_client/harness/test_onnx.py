@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -178,6 +180,32 @@ def test_aiotbench_takes_float_tflite_and_says_which_delegate_ran(
     made = bench(data, "--track", "aiotbench", "--cooldown-s", 0, "--delegate", "none")
     assert [row[:2] for row in made["predictions"]["labels"]] == [[1, 7], [2, 7], [3, 7]]
     assert (made["device"]["runtime"], made["device"]["delegate"]) == ("LiteRT", "none")
+
+
+IDLE_DELEGATE = """
+#include <stdlib.h>
+typedef struct Delegate { void *data; int (*prepare)(void *, struct Delegate *); void *more[8]; } Delegate;
+static int prepare(void *context, Delegate *delegate) { return 0; }
+void *tflite_plugin_create_delegate(char **keys, char **values, size_t count, void (*report)(const char *)) {
+  Delegate *made = calloc(1, sizeof(Delegate));
+  made->prepare = prepare;
+  return made;
+}
+void tflite_plugin_destroy_delegate(void *delegate) { free(delegate); }
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler: apt-get install gcc")
+def test_a_delegates_library_is_loaded_and_is_not_named_where_it_takes_nothing(
+    bench: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    library = tmp_path / "idle.so"
+    command = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)]
+    subprocess.run(command, input=IDLE_DELEGATE, text=True, check=True)
+    made = bench(tflite_models.classifier(), "--delegate", library)
+    assert made["device"]["delegate"] == "none"
+    reason = f"the delegate {library} needs its device's driver"
+    assert made["confinement"] == {"confined": False, "reason": reason}
 
 
 @pytest.mark.parametrize(

@@ -47,9 +47,10 @@ def print_result(document: ResultDocument, measured: Measured, verdict: Verdict)
     means = ", ".join(f"{mean:.4f}" for mean in latency["repeat_means_ms"])
     table.add_row("repeats", f"{means} ms: {'stable' if latency['is_stable'] else 'not shown to be stable'}")
     table.add_row("device", f"{device['host']}, {device.get('processor') or device['machine']}")
-    table.add_row(
-        "runtime", f"{device['runtime']} {device['runtime_version']}, threads {settings['threads']}"
-    )
+    ran = f"{device['runtime']} {device['runtime_version']}, delegate {device.get('delegate')}"
+    table.add_row("runtime", f"{ran}, threads {settings['threads']}")
+    if latency.get("load_ms") is not None:
+        table.add_row("load", f"{latency['load_ms']:.3f} ms")
     confined = {None: "unknown", True: "yes", False: f"no: {document.get('confinement.reason')}"}
     table.add_row("confined", confined[document.get("confinement.confined")])
     energy = document.values.get("energy")

@@ -18,10 +18,7 @@ from lpirc_client.harness.settings import Settings
 
 RESULT_VERSION = 1
 LEAST_IMAGES = 2
-SETTINGS = (
-    *("threads", "core", "budget_s", "memory_mb", "timeout_s", "repeats", "cooldown_s", "energy_loop_s"),
-    *("channels", "mean", "sigma"),
-)
+AT_THE_TOP = ("task", "preprocessing")
 RUNTIME_NAMES = {"litert": "LiteRT", "onnxruntime": "ONNX Runtime"}
 UNCHANGED = (Settings.mean, Settings.sigma)
 PREDICTED = {"classification": "labels", "detection": "rows"}
@@ -56,7 +53,7 @@ def measure(
         "preprocessing": settings.preprocessing,
         "model": described(model, signature),
         "images": {"count": len(images), "sha256": sha256},
-        "settings": {name: value for name, value in asdict(settings).items() if name in SETTINGS},
+        "settings": {name: value for name, value in asdict(settings).items() if name not in AT_THE_TOP},
         "processed": first.processed,
         "stopped_by": first.stopped_by,
         "latency": {

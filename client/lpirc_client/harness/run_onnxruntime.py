@@ -20,8 +20,6 @@ TYPES = {"float": "float32", "double": "float64"}
 FOLDER_ENTRY, NO_FOLDER = "session.model_external_initializers_file_folder_path", "/dev/null"
 """A model is one file: the runtime would read weights from any file below the current folder."""
 
-SILENT = 4
-
 
 class RuntimeModel(LoadedModel):
     """A model in a session; `delegate` is an execution provider, or one of three words."""
@@ -32,17 +30,14 @@ class RuntimeModel(LoadedModel):
             raise ValueError(f"it has no {provider} here; it has {', '.join(available)}")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-        options.log_severity_level = SILENT
+        options.log_severity_level = 4  # fatal errors only
         options.add_session_config_entry(FOLDER_ENTRY, NO_FOLDER)
         self._session = onnxruntime.InferenceSession(bytes(data), options, providers=[provider])
         if self._session.get_providers()[0] != provider:
             raise ValueError(f"{provider} does not work on this device")
-        self.signature = Signature(
-            tuple(map(_tensor, self._session.get_inputs())),
-            tuple(map(_tensor, self._session.get_outputs())),
-            provider,
-            version("onnxruntime"),
-        )
+        inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
+        tensors = tuple(map(_tensor, inputs)), tuple(map(_tensor, outputs))
+        self.signature = Signature(*tensors, provider, version("onnxruntime"))
         self._bound: tuple[View, list[View]] | None = None
 
     def views(self) -> tuple[View, list[View]]:

@@ -6,7 +6,7 @@ Nothing here needs the extra.
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from lpirc_client.errors import ModelError
 from lpirc_client.harness.device import allowed_cores
@@ -64,10 +64,7 @@ PRESETS = {
     "lpirc2018-track1": Preset("classification", "central-crop", OVIC_IMAGE_S),
     "aiotbench": Preset("classification", "central-square", cooldown_s=300.0, rules="open"),
 }
-OPTIONAL = (
-    *("preprocessing", "budget_s", "memory_mb", "timeout_s", "repeats", "cooldown_s", "energy_loop_s"),
-    *("rules", "delegate", "channels", "mean", "sigma"),
-)
+OPTIONAL = tuple(one.name for one in fields(Settings) if one.name not in ("task", "threads", "core"))
 """Settings that an option overrides."""
 
 

@@ -121,17 +121,18 @@ def _output_problems(signature: Signature, task: str, rules: str) -> Iterator[Mo
         yield ModelError("wrong-outputs", what, outputs=count)
         return
     for number, (tensor, (name, shape)) in enumerate(zip(signature.outputs, wanted, strict=True)):
-        is_short = rules == "open" and task == "classification" and tensor.shape == (1, CLASSES)
-        yield from _output_problem(number, tensor, name, tensor.shape if is_short else shape, rules)
+        is_scores = rules == "open" and task == "classification"
+        shapes = (shape, (1, CLASSES)) if is_scores else (shape,)
+        yield from _output_problem(number, tensor, name, shapes, rules)
 
 
 def _output_problem(
-    number: int, tensor: Tensor, name: str, shape: tuple[int, ...], rules: str
+    number: int, tensor: Tensor, name: str, shapes: tuple[tuple[int, ...], ...], rules: str
 ) -> Iterator[ModelError]:
     where, dtype = f"its output {number} ({name})", tensor.dtype
-    if tensor.shape != shape:
+    if tensor.shape not in shapes:
         found = list(tensor.shape)
-        what = f"{where} is {found}; it must be {list(shape)}"
+        what = f"{where} is {found}; it must be {' or '.join(str(list(one)) for one in shapes)}"
         yield ModelError("wrong-output-shape", what, output=number, shape=found)
     if dtype not in OUTPUT_TYPES[rules]:
         what = f"{where} is {dtype}; it must be {' or '.join(OUTPUT_TYPES[rules])}"

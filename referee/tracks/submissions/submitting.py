@@ -31,7 +31,7 @@ from referee.tracks.submissions.stability import disturbance
 
 MODELS = "models"
 LARGEST_MODEL_BYTES = 500 << 20
-PLAIN: dict[str, Any] = {"settings.channels": "RGB", "settings.mean": [0, 0, 0], "settings.sigma": [1, 1, 1]}
+PLAIN = {"settings.channels": "RGB", "settings.mean": [0, 0, 0], "settings.sigma": [1, 1, 1]}
 """What a document must say of the input, if it says it: a track's model does the rest by itself."""
 ATTEMPTS = 3  # to measure a stable latency
 
@@ -216,14 +216,15 @@ def judge(track: OpenTrack, document: ResultDocument) -> tuple[Measured, Verdict
 def check_result(contest: Contest, track: OpenTrack, document: ResultDocument, model_sha256: str) -> None:
     """Raise RefereeError `bad-result` or `wrong-device` unless the document is of this model, test set and device."""
     images = len(track.test_set.images)
-    wanted = {"task": track.rule.task, "images.count": images, "images.sha256": track.images_sha256}
+    wanted: dict[str, Any] = {
+        "task": track.rule.task,
+        "images.count": images,
+        "images.sha256": track.images_sha256,
+    }
     if not document.is_elsewhere:
-        own: dict[str, Any] = {
-            "preprocessing": track.rule.preprocessing,
-            "settings.threads": track.rule.threads,
-        }
-        own |= {path: value for path, value in PLAIN.items() if document.get(path) is not None}
-        wanted |= own | {"model.sha256": model_sha256}
+        wanted |= {"preprocessing": track.rule.preprocessing, "settings.threads": track.rule.threads}
+        wanted |= {"model.sha256": model_sha256}
+        wanted |= {path: value for path, value in PLAIN.items() if document.get(path) is not None}
     for path, value in wanted.items():
         if document[path] != value:
             needed = f"the track {track.name} needs {value!r}"

@@ -36,7 +36,7 @@ SETTINGS = Settings("classification", "resize", timeout_s=PATIENCE_S, memory_mb=
 BOXES, PLANE, COUNT = np.zeros((1, 100, 4), np.float32), np.zeros((1, 100), np.float32), np.array([100])
 FOUND = [("boxes", BOXES), ("classes", PLANE.astype(np.int64)), ("scores", PLANE), ("count", COUNT)]
 SCORES = [("scores", np.zeros((1, 1001), np.float32))]
-DAMAGED = 40
+DAMAGED, HEAD_BYTES = 60, 300
 
 
 def refusals(process: ModelProcess, data: bytes, task: str = "classification") -> list[ModelError]:
@@ -70,7 +70,7 @@ def test_a_sound_detector_passes_and_its_count_is_checked(process: ModelProcess)
         ((1, 4, 8, 8), "uint8", 1, "wrong-channels", "[1, 4, 8, 8] has 8 channels"),
         ((1, 3, 1001, 8), "float32", 1, "wrong-side", "is 1001 by 8 pixels"),
         ((1, 3, "height", 8), "float32", 1, "wrong-side", "is -1 by 8 pixels"),
-        ((1, 8, 8, 3), "uint8", 2, "wrong-inputs", "its number of inputs is 2"),
+        ((1, 3, 8, 8), "uint8", 2, "wrong-inputs", "its number of inputs is 2"),
     ],
 )
 def test_a_model_that_breaks_one_rule_is_refused_for_that_one(
@@ -78,6 +78,11 @@ def test_a_model_that_breaks_one_rule_is_refused_for_that_one(
 ) -> None:
     (problem,) = refusals(process, constant_answers(shape, dtype, SCORES, inputs=inputs))
     assert (problem.code, said in problem.sentence) == (code, True), problem.sentence
+
+
+def test_scores_of_another_number_are_refused_with_both_numbers(process: ModelProcess) -> None:
+    (problem,) = refusals(process, classifier(outputs=1002))
+    assert problem.sentence.endswith("(scores) is [1, 1002]; it must be [1, 1001] or [1, 1000]")
 
 
 def test_memory_that_runs_out_is_said_so(process: ModelProcess) -> None:
@@ -110,7 +115,8 @@ def test_damaged_models_are_all_reported() -> None:
         for seed in range(DAMAGED):
             task, data = bases[seed % 3]
             try:
-                problems = refusals(process, corrupted(data, seed), task)
+                start = data[: len(data) if seed % 2 else HEAD_BYTES]  # what follows is mostly weights
+                problems = refusals(process, corrupted(start, seed) + data[len(start) :], task)
             except ModelError as error:
                 problems = [error]
             assert all(one.sentence.startswith("m.tflite: ") and "\n" not in one.sentence for one in problems)

@@ -41,7 +41,6 @@ from referee.tracks.submissions.submitting import (
 WITHDRAWN = "a submission that was being measured is withdrawn."
 file_path = click.Path(path_type=Path)
 model_file = click.argument("model", type=file_path)
-optional_model = click.argument("model", type=file_path, required=False)
 rule_option = click.option(
     "--track", required=True, help="A rule, such as ovic-detection; not a track of a contest."
 )
@@ -160,7 +159,7 @@ def bench_command(
 
 
 @model.command("submit")
-@optional_model
+@click.argument("model", type=file_path, required=False)
 @track_option
 @click.option("--team", required=True, help="A registered team.")
 @click.option("--result", type=file_path, help="A result document of another device, instead of measuring.")

@@ -41,10 +41,7 @@ Bench = Callable[[Path], bytes]
 
 @dataclass(frozen=True)
 class Order:
-    """Who hands in what. `result` is a document made on another device; None: the model is measured here.
-
-    With `measured_by`, who made the document, there may be no model.
-    """
+    """Who hands in what. `result`: a document that `measured_by` made, or the team (None); None: measured here."""
 
     team: str
     model: Path | None

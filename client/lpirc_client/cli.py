@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from lpirc_client import commands, progress, terminal
+from lpirc_client import check_command, commands, progress, terminal
 from lpirc_client.errors import ClientError
 from lpirc_client.harness import commands as model_commands
 from lpirc_client.harness import options as model_options
@@ -16,13 +16,14 @@ from lpirc_client.option_types import seconds, whole
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 DEFAULT_FETCH, LARGEST_FETCH = 50, 1000
+OWNERS = {"check": check_command, **dict.fromkeys(model_commands.COMMANDS, model_commands)}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; 0 done, 1 a failure, 2 wrong usage, 130 interrupted."""
     terminal.prepare()
     options = build_parser().parse_args(arguments)
-    owner = model_commands if options.command in model_commands.COMMANDS else commands
+    owner = OWNERS.get(options.command, commands)
     try:
         owner.execute(options)
     except ClientError as error:
@@ -59,6 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
     replay.add_argument("--testset", type=Path, metavar="DIR", help=text)
     _add_common(replay, batch=20)
 
+    check_command.add_parser(subparsers)
     model_options.add_parsers(subparsers)
     return parser
 

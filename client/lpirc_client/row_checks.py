@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from lpirc_client.errors import ClientError
 from lpirc_client.wire import Category
 
-REFUSED, WARNED, ODD = "refused", "warned", "odd"
+REFUSED, WARNED = "refused", "warned"
 
 
 class Problem(NamedTuple):
-    """A kind of mistake, the value that shows it, what was expected; `weight`: REFUSED, WARNED, or ODD to us alone."""
+    """A kind of mistake, the value that shows it, what was expected; `weight`: REFUSED or WARNED."""
 
     weight: str
     kind: str
@@ -54,8 +54,6 @@ def problems_of(row: Any, categories: Sequence[Category], size: tuple[int, int])
         yield Problem(WARNED, "box within 0..1", shown, inside)
     elif xmin > width or ymin > height or xmax < 0 or ymax < 0:
         yield Problem(WARNED, "box outside its image", shown, inside)
-    elif min(box) < 0 or xmax > width or ymax > height:
-        yield Problem(ODD, "box beyond its image's edge", shown, inside)
 
 
 def jpeg_size(name: str, jpeg: bytes) -> tuple[int, int]:

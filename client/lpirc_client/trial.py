@@ -130,7 +130,7 @@ def _document(trial: Trial, images: int) -> dict[str, Any]:
         "in_ten_minutes": int(600 / steady_s),
         "all_images": images,
         "all_images_s": steady_s * images,
-        "problems": sorted(trial.problems.values(), key=lambda one: one["weight"] != REFUSED),
+        "problems": [trial.problems[kind] for kind in sorted(trial.problems)],
     }
 
 

@@ -6,8 +6,7 @@ The latter is `conformance.command`: it adds its own options in `add_options(par
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
+from importlib import import_module, util
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,15 @@ from lpirc_client.option_types import whole
 
 ABOUT = "Check a detector on a folder of images, every row as a referee does; with URL: check a referee."
 EXAMPLE = "example: lpirc-client check --detector mymodule:detect --images DIR"
-HAS_CONFORMANCE = importlib.util.find_spec("lpirc_client.conformance") is not None
+CONFORMANCE = "lpirc_client.conformance"
 
 
 def add_parser(subparsers: Any) -> None:
     """Add the command to the command line."""
     text = "check a detector or a referee"
     parser = subparsers.add_parser("check", help=text, description=ABOUT, epilog=EXAMPLE, allow_abbrev=False)
-    parser.set_defaults(refuse_usage=parser.error)
+    conformance = import_module(f"{CONFORMANCE}.command") if util.find_spec(CONFORMANCE) else None
+    parser.set_defaults(conformance=conformance, refuse_usage=parser.error)
     parser.add_argument("url", metavar="URL", nargs="?", help="the referee's, http://host:port")
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     add = parser.add_argument_group("a detector, without a referee").add_argument
@@ -32,20 +32,16 @@ def add_parser(subparsers: Any) -> None:
     add("--ground-truth", type=Path, metavar="FILE", help="test-set folder or COCO file, for an mAP")
     add("--categories", type=Path, metavar="FILE", help="names of the categories 1, 2, ..., one a line")
     add("--limit", type=whole(1), metavar="N", help="look at the first N images (default: all)")
-    if HAS_CONFORMANCE:
-        _conformance().add_options(parser)
+    if conformance is not None:
+        conformance.add_options(parser)
 
 
 def execute(options: argparse.Namespace) -> None:
     """Do what the options ask; wrong usage exits with 2. Raises ClientError."""
-    wanted = (options.detector is not None, options.images is not None)
-    if options.url is None and all(wanted):
+    wanted = (options.url is None, options.detector is not None, options.images is not None)
+    if all(wanted):
         trial.execute(options)
-    elif options.url is None or any(wanted) or not HAS_CONFORMANCE:
-        options.refuse_usage("give --detector and --images" + " or a referee's URL" * HAS_CONFORMANCE)
+    elif any(wanted) or options.conformance is None:
+        options.refuse_usage("give --detector and --images, or a referee's URL")
     else:
-        _conformance().execute(options)
-
-
-def _conformance() -> Any:
-    return importlib.import_module("lpirc_client.conformance.command")
+        options.conformance.execute(options)

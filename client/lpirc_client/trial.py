@@ -1,108 +1,136 @@
-"""The dry run of `check --detector`: a detector on a folder of images, every row checked, without a referee."""
+"""A detector tried without a referee: the dry run of `check --detector`, and the one image before a run's log-in."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import pkgutil
 import statistics
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Mapping, Sequence
 
-from lpirc_client import detectors
-from lpirc_client.errors import ClientError, printable
+from lpirc_client.detectors import Detector, load
+from lpirc_client.errors import AnswerError, ClientError, printable
 from lpirc_client.manifest import NAME, read_manifest
 from lpirc_client.mean_ap import mean_ap
-from lpirc_client.row_checks import REFUSED, Problem, jpeg_size, problems_of
-from lpirc_client.terminal import result
+from lpirc_client.plausibility import doubts, jpeg_size
+from lpirc_client.rows import checked
+from lpirc_client.terminal import result, say
 from lpirc_client.wire import Category
 
-COLUMNS = ("weight", "kind", "times", "image", "row", "value", "expected")
+REFUSED, WARNED = "refused", "warned"
+COLUMNS = ("weight", "what", "times", "image", "row", "value", "expected")
+WINDOW_S = 600
+ANY_IDS = dict.fromkeys(range(10_000), "unknown")
 
 
 @dataclass
 class Trial:
     """A detector's seconds and good rows by image, and the first problem of each kind with how often there was one."""
 
+    detector: Detector
+    categories: Sequence[Category]
     times_s: dict[str, float] = field(default_factory=dict)
-    good: dict[str, list[list[float]]] = field(default_factory=dict)
+    good: dict[str, list[Sequence[float]]] = field(default_factory=dict)
     rows: int = 0
     problems: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
-    def look(
-        self, name: str, jpeg: bytes, detector: detectors.Detector, categories: Sequence[Category]
-    ) -> None:
+    def look(self, image: str, jpeg: bytes) -> None:
         """Run the detector on an image and check its rows. Raises ClientError for what is no JPEG."""
-        size = jpeg_size(name, jpeg)
+        size = jpeg_size(image, jpeg)
         found: list[Any] = []
+        names = {one.id: one.name for one in self.categories} or ANY_IDS
         begun_s = time.perf_counter()
         try:
-            found.extend(detector(jpeg, categories))
+            found = list(self.detector(jpeg, self.categories))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - it is anybody's code
-            what = f"{type(error).__name__}: {error}"
-            failure = Problem(REFUSED, "the detector failed", what, "rows, [] where nothing is found")
-            self._note(name, len(found) + 1, failure)
-        self.times_s[name] = time.perf_counter() - begun_s
+            failure = f"{type(error).__name__}: {error}"
+            self._note(REFUSED, image, 1, "the answer", failure, "rows, [] where nothing is found")
+        self.times_s[image] = time.perf_counter() - begun_s
         self.rows += len(found)
-        self.good[name] = []
-        for number, row in enumerate(found, start=1):
-            problems = list(problems_of(row, categories, size))
-            for problem in problems:
-                self._note(name, number, problem)
-            if all(problem.weight != REFUSED for problem in problems):
-                self.good[name].append([*map(float, row)])
+        self.good[image] = []
+        for place, row in enumerate(found, start=1):
+            try:
+                good = checked(0, [row], names)[1:]
+            except AnswerError as error:
+                self._note(REFUSED, image, place, *map(str, error.facts.values()))
+                continue
+            self.good[image].append(good)
+            for what, value, expected in doubts(good, size):
+                self._note(WARNED, image, place, what, value, expected)
 
-    def _note(self, image: str, row: int, problem: Problem) -> None:
-        first = {"times": 0, "image": image, "row": row, **problem._asdict()}
-        self.problems.setdefault((problem.weight, problem.kind), first)["times"] += 1
+    def _note(self, weight: str, image: str, row: int, what: str, value: str, expected: str) -> None:
+        first = dict(zip(COLUMNS, (weight, what, 0, image, row, value, expected)))
+        self.problems.setdefault((weight, what), first)["times"] += 1
+
+
+def preflight(detector: Detector, file: Path | None, health: Mapping[str, Any]) -> None:
+    """Try the detector with one image, `file` or our own, and say what is odd. Raises ClientError for bad rows.
+
+    The categories are those of /v1/health; an older referee has none there, and nothing can be tried.
+    """
+    categories = tuple(Category(one["id"], one["name"]) for one in health.get("categories", ()))
+    if not categories:
+        return
+    trial = Trial(detector, categories)
+    jpeg = pkgutil.get_data("lpirc_client", "preflight.jpg") if file is None else _read(file)
+    trial.look(str(file or "preflight.jpg"), jpeg or b"")
+    for one in trial.problems.values():
+        text = "preflight with {image}, row {row}: {what} is {value}; expected {expected}".format_map(one)
+        if one["weight"] == REFUSED:
+            raise ClientError("preflight-failed", f"{text} (not logged in; --no-preflight skips this)")
+        say(printable(text))
 
 
 def execute(options: argparse.Namespace) -> None:
     """Run the detector and say what it did. Raises ClientError, also where a referee would refuse rows."""
-    detector, trial = detectors.load(options.detector), Trial()
-    try:
-        images, categories = _images_of(options.images)
-        if options.ground_truth is not None:
-            ids, objects, categories = _truth_of(options.ground_truth, images)
-        if options.categories is not None:
-            lines = options.categories.read_text(encoding="utf-8", errors="replace").splitlines()
-            categories = tuple(Category(number, line.strip()) for number, line in enumerate(lines, start=1))
-        for name in list(images)[: options.limit]:
-            trial.look(name, images[name].read_bytes(), detector, categories)
-    except OSError as error:
-        raise ClientError("cannot-read", f"{error.filename}: cannot be read: {error.strerror}") from error
-    document = {**_document(trial, len(images)), "categories": len(categories)}
+    detector = load(options.detector)
+    images, categories = _images_of(options.images)
     if options.ground_truth is not None:
-        objects = [one for one in objects if one[0] in {ids[name] for name in trial.good}]
+        ids, objects, categories = _truth_of(options.ground_truth, images)
+    if options.categories is not None:
+        names = _read(options.categories).decode(errors="replace").splitlines()
+        categories = [Category(number, name.strip()) for number, name in enumerate(names, start=1)]
+    trial = Trial(detector, tuple(categories))
+    for name in list(images)[: options.limit]:
+        trial.look(name, _read(images[name]))
+    document = _document(trial, len(images))
+    if options.ground_truth is not None:
+        looked = {ids[name] for name in trial.good}
         rows = [(ids[name], *row) for name, good in trial.good.items() for row in good]
-        document["map"] = mean_ap(objects, rows)
+        document["map"] = mean_ap([one for one in objects if one[0] in looked], rows)
     result(json.dumps(document) if options.json else _in_words(document))
     if any(one["weight"] == REFUSED for one in document["problems"]):
         raise ClientError("rows-refused", "a referee would refuse rows of this detector")
 
 
-def _images_of(folder: Path) -> tuple[dict[str, Path], tuple[Category, ...]]:
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ClientError("cannot-read", f"{file}: cannot be read: {error.strerror}") from error
+
+
+def _images_of(folder: Path) -> tuple[dict[str, Path], Sequence[Category]]:
     """Return the images of a test-set folder or of any folder by name, and the categories that are known."""
     if (folder / NAME).exists():
         manifest = read_manifest(folder)
         return {one.file: folder / "images" / one.file for one in manifest.images}, manifest.categories
-    images = {one.name: one for one in sorted(folder.iterdir()) if one.suffix.lower() in (".jpg", ".jpeg")}
+    images = {one.name: one for one in sorted(folder.glob("*")) if one.suffix.lower() in (".jpg", ".jpeg")}
     if not images:
         raise ClientError("no-images", f"{folder}: neither a test set nor a folder with JPEG files")
     return images, ()
 
 
-def _truth_of(
-    path: Path, images: Mapping[str, Path]
-) -> tuple[dict[str, int], list[Any], tuple[Category, ...]]:
+def _truth_of(path: Path, images: Mapping[str, Path]) -> tuple[dict[str, int], list[Any], Sequence[Category]]:
     """Read a COCO file, or a test set's: the ids of the images by name, the objects but no crowds, the categories."""
     file = path / "ground_truth.json" if path.is_dir() else path
     try:
-        document = json.loads(file.read_bytes())
+        document = json.loads(_read(file))
         ids = {one["file_name"]: one["id"] for one in document["images"]}
-        categories = tuple(Category(one["id"], one["name"]) for one in document["categories"])
+        categories = [Category(one["id"], one["name"]) for one in document["categories"]]
         objects = [
             (one["image_id"], one["category_id"], (x, y, width + (x - 1), height + (y - 1)))
             for one in document["annotations"]
@@ -126,10 +154,10 @@ def _document(trial: Trial, images: int) -> dict[str, Any]:
         "median_s": statistics.median(times_s),
         "p95_s": times_s[-(len(times_s) // 20) - 1],
         "slowest_s": times_s[-1],
-        "slowest": max(trial.times_s, key=trial.times_s.__getitem__),
-        "in_ten_minutes": int(600 / steady_s),
+        "in_600_s": int(WINDOW_S / steady_s),
         "all_images": images,
         "all_images_s": steady_s * images,
+        "categories": len(trial.categories),
         "problems": [trial.problems[kind] for kind in sorted(trial.problems)],
     }
 
@@ -137,13 +165,11 @@ def _document(trial: Trial, images: int) -> dict[str, Any]:
 def _in_words(document: dict[str, Any]) -> str:
     lines = [
         "{images} images, {rows} rows, {rows_per_image:.1f} an image",
-        "an image: {median_s:.4f} s (median), {p95_s:.4f} s (95 %), {slowest_s:.4f} s (slowest, {slowest})",
-        "in ten minutes: {in_ten_minutes} images; all {all_images} here: {all_images_s:.1f} s",
-        "mAP: {map:.4f}" if "map" in document else "mAP: unknown without --ground-truth",
-        *["the ids are not checked: name the categories with --categories"] * (not document["categories"]),
+        "an image takes {median_s:.4g} s (median), {p95_s:.4g} s (95 %), {slowest_s:.4g} s (slowest)",
+        "in ten minutes: {in_600_s} images; all {all_images} of the folder: {all_images_s:.1f} s",
+        *["mAP: {map:.4f}"] * ("map" in document),
+        *["categories unknown, ids not checked: --categories FILE"] * (not document["categories"]),
     ]
-    lines = [line.format_map(document) for line in lines]
-    cells = [[printable(str(one[key]))[:48] for key in COLUMNS] for one in document["problems"]]
-    for row in [COLUMNS, *cells] if cells else ():
-        lines.append("{:7}  {:37}  {:>5}  {:16}  {:>3}  {:32}  {}".format(*row))
-    return "\n".join(lines)
+    cells = [[printable(str(one[key]))[:60] for key in COLUMNS] for one in document["problems"]]
+    table = ["{:7}  {:23}  {:>5}  {:16}  {:>3}  {:36}  {}".format(*row) for row in (COLUMNS, *cells)]
+    return "\n".join([*(line.format_map(document) for line in lines), *table * bool(cells)])

@@ -59,10 +59,23 @@ def day(tmp_path: Path, testset: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 def test_a_run_whose_map_no_longer_grows_is_logged_out(day: Day, capsys: pytest.CaptureFixture[str]) -> None:
     config = day.folder / "contest.toml"
     config.write_text(config.read_text().replace("teams_see_score = false", "teams_see_score = true"))
-    wanted = ["--team", TEAM, "--detector", "tired_detector:detect", "--no-preflight", "--json"]
-    url = day.serve().url
-    assert cli.main(["run", url, *wanted, "--stop", "best", "--least", "1"]) == 0
+    wanted = [
+        "--team",
+        TEAM,
+        "--detector",
+        "tired_detector:detect",
+        "--json",
+        "--stop",
+        "best",
+        "--least",
+        "1",
+    ]
+    picture = str(day.testset / "images" / "000001.jpg")
+    assert cli.main(["run", day.serve().url, *wanted, "--preflight", picture]) == 0
     document = json.loads(capsys.readouterr().out)
+    assert (
+        len(sys.modules["tired_detector"].seen) == document["images"] + 1
+    )  # the first one before the log-in
     stop = document["stop"]
     assert (document["ended"], document["logged_out"], document["of"]) == ("finished", True, IMAGES)
     assert 10 < document["images"] < IMAGES

@@ -32,9 +32,8 @@ def expected_score(samples: Sequence[Sample], ahead_s: float) -> float:
         return now.score
     left_s = now.left * past_s / answered if answered > 0 else ahead_s
     share = min(ahead_s, left_s) / past_s
-    return min(1.0, now.map + share * (now.map - then.map)) / (
-        now.energy_wh + share * (now.energy_wh - then.energy_wh)
-    )
+    energy_wh = now.energy_wh + share * max(0.0, now.energy_wh - then.energy_wh)
+    return min(1.0, now.map + share * (now.map - then.map)) / energy_wh
 
 
 def is_over(samples: Sequence[Sample], least_s: float) -> bool:

@@ -2,135 +2,103 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-Arrays = Sequence[NDArray[Any]]
-Pair = tuple[int, int]
+ROLES = ("box", "class", "score", "num")
 
 
-class Found(NamedTuple):
-    """Boxes (N, 4), scores (N,), the model's class numbers (N,)."""
-
-    boxes: NDArray[Any]
-    scores: NDArray[Any]
-    classes: NDArray[Any]
-
-
-def placement(image: Pair, size: Pair, resize: str) -> tuple[Pair, Pair]:
-    """Return width and height of an image in an input, and its corner (left, top); sizes are (width, height)."""
+def placement(image: tuple[int, int], size: list[int], resize: str) -> tuple[Any, Any]:
+    """Return an image's (width, height) in an input of `size` [height, width], and its corner (left, top)."""
     if resize == "stretch":
-        return size, (0, 0)
-    share = min(size[0] / image[0], size[1] / image[1])
+        return (size[1], size[0]), (0, 0)
+    share = min(size[1] / image[0], size[0] / image[1])
     inner = max(1, round(image[0] * share)), max(1, round(image[1] * share))
-    return inner, ((size[0] - inner[0]) // 2, (size[1] - inner[1]) // 2)
+    return inner, ((size[1] - inner[0]) // 2, (size[0] - inner[1]) // 2)
 
 
 def model_input(image: Image.Image, settings: dict[str, Any]) -> NDArray[np.float32]:
     """Return (pixel * scale - mean) / std in the layout and colours of `settings`; the margin has level 114."""
-    height, width = settings["size"]
-    inner, corner = placement(image.size, (width, height), settings["resize"])
-    whole = Image.new("RGB", (width, height), (114, 114, 114))
+    inner, corner = placement(image.size, settings["size"], settings["resize"])
+    whole = Image.new("RGB", (settings["size"][1], settings["size"][0]), (114, 114, 114))
     whole.paste(image.resize(inner, Image.Resampling.BILINEAR), corner)
-    std = np.asarray(settings["std"], np.float32)
-    values = (
-        np.asarray(whole) * (np.float32(settings["scale"]) / std)
-        - np.asarray(settings["mean"], np.float32) / std
-    )
+    scale, mean, std = (np.asarray(settings[one], np.float32) for one in ("scale", "mean", "std"))
+    values = np.asarray(whole) * (scale / std) - mean / std
     values = values[..., ::-1] if settings["colour"] == "bgr" else values
     return np.ascontiguousarray(values.transpose(2, 0, 1) if settings["layout"] == "NCHW" else values)
 
 
-def in_image(boxes: NDArray[Any], settings: dict[str, Any], image: Pair) -> NDArray[np.float64]:
+def in_image(boxes: NDArray[Any], settings: dict[str, Any], image: tuple[int, int]) -> NDArray[np.float64]:
     """Return a model's boxes (N, 4) as x1 y1 x2 y2 in an image of (width, height), in pixels."""
-    height, width = settings["size"]
-    first, second = boxes[:, :2].astype(np.float64), boxes[:, 2:].astype(np.float64)
+    sides = boxes.astype(np.float64)[:, [1, 0, 3, 2] if settings["order"] == "yxyx" else [0, 1, 2, 3]]
     if settings["order"] == "xywh":
-        first, second = first - second / 2, first + second / 2
-    elif settings["order"] == "yxyx":
-        first, second = first[:, ::-1], second[:, ::-1]
-    inner, corner = placement(image, (width, height), settings["resize"])
-    unit = (width, height) if settings["boxes"] == "fraction" else (1, 1)
-    share = np.divide(image, inner)
-    return np.concatenate([(side * unit - corner) * share for side in (first, second)], axis=1)
+        sides = sides[:, [0, 1, 0, 1]] + sides[:, [2, 3, 2, 3]] * [-0.5, -0.5, 0.5, 0.5]
+    inner, corner = placement(image, settings["size"], settings["resize"])
+    unit = settings["size"][::-1] * 2 if settings["boxes"] == "fraction" else 1
+    moved: NDArray[np.float64] = (sides * unit - corner * 2) * np.divide(image * 2, inner * 2)
+    return moved
 
 
-def recognized(names: Sequence[str], arrays: Arrays, size: Sequence[int], kind: str) -> str:
-    """Return the head where names and shapes leave no doubt, else ""; `size` [height, width] of the input.
-
-    YOLO's boxes are known from the size: 1 for each cell of 8, 16 and 32 pixels, in v5 3.
-    """
+def recognized(kind: str, names: list[str], arrays: list[NDArray[Any]], size: list[int]) -> str:
+    """Return the head where names and shapes leave no doubt, else ""; YOLO's boxes follow from the input's size."""
     if len(arrays) == 1 and arrays[0].ndim == 3:
         _, rows, columns = arrays[0].shape
-        cells = sum((size[0] // step) * (size[1] // step) for step in (8, 16, 32))
-        if rows == 3 * cells and columns > 5:
-            return "yolov5"
-        if columns == cells and rows > 4:
-            return "yolov8"
+        cells = sum((size[0] // step) * (size[1] // step) for step in (8, 16, 32))  # in v5 3 boxes each
+        if columns == cells or rows == 3 * cells:
+            return "yolov8" if columns == cells else "yolov5"
         return "yolov10" if columns == 6 and rows <= 1000 and rows != cells else ""
-    parts = _parts(names, arrays)
-    if not parts or kind == "litert":
-        return "tflite-ssd" if parts else ""
-    if "detection_boxes" in names[parts[0]]:
-        return "tf-ssd"
-    return "torchvision" if arrays[parts[0]].ndim == 2 and arrays[parts[1]].dtype.kind == "i" else ""
+    roles = _roles(names, arrays)
+    if kind == "litert" or not roles.keys() >= {*ROLES[:3]}:
+        return "tflite-ssd" if len(roles) == len(ROLES) else ""
+    is_torchvision = roles["box"].ndim == 2 and roles["class"].dtype.kind == "i"
+    return "torchvision" if is_torchvision else "tf-ssd" if "detection_boxes" in "".join(names) else ""
 
 
-def decoded(head: str, names: Sequence[str], arrays: Arrays) -> Found:
-    """Return the boxes as the model has them, each with its best class. Raises ValueError if that is not its head."""
-    if head.startswith("yolo"):
-        table = arrays[0].reshape(arrays[0].shape[-2:])
-        table = table if head == "yolov8" else table.T  # (numbers of a box, boxes)
-        if head == "yolov10":
-            boxes, scores, classes = table[:4].T, table[4], table[5]
-        else:
-            each = table[4:] if head == "yolov8" else table[5:] * table[4]
-            boxes, scores, classes = table[:4].T, each.max(axis=0), each.argmax(axis=0)
-        return Found(boxes, scores, classes)
-    boxes, classes, scores, *count = (arrays[part] for part in _parts(names, arrays))
-    many = int(count[0].flat[0]) if count else scores.size
-    return Found(boxes.reshape(-1, 4)[:many], scores.ravel()[:many], classes.ravel()[:many])
+def decoded(head: str, names: list[str], arrays: list[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
+    """Return boxes (N, 4) as the model has them, scores and classes (N,). Raises KeyError, ValueError, IndexError."""
+    if not head.startswith("yolo"):
+        roles = _roles(names, arrays)
+        many = int(roles["num"].flat[0]) if "num" in roles else None
+        return (
+            roles["box"].reshape(-1, 4)[:many],
+            roles["score"].ravel()[:many],
+            roles["class"].ravel()[:many],
+        )
+    (table,) = arrays[0]
+    table = table if head == "yolov8" else table.T  # (numbers of a box, boxes)
+    if head == "yolov10":
+        return table[:4].T, table[4], table[5]
+    each = table[4:] if head == "yolov8" else table[5:] * table[4]
+    return table[:4].T, each.max(axis=0), each.argmax(axis=0)
 
 
-def kept(found: Found, iou: float, per_class: bool, most: int) -> NDArray[np.intp]:
-    """Return the places of at most `most` boxes by falling score, without those that overlap a better one.
+def kept(boxes: Any, scores: Any, classes: Any, settings: dict[str, Any]) -> NDArray[np.intp]:
+    """Return the places of at most `max` boxes, by falling score, that overlap no better one (of their class).
 
     The rule of torchvision.ops.nms: an IoU above `iou` suppresses, sides are x2 - x1; of equal scores the first wins.
-    `per_class`: only boxes of the same class, as in batched_nms.
     """
-    boxes, order = found.boxes, np.argsort(-found.scores, kind="stable")
-    chosen: list[np.intp] = []
-    areas = (boxes[:, 2:] - boxes[:, :2]).clip(0).prod(axis=1)
-    while iou < 1 and len(order) and len(chosen) < most:
+    order, chosen = np.argsort(-scores, kind="stable"), np.zeros(0, np.intp)
+    if settings["iou"] >= 1:
+        return order[: settings["max"]]
+    near, far = boxes[:, :2], boxes[:, 2:]
+    areas = (far - near).clip(0).prod(axis=1)
+    while len(order) and len(chosen) < settings["max"]:
         best, order = order[0], order[1:]
-        chosen.append(best)
-        near, far = (
-            np.maximum(boxes[best, :2], boxes[order, :2]),
-            np.minimum(boxes[best, 2:], boxes[order, 2:]),
-        )
-        shared = (far - near).clip(0).prod(axis=1)
-        overlaps = shared > iou * (areas[best] + areas[order] - shared)
-        order = order[~overlaps | (per_class & (found.classes[order] != found.classes[best]))]
-    return np.array(chosen, np.intp) if iou < 1 else order[:most]
+        chosen = np.append(chosen, best)
+        sides = np.minimum(far[best], far[order]) - np.maximum(near[best], near[order])
+        shared = sides.clip(0).prod(axis=1)
+        overlaps = shared > settings["iou"] * (areas[best] + areas[order] - shared)
+        order = order[~overlaps | (settings["per_class"] & (classes[order] != classes[best]))]
+    return chosen
 
 
-def _parts(names: Sequence[str], arrays: Arrays) -> tuple[int, ...]:
-    """Return the places of boxes, classes, scores and, if there is one, their count; () if that is not clear."""
-    places = range(len(arrays))
-    boxes = next((p for n in (3, 2) for p in places if arrays[p].ndim == n and arrays[p].shape[-1] == 4), -1)
-    flat = [p for p in places if p != boxes >= 0 and arrays[p].shape == arrays[boxes].shape[:-1]]
-    count = [p for p in places if p != boxes and p not in flat]
-    if len(flat) != 2 or any(arrays[p].size != 1 for p in count):
-        return ()
-    named = [p for p in flat if re.search("class|label", names[p])] or [
-        p for p in flat if arrays[p].dtype.kind == "i"
-    ]
-    if len(named) == 1:
-        return (boxes, named[0], sum(flat) - named[0], *count)
-    # TFLite's two exporters: boxes, classes, scores, count; and scores, boxes, count, classes.
-    return {0: (0, 1, 2, 3), 1: (1, 3, 0, 2)}.get(boxes, ()) if len(arrays) == 4 else ()
+def _roles(names: list[str], arrays: list[NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return an SSD's outputs by their names, or in the order of either of TFLite's exporters."""
+    text = " ".join(names).replace("label", "class").replace("count", "num")
+    if "box" not in text:
+        ranks = "".join(str(array.ndim) for array in arrays)
+        text = {"3221": "box class score num", "2312": "score box num class"}.get(ranks, "")
+    return {key: arrays[place] for place, name in enumerate(text.split()) for key in ROLES if key in name}

@@ -8,24 +8,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-
-DTYPES = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(uint8)": "uint8"}
-LEVELS = {"scale": 1.0, "mean": 0.0, "std": 1.0}
-"""The defaults of an input of whole numbers without a scale of its own."""
 
 
 class Model(NamedTuple):
-    """The `shapes` of its inputs (None: an open side), names of its `outputs`, `defaults` that follow from the file.
-
-    `run` takes real values, float32 of the input's shape, and returns each output's real values.
-    """
+    """Its inputs' shapes (None: an open side), its outputs' names, what it implies, and `run`: real values to such."""
 
     shapes: list[list[Any]]
-    outputs: list[str]
-    defaults: dict[str, Any]
-    run: Callable[[NDArray[np.float32]], list[NDArray[Any]]]
-    device: str
+    names: list[str]
+    settings: dict[str, Any]
+    run: Callable[[Any], list[Any]]
 
 
 def onnx(path: Path, threads: int) -> Model:
@@ -33,47 +24,39 @@ def onnx(path: Path, threads: int) -> Model:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 3  # errors only
+    options.intra_op_num_threads, options.log_severity_level = threads, 3  # 3: errors only
     session = onnxruntime.InferenceSession(str(path), options, onnxruntime.get_available_providers())
-    inputs, outputs = session.get_inputs(), [output.name for output in session.get_outputs()]
-    dtype = np.dtype(DTYPES.get(inputs[0].type, "float32"))
-    names = session.get_modelmeta().custom_metadata_map.get(
-        "names", "{}"
-    )  # as Ultralytics writes it, in Python
-    return Model(
-        [[side if isinstance(side, int) else None for side in one.shape] for one in inputs],
-        outputs,
-        {"names": ast.literal_eval(names), **(LEVELS if dtype.kind == "u" else {})},
-        lambda values: session.run(None, {inputs[0].name: _as(values, dtype)}),
-        session.get_providers()[0],
-    )
+    inputs, names = session.get_inputs(), [output.name for output in session.get_outputs()]
+    shapes = [[side if isinstance(side, int) else None for side in one.shape] for one in inputs]
+    dtype = {"tensor(uint8)": np.uint8, "tensor(float16)": np.float16}.get(inputs[0].type, np.float32)
+    classes = ast.literal_eval(session.get_modelmeta().custom_metadata_map.get("names", "{}"))  # Ultralytics'
+    take = inputs[0].name
+    return Model(shapes, names, {"names": classes}, lambda v: session.run(None, {take: _as(v, dtype)}))
 
 
 def litert(path: Path, threads: int) -> Model:
     """Load a TFLite model. Raises what the runtime does."""
     from ai_edge_litert.interpreter import Interpreter
 
-    interpreter = Interpreter(model_path=str(path), num_threads=threads or None)
-    interpreter.allocate_tensors()
-    inputs, outputs = interpreter.get_input_details(), interpreter.get_output_details()
-    (scale, zero), dtype = inputs[0]["quantization"], np.dtype(inputs[0]["dtype"])
+    model = Interpreter(model_path=str(path), num_threads=threads or None)
+    model.allocate_tensors()
+    inputs, outputs = model.get_input_details(), model.get_output_details()
 
-    def run(values: NDArray[np.float32]) -> list[NDArray[Any]]:
-        interpreter.set_tensor(inputs[0]["index"], _as(values / scale + zero if scale else values, dtype))
-        interpreter.invoke()
-        return [_real(interpreter.get_tensor(one["index"]), *one["quantization"]) for one in outputs]
+    def run(values: Any) -> list[Any]:
+        model.set_tensor(inputs[0]["index"], _as(values, inputs[0]["dtype"], *inputs[0]["quantization"]))
+        model.invoke()
+        return [_real(model.get_tensor(one["index"]), *one["quantization"]) for one in outputs]
 
-    defaults = {"boxes": "fraction", **(LEVELS if dtype.kind != "f" and not scale else {})}
-    shapes = [one["shape"].tolist() for one in inputs]
-    return Model(shapes, [one["name"] for one in outputs], defaults, run, "LiteRT")
+    shapes, names = [one["shape"].tolist() for one in inputs], [one["name"] for one in outputs]
+    return Model(shapes, names, {"boxes": "fraction"}, run)
 
 
-def _as(values: NDArray[np.float32], dtype: np.dtype[Any]) -> NDArray[Any]:
-    if dtype.kind != "f":
-        values = np.rint(values).clip(np.iinfo(dtype).min, np.iinfo(dtype).max)
-    return values.astype(dtype, copy=False)
+def _as(values: Any, dtype: Any, scale: float = 0.0, zero: int = 0) -> Any:
+    if issubclass(dtype, np.floating):
+        return values.astype(dtype, copy=False)
+    whole = np.rint(values / scale + zero if scale else values)
+    return whole.clip(np.iinfo(dtype).min, np.iinfo(dtype).max).astype(dtype)
 
 
-def _real(values: NDArray[Any], scale: float, zero: int) -> NDArray[Any]:
+def _real(values: Any, scale: float, zero: int) -> Any:
     return (values.astype(np.float32) - zero) * np.float32(scale) if scale else values

@@ -17,7 +17,7 @@ SIDES = st.integers(1, 2000)
 
 @given(SIDES, SIDES, st.integers(32, 640), st.integers(32, 640), st.sampled_from(["letterbox", "stretch"]))
 def test_there_and_back_is_within_half_a_pixel(w: int, h: int, width: int, height: int, resize: str) -> None:
-    inner, corner = boxes.placement((w, h), (width, height), resize)
+    inner, corner = boxes.placement((w, h), [height, width], resize)
     assert all(
         low >= 0 and low + side <= whole
         for low, side, whole in zip(corner, inner, (width, height), strict=True)
@@ -35,7 +35,7 @@ def test_pixels_lie_where_boxes_are_taken_from(size: tuple[int, int], box: tuple
     settings: dict[str, Any] = {"size": [100, 160], "resize": "letterbox", "colour": "rgb", "layout": "NHWC"}
     settings.update(scale=1 / 255, mean=0.0, std=1.0, order="xyxy", boxes="pixels")
     values = boxes.model_input(image, settings)
-    (left, top), (width, height) = (pair for pair in reversed(boxes.placement(size, (160, 100), "letterbox")))
+    (left, top), (width, height) = (pair for pair in reversed(boxes.placement(size, [100, 160], "letterbox")))
     inside = values[top : top + height, left : left + width, 0] > 0.5
     rows, columns = np.flatnonzero(inside.any(axis=1)) + top, np.flatnonzero(inside.any(axis=0)) + left
     found = np.array([[columns[0], rows[0], columns[-1] + 1, rows[-1] + 1]])
@@ -72,12 +72,13 @@ def test_suppression_is_torchvisions_rule(
     """An IoU *greater* than the threshold with a kept box of a higher score; only of its class, as batched_nms."""
     sides = np.array([[x, y, x + w, y + h] for x, y, w, h, _, _ in drawn], float).reshape(-1, 4)
     classes, scores = np.array([one[4] for one in drawn], int), np.array([one[5] / 4 for one in drawn], float)
+    settings = {"iou": iou, "per_class": per_class, "max": most}
     naive: list[int] = []
     for one in sorted(range(len(drawn)), key=lambda place: -scores[place]):
         rivals = [other for other in naive if not per_class or classes[other] == classes[one]]
         if all(overlap(sides[one], sides[other]) <= iou for other in rivals):
             naive.append(one)
-    assert boxes.kept(boxes.Found(sides, scores, classes), iou, per_class, most).tolist() == naive[:most]
+    assert boxes.kept(sides, scores, classes, settings).tolist() == naive[:most]
 
 
 def shaped(*shapes: tuple[int, ...], dtype: Any = np.float32) -> list[np.ndarray[Any, Any]]:
@@ -101,7 +102,7 @@ def shaped(*shapes: tuple[int, ...], dtype: Any = np.float32) -> list[np.ndarray
 def test_a_head_is_recognized_only_without_doubt(
     names: list[str], shapes: list[tuple[int, ...]], head: str
 ) -> None:
-    assert boxes.recognized(names, shaped(*shapes), [640, 640], "onnx") == head
+    assert boxes.recognized("onnx", names, shaped(*shapes), [640, 640]) == head
 
 
 @pytest.mark.parametrize(
@@ -115,10 +116,6 @@ def test_both_exporters_orders_of_tflite_outputs_are_known(order: tuple[str, ...
         "count": np.array([1.0]),
     }
     arrays, names = [values[one] for one in order], [f"StatefulPartitionedCall:{n}" for n in range(4)]
-    assert boxes.recognized(names, arrays, [320, 320], "litert") == "tflite-ssd"
+    assert boxes.recognized("litert", names, arrays, [320, 320]) == "tflite-ssd"
     found = boxes.decoded("tflite-ssd", names, arrays)
-    assert (found.boxes.tolist(), found.scores.tolist(), found.classes.tolist()) == (
-        [[0, 1, 2, 3]],
-        [0.5],
-        [3],
-    )
+    assert [one.tolist() for one in found] == [[[0, 1, 2, 3]], [0.5], [3]]

@@ -97,8 +97,11 @@ def kept(boxes: Any, scores: Any, classes: Any, settings: dict[str, Any]) -> NDA
 
 def _roles(names: list[str], arrays: list[NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return an SSD's outputs by their names, or in the order of either of TFLite's exporters."""
-    text = " ".join(names).replace("label", "class").replace("count", "num")
-    if "box" not in text:
+    found = [name.replace("label", "class").replace("count", "num") for name in names]
+    if not any("box" in name for name in found):
         ranks = "".join(str(array.ndim) for array in arrays)
-        text = {"3221": "box class score num", "2312": "score box num class"}.get(ranks, "")
-    return {key: arrays[place] for place, name in enumerate(text.split()) for key in ROLES if key in name}
+        found = {"3221": ["box", "class", "score", "num"], "2312": ["score", "box", "num", "class"]}.get(
+            ranks, []
+        )
+    places = sorted(range(len(found)), key=lambda place: -len(found[place]))  # the shortest last: not raw_...
+    return {key: arrays[place] for place in places for key in ROLES if key in found[place]}

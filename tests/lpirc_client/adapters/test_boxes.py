@@ -119,3 +119,18 @@ def test_both_exporters_orders_of_tflite_outputs_are_known(order: tuple[str, ...
     assert boxes.recognized("litert", names, arrays, [320, 320]) == "tflite-ssd"
     found = boxes.decoded("tflite-ssd", names, arrays)
     assert [one.tolist() for one in found] == [[[0, 1, 2, 3]], [0.5], [3]]
+
+
+def test_the_raw_outputs_of_a_tensorflow_model_are_not_taken_for_its_detections() -> None:
+    shapes = {
+        "detection_boxes": (1, 3, 4),
+        "detection_classes": (1, 3),
+        "detection_multiclass_scores": (1, 3, 91),
+        "detection_scores": (1, 3),
+        "num_detections": (1,),
+        "raw_detection_boxes": (1, 9, 4),
+        "raw_detection_scores": (1, 9, 91),
+    }
+    arrays = [np.full(shape, 2 if name == "num_detections" else 0.5) for name, shape in shapes.items()]
+    assert boxes.recognized("onnx", [*shapes], arrays, [320, 320]) == "tf-ssd"
+    assert [one.shape for one in boxes.decoded("tf-ssd", [*shapes], arrays)] == [(2, 4), (2,), (2,)]

@@ -80,19 +80,25 @@ def kept(boxes: Any, scores: Any, classes: Any, settings: dict[str, Any]) -> NDA
 
     The rule of torchvision.ops.nms: an IoU above `iou` suppresses, sides are x2 - x1; of equal scores the first wins.
     """
-    order, chosen = np.argsort(-scores, kind="stable"), np.zeros(0, np.intp)
-    if settings["iou"] >= 1:
-        return order[: settings["max"]]
-    near, far = boxes[:, :2], boxes[:, 2:]
-    areas = (far - near).clip(0).prod(axis=1)
-    while len(order) and len(chosen) < settings["max"]:
-        best, order = order[0], order[1:]
-        chosen = np.append(chosen, best)
-        sides = np.minimum(far[best], far[order]) - np.maximum(near[best], near[order])
-        shared = sides.clip(0).prod(axis=1)
-        overlaps = shared > settings["iou"] * (areas[best] + areas[order] - shared)
-        order = order[~overlaps | (settings["per_class"] & (classes[order] != classes[best]))]
-    return chosen
+    order = np.argsort(-scores, kind="stable")
+    left, top, right, bottom = np.ascontiguousarray(boxes[order].T)
+    areas, classes, alive = (
+        (right - left).clip(0) * (bottom - top).clip(0),
+        classes[order],
+        scores[order] >= 0,
+    )
+    for best in range(len(order) if settings["iou"] < 1 else 0):
+        if alive[best]:
+            if alive[:best].sum() == settings["max"]:
+                break
+            rest = slice(best + 1, None)
+            width = np.minimum(right[rest], right[best]) - np.maximum(left[rest], left[best])
+            height = np.minimum(bottom[rest], bottom[best]) - np.maximum(top[rest], top[best])
+            shared = width.clip(0) * height.clip(0)
+            overlaps = shared > settings["iou"] * (areas[rest] + areas[best] - shared)
+            alive[rest] &= ~overlaps | (settings["per_class"] & (classes[rest] != classes[best]))
+    places: NDArray[np.intp] = order[alive][: settings["max"]]
+    return places
 
 
 def _roles(names: list[str], arrays: list[NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto
 from PIL import Image
 
-from lpirc_client.adapters.detector import Adapter
+from lpirc_client.adapters.detector import HEADS, KEYS, Adapter
 from lpirc_client.errors import ModelError
 from lpirc_client.wire import Category
 from tests import tflite_models
@@ -209,3 +209,8 @@ def test_without_its_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: 
     file = saved(tmp_path, finder("yolov8"))
     with pytest.raises(ModelError, match=r'needs onnxruntime; .*pip install "\./client\[onnx\]"'):
         Adapter("onnx", file)
+
+
+def test_the_page_lists_every_key_and_head() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "detectors.md").read_text()
+    assert [one for one in (*KEYS, *HEADS) if f"`{one}`" not in page] == []

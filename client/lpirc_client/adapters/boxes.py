@@ -62,11 +62,8 @@ def decoded(head: str, names: list[str], arrays: list[NDArray[Any]]) -> tuple[ND
     if not head.startswith("yolo"):
         roles = _roles(names, arrays)
         many = int(roles["num"].flat[0]) if "num" in roles else None
-        return (
-            roles["box"].reshape(-1, 4)[:many],
-            roles["score"].ravel()[:many],
-            roles["class"].ravel()[:many],
-        )
+        parts = roles["box"].reshape(-1, 4), roles["score"].ravel(), roles["class"].ravel()
+        return tuple(part[:many] for part in parts)
     (table,) = arrays[0]
     table = table if head == "yolov8" else table.T  # (numbers of a box, boxes)
     if head == "yolov10":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -138,6 +139,7 @@ def _completed(kind: str, model: runtimes.Model, stated: dict[str, Any]) -> tupl
         ):
             raise ValueError(f"{key} = {settings[key]!r:.60}: must be a number, or in mean and std three")
     names = settings.get("names")
+    names = ast.literal_eval(names) if isinstance(names, str) else names
     if not names:
         raise ValueError('it does not name its classes: state names = ["...", ...] in a TOML file beside it')
     pairs = names.items() if isinstance(names, dict) else enumerate(names, settings["first_class"])

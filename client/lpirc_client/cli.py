@@ -46,7 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
     text = "fetch the images, detect, post"
     run = subparsers.add_parser("run", help=text, description="A run with a detector.", allow_abbrev=False)
     run.add_argument("url", metavar="URL", help="the referee's, http://host:port")
-    text = "sample (default), or module:function of your own"
+    text = "sample (default), module:function of your own, onnx:FILE or litert:FILE"
     run.add_argument("--detector", default="sample", metavar="NAME", help=text)
     _add_common(run, batch=10)
 

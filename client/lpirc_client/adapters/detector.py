@@ -52,7 +52,7 @@ class Adapter:
             raise ModelError("bad-model", f"{self._path}: {str(error)[:600]}") from error
         told = ", ".join(f"{key} = {value}" for key, value in self._settings.items())
         self.description = f"{self._path}: {told}"
-        self._known: tuple[Sequence[Category], dict[int, int]] = (), {}
+        self._known: tuple[Any, dict[int, int]] = None, {}
 
     def __call__(self, jpeg: bytes, categories: Sequence[Category]) -> Iterator[tuple[float, ...]]:
         """Yield (category id, confidence, xmin, ymin, xmax, ymax), the best first; inclusive pixels."""
@@ -73,11 +73,16 @@ class Adapter:
                 yield ids[int(classes[best])], float(scores[best]), left, top, *far
 
     def _ids(self, categories: Sequence[Category]) -> dict[int, int]:
-        """Return category ids by class number, say which have no class. Raises ModelError if none has."""
+        """Return category ids by class number, say which have no class. Raises ModelError if none has.
+
+        Where the categories are not known, as in a dry run on any images, the ids are the class numbers.
+        """
         names, wanted = self._settings["names"], {one.name.casefold(): one.id for one in categories}
         ids = {number: wanted[name.casefold()] for number, name in names.items() if name.casefold() in wanted}
         missing = ", ".join([one.name for one in categories if one.id not in ids.values()][:3])
         what = f"{self._path} has the classes {', '.join([*names.values()][:3])} ... but not {missing} ..."
+        if not categories:
+            return {number: number for number in names}
         if not ids:
             raise ModelError("no-category", f"{what}, no category at all: state names as in the contest")
         if missing:
@@ -99,6 +104,8 @@ def _stated(kind: str, file: Path) -> tuple[Path, dict[str, Any]]:
         words = CHOICES.get(key, "").split() if key in KEYS else KEYS
         if words and (value not in words or key not in KEYS):
             raise ModelError("bad-settings", f"{path}: {key} = {value!r:.60}: there is {', '.join(words)}")
+        if isinstance(value, str) and key not in (*CHOICES, "model"):
+            raise ModelError("bad-settings", f"{path}: {key} = {value!r:.60}: must not be a text")
     if file in beside:
         file = file.parent / stated.get("model", file.stem + {"onnx": ".onnx", "litert": ".tflite"}[kind])
     if not file.is_file():
@@ -132,14 +139,12 @@ def _completed(kind: str, model: runtimes.Model, stated: dict[str, Any]) -> tupl
     settings = {**DEFAULTS, **HEADS[head], **model.settings, **stated, **chosen}
     for key in ("scale", "mean", "std", "score", "iou", "max"):
         value = np.asarray(settings[key])
-        if (
-            value.dtype.kind not in "if"
-            or value.shape not in ((), (3,))
-            or (key == "std" and not value.all())
-        ):
+        is_number = value.dtype.kind in "if" and value.shape in ((), (3,))
+        if not is_number or (key == "std" and not value.all()):
             raise ValueError(f"{key} = {settings[key]!r:.60}: must be a number, or in mean and std three")
     names = settings.get("names")
-    names = ast.literal_eval(names) if isinstance(names, str) else names
+    if isinstance(names, str):  # of an ONNX file, as Ultralytics writes it
+        names = ast.literal_eval(names) if names.startswith("{") else {}
     if not names:
         raise ValueError('it does not name its classes: state names = ["...", ...] in a TOML file beside it')
     pairs = names.items() if isinstance(names, dict) else enumerate(names, settings["first_class"])

@@ -28,12 +28,12 @@ def onnx(path: Path, threads: int) -> Model:
     inputs, names = session.get_inputs(), [output.name for output in session.get_outputs()]
     shapes = [[side if isinstance(side, int) else None for side in one.shape] for one in inputs]
     dtype = {"tensor(uint8)": np.uint8, "tensor(float16)": np.float16}.get(inputs[0].type, np.float32)
-    names_of = session.get_modelmeta().custom_metadata_map.get("names", "{}")  # Python's text, by Ultralytics
+    classes = session.get_modelmeta().custom_metadata_map.get("names", "")
 
     def run(values: Any) -> list[Any]:
         return [*map(np.asarray, session.run(None, {inputs[0].name: _as(values, dtype)}))]
 
-    return Model(shapes, names, {"names": names_of}, run)
+    return Model(shapes, names, {"names": classes}, run)
 
 
 def litert(path: Path, threads: int) -> Model:

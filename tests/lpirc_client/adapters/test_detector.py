@@ -169,7 +169,8 @@ def refused(tmp_path: Path, kind: str, data: bytes, **settings: Any) -> str:
             'it does not name its classes: state names = ["...", ...] in a TOML',
         ),
         (finder("yolov8"), {"head": "yolo"}, "head = 'yolo': there is yolov5, yolov8, "),
-        (finder("yolov8"), {"iou": "0.5"}, "iou = '0.5': must be a number"),
+        (finder("yolov8"), {"names": "person"}, "names = 'person': must not be a text"),
+        (finder("yolov8"), {"iou": "0.5"}, "model.json: iou = '0.5': must not be a text"),
         (finder("yolov8"), {"mean": [0.5, 0.5]}, "mean = [0.5, 0.5]: must be "),
         (finder("yolov8"), {"std": 0}, "std = 0: must be "),
         (finder("yolov8"), {"nms": 1}, "nms = 1: there is layout, resize, "),
@@ -196,6 +197,12 @@ def test_categories_that_match_nothing_are_named_on_both_sides(tmp_path: Path) -
         list(detect(jpeg((64, 64), None), (Category(1, "car"), Category(2, "bus"))))
 
 
+def test_where_categories_are_unknown_the_class_numbers_stand_for_them(tmp_path: Path) -> None:
+    detect = Adapter("onnx", saved(tmp_path, finder("yolov8")))
+    ((category, *_),) = detect(jpeg((64, 64), (8, 16, 40, 32)), ())
+    assert category == RED
+
+
 def test_categories_without_a_class_are_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     detect = Adapter("onnx", saved(tmp_path, finder("yolov8")))
     contest = (*CONTEST, Category(1, "car"))
@@ -208,6 +215,14 @@ def test_without_its_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: 
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     file = saved(tmp_path, finder("yolov8"))
     with pytest.raises(ModelError, match=r'needs onnxruntime; .*pip install "\./client\[onnx\]"'):
+        Adapter("onnx", file)
+
+
+def test_names_that_a_file_states_in_another_form_are_none(tmp_path: Path) -> None:
+    file = saved(
+        tmp_path, finder("yolov8").replace(b"{0: 'sky', 1: 'red box'}", b"sky, red box, and no dict"[:24])
+    )
+    with pytest.raises(ModelError, match="does not name its classes"):
         Adapter("onnx", file)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -15,6 +15,7 @@ from lpirc_client.adapters import boxes
 SIDES = st.integers(1, 2000)
 
 
+@settings(max_examples=50, deadline=None)
 @given(SIDES, SIDES, st.integers(32, 640), st.integers(32, 640), st.sampled_from(["letterbox", "stretch"]))
 def test_there_and_back_is_within_half_a_pixel(w: int, h: int, width: int, height: int, resize: str) -> None:
     inner, corner = boxes.placement((w, h), [height, width], resize)
@@ -23,8 +24,8 @@ def test_there_and_back_is_within_half_a_pixel(w: int, h: int, width: int, heigh
         for low, side, whole in zip(corner, inner, (width, height), strict=True)
     )
     there = np.array([[0, 0, w, h]]) * (np.array(inner * 2) / ((w, h) * 2)) + corner * 2
-    settings = {"size": [height, width], "order": "xyxy", "boxes": "pixels", "resize": resize}
-    np.testing.assert_allclose(boxes.in_image(there, settings, (w, h)), [[0, 0, w, h]], atol=0.5)
+    stated = {"size": [height, width], "order": "xyxy", "boxes": "pixels", "resize": resize}
+    np.testing.assert_allclose(boxes.in_image(there, stated, (w, h)), [[0, 0, w, h]], atol=0.5)
 
 
 @pytest.mark.parametrize(("size", "box"), [((200, 100), (40, 20, 120, 60)), ((50, 100), (10, 20, 30, 80))])
@@ -32,15 +33,15 @@ def test_pixels_lie_where_boxes_are_taken_from(size: tuple[int, int], box: tuple
     """Half the input's resolution is half a pixel of it: found where the level is above the middle."""
     image = Image.new("RGB", size)
     image.paste((255, 255, 255), box)
-    settings: dict[str, Any] = {"size": [100, 160], "resize": "letterbox", "colour": "rgb", "layout": "NHWC"}
-    settings.update(scale=1 / 255, mean=0.0, std=1.0, order="xyxy", boxes="pixels")
-    values = boxes.model_input(image, settings)
+    stated: dict[str, Any] = {"size": [100, 160], "resize": "letterbox", "colour": "rgb", "layout": "NHWC"}
+    stated.update(scale=1 / 255, mean=0.0, std=1.0, order="xyxy", boxes="pixels")
+    values = boxes.model_input(image, stated)
     (left, top), (width, height) = (pair for pair in reversed(boxes.placement(size, [100, 160], "letterbox")))
     inside = values[top : top + height, left : left + width, 0] > 0.5
     rows, columns = np.flatnonzero(inside.any(axis=1)) + top, np.flatnonzero(inside.any(axis=0)) + left
     found = np.array([[columns[0], rows[0], columns[-1] + 1, rows[-1] + 1]])
     pixel = size[0] / width / 2
-    np.testing.assert_allclose(boxes.in_image(found, settings, size), [box], atol=max(pixel, 0.5))
+    np.testing.assert_allclose(boxes.in_image(found, stated, size), [box], atol=max(pixel, 0.5))
     margin = values.copy()
     margin[top : top + height, left : left + width] = 114 / 255
     np.testing.assert_allclose(margin, 114 / 255, atol=1e-6)
@@ -48,9 +49,9 @@ def test_pixels_lie_where_boxes_are_taken_from(size: tuple[int, int], box: tuple
 
 def test_values_are_normalized_by_colour_before_the_order_of_colours_changes() -> None:
     image = Image.new("RGB", (4, 2), (255, 51, 0))
-    settings: dict[str, Any] = {"size": [2, 4], "resize": "stretch", "colour": "bgr", "layout": "NCHW"}
-    settings.update(scale=1 / 255, mean=[0.5, 0.1, 0.0], std=[0.5, 0.1, 2.0])
-    values = boxes.model_input(image, settings)
+    stated: dict[str, Any] = {"size": [2, 4], "resize": "stretch", "colour": "bgr", "layout": "NCHW"}
+    stated.update(scale=1 / 255, mean=[0.5, 0.1, 0.0], std=[0.5, 0.1, 2.0])
+    values = boxes.model_input(image, stated)
     assert values.shape == (3, 2, 4)
     np.testing.assert_allclose(values[:, 0, 0], [0, 1, 1], atol=1e-6)
 
@@ -65,6 +66,7 @@ def overlap(a: Any, b: Any) -> float:
 BOX = st.tuples(*[st.integers(0, 8)] * 2, *[st.integers(1, 4)] * 2, st.integers(0, 2), st.integers(0, 4))
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(BOX, max_size=12), st.sampled_from([0.25, 0.5, 1.0]), st.booleans(), st.integers(1, 9))
 def test_suppression_is_torchvisions_rule(
     drawn: list[tuple[int, ...]], iou: float, per_class: bool, most: int
@@ -72,13 +74,13 @@ def test_suppression_is_torchvisions_rule(
     """An IoU *greater* than the threshold with a kept box of a higher score; only of its class, as batched_nms."""
     sides = np.array([[x, y, x + w, y + h] for x, y, w, h, _, _ in drawn], float).reshape(-1, 4)
     classes, scores = np.array([one[4] for one in drawn], int), np.array([one[5] / 4 for one in drawn], float)
-    settings = {"iou": iou, "per_class": per_class, "max": most}
+    stated = {"iou": iou, "per_class": per_class, "max": most}
     naive: list[int] = []
     for one in sorted(range(len(drawn)), key=lambda place: -scores[place]):
         rivals = [other for other in naive if not per_class or classes[other] == classes[one]]
         if all(overlap(sides[one], sides[other]) <= iou for other in rivals):
             naive.append(one)
-    assert boxes.kept(sides, scores, classes, settings).tolist() == naive[:most]
+    assert boxes.kept(sides, scores, classes, stated).tolist() == naive[:most]
 
 
 def shaped(*shapes: tuple[int, ...], dtype: Any = np.float32) -> list[np.ndarray[Any, Any]]:

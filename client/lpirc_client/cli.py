@@ -47,7 +47,7 @@ def build_parser() -> argparse.ArgumentParser:
     text = "fetch the images, detect, post"
     run = subparsers.add_parser("run", help=text, description="A run with a detector.", allow_abbrev=False)
     run.add_argument("url", metavar="URL", help="the referee's, http://host:port")
-    text = "sample (default), or module:function of your own"
+    text = "sample (default), module:function of your own, onnx:FILE or litert:FILE"
     run.add_argument("--detector", default="sample", metavar="NAME", help=text)
     text = "JPEG that the detector is tried with before the log-in (default: one of the client's own)"
     run.add_argument("--preflight", type=Path, metavar="F", help=text)

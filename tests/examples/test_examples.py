@@ -20,7 +20,7 @@ from tests.power.conftest import Relay
 
 SOURCES = Path(__file__).parents[2] / "client" / "examples"
 IMAGES, SIZE = 60, (96, 64)
-BREAKS_AFTER = 40_000  # bytes, both ways: amid a batch of images
+AMID_A_BATCH = 40_000  # bytes
 Command = list[str]
 
 
@@ -41,8 +41,8 @@ def go(folder: Path) -> Command:
 
 
 def python(_: Path) -> Command:
-    """Nothing that is installed is seen: the standard library is enough."""
-    return [program("python3"), "-I", "-S", str(SOURCES / "python" / "client.py")]
+    """Nothing that is installed is seen: the standard library is enough, of PyPy 3.9 as the oldest that Debian has."""
+    return [program("pypy3"), "-I", "-S", str(SOURCES / "python" / "client.py")]
 
 
 def shell(_: Path) -> Command:
@@ -55,24 +55,23 @@ LANGUAGES = (cpp, go, python, shell)
 
 
 class Frayed(Relay):
-    """A cable that breaks once, when so many bytes have passed."""
+    """A cable that drops its connections amid a batch, then loses the first receipt and stays broken."""
 
     def __init__(self, port: int) -> None:
-        self.passed = 0
+        self.passed, self.is_broken = 0, False
         super().__init__(port)
-
-    @property
-    def is_broken(self) -> bool:
-        return self.passed >= BREAKS_AFTER
 
     def _pass(self, source: socket, sink: socket) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(4096):
-                sink.sendall(data)
-                was_whole = not self.is_broken
-                self.passed += len(data)
-                if was_whole and self.is_broken:
+                if b'"received_total"' in data and not self.is_broken:
+                    self.is_broken = True
                     self.cut()
+                sink.sendall(data)
+                self.passed += len(data)
+                if self.passed >= AMID_A_BATCH > self.passed - len(data):
+                    self.cut()
+                    self.mend()
         self._end((source, sink))
 
 
@@ -129,7 +128,7 @@ def test_an_example_answers_every_image_through_a_broken_cable_and_a_restart(
         cable.mend()
         code = process.wait(PATIENCE_S)
     said = log.read_text()
-    assert (code, "no-answer" in said, "logged out" in said) == (0, True, True), said
+    assert (code, said.count("no-answer: ") >= 2, "logged out" in said) == (0, True, True), said
     with hall.store() as store:
         (closed,) = (one for one in store.runs() if one.team == team)
         rows = store.detections(closed.id)

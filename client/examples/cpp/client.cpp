@@ -245,7 +245,9 @@ void run(const std::string& url, const std::string& team, const std::string& pas
             ++first;
         }
     }
-    std::cerr << "client: logged out: " << posting.ask("DELETE", "/v1/session") << std::endl;
+    const auto& closed = posting.ask("DELETE", "/v1/session");
+    std::cerr << "client: logged out after " << member(closed, "elapsed_s") << " s; " << member(closed, "energy_wh")
+              << " Wh" << std::endl;
 }
 
 int main(int count, char** words) {

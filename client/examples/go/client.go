@@ -73,7 +73,9 @@ type Refusal struct {
 	again        time.Duration     // when to ask again; 0: after any pause, less: never
 }
 
-func (r *Refusal) Error() string { return fmt.Sprintf("%s: %s %s", r.Code, r.Detail, r.Problems) }
+func (r *Refusal) Error() string {
+	return strings.TrimSuffix(fmt.Sprintf("%s: %s %s", r.Code, r.Detail, r.Problems), " []")
+}
 
 // Referee is where a run takes place; goroutines share its kept-alive connections and what it knows of the window.
 type Referee struct {
@@ -256,11 +258,16 @@ func (r *Referee) run(team, password string, first int) (done int, err error) {
 	if err := <-fetched; err != nil {
 		return done, err
 	}
-	closed, err := r.ask("DELETE", "/v1/session", nil, nil)
-	if err == nil {
-		log.Printf("logged out: %s", closed)
+	content, err := r.ask("DELETE", "/v1/session", nil, nil)
+	if err != nil {
+		return done, err
 	}
-	return done, err
+	closed := map[string]any{}
+	if err := json.Unmarshal(content, &closed); err != nil {
+		return done, err
+	}
+	log.Printf("logged out after %v s; %v Wh", closed["elapsed_s"], closed["energy_wh"])
+	return done, nil
 }
 
 func main() {

@@ -137,4 +137,4 @@ while [ "$first" -le "$images" ]; do
     say "image $done_ of $images, $((end - $(now))) s left"
 done
 request -X DELETE "$url/v1/session" || fail "$code: $detail"
-say "logged out: $(cat "$work/answer")"
+say "logged out after $(member elapsed_s) s; $(member energy_wh) Wh"

@@ -192,7 +192,7 @@ def run(url: str, team: str, password: str, first: int) -> None:
 
 def say(sentence: str) -> str:
     """Print a sentence on stderr and return it."""
-    print(f"client: {sentence}", file=sys.stderr)
+    print(f"client: {sentence}", file=sys.stderr, flush=True)
     return sentence
 
 

@@ -13,13 +13,12 @@ from typing import IO, Any
 
 import pytest
 
-from lpirc_testsets import synthesize
-from tests.contest_day import PASSWORD, PATIENCE_S, Day, contest_day, until
+from tests.contest_day import PASSWORD, PATIENCE_S, Day, until
 from tests.deploy.deployment import program
+from tests.examples.conftest import IMAGES, SIZE
 from tests.power.conftest import Relay
 
 SOURCES = Path(__file__).parents[2] / "client" / "examples"
-IMAGES, SIZE = 60, (96, 64)
 AMID_A_BATCH = 40_000  # bytes
 Command = list[str]
 
@@ -73,17 +72,6 @@ class Frayed(Relay):
                     self.cut()
                     self.mend()
         self._end((source, sink))
-
-
-@pytest.fixture(scope="module")
-def hall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
-    """A contest being served, whose operator arms each run; every example is a team."""
-    folder = tmp_path_factory.mktemp("hall")
-    testset = synthesize(folder / "set", images=IMAGES, categories=3, seed=1, size=SIZE).folder
-    teams = [one.__name__ for one in LANGUAGES]
-    with contest_day(folder / "contest", testset, auto_arm=False, teams=teams) as made:
-        made.serve()
-        yield made
 
 
 @pytest.fixture

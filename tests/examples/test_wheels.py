@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tomllib
 import zipfile
 from pathlib import Path
@@ -26,7 +27,7 @@ VERSIONS = [
     tomllib.loads((one / "pyproject.toml").read_text())["project"]["version"] for one in PROJECTS.values()
 ]
 # What client/oldest.lock has: requests, and no NumPy.
-OLDEST = next((ROOT / ".venv" / "oldest" / "lib").glob("*/site-packages"))
+OLDEST = next((Path(sys.prefix) / "oldest" / "lib").glob("*/site-packages"))
 DETECTOR = "def detect(jpeg, categories):\n    yield categories[0].id, 0.5, 1, 2, 3, 4\n"
 
 

@@ -142,9 +142,7 @@ class Referee {  // one kept-alive connection, of one thread at a time
         if (after != fields_.end()) again = std::chrono::seconds(std::stoll(after->second));
         const auto code = member(content_, "code");
         if (code.empty()) throw Refused("not-a-referee", url_ + " answered status " + std::to_string(status), again);
-        const auto rows = content_.find("\"problems\"");  // of bad rows: line and reason
-        const auto reasons = rows == std::string::npos ? "" : " " + content_.substr(rows, 300);
-        throw Refused(code, member(content_, "detail") + reasons, again);
+        throw Refused(code, member(content_, "detail"), again);
     }
 
 public:
@@ -218,11 +216,13 @@ public:
     }
 };
 
-// Answers all images from `first` on, and logs out; `done` is the last image whose rows are posted. Throws Refused.
+// Answers all images from `first` on, and logs out. From the log-in on, `done` is the last image whose rows are posted.
+// Throws Refused.
 void run(const std::string& url, const std::string& team, const std::string& password, int first, int& done) {
     Window window;
     const auto session = Referee(url, window).login(team, password);
     const int last = std::stoi(member(session, "images"));
+    done = first - 1;
     const int category = std::stoi(member(session.substr(session.find("\"categories\"")), "id"));
     Referee fetching(url, window, member(session, "token")), posting(url, window, member(session, "token"));
     std::cerr << "client: run " << member(session, "run") << ": " << last << " images" << std::endl;
@@ -257,13 +257,15 @@ int main(int count, char** words) {
         return 2;
     }
     curl_global_init(CURL_GLOBAL_DEFAULT);
-    const int first = count > 4 ? std::atoi(words[4]) : 1;
-    int done = first - 1;
+    int done = -1;
     try {
-        run(words[1], words[2], password, first, done);
+        run(words[1], words[2], password, count > 4 ? std::atoi(words[4]) : 1, done);
     } catch (const std::exception& failure) {
-        std::cerr << "client: " << failure.what() << "\nclient: images 1 to " << done
-                  << " are posted; while the window is open, FIRST_IMAGE " << done + 1 << " continues\n";
+        std::cerr << "client: " << failure.what() << '\n';
+        const auto* refused = dynamic_cast<const Refused*>(&failure);
+        if (refused && refused->code == "window-closed") return 0;
+        if (done >= 0)
+            std::cerr << "The run stays open: while its window lasts, FIRST_IMAGE " << done + 1 << " continues\n";
         return 1;
     }
 }

@@ -69,13 +69,10 @@ type Session struct {
 // Refusal is a problem document of the referee, or why no answer came.
 type Refusal struct {
 	Code, Detail string
-	Problems     []json.RawMessage // of bad rows: line and reason
-	again        time.Duration     // when to ask again; 0: after any pause, less: never
+	again        time.Duration // when to ask again; 0: after any pause, less: never
 }
 
-func (r *Refusal) Error() string {
-	return strings.TrimSuffix(fmt.Sprintf("%s: %s %s", r.Code, r.Detail, r.Problems), " []")
-}
+func (r *Refusal) Error() string { return r.Code + ": " + r.Detail }
 
 // Referee is where a run takes place; goroutines share its kept-alive connections and what it knows of the window.
 type Referee struct {
@@ -288,8 +285,15 @@ func main() {
 	// A transport of its own uses no proxy: the referee is in the same hall.
 	referee := Referee{url: arguments[0], client: http.Client{Timeout: timeout, Transport: &http.Transport{}}}
 	line, _, _ := strings.Cut(string(password), "\n")
-	if done, err := referee.run(arguments[1], line, first); err != nil {
+	done, err := referee.run(arguments[1], line, first)
+	var refusal *Refusal
+	switch {
+	case err == nil:
+	case errors.As(err, &refusal) && refusal.Code == "window-closed":
 		log.Print(err)
-		log.Fatalf("images 1 to %d are posted; while the window is open, FIRST_IMAGE %d continues", done, done+1)
+	case referee.token == "":
+		log.Fatal(err)
+	default:
+		log.Fatalf("%v\nThe run stays open: while its window lasts, FIRST_IMAGE %d continues", err, done+1)
 	}
 }

@@ -127,13 +127,12 @@ class Referee:
 
 
 def refusal(url: str, answer: http.client.HTTPResponse, content: bytes) -> Refused:
-    """Read a problem document; bad rows are listed in `problems`."""
+    """Read a problem document."""
     passing = answer.status in (502, 504) or "Retry-After" in answer.headers
     again_s = float(answer.headers.get("Retry-After", 0)) if passing else None
     try:
         problem = json.loads(content)
-        rows = [f"row {one['line']}: {one['problem']}" for one in problem.get("problems", [])[:3]]
-        return Refused(problem["code"], " ".join([problem["detail"], *rows]), again_s)
+        return Refused(problem["code"], problem["detail"], again_s)
     except (ValueError, KeyError, TypeError):
         return Refused(
             "not-a-referee", f"{url} answered status {answer.status}; is this the referee?", again_s
@@ -170,7 +169,7 @@ def images(referee: Referee, first: int, last: int) -> Iterator[tuple[int, bytes
 
 
 def run(url: str, team: str, password: str, first: int) -> None:
-    """Answer all images from `first` on, and log out. Raises Refused."""
+    """Answer all images from `first` on, and log out, unless the window is over before. Raises Refused."""
     window, done, rows = Window(), first - 1, []
     session = login(url, window, team, password)
     token, last, categories = session["token"], session["images"], session["categories"]
@@ -183,8 +182,11 @@ def run(url: str, team: str, password: str, first: int) -> None:
                 posting.post(rows)
                 rows, done = [], number
                 say(f"image {done} of {last}, {window.left_s:.0f} s left")
-    except BaseException:
-        say(f"images 1 to {done} are posted; while the window is open, FIRST_IMAGE {done + 1} continues")
+    except BaseException as error:
+        if isinstance(error, Refused) and error.code == "window-closed":
+            say(str(error))
+            return
+        say(f"the run stays open: while its window lasts, FIRST_IMAGE {done + 1} continues")
         raise
     closed = json.loads(Referee(url, window, token, METER_S).ask("DELETE", "/v1/session"))
     say(f"logged out after {closed['elapsed_s']} s; {closed['energy_wh']} Wh")

@@ -36,8 +36,8 @@ say() { printf 'client: %s\n' "$*" >&2; }
 
 fail() {
     say "$1"
-    [ -z "${done_-}" ] ||
-        say "images 1 to $done_ are posted; while the window is open, FIRST_IMAGE $((done_ + 1)) continues"
+    [ "${code-}" != window-closed ] || exit 0
+    [ -z "${done_-}" ] || say "the run stays open: while its window lasts, FIRST_IMAGE $((done_ + 1)) continues"
     exit 1
 }
 
@@ -67,7 +67,6 @@ request() {
         esac
         case $status in 502 | 504) wait=${wait:-$pause} ;; esac
         [ -n "$code" ] || code=not-a-referee detail="$url answered status $status"
-        [ "$code" != bad-rows ] || detail=$(cat "$work/answer")
         { [ -n "$wait" ] && [ $(($(now) + wait)) -lt "$end" ]; } || return 1
         [ "$said" = "$detail" ] || say "$code: $detail"
         said=$detail

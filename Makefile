@@ -58,6 +58,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(OLDEST)/bin/mypy --config-file client/oldest.ini
+	$(OLDEST)/bin/mypy --cache-dir .mypy_cache/oldest --python-version 3.8 --strict client/examples/python/client.py
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.audit
 

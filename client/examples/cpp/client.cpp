@@ -74,8 +74,8 @@ std::string quoted(const std::string& text) {
 struct Refused : std::runtime_error {
     std::string code;
     milliseconds again;
-    Refused(const std::string& code, const std::string& detail, milliseconds again)
-        : std::runtime_error(code + ": " + detail), code(code), again(again) {}
+    Refused(const std::string& its_code, const std::string& detail, milliseconds when)
+        : std::runtime_error(its_code + ": " + detail), code(its_code), again(when) {}
 };
 
 class Window {  // when the run ends, by the referee's latest answer

@@ -146,14 +146,15 @@ def login(url: str, window: Window, team: str, password: str) -> dict[str, Any]:
     while True:
         try:
             document: dict[str, Any] = json.loads(referee.ask("POST", "/v1/session", body))
-            window.set(document["remaining_s"])
-            return document
+            break
         except Refused as refused:
             if refused.code not in ("not-armed", "not-started"):
                 raise
             said = said or say(f"{refused} Waiting; Ctrl-C ends it.")
         time.sleep(1.0)
         window.set(LOGIN_S)
+    window.set(document["remaining_s"])
+    return document
 
 
 def images(referee: Referee, first: int, last: int) -> Iterator[tuple[int, bytes]]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,12 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def held(wheel: Path) -> set[str]:
     with zipfile.ZipFile(wheel) as archive:
         return {one for one in archive.namelist() if ".dist-info/" not in one}
+
+
+def commands_of(wheel: Path) -> list[str]:
+    points = ConfigParser(delimiters="=")
+    points.read_string(file_of(wheel, "entry_points.txt").decode())
+    return [*points["console_scripts"]]
 
 
 def test_the_wheels_hold_their_packages_whole_and_nothing_else(wheels: list[Path]) -> None:
@@ -86,18 +93,17 @@ def test_installed_wheels_run_outside_of_the_checkout_and_the_client_with_reques
     # A folder that a .pth names is searched last, and its own .pth files, the editable installs, are not read.
     (site / "others.pth").write_text(str(Path(pytest.__file__).parents[1]))
     code = f"import {', '.join(PACKAGES)}; print(*(one.__file__ for one in ({', '.join(PACKAGES)})))"
-    lines = [["python", "-c", code]] + [[name, "--version"] for name in ("referee", "meter", "lpirc-client")]
-    lines.append(["python", str(ROOT / "client" / "verify_bundle.py"), "--version"])
+    commands = [name for wheel in wheels for name in commands_of(wheel)]
+    lines = [["python", "-c", code], ["python", str(ROOT / "client" / "verify_bundle.py"), "--version"]]
     said = [
         subprocess.run(
             [programs / one, *more], cwd=tmp_path, check=True, capture_output=True, text=True
         ).stdout
-        for one, *more in lines
+        for one, *more in [*lines, *([name, "--version"] for name in commands)]
     ]
     assert said[0].split() == [str(site / name / "__init__.py") for name in PACKAGES]
-    assert said[1:] == [
-        f"{name} {VERSIONS[0]}\n" for name in ("referee", "meter", "lpirc-client", "verify_bundle.py")
-    ]
+    assert said[1:] == [f"{name} {VERSIONS[0]}\n" for name in ("verify_bundle.py", *commands)]
+    assert {"referee", "meter", "lpirc-client"} <= set(commands)
     assert len(set(VERSIONS)) == 1
 
 

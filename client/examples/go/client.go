@@ -78,11 +78,13 @@ func (r *Refusal) Error() string { return r.Code + ": " + r.Detail }
 type Referee struct {
 	url, token string
 	client     http.Client
-	end        atomic.Int64 // of the window, in Unix milliseconds
+	end        atomic.Int64 // of the window: nanoseconds since started, whatever is done to the board's clock
 }
 
-func (r *Referee) left() time.Duration        { return time.Until(time.UnixMilli(r.end.Load())) }
-func (r *Referee) setLeft(left time.Duration) { r.end.Store(time.Now().Add(left).UnixMilli()) }
+var started = time.Now()
+
+func (r *Referee) left() time.Duration        { return time.Duration(r.end.Load()) - time.Since(started) }
+func (r *Referee) setLeft(left time.Duration) { r.end.Store(int64(time.Since(started) + left)) }
 
 // ask returns the body of the answer. It repeats the request as long as the window lasts, where that can help.
 func (r *Referee) ask(method, path string, body []byte, header map[string]string) ([]byte, error) {

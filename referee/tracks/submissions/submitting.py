@@ -152,7 +152,9 @@ def _carry_out(
     accepted = contest.store.accept_submission(made, clock.utc(), limit)
     try:
         record(accepted.id)
-        kept = _keep_model(contest.folder, data, made.model_sha256, made.model_file) if data else contest.folder
+        kept = (
+            _keep_model(contest.folder, data, made.model_sha256, made.model_file) if data else contest.folder
+        )
         _measure(contest, track, accepted, bench, kept, clock)
     except BaseException as failure:
         contest.store.withdraw_submission(accepted.id, _reason(failure))

@@ -32,10 +32,10 @@ class Child:
     ) -> None:
         self.name = name
         self._log_path = log
-        self._log = log.open("w")
+        self._log = log.open("a")
         streams: dict[str, Any] = {"stdout": self._log, "stderr": self._log} | {reads: subprocess.PIPE}
-        self._process = subprocess.Popen(  # noqa: S603 - our own programs
-            arguments, stdin=subprocess.PIPE, text=True, start_new_session=True, **streams
+        self._process = subprocess.Popen(  # noqa: S603 - our own programs, and what --client names
+            arguments, stdin=subprocess.PIPE, text=True, errors="replace", start_new_session=True, **streams
         )
         self._output: IO[str] = getattr(self._process, reads)
         self._input: IO[str] = self._process.stdin  # type: ignore[assignment]  # a pipe
@@ -44,6 +44,17 @@ class Child:
     def pid(self) -> int:
         """The process id."""
         return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended, below 0 by a signal; None while it runs."""
+        return self._process.poll()
+
+    def kill(self) -> None:
+        """Kill it, and what it has started in its session."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
 
     def __enter__(self) -> Self:
         return self
@@ -64,7 +75,7 @@ class Child:
         line = self._output.readline().strip()
         if not line:
             self._process.wait()
-            raise self._failure()
+            raise self.failure()
         return line
 
     def lines(self) -> Iterator[str]:
@@ -79,7 +90,7 @@ class Child:
     def wait(self) -> None:
         """Wait until it ends. Raises RefereeError `child-failed` for an exit code other than 0."""
         if self._process.wait() != 0:
-            raise self._failure()
+            raise self.failure()
 
     def end(self) -> None:
         """End it, if it has not ended: SIGTERM, and after a timeout SIGKILL for its whole session."""
@@ -88,17 +99,23 @@ class Child:
             try:
                 self._process.wait(TIMEOUT_S)
             except subprocess.TimeoutExpired:
-                os.killpg(self._process.pid, signal.SIGKILL)
-                self._process.wait()
+                self.kill()
         self._output.close()
         self._log.close()
         with suppress(BrokenPipeError):
             self._input.close()
 
-    def _failure(self) -> RefereeError:
+    def failure(self) -> RefereeError:
+        """Why it failed, by the last line of its log."""
         lines = [line for line in self._log_path.read_text(errors="replace").splitlines() if line.strip()]
         last = lines[-1] if lines else f"it ended with exit code {self._process.returncode}"
         return RefereeError("child-failed", f"The {self.name} failed: {last}", log=str(self._log_path))
+
+
+def own_child(folder: Path, name: str, command: str, *arguments: str) -> Child:
+    """One of our commands, its log in `folder`; it ends with this process. Raises RefereeError `program-missing`."""
+    own = [program(command), *arguments, "--parent", str(os.getpid())]
+    return Child(name, own, folder / f"{name}.log")
 
 
 @contextmanager

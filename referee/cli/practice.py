@@ -110,7 +110,7 @@ def _prepare(folder: Path, testset: Path | None, meter: str, team: str) -> str:
 def _set_meter(config: Path, address: str) -> None:
     """Give the first station this meter: a simulated one has another port each time."""
     line = f"meter = {json.dumps(address)}"
-    text = re.sub(r'(?m)^meter = "[^"]*"', lambda _: line, config.read_text(), count=1)
+    text = re.sub(r"(?m)^\s*meter\s*=.*$", lambda _: line, config.read_text(), count=1)
     write_atomically(config, text.encode())
 
 
@@ -136,5 +136,5 @@ def _judged(contest: Contest, run: Run) -> str:
         return f"Run {run.id} is not judged: {failure.sentence}"
     energy = "no energy" if score.energy_wh is None else f"{score.energy_wh:.6f} Wh"
     figures = f"mAP {score.map:.5f}, {energy}, score {score.score or 0:.4g}"
-    failed = ", ".join(check.code for check in score.checks if not check.ok) or "none"
-    return f"Run {run.id}: {figures}; failed checks: {failed}; referee report {run.id} --contest {contest.folder}"
+    failed = ", ".join(f"{check.severity} {check.code}" for check in score.checks if not check.ok)
+    return f"Run {run.id}: {figures}; checks: {failed or 'ok'}; referee report {run.id} --contest {contest.folder}"

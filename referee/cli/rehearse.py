@@ -295,7 +295,7 @@ def _await_client(plan: Plan, client: Child, hall: Hall) -> tuple[list[str], int
                 limit_s = (run.start_s or clock.monotonic_s()) + plan.window_s + CLIENT_END_S
             if clock.monotonic_s() > limit_s:
                 told.append(
-                    f"The client still ran {CLIENT_END_S:g} s after {plan.window_s} s, and was killed."
+                    f"The client still ran {CLIENT_END_S:g} s after its {plan.window_s} s, and was killed."
                 )
             clock.wait(never, clock.monotonic_s() + 0.05)
     client.kill()

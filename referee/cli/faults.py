@@ -6,10 +6,9 @@ import random
 import re
 import socket
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from select import select
-from typing import Self
 from urllib.parse import urlsplit
 
 import click
@@ -94,15 +93,18 @@ class Relay:
 
 
 class Hall:
-    """A contest folder served with faults, until the end of a with statement; `control` is the simulated meter's.
+    """A contest folder served with faults until `processes` ends; `control` is that of the simulated meter.
 
     `pages` are the addresses of the server, `urls` those for clients. Raises RefereeError `child-failed`, `port-busy`.
     """
 
-    def __init__(self, folder: Path, listen: Listen, faults: Faults, seed: int, control: str) -> None:
+    def __init__(
+        self, processes: ExitStack, folder: Path, listen: Listen, faults: Faults, seed: int, control: str
+    ) -> None:
         self._folder, self._host, self._faults, self._control = folder, listen.host, faults, control
         is_relayed = bool(faults.keys() & {"drop", "slow"})
         self._server, self.serving = self._served(0 if is_relayed else listen.port)
+        processes.callback(lambda: self._server.end())
         self.pages = self.urls = re.findall(r"https?://\S+", self.serving)
         where = urlsplit(self.pages[0])
         self._port, self._relay = where.port or 0, None
@@ -112,12 +114,6 @@ class Hall:
         due_s = {"meter-gap": GAP_AFTER_S, "restart": faults.get("restart", 0.0)}
         self._due_s = {name: due_s[name] for name in due_s if name in faults}
         self._done: dict[tuple[str, int], str] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.end()
 
     def _served(self, port: int) -> tuple[Child, str]:
         where = (str(self._folder), "--host", self._host, "--port", str(port))

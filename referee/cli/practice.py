@@ -66,7 +66,7 @@ def practice(
             simulated = processes.enter_context(own_child(folder, "meter", *simulate))
             meter, control = simulated.first_line(), simulated.first_line().removeprefix("control ")
         _set_meter(folder / CONFIG_NAME, meter)
-        hall = processes.enter_context(Hall(folder, Listen(host, port), faults, seed, control))
+        hall = Hall(processes, folder, Listen(host, port), faults, seed, control)
         login = quote(json.dumps({"team": team, "password": password}))
         click.echo(f"""\
 board     {"/  ".join(hall.pages)}/

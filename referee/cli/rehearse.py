@@ -47,7 +47,8 @@ SIZE = (640, 480)
 UPDATE_INTERVAL_S = 0.1
 CLOSE_TIMEOUT_S = 30.0
 CLIENT_END_S = 10.0  # after its window a client may go on for so long
-ONE_STREAM = "import os; os.dup2(2, 1); "  # before HELD: all output of a --client comes as stderr
+LOOK_S = 0.05
+CLIENT_LOG = "client.log"
 PLACE = re.compile(r"\{(url|team|password_file|password)\}")
 # A fast client would end before the meter has measured anything.
 LEAST_RUN_S = 2.0
@@ -192,8 +193,8 @@ def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
     stage(f"Preparing {plan.testset_folder}")
     images = _prepare_test_set(plan)
     with ExitStack() as processes:
-        held = [sys.executable, "-c", ONE_STREAM * bool(plan.client) + HELD]
-        client = processes.enter_context(Child("client", held, plan.folder / "client.log", reads="stderr"))
+        held = [sys.executable, "-c", HELD]
+        client = processes.enter_context(Child("client", held, plan.folder / CLIENT_LOG))
         address, control = plan.meter, ""
         if address is None:
             load = plan.load.replace(PID, str(client.pid))
@@ -202,13 +203,10 @@ def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
             address, control = meter.first_line(), meter.first_line().removeprefix("control ")
         stage(f"Meter at {address}" if plan.meter else f"Meter simulated at {address}")
         password = _make_contest(plan, address)
-        hall = processes.enter_context(Hall(plan.folder, Listen(port=0), plan.faults, plan.seed, control))
+        hall = Hall(processes, plan.folder, Listen(port=0), plan.faults, plan.seed, control)
         stage(hall.serving)
         client.write(json.dumps(_client_arguments(plan, hall.urls[0], password)))
-        show = threading.Thread(target=_show_output, args=(client, images, bool(plan.client)), daemon=True)
-        show.start()
-        told, code = _await_client(plan, client, hall)
-        show.join()
+        told = _await_client(plan, client, hall, images)
         run = _closed_run(plan, hall)
         if run.closed_by == "deadline":
             told.append("The client did not log out: the run lasted until the end of its window.")
@@ -219,7 +217,7 @@ def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
         stage("Writing the report")
         write_report(contest, run.id, plan.folder, PAGE_NAME)
         export_bundle(contest, run.id, plan.folder / BUNDLE_NAME, Clock().utc())
-        return contest.store.run(run.id), score, told, code
+        return contest.store.run(run.id), score, told, client.exit_code or 0
 
 
 def _prepare_test_set(plan: Plan) -> int:
@@ -266,44 +264,43 @@ def _client_arguments(plan: Plan, url: str, password: str) -> list[str]:
     return [program("lpirc-client"), *what, *common, "--least", str(LEAST_RUN_S), "--progress", "json"]
 
 
-def _show_output(client: Child, images: int, is_foreign: bool) -> None:
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=is_foreign or not console.is_terminal) as progress:
-        task = progress.add_task("images", total=images)
-        for line in client.lines():
-            if is_foreign or not line.startswith("{"):
-                client.keep(line)
-                if is_foreign:
-                    click.echo(line, nl=False, err=True)
-                continue
-            done = json.loads(line)
-            progress.update(task, completed=done["images"], description=f"{done['detections']} detections")
-
-
-def _await_client(plan: Plan, client: Child, hall: Hall) -> tuple[list[str], int]:
-    """What there is to tell of the client, and its exit code, once it has ended or was ended at last.
+def _await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str]:
+    """Wait until the client has ended, or end it at last, and show what it says. Returns what there is to tell of it.
 
     Raises RefereeError `child-failed` of the sample client.
     """
-    clock, never, told = Clock(), threading.Event(), list[str]()
-    with closing(Store(plan.folder / "contest.db")) as store:
-        limit_s = clock.monotonic_s() + plan.window_s + CLIENT_END_S
-        while client.exit_code is None and not told:
+    clock, never, told, rest, console = Clock(), threading.Event(), list[str](), "", Console(stderr=True)
+    limit_s = clock.monotonic_s() + plan.window_s + CLIENT_END_S
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    progress = Progress(*columns, console=console, disable=bool(plan.client) or not console.is_terminal)
+    task = progress.add_task("images", total=images)
+    log = (plan.folder / CLIENT_LOG).open(errors="replace")
+    with closing(Store(plan.folder / "contest.db")) as store, log, progress:
+        is_running = True
+        while is_running:
+            is_running = client.exit_code is None and not clock.wait(never, clock.monotonic_s() + LOOK_S)
+            said = log.read()
+            if plan.client:
+                click.echo(said, nl=False, err=True)
+            *lines, rest = ("" if plan.client else rest + said).split("\n")
+            for done in [json.loads(line) for line in lines if line.startswith("{")]:
+                progress.update(
+                    task, completed=done["images"], description=f"{done['detections']} detections"
+                )
             for run in store.runs()[:1]:
                 hall.look(run)
                 limit_s = (run.start_s or clock.monotonic_s()) + plan.window_s + CLIENT_END_S
-            if clock.monotonic_s() > limit_s:
+            if is_running and clock.monotonic_s() > limit_s:
                 told.append(
                     f"The client still ran {CLIENT_END_S:g} s after its {plan.window_s} s, and was killed."
                 )
-            clock.wait(never, clock.monotonic_s() + 0.05)
+                client.kill()
     client.kill()
-    if not plan.client:
-        client.wait()
-    elif not told and client.exit_code:
-        told.append(f"The client failed with exit code {client.exit_code}; see {plan.folder / 'client.log'}.")
-    return told, client.exit_code or 0
+    if client.exit_code and not plan.client:
+        raise client.failure()
+    if client.exit_code and not told:
+        told.append(f"The client failed with exit code {client.exit_code}; see {plan.folder / CLIENT_LOG}.")
+    return told
 
 
 def _closed_run(plan: Plan, hall: Hall) -> Run:
@@ -314,12 +311,12 @@ def _closed_run(plan: Plan, hall: Hall) -> Run:
         while clock.monotonic_s() <= until_s:
             run = next(iter(store.runs()), None)
             if run is None:
-                log = plan.folder / "client.log"
-                raise RefereeError("no-log-in", f"The client never logged in, so there is no run; see {log}.")
+                sentence = f"The client never logged in, so there is no run; see {plan.folder / CLIENT_LOG}."
+                raise RefereeError("no-log-in", sentence)
             hall.look(run)
             if run.state is not RunState.OPEN:
                 return run
-            clock.wait(never, clock.monotonic_s() + 0.05)
+            clock.wait(never, clock.monotonic_s() + LOOK_S)
     raise RefereeError("run-state", f"The run did not close; see {plan.folder / 'server.log'}.")
 
 

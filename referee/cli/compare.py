@@ -17,8 +17,10 @@ from referee.errors import RefereeError
 from referee.judging.course import course_of
 from referee.judging.explained import explain
 from referee.judging.results import current_judgement, score_document
+from referee.store.records import Run, Score
 
 JUDGED = ("score", "map", "energy_wh", "mean_power_w", "elapsed_s", "window_s", "images", "detections")
+KEYS = ("figure", "first", "second", "difference")
 MUST_AGREE = ("metric", "test_set", "window_s")
 
 
@@ -32,43 +34,38 @@ def compare(runs: tuple[str, str], folder: Path, form: str | None) -> None:
     RUN is a number, or a folder with one run as rehearse leaves it: referee compare rehearsals/A rehearsals/B
     """
     first, second = (_figures(run, folder) for run in runs)
-    rows = [(name, *pair, _difference(*pair)) for name, pair in _pairs(first, second)]
-    print_listing(
-        form,
-        [dict(zip(("figure", "first", "second", "difference"), row, strict=True)) for row in rows],
-        ("figure", "first", "second", "difference"),
-        [Column(""), *(Column(name, is_figure=True) for name in (*runs, "difference"))],
-        [[*map(_text, row[:3]), _text(row[3], "+.4g")] for row in rows],
-        title=f"Runs {runs[0]} and {runs[1]}",
-        about="Two runs side by side, and the second less the first.",
-        notes=["", *_notes(first, second)],
-        empty="",
-    )
+    pairs = [(name, first.get(name), second.get(name)) for name in first | second]
+    rows = sorted(((*pair, _less(*pair[1:])) for pair in pairs), key=_place)
+    documents = [dict(zip(KEYS, row, strict=True)) for row in rows]
+    columns = [Column(""), *(Column(name, is_figure=True) for name in (*runs, "difference"))]
+    texts = [["" if one is None else _text(one) for one in row] for row in rows]
+    named = {
+        "title": " and ".join(runs),
+        "about": "The difference is the second less the first.",
+        "empty": "",
+    }
+    print_listing(form, documents, KEYS, columns, texts, notes=["", *_notes(first, second)], **named)
 
 
 def _figures(name: str, folder: Path) -> dict[str, Any]:
     """What is compared of a run, by name. Raises RefereeError, TestSetError."""
-    is_number = name.isascii() and name.isdigit()
+    is_number = name.isascii() and name.isdigit() and len(name) < 19  # the integers of SQLite
     with open_contest(folder if is_number else Path(name)) as contest:
         numbers = [int(name)] if is_number else [run.id for run in contest.store.runs()]
-        if len(numbers) == 1:
-            return _figures_of(contest, numbers[0])
-    sentence = f"{name} has {len(numbers)} runs; name two by number: referee compare 1 2 --contest {name}"
-    raise RefereeError("run-unknown", sentence)
+        if len(numbers) != 1:
+            told = f"{name} has {len(numbers)} runs; name two by number: referee compare 1 2 --contest {name}"
+            raise RefereeError("run-unknown", told)
+        run = contest.store.run(numbers[0])
+        judged = current_judgement(contest, run)
+        if judged is None:
+            told = f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
+            raise RefereeError("run-state", told)
+        return _figures_of(contest, run, judged)
 
 
-def _figures_of(contest: Contest, number: int) -> dict[str, Any]:
-    run = contest.store.run(number)
-    judged = current_judgement(contest, run)
-    if judged is None:
-        sentence = f"Run {number} is not judged as it stands; see: referee judge {number}"
-        raise RefereeError("run-state", sentence)
-    course, found, document = (
-        course_of(contest, run),
-        explain(contest, run, judged),
-        score_document(run, judged),
-    )
-    regret, posts_s = found.regret, course.posts_s.tolist()
+def _figures_of(contest: Contest, run: Run, judged: Score) -> dict[str, Any]:
+    course, found = course_of(contest, run), explain(contest, run, judged)
+    document, regret, posts_s = score_document(run, judged), found.regret, course.posts_s.tolist()
     return (
         {"metric": document["metric"], "test_set": contest.test_set.digest[:12]}
         | {name: document[name] for name in JUDGED}
@@ -83,17 +80,18 @@ def _figures_of(contest: Contest, number: int) -> dict[str, Any]:
     )
 
 
-def _pairs(first: dict[str, Any], second: dict[str, Any]) -> list[tuple[str, tuple[Any, Any]]]:
-    """The figures of both by name; of the categories those first whose AP differ most."""
-    pairs = {name: (first.get(name), second.get(name)) for name in first | second}
-    return sorted(
-        pairs.items(), key=lambda one: -abs(_difference(*one[1]) or 0) if one[0][:3] == "AP " else -2
-    )
+def _text(value: object) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
-def _difference(first: Any, second: Any) -> float | None:
+def _less(first: Any, second: Any) -> float | None:
     are_figures = isinstance(first, int | float) and isinstance(second, int | float)
     return second - first if are_figures else None
+
+
+def _place(row: tuple[Any, ...]) -> float:
+    """Where a row stands: the categories last, those first whose AP differ most."""
+    return -abs(row[3] or 0.0) if row[0].startswith("AP ") else -2.0
 
 
 def _notes(first: dict[str, Any], second: dict[str, Any]) -> Iterator[str]:
@@ -104,12 +102,4 @@ def _notes(first: dict[str, Any], second: dict[str, Any]) -> Iterator[str]:
             f" (log ratio {whole:+.3f} = {of_map:+.3f} {whole - of_map:+.3f})."
         )
     differ = [name for name in MUST_AGREE if first[name] != second[name]]
-    yield (
-        f"These runs differ in {', '.join(differ)}."
-        if differ
-        else "Metric, test set and window are the same."
-    )
-
-
-def _text(value: object, form: str = ".5g") -> str:
-    return "" if value is None else value if isinstance(value, str) else format(value, form)
+    yield f"They differ in {', '.join(differ)}." if differ else "Metric, test set and window are the same."

@@ -33,12 +33,8 @@ LOOK_S = 0.1
 
 @click.command()
 @click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default="practice")
-@click.option(
-    "--testset", type=click.Path(path_type=Path), help="A test-set folder; default: a synthetic one."
-)
-@click.option(
-    "--meter", default="sim:constant:5W", show_default=True, help="Or rapl:, hwmon:, a VISA address."
-)
+@click.option("--testset", type=click.Path(path_type=Path), help="A test-set folder; else a synthetic one.")
+@click.option("--meter", default="sim:constant:5W", show_default=True, help="Or rapl:, hwmon:, VISA.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: for boards on your networks.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free port."
@@ -56,8 +52,8 @@ def practice(
     kind, _, load = meter.partition(":")
     if "meter-gap" in faults and kind != "sim":
         raise click.UsageError("meter-gap is for the simulated meter; leave it out with this --meter.")
-    if not team.strip():
-        raise click.UsageError("--team is blank; name one, or leave it out.")
+    if not team.strip() or not team.isprintable():
+        raise click.UsageError(f"--team {team!r} is blank or cannot be printed; name one, or leave it out.")
     kept = f"{folder} is kept; go on with: referee practice {folder}"
     with interruption_reported(lambda: kept), ExitStack() as processes:
         password, control = _prepare(folder, testset, meter, team), ""
@@ -85,21 +81,19 @@ def _prepare(folder: Path, testset: Path | None, meter: str, team: str) -> str:
     """Make the contest unless it is there; register the team. Returns the password of all its teams."""
     file = folder / "password"
     if not (folder / CONFIG_NAME).exists():
-        place = "testset" if testset is None else place_of(load_test_set(testset).folder, folder)
+        if testset is None and not (folder / "testset").exists():  # there, if this was broken off before
+            click.echo(f"Preparing {folder / 'testset'}", err=True)
+            synthesize(folder / "testset", images=DEFAULT_IMAGES, categories=DEFAULT_CATEGORIES, seed=1)
+        place = place_of(load_test_set(testset or folder / "testset").folder, folder)
         text = config_text("Practice", WINDOW_S, meter, place, auto_arm=True)
         text = text.replace("teams_see_score = false", "teams_see_score = true ")
-        create_contest(folder, text.replace("# public_score", "public_score"))
+        folder.mkdir(parents=True, exist_ok=True)
         write_atomically(file, f"{secrets.token_urlsafe(9)}\n".encode(), mode=0o600)
-        if testset is None:
-            synthesize(folder / "testset", images=DEFAULT_IMAGES, categories=DEFAULT_CATEGORIES, seed=1)
+        create_contest(folder, text.replace("# public_score", "public_score"))
     elif not file.exists():
-        raise RefereeError(
-            "contest-exists", f"{folder} is a contest, but not of practice; choose another DIR."
-        )
+        raise RefereeError("contest-exists", f"{folder} is no contest of practice; choose another DIR.")
     elif testset and testset.resolve() != (kept := folder / read_config(folder).testset).resolve():
-        raise RefereeError(
-            "contest-exists", f"{folder} has the test set {kept}; choose another DIR for {testset}."
-        )
+        raise RefereeError("contest-exists", f"{folder} has the test set {kept}; choose another DIR.")
     password = file.read_text().strip()
     with open_contest(folder) as contest:
         if team not in contest.store.teams():
@@ -110,7 +104,7 @@ def _prepare(folder: Path, testset: Path | None, meter: str, team: str) -> str:
 def _set_meter(config: Path, address: str) -> None:
     """Give the first station this meter: a simulated one has another port each time."""
     line = f"meter = {json.dumps(address)}"
-    text = re.sub(r"(?m)^\s*meter\s*=.*$", lambda _: line, config.read_text(), count=1)
+    text = re.sub(r"(?m)^ *meter *=.*$", lambda _: line, config.read_text(), count=1)
     write_atomically(config, text.encode())
 
 
@@ -121,12 +115,11 @@ def _judge_runs(folder: Path, hall: Hall) -> None:
         while not clock.wait(never, clock.monotonic_s() + LOOK_S):
             for run in contest.store.runs():
                 hall.look(run)
-                is_new = (
-                    run.state in (RunState.CLOSED, RunState.JUDGED) and (run.id, run.energy_wh) not in seen
-                )
-                if is_new and current_judgement(contest, run) is None:
-                    click.echo(_judged(contest, run))
-                seen |= {(run.id, run.energy_wh)} if is_new else set()
+                is_over = run.state in (RunState.CLOSED, RunState.JUDGED)
+                if is_over and (run.id, run.energy_wh) not in seen:
+                    seen.add((run.id, run.energy_wh))
+                    if current_judgement(contest, run) is None:
+                        click.echo(_judged(contest, run))
 
 
 def _judged(contest: Contest, run: Run) -> str:
@@ -135,6 +128,7 @@ def _judged(contest: Contest, run: Run) -> str:
     except RefereeError as failure:
         return f"Run {run.id} is not judged: {failure.sentence}"
     energy = "no energy" if score.energy_wh is None else f"{score.energy_wh:.6f} Wh"
-    figures = f"mAP {score.map:.5f}, {energy}, score {score.score or 0:.4g}"
+    reached = "no score" if score.score is None else f"score {score.score:.4g}"
     failed = ", ".join(f"{check.severity} {check.code}" for check in score.checks if not check.ok)
-    return f"Run {run.id}: {figures}; checks: {failed or 'ok'}; referee report {run.id} --contest {contest.folder}"
+    told = f"Run {run.id}: mAP {score.map:.5f}, {energy}, {reached}; checks: {failed or 'ok'}"
+    return f"{told}; referee report {run.id} --contest {contest.folder}"

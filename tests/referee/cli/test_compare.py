@@ -76,7 +76,7 @@ def test_two_folders_with_a_run_each_are_compared_and_what_they_differ_in_is_tol
     assert (rows["score"]["first"], rows["score"]["difference"]) == (None, None)
     assert (rows["regret"]["first"], rows["regret"]["second"] > 0) == (None, True)
     told = called("compare", *(str(hall.folder) for hall in halls)).stdout
-    assert told.splitlines()[-1] == "These runs differ in metric."
+    assert told.splitlines()[-1] == "They differ in metric."
     assert "times the first" not in told
 
 
@@ -86,6 +86,7 @@ def test_two_folders_with_a_run_each_are_compared_and_what_they_differ_in_is_tol
         ("1 9", "There is no run 9"),
         ("1 3", "Run 3 is not judged as it stands; see: referee judge 3"),
         ("1 {}", "has 3 runs; name two by number: referee compare 1 2 --contest"),
+        ("1 99999999999999999999", "is not a contest folder"),
         ("1 nowhere", "nowhere is not a contest folder"),
         ("-1 1", "No such option"),
         ("² 1", "is not a contest folder"),

@@ -118,8 +118,8 @@ def test_another_test_set_or_a_contest_of_others_is_refused(tmp_path: Path, smal
     other = synthesize(tmp_path / "other", images=1, categories=1, seed=1, size=(96, 64))
     create_contest(tmp_path / "day", config_text("Day", 60, "sim:", str(other.folder), auto_arm=False))
     before = (tmp_path / "day" / "contest.toml").read_bytes()
-    with pytest.raises(RefereeError, match=r"has the test set .*; choose another DIR for"):
+    with pytest.raises(RefereeError, match=r"has the test set .*; choose another DIR"):
         _prepare(tmp_path / "home", other.folder, "sim:", "ant")
-    with pytest.raises(RefereeError, match="is a contest, but not of practice; choose another DIR"):
+    with pytest.raises(RefereeError, match="is no contest of practice; choose another DIR"):
         _prepare(tmp_path / "day", None, "sim:", "ant")
     assert (tmp_path / "day" / "contest.toml").read_bytes() == before

@@ -78,13 +78,12 @@ class Child:
         return line
 
     def end(self) -> None:
-        """End it, if it has not ended: SIGTERM, and after a timeout SIGKILL for its whole session."""
+        """End it, if it has not ended: SIGTERM, and after a timeout SIGKILL; and what is left of its session."""
         if self._process.poll() is None:
             self._process.terminate()
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 self._process.wait(TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                self.kill()
+        self.kill()
         self._output.close()
         self._log.close()
         with suppress(BrokenPipeError):

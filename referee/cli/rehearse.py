@@ -284,15 +284,14 @@ def _await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[st
                 click.echo(said, nl=False, err=True)
             *lines, rest = ("" if plan.client else rest + said).split("\n")
             for done in [json.loads(line) for line in lines if line.startswith("{")]:
-                progress.update(
-                    task, completed=done["images"], description=f"{done['detections']} detections"
-                )
+                named = f"{done['detections']} detections"
+                progress.update(task, completed=done["images"], description=named)
             for run in store.runs()[:1]:
                 hall.look(run)
                 limit_s = (run.start_s or clock.monotonic_s()) + plan.window_s + CLIENT_END_S
             if is_running and clock.monotonic_s() > limit_s:
                 told.append(
-                    f"The client still ran {CLIENT_END_S:g} s after its {plan.window_s} s, and was killed."
+                    f"The client ran on {CLIENT_END_S:g} s after its {plan.window_s} s, and was killed."
                 )
                 client.kill()
     client.kill()

@@ -88,8 +88,8 @@ class Relay:
     def told(self) -> str:
         """What it did."""
         sides = f"{(self._cut + 1) // 2} before and {self._cut // 2} after they took effect"
-        slow = f" Each answer was {self._slow_s:g} s late." * bool(self._slow_s)
-        return f"{self._cut} of {self._requests} requests were cut off, {sides}.{slow}"
+        cut = f"{self._cut} of {self._requests} requests were cut off, {sides}. " * bool(self._share)
+        return cut + f"Each answer was {self._slow_s:g} s late." * bool(self._slow_s)
 
 
 class Hall:

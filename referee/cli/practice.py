@@ -17,6 +17,7 @@ from referee.auth.passwords import hash_password
 from referee.cli.contest import DEFAULT_CATEGORIES, DEFAULT_IMAGES, config_text, place_of
 from referee.cli.faults import Faults, Hall, faults_option, seed_option
 from referee.cli.processes import interruption_reported, own_child
+from referee.cli.rehearse import try_meter
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config
 from referee.contest import Contest, create_contest, open_contest
@@ -29,6 +30,7 @@ from referee.web.listener import Listen
 
 WINDOW_S = 600
 LOOK_S = 0.1
+PASSWORD = "practice-password"  # noqa: S105 - a file, by which a contest of practice is known
 
 
 @click.command()
@@ -50,8 +52,8 @@ def practice(
     Each log-in begins a run, which is judged when it ends. Example: referee practice --host 0.0.0.0
     """
     kind, _, load = meter.partition(":")
-    if "meter-gap" in faults and kind != "sim":
-        raise click.UsageError("meter-gap is for the simulated meter; leave it out with this --meter.")
+    if kind != "sim":
+        try_meter(meter, faults)
     if not team.strip() or not team.isprintable():
         raise click.UsageError(f"--team {team!r} is blank or cannot be printed; name one, or leave it out.")
     kept = f"{folder} is kept; go on with: referee practice {folder}"
@@ -67,7 +69,7 @@ def practice(
         click.echo(f"""\
 board     {"/  ".join(hall.pages)}/
 referee   {"  ".join(hall.urls)}   for boards elsewhere: --host 0.0.0.0
-log-in    team {team}, password {password}, which is in {folder / "password"}
+log-in    team {team}, password {password}, which is in {folder / PASSWORD}
 a client  LPIRC_PASSWORD={password} lpirc-client run {hall.urls[0]} --team {quote(team)}
 by hand   curl {hall.urls[0]}/v1/session -H 'Content-Type: application/json' -d {login}
 Each log-in begins a run, which is judged when it ends. Ctrl-C ends practice.""")
@@ -79,7 +81,7 @@ Each log-in begins a run, which is judged when it ends. Ctrl-C ends practice."""
 
 def _prepare(folder: Path, testset: Path | None, meter: str, team: str) -> str:
     """Make the contest unless it is there; register the team. Returns the password of all its teams."""
-    file = folder / "password"
+    file = folder / PASSWORD
     if not (folder / CONFIG_NAME).exists():
         if testset is None and not (folder / "testset").exists():  # there, if this was broken off before
             click.echo(f"Preparing {folder / 'testset'}", err=True)

@@ -59,8 +59,8 @@ def test_a_run_goes_through_the_faults_and_its_score_is_told_and_on_the_board(
     assert client[1:] == ["lpirc-client", "run", url, "--team", "practice"]
     body = json.loads(shlex.split(told[4])[-1])
     assert client[0] == f"LPIRC_PASSWORD={body['password']}"
-    assert (folder / "password").read_text().strip() == body["password"]
-    assert (folder / "password").stat().st_mode & 0o777 == 0o600
+    assert (folder / "practice-password").read_text().strip() == body["password"]
+    assert (folder / "practice-password").stat().st_mode & 0o777 == 0o600
 
     team = Contestant(url)
     team.headers["Authorization"] = f"Bearer {team.ask('POST', '/v1/session', json=body).json()['token']}"
@@ -117,6 +117,7 @@ def test_another_test_set_or_a_contest_of_others_is_refused(tmp_path: Path, smal
     _prepare(tmp_path / "home", small_set.folder, "sim:", "ant")
     other = synthesize(tmp_path / "other", images=1, categories=1, seed=1, size=(96, 64))
     create_contest(tmp_path / "day", config_text("Day", 60, "sim:", str(other.folder), auto_arm=False))
+    (tmp_path / "day" / "password").touch()  # as a rehearsal has one
     before = (tmp_path / "day" / "contest.toml").read_bytes()
     with pytest.raises(RefereeError, match=r"has the test set .*; choose another DIR"):
         _prepare(tmp_path / "home", other.folder, "sim:", "ant")

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Sequence
 
 from lpirc_client import commands, progress, terminal
 from lpirc_client.errors import ClientError
-from lpirc_client.harness import commands as model_commands
-from lpirc_client.harness import options as model_options
 from lpirc_client.option_types import seconds, whole
 
-DONE, FAILED, INTERRUPTED = 0, 1, 130
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 DEFAULT_FETCH, LARGEST_FETCH = 50, 1000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; 0 done, 1 a failure, 2 wrong usage, 130 interrupted."""
     terminal.prepare()
-    options = build_parser().parse_args(arguments)
-    owner = model_commands if options.command in model_commands.COMMANDS else commands
+    given = sys.argv[1:] if arguments is None else arguments
+    if given and given[0] in ("bench", "validate"):
+        terminal.say(f"lpirc-client: {given[0]} has a command of its own: use lpirc-harness {given[0]}")
+        return USAGE
+    options = build_parser().parse_args(given)
     try:
-        owner.execute(options)
+        commands.execute(options)
     except ClientError as error:
         terminal.say(f"lpirc-client: {error.sentence}")
         return FAILED
@@ -58,8 +59,6 @@ def build_parser() -> argparse.ArgumentParser:
     text = "test-set folder, to recognize the images by their content"
     replay.add_argument("--testset", type=Path, metavar="DIR", help=text)
     _add_common(replay, batch=20)
-
-    model_options.add_parsers(subparsers)
     return parser
 
 
@@ -72,18 +71,22 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add("--first", type=whole(1), default=1, metavar="N", help=text)
     add("--images", type=whole(1), metavar="N", help="answer at most N images (default: all)")
     add("--batch", type=whole(1), default=batch, metavar="N", help=f"images per POST (default {batch})")
-    text = f"images per request, ahead of the detector; 1: one by one (default {DEFAULT_FETCH})"
+    text = f"images per request, fetched ahead of the detector (default {DEFAULT_FETCH})"
     add("--fetch", type=whole(1, LARGEST_FETCH), default=DEFAULT_FETCH, metavar="N", help=text)
     text = "wait up to S seconds for the referee to answer"
     add("--wait", type=seconds, default=0.0, metavar="S", help=text)
     text = "do not log out at the end: the run stays open, the meter runs on"
     add("--stay", action="store_true", help=text)
+    text = "log out although the detector failed (default: the run stays open, to go on with --first)"
+    add("--logout-on-error", action="store_true", help=text)
     text = "log out no earlier than S seconds after the log-in: a meter cannot measure less than its update"
     add("--least", type=seconds, default=0.0, metavar="S", help=text)
     add("--progress", choices=progress.CHOICES, default="auto", help="on stderr; auto: a bar on a terminal")
     add("--json", action="store_true", help="one JSON document about the run on stdout")
     text = "keep the referee's receipts in F: proofs of what it acknowledged, one file for each run"
     add("--receipts", type=Path, metavar="F", help=text)
+    text = "write what was done when to F, for chrome://tracing or Perfetto"
+    add("--timeline", type=Path, metavar="F", help=text)
     add("--ca-cert", metavar="F", help="PEM file to trust, for a referee with a certificate of its own")
     add("--parent", type=whole(1), metavar="PID", help="end when process PID ends")
 

@@ -24,7 +24,11 @@ SURE = 0.95
 
 
 def difference_sd(
-    truth: GroundTruth, entries: Sequence[Detections], metric: str = "lpirc", seed: int = 0
+    truth: GroundTruth,
+    entries: Sequence[Detections],
+    metric: str = "lpirc",
+    seed: int = 0,
+    resamples: int = 1000,
 ) -> float:
     """Return the standard deviation of the difference of two mAPs over choices of as many images as `truth` has.
 
@@ -32,7 +36,7 @@ def difference_sd(
     common, sqrt(2) times its own: more than of real entries, which mostly fail on the same images.
     Raises RefereeError as `bootstrap_samples` does.
     """
-    first, *second = (bootstrap_samples(truth, entry, metric, seed=seed) for entry in entries)
+    first, *second = (bootstrap_samples(truth, entry, metric, resamples, seed) for entry in entries)
     if not second:
         return math.sqrt(2) * float(np.std(first, ddof=1))
     return float(np.std(first - second[0], ddof=1))

@@ -11,7 +11,8 @@ LIMIT = 20
 CORRECT = "correct it in that file"
 PLACE = r"(?:(?:line|object|image|category) -?\d+|\w+\[\d+\]):? "
 FORM = re.compile(rf"(?:(?P<file>.*?): )?(?P<place>{PLACE})?(?P<what>.*)", re.DOTALL)
-VALUE = re.compile(r"""'[^']*'|"[^"]*"|\[[^]]*\]|-?\d[\w.]*(?: x \d+)?""")
+FILE = r"\S*(?:/[^\s,)]*|\.(?i:jpe?g)\b)"
+VALUE = re.compile(rf"""'[^']*'|"[^"]*"|\[[^]]*\]|{FILE}|-?\d[\w.]*(?: x \d+)?""")
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,6 @@ from lpirc_testsets.voc import import_annotations
 
 PARTLY_ANNOTATED = 0
 
-Words = tuple[int, list[str]]
-
 
 def import_ilsvrc(
     annotations: Path,
@@ -75,7 +73,7 @@ def _listed(path: Path, problems: Problems) -> dict[str, str]:
     return dict(found)
 
 
-def _lines(path: Path, splits: int) -> list[Words]:
+def _lines(path: Path, splits: int) -> list[tuple[int, list[str]]]:
     """Line numbers and words of the lines that are not blank; the last word is the rest of the line."""
     lines = enumerate(read_text(path).splitlines(), start=1)
     return [(number, line.split(maxsplit=splits)) for number, line in lines if line.strip()]

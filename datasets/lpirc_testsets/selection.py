@@ -14,17 +14,12 @@ from lpirc_testsets.coco import object_records
 from lpirc_testsets.errors import Reports, TestSetError
 from lpirc_testsets.folder import MANIFEST, TestSet
 from lpirc_testsets.importing import SourceImage, build_test_set
-from lpirc_testsets.labels import labels_csv, read_labels
 from lpirc_testsets.reading import read_ground_truth
 from lpirc_testsets.values import shown
 
 
 def contents(test_set: TestSet) -> NDArray[np.int64]:
-    """How many objects of each category, or labels, each image has: (N, K). Raises TestSetError as reading does."""
-    if test_set.labels_path.exists():
-        labels = read_labels(test_set).by_image
-        of_label: NDArray[np.int64] = (labels[:, None] == np.unique(labels)).astype(np.int64)
-        return of_label
+    """How many objects of each category each image has: (N, K). Raises TestSetError as reading does."""
     truth = read_ground_truth(test_set.folder)
     counts = np.zeros((len(truth.image_ids), len(truth.category_ids)), np.int64)
     places = np.searchsorted(truth.category_ids, truth.category)
@@ -132,10 +127,6 @@ def write_selection(
     sources = [
         SourceImage(of(i.number), i.file, (i.width, i.height), i.source_id, origin, i.sha256) for i in chosen
     ]
-    if test_set.labels_path.exists():
-        by_image = read_labels(test_set).by_image.tolist()
-        labels = labels_csv({one.file: by_image[one.number - 1] for one in chosen})
-        return build_test_set(out, sources, (), (), reports, labels)
     objects = [
         replace(one, image=numbers[one.image])
         for one in object_records(read_ground_truth(test_set.folder))

@@ -30,12 +30,18 @@ def importer(make: Importer) -> Command:
 
     @wraps(make)
     def execute(*, show: int, as_json: bool, **given: Any) -> None:
-        with reporting(show, as_json=as_json) as reports:
-            test_set = make(reports=reports, **given)
+        try:
+            with reporting(show, as_json=as_json) as reports:
+                test_set = make(reports=reports, **given)
+        except KeyboardInterrupt:
+            click.echo("Interrupted: the same command goes on from here.", err=True)
+            raise
         report(test_set, as_json=as_json)
-        left_out = sum(one.is_file() for one in given["images"].iterdir()) - len(test_set.images)
-        if left_out > 0 and not as_json:
-            click.echo(f"{left_out} files of {given['images']} are left out: nothing names them.")
+        folder, named = given["images"], {image.file for image in test_set.images}
+        files = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+        left_out = sum(file not in named for file in files)
+        if left_out and not as_json:
+            click.echo(f"{left_out} files of {folder} are left out: nothing names them.")
 
     images = click.option("--images", type=folder_path, required=True, help="The folder of images.")
     for option in (as_json, show_option, out_option, images):

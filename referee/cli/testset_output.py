@@ -39,11 +39,9 @@ def reporting(show: int, *, as_json: bool) -> Iterator[Reports]:
             yield Reports(problems, lambda done, total: bar.update(task, completed=done, total=total))
     except TestSetError as error:
         if problems.count == 0:
-            problems.add(*(error.problems or [error.sentence]))
-        print_problems(problems, as_json=as_json, code=error.code)
-        raise
-    except KeyboardInterrupt:
-        click.echo("Interrupted: the same command goes on from here.", err=True)
+            problems.add(*(error.problems or [error.sentence]), remedy="")
+        if as_json or problems.rows[0].remedy or error.problems:  # what one sentence says needs no table
+            print_problems(problems, as_json=as_json, code=error.code)
         raise
 
 
@@ -80,15 +78,12 @@ def report(test_set: TestSet, *, as_json: bool) -> None:
     }
     if test_set.labels_path.exists():
         facts["labels"] = len(set(read_labels(test_set).by_image.tolist()))
-        what = f"of {facts['labels']} labels"
+        what = f" of {facts['labels']} labels"
     else:
         truth = read_ground_truth(test_set.folder)
         facts["categories_with_objects"] = len(set(truth.category.tolist()))
         facts["images_without_objects"] = empty = len(test_set.images) - len(set(truth.image.tolist()))
         what = f"{test_set.objects} objects in {facts['categories_with_objects']} of {facts['categories']} categories"
-        what = f"({empty} without objects), {what}" if empty else f", {what}"
-    if as_json:
-        click.echo(json.dumps(facts))
-        return
-    line = f"{test_set.folder}: {len(test_set.images)} images {what}, digest {test_set.digest}"
-    click.echo(line.replace(" ,", ","))
+        what = f" ({empty} without objects), {what}" if empty else f", {what}"
+    line = f"{test_set.folder}: {len(test_set.images)} images{what}, digest {test_set.digest}"
+    click.echo(json.dumps(facts) if as_json else line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import signal
 import subprocess
 import sys
@@ -120,4 +121,18 @@ def test_a_process_that_is_killed_leaves_no_set_and_the_next_completes_it(coco_s
     assert ended.returncode == -signal.SIGKILL
     assert not coco_source.out.exists()
     assert len((partial(coco_source) / COPIED).read_text().splitlines()) == 2
+    assert check(import_coco(*arguments).folder) == ()
+
+
+def test_a_disk_that_is_full_leaves_no_set_and_the_next_completes_it(coco_source: CocoSource) -> None:
+    arguments = [coco_source.write(), coco_source.images, coco_source.out]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))  # no file may be larger: each image is
+    try:
+        with pytest.raises(TestSetError, match="File too large") as caught:
+            import_coco(*arguments)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert caught.value.code == "testset-not-written"
+    assert not coco_source.out.exists()
     assert check(import_coco(*arguments).folder) == ()

@@ -41,7 +41,7 @@ def _check_images(test_set: TestSet, problems: Problems) -> None:
         path = test_set.folder / IMAGES / image.file
         twin = first_with.setdefault(image.sha256, image.file)
         if twin != image.file:
-            problems.add(f"{path}: the same image as {twin}")
+            problems.add(f"{path}: the same image as {twin}", remedy="leave one of them out")
         if not path.is_file():
             continue  # verify() has said so
         try:

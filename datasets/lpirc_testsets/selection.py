@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,19 +32,19 @@ def stratified(counts: NDArray[np.int64], sizes: Sequence[int], order: Sequence[
     """Deal images, the rows of `counts` (N, K), into parts of the given sizes, which add up to N; return the rows.
 
     Iterative stratification (Sechidis, Tsoumakas and Vlahavas 2011): of the rarest category first, each image goes to
-    the part that lacks most objects of it, then most images. `order` (N) decides between equals. Whole numbers only:
-    the same on every machine.
+    the part that lacks the largest share of its objects, then of its images. `order` (N) decides between equals. It
+    takes whole numbers only: the same on every machine.
     """
-    total, left = counts.sum(axis=0), counts.sum(axis=0)
-    lacking = np.outer(np.array(sizes, np.int64), total)
+    left = counts.sum(axis=0)
+    lacking = np.outer(np.array(sizes, np.int64), left)
     free, parts = list(sizes), [list[int]() for _ in sizes]
     waiting = dict.fromkeys(order)
+    weights = [math.lcm(*sizes) // size for size in sizes]
 
     def deal(row: int, category: int | None) -> None:
-        lack = [0] * len(sizes) if category is None else lacking[:, category].tolist()
-        part = max(
-            (one for one in range(len(sizes)) if free[one]), key=lambda one: (lack[one], free[one], -one)
-        )
+        lack = free if category is None else lacking[:, category].tolist()
+        able = [part for part in range(len(sizes)) if free[part]]
+        part = max(able, key=lambda one: (lack[one] * weights[one], free[one] * weights[one], -one))
         lacking[part] -= counts[row] * len(counts)
         free[part] -= 1
         parts[part].append(row)
@@ -98,10 +99,12 @@ def subset(
         raise TestSetError(
             "bad-selection", f"{test_set.folder}: {len(rows)} images fit, {images or 1} are wanted"
         )
+    if images is None or images == len(rows):
+        return rows
     place = {row: at for at, row in enumerate(rows)}
     order = [place[row] for row in drawn_order(test_set, seed, rows)]
-    sizes = [images or len(rows), len(rows) - (images or len(rows))]
-    return [rows[at] for at in stratified(counts[rows], sizes, order)[0]]
+    chosen, _ = stratified(counts[rows], [images, len(rows) - images], order)
+    return [rows[at] for at in chosen]
 
 
 def category_ids(test_set: TestSet, names: Collection[str]) -> set[int]:

@@ -31,7 +31,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
     )
 
 
-CHOSEN = [[0, 1, 5, 9], [5, 7, 8, 10]]
+CHOSEN = [[0, 1, 7, 9], [1, 2, 3, 9]]
 
 
 def run(*arguments: object) -> Result:
@@ -71,6 +71,9 @@ def test_a_part_has_its_share_of_each_category() -> None:
         assert (len(first), len(second)) == (800, 200)
         wanted, found = 0.2 * counts.sum(axis=0), counts[second].sum(axis=0)
         assert (np.abs(found - wanted) <= np.maximum(0.05 * wanted, 2)).all()
+        small, _ = stratified(counts, [50, 950], order)
+        wanted, found = 0.05 * counts.sum(axis=0), counts[small].sum(axis=0)
+        assert (np.abs(found - wanted) <= np.maximum(0.1 * wanted, 3)).all()
 
 
 def test_the_same_seed_chooses_the_same_on_every_machine(whole: TestSet) -> None:

@@ -130,8 +130,6 @@ def _copy_all(sources: Sequence[SourceImage], partial: Path, reports: Reports) -
 def _copied(journal: Path) -> Sizes:
     """The sizes of images that are copied already by SHA-256; a line that a crash cut off does not count."""
     text = journal.read_text("ascii", "replace") if journal.exists() else ""
-    if text and not text.endswith("\n"):
-        journal.write_text(text + "\n", "utf-8")
     found = re.findall(r"^([0-9a-f]{64}) (\d+) (\d+)\n", text, re.MULTILINE)
     return {sha256: (int(width), int(height)) for sha256, width, height in found}
 

@@ -15,7 +15,7 @@ from PIL import Image as Pillow
 
 from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.file_bytes import read_text, require_regular
-from lpirc_testsets.folder import TestSet, contained
+from lpirc_testsets.folder import Category, TestSet, contained
 from lpirc_testsets.importing import SourceImage, build_test_set, numbered, require_folder
 from lpirc_testsets.values import finite_number, is_name, shown
 from lpirc_testsets.voc import image_file
@@ -47,9 +47,7 @@ def import_open_images(
     require_folder(images)
     reports = reports or Reports()
     problems = reports.problems
-    rows = [one for one in csv.reader(read_text(classes).splitlines()) if len(one) > 1 and is_name(one[1])]
-    lines = enumerate((one for one in rows if one[0] != "LabelName"), start=1)
-    named = numbered(((label, number, name) for number, (label, name, *_) in lines), classes, problems)
+    named = _classes(classes, problems)
     entries = {Path(entry).name: entry for entry in _listed(image_list)} if image_list else None
     found: dict[str, list[Box]] = {id_: [] for id_ in entries or ()}
     for id_, box in _boxes(boxes, None if entries is None else entries.keys(), problems):
@@ -70,6 +68,18 @@ def import_open_images(
             if label in named:
                 objects.append(ObjectRecord(number, named[label].id, corner_and_sides, across * down, group))
     return build_test_set(out, sources, list(named.values()), objects, reports)
+
+
+def _classes(path: Path, problems: Problems) -> dict[str, Category]:
+    try:
+        rows = [row for row in csv.reader(read_text(path).splitlines()) if row]
+    except csv.Error as error:
+        raise TestSetError("ground-truth-unreadable", f"{path}: {error}") from error
+    rows = rows[1:] if rows and rows[0][0] == "LabelName" else rows
+    wrong = [row for row in rows if len(row) != 2 or not is_name(row[1])]
+    problems.add(*(f"{path}: {shown(','.join(row))} is not LabelName,DisplayName" for row in wrong))
+    lines = enumerate((row for row in rows if row not in wrong), start=1)
+    return numbered(((label, number, name) for number, (label, name) in lines), path, problems)
 
 
 def _listed(path: Path) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from pathlib import Path
 
 import click
@@ -94,6 +95,8 @@ def power_command(
     """
     if len(detections) > 2:
         raise click.UsageError("Give --detections once or twice.")
+    if math.isnan(gap) or math.isnan(power):
+        raise click.UsageError("--gap and --power are numbers.")
     truth = read_ground_truth(folder)
     read = [read_detections(file, truth) for file in detections]
     sd, images = difference_sd(truth, read, metric, seed), len(truth.image_ids)

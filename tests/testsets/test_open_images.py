@@ -64,6 +64,15 @@ def test_classes_may_have_a_header(source: Path) -> None:
     assert [one.name for one in imported(source).categories] == ["Airplane", "Tortoise", "Fruit"]
 
 
+def test_a_class_without_name_is_told_since_it_would_shift_the_numbers(source: Path) -> None:
+    (source / "classes.csv").write_text("/m/0cmf2,Airplane\n/m/011k07\n/m/02xwb,Fruit\n/m/x,Fruit\n")
+    with pytest.raises(TestSetError) as caught:
+        imported(source)
+    told = "\n".join(caught.value.problems)
+    assert "classes.csv: '/m/011k07' is not LabelName,DisplayName" in told
+    assert "classes.csv: category 'Fruit' is listed more than once" in told
+
+
 def test_every_wrong_box_is_told_with_its_line_and_value(source: Path) -> None:
     wrong = [
         BOXES[0].replace("/m/0cmf2", "/m/none"),

@@ -99,3 +99,4 @@ def test_the_command_says_how_many(tmp_path: Path) -> None:
     assert f"{facts['images_needed']} images tell mAPs 0.05 apart" in CliRunner().invoke(command, pair).stdout
     assert CliRunner().invoke(command, [*pair, "--detections", "c"]).exit_code == 2
     assert CliRunner().invoke(command, given[:2]).exit_code == 2
+    assert CliRunner().invoke(command, [*pair, "--gap", "nan"]).exit_code == 2

@@ -42,10 +42,8 @@ def import_ilsvrc(
             wnid, number, name = words
             rows.append((wnid, integer(number, "number"), name))
         except ValueError:
-            text = shown(" ".join(words))
-            problems.add(
-                f"{synsets}: line {line}: {text} is not WNID NUMBER NAME, such as n02672831 1 accordion"
-            )
+            wrong = f"{synsets}: line {line}: {shown(' '.join(words))} is not WNID NUMBER NAME"
+            problems.add(wrong, remedy="write it as in: n02672831 1 accordion")
     named = numbered(rows, synsets, problems)
     listed = None if image_list is None else _listed(image_list, problems)
     if listed is not None and blacklist is not None:

@@ -3,20 +3,78 @@
 from __future__ import annotations
 
 import argparse
+import json
+from contextlib import suppress
 from pathlib import Path
+
+from lpirc_client.commands import password_from
+from lpirc_client.conformance.checks import Checks
+from lpirc_client.conformance.proxy import Proxy
+from lpirc_client.conformance.report import BAD, Finding, junit, table
+from lpirc_client.conformance.rules import Run, client_waited_s, judge
+from lpirc_client.errors import ClientError
+from lpirc_client.files import write_atomically
+from lpirc_client.terminal import result, say
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `check URL`."""
-    add = parser.add_argument_group("a referee, or with --proxy a client of it").add_argument
+    add = parser.add_argument_group("a referee, or with --proxy its client").add_argument
     add("--team", help="log in as this team: a complete check, which uses up one of its attempts")
     text = "file whose first line is the password (else LPIRC_PASSWORD, else a prompt)"
     add("--password-file", type=Path, metavar="F", help=text)
-    add("--yes", action="store_true", help="yes, use up one attempt of --team")
-    add("--read-only", action="store_true", help="only what uses nothing up but one failed log-in")
-    text = (
-        "listen there, pass everything on to URL, and report what a client does wrong that uses this address"
-    )
+    add("--yes", action="store_true", help="yes, use up an attempt of the team")
+    add("--read-only", action="store_true", help="only what uses nothing up (but makes one failed log-in)")
+    text = "listen there for a client, pass all on to URL, and report what the client does wrong"
     add("--proxy", metavar="[HOST:]PORT", help=text)
     add("--ca-cert", metavar="F", help="PEM file to trust, for a referee with a certificate of its own")
-    add("--junit", type=Path, metavar="FILE", help="write JUnit XML, too")
+    add("--junit", type=Path, metavar="F", help="write JUnit XML, too")
+
+
+def execute(options: argparse.Namespace) -> None:
+    """Check a referee, or listen to a client. Raises ClientError, also when either is not as documented."""
+    findings, facts = _listen(options) if options.proxy else (_checked(options), {})
+    if options.junit is not None:
+        try:
+            write_atomically(options.junit, junit("lpirc-client check", findings))
+        except OSError as error:
+            raise ClientError("unwritable", f"{options.junit} cannot be written: {error}") from error
+    document = {"url": options.url, **facts, "findings": [vars(one) for one in findings]}
+    words = [table(findings), *(f"{name}: {value:.1f}" for name, value in facts.items())]
+    result(json.dumps(document) if options.json else "\n".join(words))
+    bad = [one.name for one in findings if one.result in BAD]
+    if bad:
+        raise ClientError(
+            "not-conformant", f"{options.url}: {len(bad)} of {len(findings)} fail: {', '.join(bad)}"
+        )
+
+
+def _checked(options: argparse.Namespace) -> list[Finding]:
+    password = ""
+    if not options.read_only:
+        if options.team is None or not options.yes:
+            options.refuse_usage("it uses up one attempt of a team: give --team T --yes, or --read-only")
+        password = password_from(options.password_file)
+    return list(Checks(options.url, options.team or "conformance", password, options.ca_cert).all())
+
+
+def _listen(options: argparse.Namespace) -> tuple[list[Finding], dict[str, float]]:
+    host, _, port = options.proxy.rpartition(":")
+    list(Checks(options.url, "", ca_cert=options.ca_cert).all())  # raises if nothing answers there
+    try:
+        proxy = Proxy((host or "127.0.0.1", int(port)), options.url, options.ca_cert)
+    except (OSError, ValueError, OverflowError) as error:
+        raise ClientError("bad-proxy", f"--proxy {options.proxy}: {error}") from error
+    with proxy, suppress(KeyboardInterrupt):
+        say(
+            "your client's referee is http://{}:{}; the report comes after its run, or Ctrl-C".format(
+                *proxy.server_address
+            )
+        )
+        proxy.serve()
+    run = Run([proxy.exchanges[place] for place in sorted(proxy.exchanges)])
+    waited_s = client_waited_s(run)
+    return judge(run), {
+        "client_waited_s": waited_s,
+        "referee_waited_s": run.ended_s - run.opened_s - waited_s,
+    }

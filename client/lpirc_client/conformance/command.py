@@ -6,20 +6,18 @@ import argparse
 import json
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from lpirc_client.commands import password_from
-from lpirc_client.conformance.checks import Checks
-from lpirc_client.conformance.proxy import Proxy
-from lpirc_client.conformance.report import BAD, Finding, junit, table
-from lpirc_client.conformance.rules import Run, client_waited_s, judge
 from lpirc_client.errors import ClientError
-from lpirc_client.files import write_atomically
 from lpirc_client.terminal import result, say
+
+if TYPE_CHECKING:
+    from lpirc_client.conformance.report import Finding
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `check URL`."""
-    add = parser.add_argument_group("a referee, or with --proxy its client").add_argument
+    add = parser.add_argument_group("a referee, or with --proxy a client of it").add_argument
     add("--team", help="log in as this team: a complete check, which uses up one of its attempts")
     text = "file whose first line is the password (else LPIRC_PASSWORD, else a prompt)"
     add("--password-file", type=Path, metavar="F", help=text)
@@ -33,6 +31,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> None:
     """Check a referee, or listen to a client. Raises ClientError, also when either is not as documented."""
+    from lpirc_client.conformance.report import BAD, junit, table  # late: a run needs none of this
+    from lpirc_client.files import write_atomically
+
     findings, facts = _listen(options) if options.proxy else (_checked(options), {})
     if options.junit is not None:
         try:
@@ -44,37 +45,41 @@ def execute(options: argparse.Namespace) -> None:
     result(json.dumps(document) if options.json else "\n".join(words))
     bad = [one.name for one in findings if one.result in BAD]
     if bad:
-        raise ClientError(
-            "not-conformant", f"{options.url}: {len(bad)} of {len(findings)} fail: {', '.join(bad)}"
-        )
+        raise ClientError("not-conformant", f"{len(bad)} of {len(findings)} do not hold: {', '.join(bad)}")
 
 
 def _checked(options: argparse.Namespace) -> list[Finding]:
-    password = ""
-    if not options.read_only:
-        if options.team is None or not options.yes:
-            options.refuse_usage("it uses up one attempt of a team: give --team T --yes, or --read-only")
-        password = password_from(options.password_file)
-    return list(Checks(options.url, options.team or "conformance", password, options.ca_cert).all())
+    from lpirc_client.commands import password_from
+    from lpirc_client.conformance.checks import Checks
+
+    if options.read_only:
+        return list(Checks(options.url, "nobody", ca_cert=options.ca_cert).all())
+    if options.team is None or not options.yes:
+        options.refuse_usage("a complete check uses up an attempt: give --team T --yes, or --read-only")
+    password = password_from(options.password_file)
+    return list(Checks(options.url, options.team, password, options.ca_cert).all())
 
 
 def _listen(options: argparse.Namespace) -> tuple[list[Finding], dict[str, float]]:
+    from lpirc_client.conformance.checks import Checks
+    from lpirc_client.conformance.proxy import Proxy
+    from lpirc_client.conformance.rules import Run
+
     host, _, port = options.proxy.rpartition(":")
-    list(Checks(options.url, "", ca_cert=options.ca_cert).all())  # raises if nothing answers there
+    if not options.url.startswith("http://"):
+        options.refuse_usage(f"{options.url}: --proxy needs a referee without TLS, http://host:port")
+    next(Checks(options.url, "").all())  # raises if nothing answers there
     try:
-        proxy = Proxy((host or "127.0.0.1", int(port)), options.url, options.ca_cert)
+        proxy = Proxy((host or "127.0.0.1", int(port)), options.url)
     except (OSError, ValueError, OverflowError) as error:
         raise ClientError("bad-proxy", f"--proxy {options.proxy}: {error}") from error
     with proxy, suppress(KeyboardInterrupt):
-        say(
-            "your client's referee is http://{}:{}; the report comes after its run, or Ctrl-C".format(
-                *proxy.server_address
-            )
-        )
+        address = "http://{}:{}".format(*proxy.server_address[:2])
+        say(f"give your client {address} as its referee; the report comes after the run, or Ctrl-C")
         proxy.serve()
-    run = Run([proxy.exchanges[place] for place in sorted(proxy.exchanges)])
-    waited_s = client_waited_s(run)
-    return judge(run), {
+    run = Run(proxy.seen())
+    waited_s = run.waited_s()
+    return run.judge(), {
         "client_waited_s": waited_s,
         "referee_waited_s": run.ended_s - run.opened_s - waited_s,
     }

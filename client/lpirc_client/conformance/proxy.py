@@ -6,8 +6,8 @@ import hashlib
 import http.client
 import itertools
 import json
+import re
 import socket
-import ssl
 import struct
 import time
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,19 @@ from dataclasses import replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from lpirc_client.conformance.rules import LOGOUT, Exchange
 
 PIECE_BYTES = 16384
 LINGER_S = 3.0  # after the end of the run, for a client that goes on
-NOT_ROWS = (ValueError, LookupError, TypeError, OverflowError, struct.error)
+# Where a row's image is, by the kind of body.
+IMAGE_OF_ROW = {
+    "application/x-www-form-urlencoded": rb"image_name=(\d{1,9})",
+    "text/plain": rb"(?m)^\s*(\d{1,9})",
+    "text/csv": rb"(?m)^\s*(\d{1,9})",
+}
+IMAGE_OF_JSON_ROW = rb"\[\s*(\d{1,9})"
 
 
 class Proxy(ThreadingHTTPServer):
@@ -31,18 +37,12 @@ class Proxy(ThreadingHTTPServer):
     daemon_threads = True
     timeout = 0.1
 
-    def __init__(self, address: tuple[str, int], url: str, ca_cert: str | None = None) -> None:
+    def __init__(self, address: tuple[str, int], url: str) -> None:
         self.numbers = itertools.count(1)
         self.exchanges: dict[int, Exchange] = {}
         self.clients: set[int] = set()
         self.end_s = float("inf")
-        where = urlsplit(url)
-        self.connect = partial(http.client.HTTPConnection, where.hostname or "", where.port)
-        if where.scheme == "https":
-            context = ssl.create_default_context(cafile=ca_cert)
-            self.connect = partial(
-                http.client.HTTPSConnection, where.hostname or "", where.port, context=context
-            )
+        self.referee = urlsplit(url)
         super().__init__(address, Passage)
 
     def serve(self) -> None:
@@ -53,6 +53,10 @@ class Proxy(ThreadingHTTPServer):
             newest_s = self.exchanges[max(self.exchanges)].started_s if self.exchanges else 0.0
             quiet_s = time.monotonic() - max(self.end_s, newest_s)
 
+    def seen(self) -> list[Exchange]:
+        """Return what was seen, in order."""
+        return [self.exchanges[place] for place in sorted(self.exchanges)]
+
 
 class Passage(BaseHTTPRequestHandler):
     """A connection of the client, with one to the referee of its own."""
@@ -61,11 +65,18 @@ class Passage(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
+    def __getattr__(self, name: str) -> Any:
+        """Take every method: the base class looks for do_GET and so on."""
+        if name.startswith("do_"):
+            return self._pass_on
+        raise AttributeError(name)
+
     def handle(self) -> None:
         """Pass on until one side ends it."""
         self.number = self.place = next(self.server.numbers)
         self.server.clients.add(self.number)
-        self.referee = self.server.connect()
+        where = self.server.referee
+        self.referee = http.client.HTTPConnection(where.hostname or "", where.port)
         try:
             super().handle()
         except (OSError, ValueError):  # a reset: the client did not read what it was sent
@@ -74,18 +85,24 @@ class Passage(BaseHTTPRequestHandler):
             self.referee.close()
             self.server.clients.remove(self.number)
 
-    def pass_on(self) -> None:
+    def log_message(self, *_: Any) -> None:
+        """Say nothing: the report does."""
+
+    def _pass_on(self) -> None:
         """Pass on one request and its answer. Raises OSError if the client has gone."""
-        size, kind = int(self.headers.get("Content-Length") or 0), self.headers.get("Content-Type", "")
-        started_s, body = time.monotonic(), self.rfile.read(size)
-        seen = Exchange(self.number, self.command, self.path, started_s, is_unread=len(body) < size)
-        self.place = next(self.server.numbers)
-        self.server.exchanges[self.place] = seen
+        size, started_s = int(self.headers.get("Content-Length") or 0), time.monotonic()
+        body, kind = (
+            self.rfile.read(size),
+            self.headers.get_content_type() if "Content-Type" in self.headers else "",
+        )
+        self.place, is_cut = next(self.server.numbers), len(body) < size
+        self.server.exchanges[self.place] = Exchange(
+            self.number, self.command, self.path, started_s, is_unread=is_cut
+        )
+        sha256, images = hashlib.sha256(body).hexdigest(), _images(self.path, kind, body)
         has_token, key = "Authorization" in self.headers, self.headers.get("Idempotency-Key", "")
-        self._note(media_type=kind, has_token=has_token, key=key, sha256=hashlib.sha256(body).hexdigest())
-        with suppress(*NOT_ROWS):
-            self._note(images=_images(self.path, kind, body))
-        answer = None if seen.is_unread else self._answer_to(body)
+        self._note(media_type=kind, sha256=sha256, images=images, has_token=has_token, key=key)
+        answer = None if is_cut else self._answer_to(body)
         self.close_connection = answer is None or answer.will_close
         if answer is not None:
             self._pass_back(answer)
@@ -116,35 +133,24 @@ class Passage(BaseHTTPRequestHandler):
         if answer.length:  # the referee broke it off
             self.close_connection = True
             return
-        left_ms, wait_s = (answer.headers.get(name, "") for name in ("X-Window-Remaining-Ms", "Retry-After"))
+        wait_s, left_ms = (answer.headers.get(name, "") for name in ("Retry-After", "X-Window-Remaining-Ms"))
         now_s, document = time.monotonic(), json.loads(content or b"{}")
-        self._note(ended_s=now_s, status=answer.status, is_unread=has_left, answer=document)
-        if wait_s.isdigit():
-            self._note(retry_after_s=float(wait_s))
+        self._note(ended_s=now_s, status=answer.status, answer=document, is_unread=has_left)
+        self._note(retry_after_s=float(wait_s) if wait_s.isdigit() else 0.0)
         if self.server.exchanges[self.place].route in LOGOUT and answer.status == 200:
             self.server.end_s = now_s
         elif left_ms.isdigit():
             self.server.end_s = now_s + int(left_ms) / 1000
 
     def _has_left(self) -> bool:
-        """Whether the client has ended the connection, or its sending side."""
-        try:
+        """Whether the client has ended the connection, or its sending side. Raises OSError if it has reset it."""
+        with suppress(BlockingIOError):
             return not self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return False
+        return False
 
     def _note(self, **facts: Any) -> None:
         if self.place in self.server.exchanges:
             self.server.exchanges[self.place] = replace(self.server.exchanges[self.place], **facts)
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing: the report does."""
-
-    def __getattr__(self, name: str) -> Any:
-        """Take every method: the base class looks for do_GET and so on."""
-        if name.startswith("do_"):
-            return self.pass_on
-        raise AttributeError(name)
 
 
 def _pieces(answer: http.client.HTTPResponse) -> Iterator[bytes]:
@@ -153,24 +159,15 @@ def _pieces(answer: http.client.HTTPResponse) -> Iterator[bytes]:
 
 
 def _images(target: str, kind: str, body: bytes) -> Sequence[int]:
-    """Return the images that a request of version 1 asks for or has rows of. Raises NOT_ROWS for what is refused."""
+    """Return the images that a request of version 1 asks for or has rows of."""
     parts = urlsplit(target)
-    numbers: Sequence[Any] = ()
-    if parts.path.startswith(("/v1/images/", "/v1/display/")):
-        numbers = [parts.path.rpartition("/")[2]]
-    elif parts.path == "/v1/images":
-        query = dict(parse_qsl(parts.query))
+    if parts.path == "/v1/images":
+        query = dict(re.findall(r"(first|count)=(\d{1,9})(?!\d)", parts.query))
         first = int(query.get("first", 1))
-        numbers = range(first, first + min(int(query.get("count", 100)), 1000))
-    elif parts.path == "/v1/detections":
-        if kind.startswith("application/octet-stream"):
-            numbers = [row[0] for row in struct.iter_unpack("<7f", body)]
-        elif kind.startswith("application/x-www-form-urlencoded"):
-            numbers = parse_qs(body.decode())["image_name"]
-        elif kind.startswith("text/"):
-            numbers = [
-                line.replace(",", " ").split()[0] for line in body.decode().splitlines() if line.strip()
-            ]
-        else:
-            numbers = [row[0] for row in json.loads(body or b"[]")]
-    return sorted({int(float(number)) for number in numbers})
+        return range(first, first + min(int(query.get("count", 100)), 1000))
+    if parts.path == "/v1/detections" and kind == "application/octet-stream":
+        rows = struct.iter_unpack("<7f", body[: len(body) // 28 * 28])
+        return sorted({int(row[0]) for row in rows if 0 < row[0] < 1e9})
+    if parts.path == "/v1/detections":
+        return sorted({int(image) for image in re.findall(IMAGE_OF_ROW.get(kind, IMAGE_OF_JSON_ROW), body)})
+    return [int(image) for image in re.findall(r"^/v1/(?:images|display)/(\d{1,9})$", parts.path)]

@@ -1,9 +1,9 @@
-"""What a client does wrong: pure rules, from what was seen of a run to findings. docs/conformance.md explains each."""
+"""What a client does wrong: pure rules, from what was seen of its run to findings."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,21 +12,19 @@ from lpirc_client.conformance.report import FAULT, HINT, PASS, Finding
 
 LOGIN = ("POST /v1/session", "GET /login", "POST /login", "GET /get_token", "POST /get_token")
 LOGOUT = ("DELETE /v1/session", "GET /logout", "POST /logout")
-STATUS, ROWS, IMAGE, BATCH = "GET /v1/session", "POST /v1/detections", "GET /v1/images/", "GET /v1/images"
-POLL_S, SILENCE_S = 1.0, 30.0
-FREE = ("GET /v1/health", "GET /v1/openapi.json", *LOGIN)  # they need no token
-FETCHES = (IMAGE, BATCH, "PUT /v1/display/")
-PACKED = "application/octet-stream"
-# Refusals that another rule reports, or that are nobody's fault.
-REPORTED = ("window-closed", "bad-rows", "token-missing", "not-armed", "not-started", "too-many-requests")
+STATUS, ROWS, IMAGE = "GET /v1/session", "POST /v1/detections", "GET /v1/images/"
+FETCHES = (IMAGE, "GET /v1/images", "PUT /v1/display/")
+WITHOUT_TOKEN = ("GET /v1/health", "GET /v1/openapi.json", *LOGIN)
+POLL_S, SILENCE_S, FEW = 1.0, 30.0, 3
+# Refusals of which another rule tells, or that are not the client's fault.
+TOLD = ("window-closed", "bad-rows", "token-missing", "not-armed", "not-started", "too-many-requests")
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request of a client and its answer; times in s of one clock.
+    """One request and its answer; times in s of one clock. Without a whole answer `status` is 0.
 
-    `images` are those it asks for or has rows of; `answer` is the JSON document that came back. Without an answer, or
-    with a part of one, `status` is 0. `is_unread`: the client ended the connection before it had read all of it.
+    `images` are those it asks for or has rows of. `is_unread`: the client ended the connection before the answer did.
     """
 
     connection: int
@@ -51,137 +49,85 @@ class Exchange:
 
 
 class Run:
-    """What was seen, sorted for the rules."""
+    """All that was seen, sorted for the rules."""
 
     def __init__(self, seen: Sequence[Exchange]) -> None:
-        self.seen = seen
-        self.version_1 = [one for one in seen if one.target.startswith("/v1/")]
+        self.all, self.version_1 = seen, [one for one in seen if one.target.startswith("/v1/")]
+        requests = Counter(one.connection for one in self.version_1)
+        self.lone = [one for one in self.version_1 if requests[one.connection] == 1]
         self.logins = [one for one in seen if one.route in LOGIN and one.status in (200, 201)]
         self.logouts = [one for one in seen if one.route in LOGOUT and one.status == 200]
+        polls = [one for one in seen if one.route == STATUS]
+        self.polls = list(zip(polls, polls[1:]))  # noqa: B905, RUF007 - Python 3.8
         self.posts = [one for one in seen if one.route == ROWS]
-        self.fetches = [one for one in seen if one.route in FETCHES and one.status in (0, 200)]
+        self.lost = {one.sha256: one for one in reversed(self.posts) if not one.status}
+        self.waits = [(one, one.ended_s + one.retry_after_s) for one in seen if one.retry_after_s]
+        fetches = [one for one in seen if one.route in FETCHES and one.status in (0, 200)]
+        self.asked = {n for one in fetches for n in one.images}
         last = max((one.answer.get("images", 0) for one in self.logins), default=0)
-        self.fetched = [(one, n) for one in self.fetches if one.status for n in one.images if n <= last]
+        self.fetched = [(one, n) for one in fetches if one.status for n in one.images if n <= last]
+        self.first = {n: one for one, n in reversed(self.fetched)}
+        accepted = {n for one in self.posts if one.status == 202 for n in one.images}
+        self.unanswered = [one for n, one in self.first.items() if n not in accepted]
         self.opened_s = next((one.ended_s for one in (*self.logins, *seen)), 0.0)
         self.ended_s = max((one.ended_s for one in seen), default=0.0)
 
+    def waited_s(self) -> float:
+        """Return for how long of the run the client waited for an answer; else the referee waited for the client."""
+        reached_s, waited_s = self.opened_s, 0.0
+        for one in self.all:
+            waited_s += max(0.0, one.ended_s - max(one.started_s, reached_s))
+            reached_s = max(reached_s, one.ended_s)
+        return waited_s
 
-def judge(run: Run) -> list[Finding]:
-    """Return what each rule found, in the order of RULES."""
-    findings = []
-    for name, (severity, what_to_do, rule) in RULES.items():
-        broken = list(rule(run))
-        if broken:
-            first_s = round(broken[0].started_s - run.opened_s, 3)
-            said = (broken[0].answer.get("problems") or [broken[0].answer])[0]
-            answered = said.get("problem") or said.get("detail", "")
-            detail = f"{len(broken)} times, first at {first_s:.1f} s: {what_to_do}. {answered}".rstrip()
-            findings.append(Finding(name, severity, detail, len(broken), first_s))
-        else:
-            findings.append(Finding(name, PASS))
-    return findings
-
-
-def client_waited_s(run: Run) -> float:
-    """Return for how long of the run at least one answer was waited for; the rest the referee waited."""
-    reached_s, waited_s = run.opened_s, 0.0
-    for one in run.seen:
-        waited_s += max(0.0, one.ended_s - max(one.started_s, reached_s))
-        reached_s = max(reached_s, one.ended_s)
-    return waited_s
+    def judge(self) -> list[Finding]:
+        """Return what each rule found, in the order of RULES."""
+        findings = []
+        for name, (severity, advice, rule) in RULES.items():
+            broken, detail, first_s = sorted(rule(self), key=lambda one: one.started_s), "", None
+            if broken:
+                first_s = round(broken[0].started_s - self.opened_s, 3)
+                said = (broken[0].answer.get("problems") or [broken[0].answer])[0]
+                detail = f"{len(broken)} times, first at {first_s:.1f} s: {advice}"
+                detail = f"{detail}. {said.get('problem') or said.get('detail', '')}".rstrip(". ")
+            findings.append(Finding(name, severity if broken else PASS, detail, len(broken), first_s))
+        return findings
 
 
-def _lone(run: Run) -> list[Exchange]:
-    requests = Counter(one.connection for one in run.version_1)
-    lone = [one for one in run.version_1 if requests[one.connection] == 1]
-    return lone if len(lone) > 2 and 2 * len(lone) > len(run.version_1) else []
-
-
-def _unfetched(run: Run) -> list[Exchange]:
-    asked = {n for one in run.fetches for n in one.images}
-    return [one for one in run.posts if one.status == 202 and not asked.issuperset(one.images)]
-
-
-def _unanswered(run: Run) -> list[Exchange]:
-    answered = {n for one in run.posts if one.status == 202 for n in one.images}
-    return [one for one, n in run.fetched if n not in answered]
-
-
-def _twice(run: Run) -> Iterable[Exchange]:
-    counts: Counter[int] = Counter()
-    for one, n in run.fetched:
-        counts[n] += 1
-        if counts[n] > 1:
-            yield one
-
-
-def _repeated(run: Run) -> Iterable[Exchange]:
-    lost: dict[str, Exchange] = {}
-    for one in run.posts:
-        if one.sha256 in lost and (not one.key or one.key != lost[one.sha256].key):
-            yield one
-        if not one.status:
-            lost[one.sha256] = one
-
-
-def _log_in_again(run: Run) -> Iterable[Exchange]:
-    is_in = False
-    for one in run.seen:
-        if one in run.logins and is_in:
-            yield one
-        is_in = (is_in or one in run.logins) and one.status not in (0, 401) and one not in run.logouts
-
-
-def _polled(run: Run) -> Iterable[Exchange]:
-    last_s = float("-inf")
-    for one in run.seen:
-        if one.route == STATUS:
-            if one.started_s - last_s < POLL_S:
-                yield one
-            last_s = one.started_s
-
-
-def _too_early(run: Run) -> list[Exchange]:
-    waits = [
-        (one.route, one.started_s, one.ended_s + one.retry_after_s) for one in run.seen if one.retry_after_s
-    ]
-    return [
-        one
-        for one in run.seen
-        if any(one.route == route and start < one.started_s < end for route, start, end in waits)
-    ]
-
-
-def _silent(run: Run) -> list[Exchange]:
-    """Find the last post of a run that its deadline ended, long before it, with images not answered."""
-    last = run.posts[-1:]
-    is_silent = not run.logouts and _unanswered(run) and last and run.ended_s - last[0].ended_s > SILENCE_S
-    return last if is_silent else []
-
-
-RULES: dict[str, tuple[str, str, Callable[[Run], Iterable[Exchange]]]] = {
-    "late-posts": (FAULT, "what has not arrived whole before the deadline does not count; post earlier",
+RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
+    "late-posts": (FAULT, "what has not arrived whole before the deadline does not count",
         lambda run: [one for one in run.posts if one.answer.get("code") == "window-closed"]),
-    "no-log-out": (FAULT, "log out as soon as all is posted: the meter runs until then",
+    "no-log-out": (FAULT, "log out when all is posted: the meter runs until then",
         lambda run: [] if run.logouts else run.logins[:1]),
-    "connection-per-request": (FAULT, "keep one connection open for all requests", _lone),
+    "connection-per-request": (FAULT, "keep one connection open",
+        lambda run: run.lone if len(run.lone) >= FEW and 2 * len(run.lone) > len(run.version_1) else []),
     "unread-answers": (FAULT, "read each answer to its end before you end the connection",
-        lambda run: [one for one in run.seen if one.is_unread]),
-    "rows-of-unfetched-images": (FAULT, "only rows of images that were fetched count", _unfetched),
-    "rows-refused": (FAULT, "nothing of such a body counts", lambda run: [one for one in run.posts if one.status == 422]),
+        lambda run: [one for one in run.all if one.is_unread]),
+    "rows-of-unfetched-images": (FAULT, "only rows of images that were fetched count",
+        lambda run: [one for one in run.posts if one.status == 202 and not run.asked.issuperset(one.images)]),
+    "rows-refused": (FAULT, "nothing of such a body counts",
+        lambda run: [one for one in run.posts if one.status == 422]),
     "other-refusals": (FAULT, "correct the request", lambda run: [
-        one for one in run.version_1 if 400 <= one.status < 500 and one.answer.get("code") not in REPORTED]),
-    "fetched-twice": (FAULT, "keep an image until it is answered", _twice),
-    "repeated-with-another-key": (FAULT, "send it again with the same Idempotency-Key, it may count twice", _repeated),
-    "polled": (FAULT, "ask for the status at most once a second: each answer says what is left of the window", _polled),
-    "needless-log-in": (FAULT, "log in once and keep the token", _log_in_again),
-    "no-bearer-token": (FAULT, "send the token in the header: Authorization: Bearer TOKEN",
-        lambda run: [one for one in run.version_1 if one.route not in FREE and not one.has_token]),
-    "retry-after-ignored": (FAULT, "wait as many seconds as Retry-After says", _too_early),
-    "unanswered-images": (HINT, "no rows for these images: did the detector find nothing in them?", _unanswered),
+        one for one in run.version_1 if 400 <= one.status < 500 and one.answer.get("code") not in TOLD]),
+    "fetched-twice": (FAULT, "keep an image until it is answered",
+        lambda run: [one for one, n in run.fetched if run.first[n] is not one]),
+    "repeated-with-another-key": (FAULT, "send a body again with its Idempotency-Key, or it may count twice",
+        lambda run: [one for one in run.posts if run.lost.get(one.sha256, one) is not one
+                     and (not one.key or one.key != run.lost[one.sha256].key)]),
+    "polled": (FAULT, "ask for the status at most once a second: each answer says what is left",
+        lambda run: [two for one, two in run.polls if two.started_s - one.started_s < POLL_S]),
+    "needless-log-in": (FAULT, "log in once and keep the token", lambda run: run.logins[len(run.logouts) + 1 :]),
+    "no-bearer-token": (FAULT, "send the token in the header Authorization: Bearer TOKEN",
+        lambda run: [one for one in run.version_1 if one.route not in WITHOUT_TOKEN and not one.has_token]),
+    "retry-after-ignored": (FAULT, "wait as many seconds as Retry-After says",
+        lambda run: [one for one in run.all for refused, end_s in run.waits
+                     if one.route == refused.route and refused.ended_s <= one.started_s < end_s]),
+    "unanswered-images": (HINT, "no rows for these images: did the detector find nothing?", lambda run: run.unanswered),
     "single-images": (HINT, "fetch batches: GET /v1/images?first=1&count=100",
-        lambda run: [one for one in run.fetches if one.route == IMAGE][3:]),
-    "rows-as-text": (HINT, "post packed rows, application/octet-stream: they need no text to be made",
-        lambda run: [one for one in run.posts if one.images and one.media_type != PACKED]),
-    "silent-at-the-end": (HINT, f"no rows in the last {SILENCE_S:.0f} s: near the end post each image at once", _silent),
+        lambda run: [one for one in run.all if one.route == IMAGE][FEW:]),
+    "rows-as-text": (HINT, "post packed rows, application/octet-stream: a board need not make text of them",
+        lambda run: [one for one in run.posts if one.images and one.media_type != "application/octet-stream"]),
+    "silent-at-the-end": (HINT, f"no rows in the last {SILENCE_S:.0f} s: near the end post each image at once",
+        lambda run: [one for one in run.posts[-1:]
+                     if run.unanswered and not run.logouts and run.ended_s - one.ended_s > SILENCE_S]),
 }  # fmt: skip

@@ -57,8 +57,8 @@ class Run:
         self.lone = [one for one in self.version_1 if requests[one.connection] == 1]
         self.logins = [one for one in seen if one.route in LOGIN and one.status in (200, 201)]
         self.logouts = [one for one in seen if one.route in LOGOUT and one.status == 200]
-        polls = [one for one in seen if one.route == STATUS]
-        self.polls = list(zip(polls, polls[1:]))  # noqa: B905, RUF007 - Python 3.8
+        self.polls = _pairs([one for one in seen if one.route == STATUS])
+        self.turns = _pairs([one for one in seen if one in self.logins or one in self.logouts])
         self.posts = [one for one in seen if one.route == ROWS]
         self.lost = {one.sha256: one for one in reversed(self.posts) if not one.status}
         self.waits = [(one, one.ended_s + one.retry_after_s) for one in seen if one.retry_after_s]
@@ -94,6 +94,10 @@ class Run:
         return findings
 
 
+def _pairs(seen: list[Exchange]) -> list[tuple[Exchange, Exchange]]:
+    return list(zip(seen, seen[1:]))  # noqa: B905, RUF007 - Python 3.8
+
+
 RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
     "late-posts": (FAULT, "what has not arrived whole before the deadline does not count",
         lambda run: [one for one in run.posts if one.answer.get("code") == "window-closed"]),
@@ -116,7 +120,8 @@ RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
                      and (not one.key or one.key != run.lost[one.sha256].key)]),
     "polled": (FAULT, "ask for the status at most once a second: each answer says what is left",
         lambda run: [two for one, two in run.polls if two.started_s - one.started_s < POLL_S]),
-    "needless-log-in": (FAULT, "log in once and keep the token", lambda run: run.logins[len(run.logouts) + 1 :]),
+    "needless-log-in": (FAULT, "log in once and keep the token",
+        lambda run: [two for one, two in run.turns if one.route in LOGIN and two.route in LOGIN]),
     "no-bearer-token": (FAULT, "send the token in the header Authorization: Bearer TOKEN",
         lambda run: [one for one in run.version_1 if one.route not in WITHOUT_TOKEN and not one.has_token]),
     "retry-after-ignored": (FAULT, "wait as many seconds as Retry-After says",

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
-from lpirc_client.conformance.rules import Exchange, Run
+from lpirc_client.conformance.checks import Checks
+from lpirc_client.conformance.rules import RULES, Exchange, Run
+from tests.contest_day import ROOT
 
 LOGIN = Exchange(1, "POST", "/v1/session", 0.0, 1.0, 201, {"images": 6})
 LOGOUT = Exchange(1, "DELETE", "/v1/session", 99.0, 100.0, 200, has_token=True)
@@ -83,3 +86,13 @@ def test_who_waited_for_whom() -> None:
     beside = replace(FETCH, connection=2, started_s=4.5, ended_s=6.0)
     run = Run([LOGIN, FETCH, POST, beside, LOGOUT])
     assert (run.waited_s(), run.ended_s - run.opened_s) == (4.0, 99.0)
+
+
+def test_the_page_has_every_check_and_rule_in_order() -> None:
+    page = (ROOT / "docs" / "conformance.md").read_text()
+    checks = [name[len("_check_") :].replace("_", "-") for name in vars(Checks) if name.startswith("_check_")]
+    hints = [f"{name}` | {severity.lower()}" for name, (severity, _, _) in RULES.items()]
+    assert re.findall(r"^\| `([a-z-]+)`", page, re.MULTILINE) == [*checks, *RULES]
+    assert re.findall(r"^\| `([a-z-]+` \| (?:fault|hint)) \|", page, re.MULTILINE) == hints
+    assert f"{len(checks)} checks" in page
+    assert f"{len(hints)} rules" in page

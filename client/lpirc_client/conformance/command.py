@@ -77,7 +77,7 @@ def _listen(options: argparse.Namespace) -> tuple[list[Finding], dict[str, float
         address = "http://{}:{}".format(*proxy.server_address[:2])
         say(f"give your client {address} as its referee; the report comes after the run, or Ctrl-C")
         proxy.serve()
-    run = Run(proxy.seen())
+    run = Run([*proxy.exchanges.values()])
     waited_s = run.waited_s()
     return run.judge(), {
         "client_waited_s": waited_s,

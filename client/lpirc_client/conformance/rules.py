@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from lpirc_client.conformance.report import FAULT, HINT, PASS, Finding
 
@@ -24,12 +23,12 @@ TOLD = ("window-closed", "bad-rows", "token-missing", "not-armed", "not-started"
 class Exchange:
     """One request and its answer; times in s of one clock. Without a whole answer `status` is 0.
 
-    `images` are those it asks for or has rows of. `is_unread`: the client ended the connection before the answer did.
+    `route` is method and path, without an image's number. `images` are those it asks for or has rows of. `is_unread`:
+    the client ended the connection before it had read the whole answer.
     """
 
     connection: int
-    method: str
-    target: str
+    route: str
     started_s: float
     ended_s: float = 0.0
     status: int = 0
@@ -42,17 +41,12 @@ class Exchange:
     images: Sequence[int] = ()
     retry_after_s: float = 0.0
 
-    @property
-    def route(self) -> str:
-        """Method and path, without an image's number."""
-        return f"{self.method} {urlsplit(self.target).path.rstrip('0123456789')}"
-
 
 class Run:
     """All that was seen, sorted for the rules."""
 
     def __init__(self, seen: Sequence[Exchange]) -> None:
-        self.all, self.version_1 = seen, [one for one in seen if one.target.startswith("/v1/")]
+        self.all, self.version_1 = seen, [one for one in seen if " /v1/" in one.route]
         requests = Counter(one.connection for one in self.version_1)
         self.lone = [one for one in self.version_1 if requests[one.connection] == 1]
         self.logins = [one for one in seen if one.route in LOGIN and one.status in (200, 201)]

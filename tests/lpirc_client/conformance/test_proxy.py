@@ -34,7 +34,7 @@ def proxied(url: str, findings: list[Finding]) -> Iterator[str]:
         yield f"http://127.0.0.1:{proxy.server_port}"
         thread.join(PATIENCE_S)
         assert not thread.is_alive()
-        findings += Run(proxy.seen()).judge()
+        findings += Run([*proxy.exchanges.values()]).judge()
 
 
 class Client:
@@ -192,6 +192,17 @@ def test_what_goes_through_is_the_same_bytes_with_the_window_and_legacy_routes_t
             == "Logout success\n"
         )
     assert {one.name: one.result for one in findings}["no-log-out"] == "PASS"
+
+
+def test_a_client_of_http_1_0_gets_its_answer_and_the_end_of_the_connection(url: str) -> None:
+    with (
+        Proxy(("127.0.0.1", 0), url) as proxy,
+        socket.create_connection(proxy.server_address, PATIENCE_S) as connection,
+        connection.makefile("rb") as answer,
+    ):
+        connection.sendall(b"GET /v1/health HTTP/1.0\r\n\r\n")
+        proxy.handle_request()
+        assert b'"status":"ok"' in answer.read()
 
 
 def test_interrupted_it_reports_what_it_has_seen_and_that_nobody_logged_out(url: str, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def junit(suite: str, findings: Sequence[Finding]) -> str:
     tags = [JUNIT_TAG.get(one.result, "") for one in findings]
     counts = {"tests": len(tags), "failures": tags.count("failure"), "skipped": tags.count("skipped")}
     root = ET.Element("testsuite", {"name": suite, **{name: str(count) for name, count in counts.items()}})
-    for tag, one in zip(tags, findings):  # noqa: B905 - Python 3.8
+    for tag, one in zip(tags, findings):
         case = ET.SubElement(root, "testcase", classname=suite, name=one.name)
         if tag:
             ET.SubElement(case, tag, message=printable(one.detail)).text = printable(one.detail)

@@ -89,7 +89,7 @@ class Run:
 
 
 def _pairs(seen: list[Exchange]) -> list[tuple[Exchange, Exchange]]:
-    return list(zip(seen, seen[1:]))  # noqa: B905, RUF007 - Python 3.8
+    return list(zip(seen, seen[1:]))
 
 
 RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {

@@ -8,7 +8,7 @@ import json
 import re
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -48,22 +48,27 @@ class Checks:
 
     def all(self) -> Iterator[Finding]:
         """Yield what each check came to. Raises TransientError if nothing answers at the URL."""
-        needs_run = False
-        for method in [name for name in vars(Checks) if name.startswith("_check_")]:
-            name = method[len("_check_") :].replace("_", "-")
-            needs_run = (needs_run or name == "log-in") and name != "problem-documents"
-            if needs_run and not (self.login.token or (self.password and name == "log-in")):
-                yield Finding(name, SKIP, "it needs a run")
-                continue
-            try:
-                skipped = getattr(self, method)()
-                yield Finding(name, SKIP if skipped else PASS, skipped or "")
-            except (ClientError, Mismatch) as error:
-                if isinstance(error, TransientError) and not self.answers:
-                    raise
-                yield Finding(name, FAIL, str(error))
-            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-                yield Finding(name, FAIL, f"expected another document, got {type(error).__name__}: {error}")
+        methods = [name for name in vars(Checks) if name.startswith("_check_")]
+        in_run = methods[methods.index("_check_log_in") : methods.index("_check_problem_documents")]
+        with self.http:
+            for method in methods:
+                can_run = self.login.token or (self.password and method == in_run[0])
+                name = method[len("_check_") :].replace("_", "-")
+                if method in in_run and not can_run:
+                    yield Finding(name, SKIP, "it needs a run")
+                else:
+                    yield Finding(name, *self._outcome(getattr(self, method)))
+
+    def _outcome(self, check: Callable[[], str | None]) -> tuple[str, str]:
+        try:
+            skipped = check()
+        except (ClientError, Mismatch) as error:
+            if isinstance(error, TransientError) and not self.answers:
+                raise
+            return FAIL, str(error)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            return FAIL, f"expected another document, got {type(error).__name__}: {error}"
+        return (SKIP, skipped) if skipped else (PASS, "")
 
     def _ask(self, method: str, path: str, status: int, code: str = "", **more: Any) -> requests.Response:
         """Return the answer if it has that status and code. Raises Mismatch, or ClientError if none comes."""

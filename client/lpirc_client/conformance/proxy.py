@@ -91,16 +91,10 @@ class Passage(BaseHTTPRequestHandler):
         body, path = self.rfile.read(int(size) if size.isdigit() else 0), urlsplit(self.path).path
         self.place = next(self.server.numbers)
         self.server.exchanges[self.place] = Exchange(
-            self.number,
-            f"{self.command} {path.rstrip('0123456789')}",
-            started_s,
-            is_unread=size.isdigit() and len(body) < int(size),
-            has_token="Authorization" in self.headers,
-            media_type=kind,
-            key=self.headers.get("Idempotency-Key", ""),
-            sha256=hashlib.sha256(body).hexdigest(),
-            images=_images(self.path, kind, body),
-        )
+            self.number, f"{self.command} {path.rstrip('0123456789')}", started_s,
+            is_unread=size.isdigit() and len(body) < int(size), media_type=kind, images=_images(self.path, kind, body),
+            key=self.headers.get("Idempotency-Key", ""), sha256=hashlib.sha256(body).hexdigest(),
+        )  # fmt: skip
         is_last, self.close_connection = self.close_connection, True
         answer = None if self.server.exchanges[self.place].is_unread else self._answer_to(body)
         if answer is not None and self._pass_back(answer):

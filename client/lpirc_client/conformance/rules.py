@@ -13,7 +13,6 @@ LOGIN = ("POST /v1/session", "GET /login", "POST /login", "GET /get_token", "POS
 LOGOUT = ("DELETE /v1/session", "GET /logout", "POST /logout")
 STATUS, ROWS, IMAGE = "GET /v1/session", "POST /v1/detections", "GET /v1/images/"
 FETCHES = (IMAGE, "GET /v1/images", "PUT /v1/display/")
-WITHOUT_TOKEN = ("GET /v1/health", "GET /v1/openapi.json", *LOGIN)
 POLL_S, SILENCE_S, FEW = 1.0, 30.0, 3
 # Refusals of which another rule tells, or that are not the client's fault.
 TOLD = ("window-closed", "bad-rows", "token-missing", "not-armed", "not-started", "too-many-requests")
@@ -34,7 +33,6 @@ class Exchange:
     status: int = 0
     answer: Mapping[str, Any] = field(default_factory=dict)
     is_unread: bool = False
-    has_token: bool = False
     media_type: str = ""
     key: str = ""
     sha256: str = ""
@@ -82,7 +80,7 @@ class Run:
             if broken:
                 first_s = round(broken[0].started_s - self.opened_s, 3)
                 said = (broken[0].answer.get("problems") or [broken[0].answer])[0]
-                detail = f"{len(broken)} times, first at {first_s:.1f} s: {advice}"
+                detail = f"{len(broken)} x, first at {first_s:.1f} s: {advice}"
                 detail = f"{detail}. {said.get('problem') or said.get('detail', '')}".rstrip(". ")
             findings.append(Finding(name, severity if broken else PASS, detail, len(broken), first_s))
         return findings
@@ -96,7 +94,7 @@ RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
     "late-posts": (FAULT, "what has not arrived whole before the deadline does not count",
         lambda run: [one for one in run.posts if one.answer.get("code") == "window-closed"]),
     "no-log-out": (FAULT, "log out when all is posted: the meter runs until then",
-        lambda run: [] if run.logouts else run.logins[:1]),
+        lambda run: [] if run.logouts or not run.logins else list(run.all[-1:])),
     "connection-per-request": (FAULT, "keep one connection open",
         lambda run: run.lone if len(run.lone) >= FEW and 2 * len(run.lone) > len(run.version_1) else []),
     "unread-answers": (FAULT, "read each answer to its end before you end the connection",
@@ -117,7 +115,7 @@ RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
     "needless-log-in": (FAULT, "log in once and keep the token",
         lambda run: [two for one, two in run.turns if one.route in LOGIN and two.route in LOGIN]),
     "no-bearer-token": (FAULT, "send the token in the header Authorization: Bearer TOKEN",
-        lambda run: [one for one in run.version_1 if one.route not in WITHOUT_TOKEN and not one.has_token]),
+        lambda run: [one for one in run.version_1 if one.answer.get("code") == "token-missing"]),
     "retry-after-ignored": (FAULT, "wait as many seconds as Retry-After says",
         lambda run: [one for one in run.all for refused, end_s in run.waits
                      if one.route == refused.route and refused.ended_s <= one.started_s < end_s]),

@@ -10,10 +10,10 @@ from lpirc_client.conformance.rules import RULES, Exchange, Run
 from tests.contest_day import ROOT
 
 LOGIN = Exchange(1, "POST /v1/session", 0.0, 1.0, 201, {"images": 6})
-LOGOUT = Exchange(1, "DELETE /v1/session", 99.0, 100.0, 200, has_token=True)
-FETCH = Exchange(1, "GET /v1/images", 2.0, 3.0, 200, has_token=True, images=range(1, 101))
+LOGOUT = Exchange(1, "DELETE /v1/session", 99.0, 100.0, 200)
+FETCH = Exchange(1, "GET /v1/images", 2.0, 3.0, 200, images=range(1, 101))
 POST = Exchange(
-    1, "POST /v1/detections", 4.0, 5.0, 202, {}, has_token=True, key="a", sha256="b", images=range(1, 7),
+    1, "POST /v1/detections", 4.0, 5.0, 202, {}, key="a", sha256="b", images=range(1, 7),
     media_type="application/octet-stream",
 )  # fmt: skip
 BUSY = replace(POST, status=429, answer={"code": "too-many-requests"}, retry_after_s=2.0)
@@ -62,7 +62,7 @@ def test_a_client_that_the_deadline_finds_with_unposted_images_is_told(
 ) -> None:
     post = replace(POST, images=[1], started_s=last_s - 1, ended_s=last_s)
     late = replace(POST, started_s=99.0, ended_s=100.0, status=409, answer={"code": "window-closed"})
-    last = Exchange(1, "GET /v1/session", 99.0, 100.0, 200, has_token=True)
+    last = Exchange(1, "GET /v1/session", 99.0, 100.0, 200)
     assert ("silent-at-the-end" in broken(LOGIN, FETCH, post, last)) == is_silent
     assert "late-posts" in broken(LOGIN, FETCH, post, late)
 
@@ -79,7 +79,7 @@ def test_it_says_how_often_when_first_and_the_first_problem() -> None:
         "rows-refused"
     ]
     assert (found.result, found.count, found.first_s) == ("FAULT", 2, 3.0)
-    assert found.detail == "2 times, first at 3.0 s: nothing of such a body counts. no category 9"
+    assert found.detail == "2 x, first at 3.0 s: nothing of such a body counts. no category 9"
 
 
 def test_who_waited_for_whom() -> None:

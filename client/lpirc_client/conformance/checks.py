@@ -17,8 +17,9 @@ import requests
 
 from lpirc_client.batches import numbered
 from lpirc_client.conformance.report import FAIL, PASS, SKIP, Finding
+from lpirc_client.connection import Connection
 from lpirc_client.errors import ClientError, TransientError
-from lpirc_client.http_errors import from_transport, json_object
+from lpirc_client.http_errors import json_object
 from lpirc_client.receipts import link_of
 from lpirc_client.wire import Login, login_from
 
@@ -30,25 +31,23 @@ KEY = "conformance"
 NOT_IN = Login("", "", 0, 0.0, 0.0, ())
 
 
-class Checks:
+class Checks(Connection):
     """One pass over a referee; without a password only what needs no run. Those in a run use up one attempt."""
 
     def __init__(self, url: str, team: str, password: str = "", ca_cert: str | None = None) -> None:
-        self.url, self.team, self.password = url.rstrip("/"), team, password
-        self.http = requests.Session()
-        self.http.trust_env = False
-        self.http.verify = ca_cert or True
+        super().__init__(url, ca_cert)
+        self.team, self.password = team, password
         self.answers: list[requests.Response] = []
-        self.login = NOT_IN
-        self.receipts: list[dict[str, Any]] = []
+        self.opened = NOT_IN
+        self.kept: list[dict[str, Any]] = []
 
     def all(self) -> Iterator[Finding]:
         """Yield what each check came to. Raises TransientError if nothing answers at the URL."""
         methods = [name for name in vars(Checks) if name.startswith("_check_")]
         in_run = methods[methods.index("_check_log_in") : methods.index("_check_problem_documents")]
-        with self.http:
+        with self:
             for method in methods:
-                can_run = self.login.token or (self.password and method == in_run[0])
+                can_run = self.opened.token or (self.password and method == in_run[0])
                 name = method[len("_check_") :].replace("_", "-")
                 if method in in_run and not can_run:
                     yield Finding(name, SKIP, "it needs a run")
@@ -66,31 +65,30 @@ class Checks:
             return FAIL, f"expected another document, got {type(error).__name__}: {error}"
         return (SKIP, skipped) if skipped else (PASS, "")
 
-    def _ask(self, method: str, path: str, status: int, code: str = "", **more: Any) -> requests.Response:
-        """Return the answer if it has that status and code. Raises ClientError."""
-        try:
-            more.setdefault("timeout", ANSWER_S)
-            answer = self.http.request(method, self.url + path, allow_redirects=False, **more)
-        except (requests.RequestException, OSError) as error:
-            raise from_transport(self.url, error) from error
+    def _ask(
+        self, method: str, path: str, status: int, code: str = "", body: bytes | None = None, **headers: str
+    ) -> requests.Response:
+        """Return the answer if it has that status and code; `_` in a header's name is `-`. Raises ClientError."""
+        named = {name.replace("_", "-"): text for name, text in headers.items()}
+        timeout_s = EARLY_S if "Expect" in headers else ANSWER_S
+        answer = self._attempt(method, path, (timeout_s, timeout_s), body, named)
         self.answers.append(answer)
         got = f"{answer.status_code} {json_object(answer).get('code', '')}"
         _same(f"{method} {path}", got.strip(), f"{status} {code}".strip())
         return answer
 
-    def _post(self, body: bytes, status: int = 202, code: str = "", kind: str = JSON, key: str = "") -> Any:
-        headers = {"Content-Type": kind, **({"Idempotency-Key": key} if key else {})}
-        return self._ask("POST", ROWS, status, code, data=body, headers=headers).json()
+    def _post(self, body: bytes, status: int = 202, code: str = "", kind: str = JSON, **headers: str) -> Any:
+        return self._ask("POST", ROWS, status, code, body, Content_Type=kind, **headers).json()
 
     def _log_in(self, password: str, status: int, code: str = "") -> Any:
-        credentials = {"team": self.team, "password": password}
-        return self._ask("POST", "/v1/session", status, code, json=credentials).json()
+        body = json.dumps({"team": self.team, "password": password}).encode()
+        return self._ask("POST", "/v1/session", status, code, body, Content_Type=JSON).json()
 
     def _standing(self, name: str) -> Any:
         return self._ask("GET", "/v1/session", 200).json()[name]
 
     def _row(self, image: int = 1) -> list[float]:
-        return [image, self.login.categories[0].id, 0.5, 1, 1, 5, 5]
+        return [image, self.opened.categories[0].id, 0.5, 1, 1, 5, 5]
 
     def _check_health(self) -> None:
         document = self._ask("GET", "/v1/health", 200).json()
@@ -108,33 +106,33 @@ class Checks:
         self._log_in("wrong", 401, "bad-credentials")
 
     def _check_log_in(self) -> None:
-        self.login = login_from(self._log_in(self.password, 201))
-        self.http.headers["Authorization"] = f"Bearer {self.login.token}"
-        _same("0 < remaining_s <= window_s", 0 < self.login.remaining_s <= self.login.window_s, True)
+        self.opened = login_from(self._log_in(self.password, 201))
+        self._http.headers["Authorization"] = f"Bearer {self.opened.token}"
+        _same("0 < remaining_s <= window_s", 0 < self.opened.remaining_s <= self.opened.window_s, True)
 
     def _check_log_in_again(self) -> None:
         again = login_from(self._log_in(self.password, 201))
-        _same("session", replace(again, remaining_s=self.login.remaining_s), self.login)
-        _same("remaining_s runs on", again.remaining_s <= self.login.remaining_s, True)
+        _same("session", replace(again, remaining_s=self.opened.remaining_s), self.opened)
+        _same("remaining_s runs on", again.remaining_s <= self.opened.remaining_s, True)
 
     def _check_image(self) -> None:
         answer = self._ask("GET", "/v1/images/1", 200)
         _same("Content-Type", answer.headers.get("Content-Type"), "image/jpeg")
         _same("first bytes", answer.content[:3], b"\xff\xd8\xff")
-        partly = self._ask("GET", "/v1/images/1", 200, headers={"Range": "bytes=0-9", "If-None-Match": "*"})
+        partly = self._ask("GET", "/v1/images/1", 200, Range="bytes=0-9", If_None_Match="*")
         _same("bytes for a conditional request", len(partly.content), len(answer.content))
 
     def _check_image_head(self) -> None:
-        before, path = self._standing("images_served"), f"/v1/images/{self.login.images}"
+        before, path = self._standing("images_served"), f"/v1/images/{self.opened.images}"
         _same("Content-Length", self._ask("HEAD", path, 200).headers.get("Content-Length", "0"), "0")
         _same("images_served", self._standing("images_served"), before)
 
     def _check_unknown_image(self) -> None:
-        for number in (0, self.login.images + 1):
+        for number in (0, self.opened.images + 1):
             self._ask("GET", f"/v1/images/{number}", 404, "image-unknown")
 
     def _check_batch(self) -> None:
-        last, first = self.login.images, max(1, self.login.images - 1)
+        last, first = self.opened.images, max(1, self.opened.images - 1)
         content = self._ask("GET", f"/v1/images?first={first}&count=5", 200).content
         images = dict(numbered(io.BytesIO(content).read, first))
         _same("images, cut at the last one", list(images), list(range(first, last + 1)))
@@ -152,19 +150,19 @@ class Checks:
         for kind, body in bodies.items():
             total = self._standing("detections_accepted") + 1
             receipt = self._post(body, kind=kind)
-            self.receipts.append(receipt)
+            self.kept.append(receipt)
             got = receipt["accepted"], receipt["received_total"], receipt["sha256"]
             _same(
                 f"{kind}: accepted, received_total, sha256", got, (1, total, hashlib.sha256(body).hexdigest())
             )
 
     def _check_idempotency_key(self) -> None:
-        self.receipts.append(self._post(b"[]", key=KEY))
-        _same("receipt", self._post(b"[]", key=KEY), self.receipts[-1])
-        self._post(b" []", 409, "key-reused", key=KEY)
+        self.kept.append(self._post(b"[]", Idempotency_Key=KEY))
+        _same("receipt", self._post(b"[]", Idempotency_Key=KEY), self.kept[-1])
+        self._post(b" []", 409, "key-reused", Idempotency_Key=KEY)
 
     def _check_bad_row(self) -> None:
-        before, body = self._standing("detections_accepted"), [self._row(), self._row(self.login.images + 1)]
+        before, body = self._standing("detections_accepted"), [self._row(), self._row(self.opened.images + 1)]
         refusal = self._post(json.dumps(body).encode(), 422, "bad-rows")
         _same("lines, total", ([one["line"] for one in refusal["problems"]], refusal["total"]), ([2], 1))
         _same("detections_accepted", self._standing("detections_accepted"), before)
@@ -173,20 +171,18 @@ class Checks:
         self._post(b"1", 415, "unsupported-media-type", kind="image/png")
 
     def _check_too_large(self) -> None:
-        head = {
-            "Content-Length": str(LARGEST_BODY_BYTES + 1),
-            "Expect": "100-continue",
-            "Connection": "close",
-        }
+        size = str(LARGEST_BODY_BYTES + 1)
         try:
-            self._ask("POST", ROWS, 413, "too-large", headers=head, timeout=EARLY_S)
+            self._ask(
+                "POST", ROWS, 413, "too-large", Content_Length=size, Expect="100-continue", Connection="close"
+            )
         except TransientError:  # it reads a body before it refuses it
             self._post(b" " * (LARGEST_BODY_BYTES + 1), 413, "too-large")
 
     def _check_receipts(self) -> str | None:
-        if not all("receipt" in one for one in self.receipts):
+        if not all("receipt" in one for one in self.kept):
             return "this referee gives none"
-        kept = [{**one, **one["receipt"]} for one in self.receipts]
+        kept = [{**one, **one["receipt"]} for one in self.kept]
         links = {one["number"]: one["link"] for one in kept}
         for one in kept:
             before = links.get(one["number"] - 1, one["previous"])
@@ -196,7 +192,7 @@ class Checks:
         return None
 
     def _check_window_header(self) -> None:
-        left_ms = self.login.window_s * 1000
+        left_ms = self.opened.window_s * 1000
         for answer in [one for one in self.answers if "Authorization" in one.request.headers]:
             what, text = f"{REMAINING} of {answer.request.path_url}", answer.headers.get(REMAINING, "none")
             _same(f"{what} is at most {left_ms:.0f}: {text}", text.isdigit() and int(text) <= left_ms, True)
@@ -206,12 +202,12 @@ class Checks:
         document = self._ask("DELETE", "/v1/session", 200).json()
         _same("phase, energy_wh", (document["phase"], "energy_wh" in document), ("closed", True))
         if "receipt" in document:
-            _same("head", document["receipt"]["head"], self.receipts[-1]["receipt"]["link"])
+            _same("head", document["receipt"]["head"], self.kept[-1]["receipt"]["link"])
 
     def _check_window_closed(self) -> None:
         self._ask("GET", "/v1/images/1", 409, "window-closed")
         self._post(json.dumps([self._row()]).encode(), 409, "window-closed")
-        _same("receipt of a key that came in time", self._post(b"[]", key=KEY), self.receipts[-1])
+        _same("receipt of a key that came in time", self._post(b"[]", Idempotency_Key=KEY), self.kept[-1])
 
     def _check_problem_documents(self) -> None:
         for answer in self.answers:

@@ -175,7 +175,7 @@ def test_what_goes_through_is_the_same_bytes_with_the_window_and_legacy_routes_t
     with proxied(url, findings) as address, requests.Session() as session:
         session.trust_env = False
         token = session.post(f"{address}/login", {"username": TEAM, "password": PASSWORD}).text
-        session.headers["Authorization"] = f"Bearer {token}"
+        session.headers.update({"Authorization": f"Bearer {token}", "Connection": "close"})
         through, direct = (session.get(f"{where}/v1/images/3") for where in (address, url))
         assert through.content == direct.content
         assert list(through.headers) == list(direct.headers)

@@ -30,10 +30,10 @@ def expected_score(samples: Sequence[Sample], ahead_s: float) -> float:
     past_s, answered = now.at_s - then.at_s, then.left - now.left
     if past_s <= 0:
         return now.score
-    work_s = now.left * past_s / answered if answered > 0 else ahead_s
-    share = min(ahead_s, work_s) / past_s
-    map_ = min(1.0, now.map + share * (now.map - then.map))
-    return map_ / (now.energy_wh + share * (now.energy_wh - then.energy_wh))
+    left_s = now.left * past_s / answered if answered > 0 else ahead_s
+    share = min(ahead_s, left_s) / past_s
+    energy_wh = now.energy_wh + share * max(0.0, now.energy_wh - then.energy_wh)
+    return min(1.0, now.map + share * (now.map - then.map)) / energy_wh
 
 
 def is_over(samples: Sequence[Sample], least_s: float) -> bool:
@@ -43,11 +43,6 @@ def is_over(samples: Sequence[Sample], least_s: float) -> bool:
 
 def account(samples: Sequence[Sample], left_s: float) -> dict[str, float]:
     """Compare the last sample with the best one seen, and with going on for the `left_s` of the window."""
-    best = max(samples, key=lambda one: one.score)
-    return {
-        "stopped_s": samples[-1].at_s,
-        "score": samples[-1].score,
-        "best_s": best.at_s,
-        "best_score": best.score,
-        "expected_at_end": expected_score(samples, left_s),
-    }
+    now, best = samples[-1], max(samples, key=lambda one: one.score)
+    told = {"stopped_s": now.at_s, "score": now.score, "best_s": best.at_s, "best_score": best.score}
+    return {**told, "expected_at_end": expected_score(samples, left_s)}

@@ -22,7 +22,6 @@ from lpirc_client.wire import Category
 
 REFUSED, WARNED = "refused", "warned"
 COLUMNS = ("weight", "what", "times", "image", "row", "value", "expected")
-WINDOW_S = 600
 ANY_IDS = dict.fromkeys(range(10_000), "unknown")
 
 
@@ -40,8 +39,7 @@ class Trial:
     def look(self, image: str, jpeg: bytes) -> None:
         """Run the detector on an image and check its rows. Raises ClientError for what is no JPEG."""
         size = jpeg_size(image, jpeg)
-        found: list[Any] = []
-        names = {one.id: one.name for one in self.categories} or ANY_IDS
+        names, found = {one.id: one.name for one in self.categories} or ANY_IDS, []
         begun_s = time.perf_counter()
         try:
             found = list(self.detector(jpeg, self.categories))
@@ -67,10 +65,7 @@ class Trial:
 
 
 def preflight(detector: Detector, file: Path | None, health: Mapping[str, Any]) -> None:
-    """Try the detector with one image, `file` or our own, and say what is odd. Raises ClientError for bad rows.
-
-    The categories are those of /v1/health; an older referee has none there, and nothing can be tried.
-    """
+    """Try the detector with one image, `file` or ours, if `health` names the categories. Raises ClientError."""
     categories = tuple(Category(one["id"], one["name"]) for one in health.get("categories", ()))
     if not categories:
         return
@@ -154,7 +149,7 @@ def _document(trial: Trial, images: int) -> dict[str, Any]:
         "median_s": statistics.median(times_s),
         "p95_s": times_s[-(len(times_s) // 20) - 1],
         "slowest_s": times_s[-1],
-        "in_600_s": int(WINDOW_S / steady_s),
+        "in_600_s": int(600 / steady_s),
         "all_images": images,
         "all_images_s": steady_s * images,
         "categories": len(trial.categories),

@@ -76,6 +76,11 @@ def test_no_map_above_one_is_expected(watts: float, reached: float) -> None:
     assert expected_score(samples, 1e6) <= 1 / (watts / 360)
 
 
+def test_a_meter_that_counts_back_ends_no_run() -> None:
+    samples = [Sample(10, 50, 0.2, 2.0), Sample(20, 40, 0.3, 1.0)]
+    assert expected_score(samples, 10.0) == pytest.approx(0.4 / 1.0)
+
+
 def test_one_sample_gives_no_reason_to_stop() -> None:
     assert not is_over([Sample(100.0, 10, 0.5, 2.0)], 0.0)
 

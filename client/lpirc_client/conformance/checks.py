@@ -78,6 +78,8 @@ class Checks(Connection):
         return answer
 
     def _post(self, body: bytes, status: int = 202, code: str = "", kind: str = JSON, **headers: str) -> Any:
+        if status >= 400:  # a refusal may come before the body is read: the connection ends with it
+            headers["Connection"] = "close"
         return self._ask("POST", ROWS, status, code, body, Content_Type=kind, **headers).json()
 
     def _log_in(self, password: str, status: int, code: str = "") -> Any:

@@ -54,10 +54,6 @@ def forget_key(message: Message) -> None:
     message.headers.pop("Idempotency-Key", None)
 
 
-def take_for_json(message: Message) -> None:
-    message.headers["Content-Type"] = "application/json"
-
-
 def another_link(message: Message) -> None:
     message.change(receipt={**json.loads(message.content)["receipt"], "link": "0" * 64})
 
@@ -93,18 +89,14 @@ FAULTS: dict[str, tuple[Fault, Fault]] = {
     "health": (nothing, when(is_to("GET", "/v1/health"), lambda m: m.change(status="fine"))),
     "wrong-password": (nothing, when(is_to("POST", "/v1/session"), when(answers(401), refuse_otherwise))),
     "log-in-again": (nothing, new_clock()),
-    "image": (nothing, when(is_to("GET", "/v1/images/1"), when(answers(200), another_type))),
     "image-head": (when(is_to("HEAD", "/v1/images"), serve_for_head), nothing),
-    "unknown-image": (nothing, when(is_to("GET", "/v1/images/0"), lambda m: m.change(code="not-found"))),
     "batch": (nothing, when(is_to("GET", "/v1/images?"), compress)),
     "rows": (nothing, when(POST, when(answers(202), lambda m: m.change(sha256="0" * 64)))),
     "idempotency-key": (when(POST, forget_key), nothing),
     "bad-row": (nothing, when(answers(422), lambda m: m.change(problems=[], total=0))),
-    "media-type": (when(lambda m: m.headers.get("Content-Type") == "image/png", take_for_json), nothing),
     "too-large": (nothing, when(answers(413), refuse_otherwise)),
     "receipts": (nothing, when(POST, when(answers(202), another_link))),
     "window-header": (nothing, when(is_to("GET", "/v1/images/"), without_header)),
-    "log-out": (nothing, when(is_to("DELETE", "/v1/session"), lambda m: m.change(phase="open"))),
     "window-closed": (
         nothing,
         when(is_to("GET", "/v1/images"), when(answers(409), lambda m: m.change(code="over"))),

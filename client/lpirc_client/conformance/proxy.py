@@ -39,7 +39,7 @@ class Proxy(ThreadingHTTPServer):
         self.numbers = itertools.count(1)
         self.exchanges: dict[int, Exchange] = {}
         self.clients: set[int] = set()
-        self.newest_s, self.end_s = 0.0, float("inf")
+        self.newest_s, self.told_s, self.end_s = 0.0, 0.0, float("inf")
         super().__init__(address, Passage)
 
     def serve(self) -> None:
@@ -133,10 +133,11 @@ class Passage(BaseHTTPRequestHandler):
         self._note(ended_s=now_s, status=answer.status, is_unread=has_left, retry_after_s=retry_after_s)
         with suppress(ValueError):
             self._note(answer=json.loads(content))
-        if self.server.exchanges[self.place].route in LOGOUT and answer.status == 200:
-            self.server.end_s = now_s
-        elif left_ms.isdigit():
-            self.server.end_s = now_s + int(left_ms) / 1000
+        seen = self.server.exchanges[self.place]
+        if seen.started_s >= self.server.told_s:  # an answer that comes late must not undo a log-out
+            self.server.told_s, is_out = seen.started_s, seen.route in LOGOUT and seen.status == 200
+            if is_out or left_ms.isdigit():
+                self.server.end_s = now_s if is_out else now_s + int(left_ms) / 1000
         return True
 
     def _note(self, **facts: Any) -> None:

@@ -17,7 +17,7 @@ import requests
 from lpirc_client.cli import main
 from lpirc_client.conformance.proxy import Proxy
 from lpirc_client.conformance.report import Finding
-from lpirc_client.conformance.rules import Run
+from lpirc_client.conformance.rules import Exchange, Run
 from tests import warm_programs
 from tests.contest_day import PASSWORD, TEAM
 from tests.patience import PATIENCE_S
@@ -26,15 +26,17 @@ ROW = [1, 1, 0.5, 1, 1, 5, 5]
 
 
 @contextlib.contextmanager
-def proxied(url: str, findings: list[Finding]) -> Iterator[str]:
-    """A proxy until its run is over; gives its address, and fills in what it found."""
+def proxied(url: str, findings: list[Finding], seen: list[Exchange] | None = None) -> Iterator[str]:
+    """A proxy until its run is over; gives its address, and fills in what it found and saw."""
+    seen = [] if seen is None else seen
     with Proxy(("127.0.0.1", 0), url) as proxy:
         thread = threading.Thread(target=proxy.serve)
         thread.start()
         yield f"http://127.0.0.1:{proxy.server_port}"
         thread.join(PATIENCE_S)
         assert not thread.is_alive()
-        findings += Run([*proxy.exchanges.values()]).judge()
+        seen += proxy.exchanges.values()
+        findings += Run(seen).judge()
 
 
 class Client:
@@ -152,22 +154,18 @@ def test_a_client_that_does_something_wrong_is_told(url: str, bad: Callable[[Cli
     assert 0 <= found[name].first_s < PATIENCE_S
 
 
-def test_the_sample_client_does_nothing_wrong(url: str, tmp_path: Path) -> None:
+def test_the_sample_client_does_nothing_wrong_and_fetches_its_batches_on_one_connection(
+    url: str, tmp_path: Path
+) -> None:
     (tmp_path / "password").write_text(PASSWORD)
     findings: list[Finding] = []
-    with proxied(url, findings) as address:
-        options = [
-            "--team",
-            TEAM,
-            "--password-file",
-            str(tmp_path / "password"),
-            "--fetch",
-            "4",
-            "--progress",
-            "none",
-        ]
+    seen: list[Exchange] = []
+    with proxied(url, findings, seen) as address:
+        options = ["--team", TEAM, "--password-file", str(tmp_path / "password"), "--fetch", "2"]
         assert main(["run", address, *options]) == 0
     assert [one for one in findings if one.result == "FAULT"] == []
+    batches = [one.connection for one in seen if one.route == "GET /v1/images"]
+    assert (len(batches), len(set(batches))) == (3, 1)
 
 
 def test_what_goes_through_is_the_same_bytes_with_the_window_and_legacy_routes_too(url: str) -> None:

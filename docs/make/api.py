@@ -25,7 +25,7 @@ def page(document: Node) -> Iterator[str]:
     """Yield the lines of the page."""
     yield "# Every route\n"
     yield document["info"]["description"] + "\n"
-    yield "The same in words and with curl: [http.md](http.md). The document itself: `GET /v1/openapi.json`.\n"
+    yield "With curl, limits and what to do when something is wrong: [every request](http.md).\n"
     for path, item in document["paths"].items():
         shared = item.get("parameters", [])
         for method, operation in item.items():
@@ -51,7 +51,9 @@ def _operation(document: Node, title: str, operation: Node, shared: list[Node]) 
         yield "| `Content-Type` | | for example |\n|---|---|---|"
         for media, content in body["content"].items():
             example = json.dumps(content["example"]) if "example" in content else ""
-            yield f"| `{media}` | {_kind(content['schema'])} | {example and f'`{example}`'} |"
+            schema = content["schema"]
+            about = schema.get("items", schema).get("description") or _kind(schema)
+            yield f"| `{media}` | {about} | {example and f'`{example}`'} |"
         yield ""
     yield "| status | | body |\n|---|---|---|"
     for status, answer in sorted(operation["responses"].items()):
@@ -83,13 +85,15 @@ def _kind(schema: Node) -> str:
         name = reference.rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
     if parts := schema.get("allOf"):
-        return ", ".join(filter(None, map(_kind, parts)))
+        return ", ".join(_kind(part) for part in parts if "$ref" in part)
     if "enum" in schema:
         return " or ".join(f"`{one}`" for one in schema["enum"])
     if "const" in schema:
         return f"`{schema['const']}`"
     if "items" in schema and schema["items"]:
         return f"array of {_kind(schema['items'])}"
+    if keys := schema.get("properties"):
+        return "object of " + ", ".join(f"`{key}`" for key in keys)
     kind = schema.get("type", "")
     bounds = [f"{word} {schema[key]}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in schema]
     return " ".join([" or ".join(kind) if isinstance(kind, list) else kind, *bounds])

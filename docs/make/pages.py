@@ -20,6 +20,7 @@ OUTSIDE = {
     "README.md": "index.md",
     "docs/README.md": "index.md",
     "docs/decisions": "decisions/index.md",
+    "referee/web/contestant/openapi.json": "api.md",
 }
 """Where a file of the repository is on the site, if it is elsewhere than in docs/."""
 LINK = re.compile(r"(?<!`)(!?)\[([^]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
@@ -28,7 +29,7 @@ LINK = re.compile(r"(?<!`)(!?)\[([^]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages outside docs/ and a list of the decision records."""
     for source, uri in OUTSIDE.items():
-        if files.get_file_from_path(uri) is None and (ROOT / source).is_file():
+        if files.get_file_from_path(uri) is None and source.endswith(".md") and (ROOT / source).is_file():
             files.append(File.generated(config, uri, content=(ROOT / source).read_text()))
     records = sorted((ROOT / "docs" / "decisions").glob("*.md"))
     listed = "".join(f"- [{record.read_text().splitlines()[0][2:]}]({record.name})\n" for record in records)

@@ -59,7 +59,8 @@ def _operation(document: Node, title: str, operation: Node, shared: list[Node]) 
     for status, answer in sorted(operation["responses"].items()):
         one = _resolved(document, answer)
         bodies = ", ".join(
-            f"`{media}` {_kind(content.get('schema', {}))}" for media, content in one.get("content", {}).items()
+            f"`{media}` {_kind(content.get('schema', {}))}"
+            for media, content in one.get("content", {}).items()
         )
         yield f"| {status} | {one['description']} | {bodies} |"
     yield ""
@@ -90,12 +91,14 @@ def _kind(schema: Node) -> str:
         return " or ".join(f"`{one}`" for one in schema["enum"])
     if "const" in schema:
         return f"`{schema['const']}`"
-    if "items" in schema and schema["items"]:
+    if schema.get("items"):
         return f"array of {_kind(schema['items'])}"
     if keys := schema.get("properties"):
         return "object of " + ", ".join(f"`{key}`" for key in keys)
     kind = schema.get("type", "")
-    bounds = [f"{word} {schema[key]}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in schema]
+    bounds = [
+        f"{word} {schema[key]}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in schema
+    ]
     return " ".join([" or ".join(kind) if isinstance(kind, list) else kind, *bounds])
 
 

@@ -41,7 +41,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Rewrite the links of a page: from files of the repository to pages of the site; others become plain text."""
     uri = page.file.src_uri
     inside = Path("docs") / uri
-    source = next((Path(one) for one, there in OUTSIDE.items() if there == uri and not (ROOT / inside).exists()), inside)
+    outside = (Path(one) for one, there in OUTSIDE.items() if there == uri)
+    source = inside if (ROOT / inside).exists() else next(outside)
 
     def on_site(link: re.Match[str]) -> str:
         image, text, target, anchor = link.groups(default="")

@@ -16,9 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from playwright.sync_api import Browser, expect
 
-from tests.browser import browser, visit
-
-__all__ = ["browser"]
+from tests.browser import visit
 
 ROOT = Path(__file__).parents[2]
 HOST = "http://site"

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from lpirc_client import commands, progress, terminal
+from lpirc_client.completion import PrintCompletion
 from lpirc_client.errors import ClientError
 from lpirc_client.harness import commands as model_commands
 from lpirc_client.harness import options as model_options
@@ -41,6 +42,9 @@ def build_parser() -> argparse.ArgumentParser:
         prog="lpirc-client", description="Sample client of the LPIRC referee.", allow_abbrev=False
     )
     parser.add_argument("--version", action="version", version=f"lpirc-client {version('lpirc-client')}")
+    parser.add_argument(
+        "--completion", action=PrintCompletion, help="print what bash evaluates to complete it"
+    )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     text = "fetch the images, detect, post"

@@ -23,7 +23,7 @@ OUTSIDE = {
     "referee/web/contestant/openapi.json": "api.md",
 }
 """Where a file of the repository is on the site, if it is elsewhere than in docs/."""
-LINK = re.compile(r"(?<!`)(!?)\[([^]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
+LINK = re.compile(r"(?<!`)(!?\[([^]]*)\]\(|^\[[^]]+\]: )([^)\s#]+)(#[^)\s]*)?(\)?)", re.MULTILINE)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -45,13 +45,13 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     source = inside if (ROOT / inside).exists() else next(outside)
 
     def on_site(link: re.Match[str]) -> str:
-        image, text, target, anchor = link.groups(default="")
+        before, text, target, anchor, end = link.groups(default="")
         if "://" in target or target.startswith("mailto:"):
             return link[0]
         path = os.path.normpath(source.parent / target)
         there = OUTSIDE.get(path, os.path.relpath(path, "docs"))
         if files.get_file_from_path(there) is None:
             return text if (ROOT / path).exists() else link[0]
-        return f"{image}[{text}]({os.path.relpath(there, Path(uri).parent)}{anchor})"
+        return f"{before}{os.path.relpath(there, Path(uri).parent)}{anchor}{end}"
 
     return LINK.sub(on_site, markdown)

@@ -18,7 +18,6 @@ OUTSIDE = {
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "report-a-vulnerability.md",
     "README.md": "index.md",
-    "docs/README.md": "index.md",
     "docs/decisions": "decisions/index.md",
     "referee/web/contestant/openapi.json": "api.md",
 }

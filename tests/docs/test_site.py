@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import runpy
 import subprocess
 import sys
 import threading
@@ -14,6 +16,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
+from markdown_it import MarkdownIt
 from playwright.sync_api import Browser, expect
 
 from tests.browser import visit
@@ -62,6 +65,25 @@ def broken(site: Path) -> list[str]:
     return found
 
 
+def shown_otherwise(site: Path) -> list[str]:
+    """The pages whose lists, tables or code blocks are not those that GitHub shows of the same text."""
+    outside = runpy.run_path(str(ROOT / "docs" / "make" / "pages.py"))["OUTSIDE"]
+    sources = {f"docs/{page.relative_to(ROOT / 'docs')}": page for page in (ROOT / "docs").rglob("*.md")}
+    sources |= {name: ROOT / name for name in outside if name.endswith(".md") and name != "README.md"}
+    github, found = MarkdownIt("commonmark").enable("table"), []
+    for name, source in sources.items():
+        place = outside.get(name, name.removeprefix("docs/")).removesuffix(".md")
+        built = (site / place.removesuffix("README").removesuffix("index") / "index.html").read_text()
+        built = built.partition("<article")[2].partition("</article>")[0]
+        both = [
+            [len(re.findall(f"<{tag}[ >]", html)) for tag in ("li", "pre", "tr")]
+            for html in (github.render(source.read_text()), built)
+        ]
+        if both[0] != both[1]:
+            found.append(f"{name}: {both}: a list needs a blank line before it, and four blanks to go on")
+    return found
+
+
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
@@ -87,6 +109,7 @@ def test_the_site_is_whole_asks_no_other_host_and_finds_what_is_searched(
     )  # fmt: skip
     assert built.returncode == 0, built.stderr
     assert broken(tmp_path) == []
+    assert shown_otherwise(tmp_path) == []
 
     (tmp_path / "404.html").write_text("<a href='gone/'><img src='https://cdn.test/x.png'><a href='faq/#x'>")
     assert broken(tmp_path) == [

@@ -55,6 +55,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(OLDEST)/bin/mypy --config-file client/oldest.ini
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.audit
 

@@ -158,7 +158,7 @@ class Simulators:
 
     @staticmethod
     def Popen(command: Sequence[str], **_: Any) -> Any:  # noqa: N802 - its name there
-        """Start what `python -P -m power ...` says."""
+        """Start what `python -P -m lpirc_power ...` says."""
         return start(["meter", *command[command.index("lpirc_power") + 1 :]])
 
 

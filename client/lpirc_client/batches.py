@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from typing import Callable, Iterator
 
 from lpirc_client.errors import ClientError, ConnectionLost
 

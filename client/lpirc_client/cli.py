@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Sequence
 
 from lpirc_client import commands, progress, terminal
 from lpirc_client.completion import PrintCompletion
@@ -76,18 +76,22 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add("--first", type=whole(1), default=1, metavar="N", help=text)
     add("--images", type=whole(1), metavar="N", help="answer at most N images (default: all)")
     add("--batch", type=whole(1), default=batch, metavar="N", help=f"images per POST (default {batch})")
-    text = f"images per request, ahead of the detector; 1: one by one (default {DEFAULT_FETCH})"
+    text = f"images per request, fetched ahead of the detector (default {DEFAULT_FETCH})"
     add("--fetch", type=whole(1, LARGEST_FETCH), default=DEFAULT_FETCH, metavar="N", help=text)
     text = "wait up to S seconds for the referee to answer"
     add("--wait", type=seconds, default=0.0, metavar="S", help=text)
     text = "do not log out at the end: the run stays open, the meter runs on"
     add("--stay", action="store_true", help=text)
+    text = "log out although the detector failed (default: the run stays open, to go on with --first)"
+    add("--logout-on-error", action="store_true", help=text)
     text = "log out no earlier than S seconds after the log-in: a meter cannot measure less than its update"
     add("--least", type=seconds, default=0.0, metavar="S", help=text)
     add("--progress", choices=progress.CHOICES, default="auto", help="on stderr; auto: a bar on a terminal")
     add("--json", action="store_true", help="one JSON document about the run on stdout")
     text = "keep the referee's receipts in F: proofs of what it acknowledged, one file for each run"
     add("--receipts", type=Path, metavar="F", help=text)
+    text = "write what was done when to F, for chrome://tracing or Perfetto"
+    add("--timeline", type=Path, metavar="F", help=text)
     add("--ca-cert", metavar="F", help="PEM file to trust, for a referee with a certificate of its own")
     add("--parent", type=whole(1), metavar="PID", help="end when process PID ends")
 

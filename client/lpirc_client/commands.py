@@ -7,21 +7,20 @@ import getpass
 import json
 import os
 import sys
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Callable, Mapping
 
 from lpirc_client import detectors, progress, replay
-from lpirc_client.errors import ClientError, NotStarted, TransientError
+from lpirc_client.errors import ClientError
 from lpirc_client.parent import ending_with
 from lpirc_client.receipts import ReceiptFile
 from lpirc_client.run import FAILED, FINISHED, WINDOW_CLOSED, Answer, ImageRun, Plan, Summary
-from lpirc_client.session import Session
+from lpirc_client.session import INTERRUPTED_S, Session
 from lpirc_client.terminal import result, say
+from lpirc_client.timeline import Timeline
 from lpirc_client.wire import Login
 
-WAIT_PAUSE_S = 0.2
 ENDS = {FINISHED: "finished", WINDOW_CLOSED: "the window closed", FAILED: "failed"}
 
 
@@ -29,33 +28,6 @@ def execute(options: argparse.Namespace) -> None:
     """Do what the command line asks. Raises ClientError, or KeyboardInterrupt that says what to do next."""
     with ending_with(options.parent):
         _contest(options)
-
-
-def wait_for(session: Session, wait_s: float) -> None:
-    """Return when the referee answers; raise its failure if it does not within `wait_s` seconds."""
-    until = time.monotonic() + wait_s
-    while True:
-        try:
-            session.health()
-        except TransientError:
-            if time.monotonic() + WAIT_PAUSE_S > until:
-                raise
-            time.sleep(WAIT_PAUSE_S)
-        else:
-            return
-
-
-def log_in(session: Session, team: str, password: str) -> Login:
-    """Log in; in a heat, wait for its start signal, however long that takes."""
-    announced = False
-    while True:
-        try:
-            return session.login(team, password)
-        except NotStarted as error:
-            if not announced:
-                say(f"{error.sentence} Waiting; Ctrl-C ends it.")
-                announced = True
-            time.sleep(WAIT_PAUSE_S)
 
 
 def password_from(file: Path | None) -> str:
@@ -79,15 +51,25 @@ def password_from(file: Path | None) -> str:
 def _contest(options: argparse.Namespace) -> None:
     prepare = _preparation(options)
     password = password_from(options.password_file)
-    plan = Plan(options.first, options.images, options.batch, options.fetch, options.stay, options.least)
+    plan = Plan(
+        options.first, options.images, options.fetch, options.stay, options.logout_on_error, options.least
+    )
     receipts = None if options.receipts is None else ReceiptFile(options.receipts)
-    with Session(options.url, options.ca_cert, receipts) as session:
-        wait_for(session, options.wait)
-        login = log_in(session, options.team, password)
-        if plan.first > login.images:
-            what = f"run {login.run} has {login.images} images; it stays open"
-            raise ClientError("image-unknown", f"--first {plan.first}: {what}")
-        summary = _work(session, login, plan, prepare, options.progress)
+    session = Session(
+        options.url,
+        options.team,
+        password,
+        ca_cert=options.ca_cert,
+        receipts=receipts,
+        batch=options.batch,
+        packed=options.command != "replay",  # a recording counts with all its digits
+        wait_s=options.wait,
+        timeline=Timeline(options.timeline),
+    )
+    try:
+        summary = _work(session, plan, prepare, options.progress)
+    finally:
+        session.close()
     if receipts is not None:
         receipts.end()
     if options.json:
@@ -105,14 +87,17 @@ def _preparation(options: argparse.Namespace) -> Callable[[Login], Answer]:
     return partial(detectors.answers_of, detectors.load(options.detector))
 
 
-def _work(
-    session: Session, login: Login, plan: Plan, prepare: Callable[[Login], Answer], progress_choice: str
-) -> Summary:
+def _work(session: Session, plan: Plan, prepare: Callable[[Login], Answer], progress_choice: str) -> Summary:
+    login = session.open()
+    if plan.first > login.images:
+        what = f"run {login.run} has {login.images} images; it stays open"
+        raise ClientError("image-unknown", f"--first {plan.first}: {what}")
     reporter = progress.reporter(progress_choice)
-    run = ImageRun(session, login, plan, prepare, reporter)
+    run = ImageRun(session, plan, prepare, reporter)
     try:
         return run.go()
     except KeyboardInterrupt as interrupt:
+        session.flush_quietly(INTERRUPTED_S)
         raise KeyboardInterrupt(
             f"interrupted; run {login.run} is still open and its time goes on:"
             f" the same command with --first {run.next_image} resumes it"
@@ -124,7 +109,7 @@ def _work(
 def _document(summary: Summary) -> dict[str, object]:
     document = {name: value for name, value in vars(summary).items() if name != "failure"}
     if summary.failure is not None:
-        document |= {"code": summary.failure.code, "detail": summary.failure.sentence}
+        document.update(code=summary.failure.code, detail=summary.failure.sentence)
     return document
 
 
@@ -134,6 +119,15 @@ def _in_words(summary: Summary) -> str:
         f"run {summary.run}: {ENDS[summary.ended]} after {summary.elapsed_s:.1f} s;"
         f" {summary.images} of {summary.of} images, {summary.detections} detections posted"
         + (f"; the run stays open, {summary.remaining_s:.0f} s left" if stays_open else "")
+        + f"\n{time_in_words(summary.time)}"
+    )
+
+
+def time_in_words(time: Mapping[str, float]) -> str:
+    """Say where the time of a run went."""
+    return (
+        f"time: detecting {time['detecting_s']:.1f} s, waiting for images {time['waiting_s']:.1f} s,"
+        f" posting {time['posting_s']:.1f} s, else {time['idle_s']:.1f} s"
     )
 
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any, Callable, Sequence
 
 from lpirc_client.errors import AnswerError, ClientError, missing_extra
 from lpirc_client.run import Answer
-from lpirc_client.wire import Category, Login, Row
+from lpirc_client.wire import Category, Login
 
-Found = tuple[int, float, float, float, float, float]
-"""category id, confidence, xmin, ymin, xmax, ymax in inclusive pixels."""
-
-Detector = Callable[[bytes, Sequence[Category]], Iterable[Found]]
+Detector = Callable[[bytes, Sequence[Category]], Any]
+"""From a JPEG file's bytes and the contest's categories to rows (see `rows`): a list, an array, or a generator."""
 
 
 def load(name: str) -> Detector:
@@ -38,29 +35,17 @@ def load(name: str) -> Detector:
 
 
 def answers_of(detector: Detector, login: Login) -> Answer:
-    """Return the detector's answers as rows; an exception becomes an AnswerError that names the image."""
+    """Return what answers an image; an exception of the detector becomes an AnswerError that names the image."""
 
-    def answer(number: int, jpeg: bytes) -> list[Row]:
+    def answer(number: int, jpeg: bytes) -> Any:
         try:
-            return [_row(number, found) for found in detector(jpeg, login.categories)]
+            found = detector(jpeg, login.categories)
+            return list(found) if hasattr(found, "__next__") else found
         except Exception as error:
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise AnswerError("detector-failed", f"image {number}: the detector failed: {reason}") from error
 
     return answer
-
-
-def _row(number: int, found: Found) -> Row:
-    """Return a row of plain numbers, also from numpy's. Raises ValueError unless there are six finite numbers."""
-    category, *rest = found
-    if len(rest) != 5:
-        raise ValueError(f"a detection has six numbers, not {len(found)}: {found!r}")
-    confidence, xmin, ymin, xmax, ymax = map(float, rest)
-    if not all(map(math.isfinite, (confidence, xmin, ymin, xmax, ymax))):
-        raise ValueError(f"a detection has a number that is not finite: {found!r}")
-    if int(category) != category:
-        raise ValueError(f"a detection's category is an id, a whole number, not {category!r}")
-    return number, int(category), confidence, xmin, ymin, xmax, ymax
 
 
 def _module(name: str, here: str) -> object:

@@ -5,26 +5,41 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from contextlib import closing
 from types import TracebackType
+from typing import Iterator, NamedTuple, Sequence
 
+from lpirc_client.connection import Connection, pauses_s
 from lpirc_client.errors import ClientError, TransientError, UnknownRoute
-from lpirc_client.session import Session, pauses_s
+from lpirc_client.timeline import FETCH, Timeline
+
+MOST_BYTES = 24 * 2**20
+"""A batch that has become larger is given up and fetched in smaller ones: two of them are in memory at most."""
+
+
+class Image(NamedTuple):
+    """A test image: its number in this run, and the JPEG file's bytes."""
+
+    number: int
+    jpeg: bytes
 
 
 class Feed:
-    """Images in batches of `size`, fetched ahead on a connection of their own; a context manager.
+    """Images of these numbers, in this order, fetched ahead on a connection of their own; a context manager.
 
-    While the detector works on one batch, the next one arrives: at most two are in memory. A batch is always read to
-    its end, so the referee never waits for the detector. A referee without batches is asked for single images.
+    Up to `size` of consecutive numbers come in one request. While the detector works on one batch, the next one
+    arrives: at most two are in memory. A batch is read to its end at once, so the referee never waits for the
+    detector. A referee without batches is asked for single images.
     """
 
-    def __init__(self, session: Session, numbers: range, size: int) -> None:
-        self._session = session.twin()
+    def __init__(self, connection: Connection, numbers: Sequence[int], size: int, timeline: Timeline) -> None:
+        self._connection = connection.twin()
         self._numbers = numbers
         self._size = size
+        self._timeline = timeline
         self._changed = threading.Condition()
-        self._ready: deque[tuple[int, bytes]] = deque()
+        self._ready: deque[Image] = deque()
+        self._done = 0
         self._failure: ClientError | None = None
         self._is_over = False
         self._thread = threading.Thread(target=self._fetch_all, name="feed", daemon=True)
@@ -41,63 +56,75 @@ class Feed:
             self._changed.notify_all()
         # It does not wait for a batch that is still arriving: the meter would run on meanwhile.
 
-    def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        """Yield (number, JPEG) in order. Raises ClientError in place of the image that could not be fetched."""
+    def __iter__(self) -> Iterator[Image]:
+        """Yield the images in order. Raises ClientError in place of the image that could not be fetched."""
         for expected in self._numbers:
             with self._changed:
                 self._changed.wait_for(lambda: self._ready or self._failure)
                 if not self._ready:
                     assert self._failure is not None  # noqa: S101 - wait_for saw it
                     raise self._failure
-                number, jpeg = self._ready.popleft()
+                image = self._ready.popleft()
                 if len(self._ready) <= self._size:
                     self._changed.notify_all()
-            assert number == expected  # noqa: S101 - they were fetched in this order
-            yield number, jpeg
+            assert image.number == expected  # noqa: S101 - they were fetched in this order
+            yield image
 
     def _fetch_all(self) -> None:
         try:
-            with self._session:
-                wanted = self._numbers
-                while wanted and self._has_room():
-                    wanted = self._fetch(wanted)
+            with self._connection:
+                while self._done < len(self._numbers) and self._has_room():
+                    self._fetch()
         except ClientError as error:
             self._fail(error)
         except Exception as error:  # noqa: BLE001 - the reader must not wait forever
             self._fail(ClientError("feed-failed", f"fetching images failed: {type(error).__name__}: {error}"))
 
-    def _fetch(self, wanted: range) -> range:
-        """Fetch one batch, or the part of it that arrives; return what is still missing."""
-        start = wanted
+    def _fetch(self) -> None:
+        """Fetch one batch, or the part of it that arrives."""
+        before = self._done
         for pause in pauses_s():
             try:
-                for number, jpeg in self._some(wanted[0], min(self._size, len(wanted))):
-                    wanted = self._add(wanted, number, jpeg)
-                    if self._is_over:
-                        return wanted
+                with self._timeline.span(FETCH, self._numbers[before]):
+                    self._fetch_batch()
             except UnknownRoute:
                 if self._size == 1:
                     raise
                 self._size = 1
                 continue
             except TransientError:
-                if wanted == start and (self._session.remaining_s <= pause or self._is_over):
+                if self._done == before and (self._connection.remaining_s <= pause or self._is_over):
                     raise
-            if wanted != start:
-                break
+            if self._done != before:
+                return
             time.sleep(pause)
-        return wanted
 
-    def _some(self, first: int, count: int) -> Iterator[tuple[int, bytes]]:
-        if self._size == 1:
-            return iter([(first, self._session.image(first))])
-        return self._session.batch(first, count)
+    def _fetch_batch(self) -> None:
+        first = self._numbers[self._done]
+        count = 1
+        for number in self._numbers[self._done + 1 : self._done + self._size]:
+            if number != first + count:
+                break
+            count += 1
+        if count == 1:
+            self._add(Image(first, self._connection.image(first)))
+            return
+        bytes_read = 0
+        with closing(self._connection.batch(first, count)) as batch:
+            for came, (number, jpeg) in enumerate(batch, start=1):
+                self._add(Image(number, jpeg))
+                bytes_read += len(jpeg)
+                if self._is_over:
+                    return
+                if bytes_read > MOST_BYTES:
+                    self._size = max(1, came // 2)
+                    return
 
-    def _add(self, wanted: range, number: int, jpeg: bytes) -> range:
+    def _add(self, image: Image) -> None:
         with self._changed:
-            self._ready.append((number, jpeg))
+            self._done += 1
+            self._ready.append(image)
             self._changed.notify_all()
-        return wanted[1:]
 
     def _has_room(self) -> bool:
         """Wait until no more than one batch is in memory; False once no one wants any more."""

@@ -49,7 +49,7 @@ class ReceiptFile:
         earlier = self._last.get("run", self._run)
         if earlier == self._run:
             return
-        own, before = self.path.with_stem(f"{self.path.stem}-run-{self._run}"), self._file
+        own, before = self.path.with_name(f"{self.path.stem}-run-{self._run}{self.path.suffix}"), self._file
         say(printable(f"{self.path} has receipts of run {earlier}; those of run {self._run} go to {own}"))
         self._last = {}
         try:
@@ -65,11 +65,7 @@ class ReceiptFile:
         if receipt.chain is None:
             return
         kept = {"run": self._run, **{name: receipt.chain.get(name) for name in CHAINED}}
-        kept |= {
-            "accepted": receipt.accepted,
-            "received_total": receipt.received_total,
-            "sha256": receipt.sha256,
-        }
+        kept.update(accepted=receipt.accepted, received_total=receipt.received_total, sha256=receipt.sha256)
         self._append(kept)
         what, last = f"receipt {kept['number']}", self._last
         if kept["link"] != link_of(kept):

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Iterable, Iterator, Mapping, Sequence, Tuple
 
 from lpirc_client.errors import AnswerError, ClientError
 from lpirc_client.wire import Category
@@ -20,7 +20,7 @@ from lpirc_client.wire import Category
 NUMBERS = ("confidence", "xmin", "ymin", "xmax", "ymax")
 NAMES = ("image", "category", *NUMBERS)
 
-Values = tuple[float, float, float, float, float]
+Values = Tuple[float, float, float, float, float]
 """confidence, xmin, ymin, xmax, ymax."""
 
 
@@ -120,9 +120,7 @@ def _header(path: Path, line: int, fields: Sequence[str]) -> list[int] | None:
 
 def _add(recording: Recording, line: int, texts: Sequence[str]) -> None:
     image, category, *rest = texts
-    values = tuple(
-        _number(recording.path, line, name, text) for name, text in zip(NUMBERS, rest, strict=True)
-    )
+    values = tuple(_number(recording.path, line, name, text) for name, text in zip(NUMBERS, rest))
     recording.image_lines.setdefault(image, line)
     recording.category_lines.setdefault(category, line)
     confidence, xmin, ymin, xmax, ymax = values

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath
+from typing import Callable, Iterable, List, Mapping, Tuple
 
 from lpirc_client.errors import AnswerError, ClientError
 from lpirc_client.manifest import Manifest, read_manifest
 from lpirc_client.recording import Recording, Values, category_ids, read, whole
 from lpirc_client.run import Answer
-from lpirc_client.wire import Login, Row
+from lpirc_client.wire import Login
 
-Recorded = Mapping[int, list[tuple[str, Values]]]
+Recorded = Mapping[int, List[Tuple[str, Values]]]
 """By image number: (the category's text, its five numbers)."""
+
+Rows = List[Tuple[float, ...]]
+"""category id, confidence, xmin, ymin, xmax, ymax."""
 
 
 def prepare(file: Path, testset: Path | None) -> Callable[[Login], Answer]:
@@ -44,7 +47,7 @@ def _by_number(recording: Recording, recorded: Recorded, login: Login) -> Answer
         if not 1 <= (whole(text) or 0) <= login.images:
             sentence = f"{recording.path}, line {line}: image {text!r} is not in 1..{login.images}"
             raise AnswerError("unknown-image", sentence)
-    return lambda number, _: _rows(number, recorded.get(number, ()), categories)
+    return lambda number, _: _rows(recorded.get(number, ()), categories)
 
 
 def _by_content(recording: Recording, recorded: Recorded, manifest: Manifest, login: Login) -> Answer:
@@ -56,17 +59,17 @@ def _by_content(recording: Recording, recorded: Recorded, manifest: Manifest, lo
     for image in manifest.images:
         unused.setdefault(image.sha256, deque()).append(image.number)
 
-    def answer(number: int, jpeg: bytes) -> list[Row]:
+    def answer(number: int, jpeg: bytes) -> Rows:
         numbers = unused.get(hashlib.sha256(jpeg).hexdigest())
         if not numbers:
             raise AnswerError("unknown-image", f"the referee's image {number} is not in {manifest.folder}")
-        return _rows(number, recorded.get(numbers.popleft(), ()), categories)
+        return _rows(recorded.get(numbers.popleft(), ()), categories)
 
     return answer
 
 
-def _rows(number: int, found: Iterable[tuple[str, Values]], categories: Mapping[str, int]) -> list[Row]:
-    return [(number, categories[category], *values) for category, values in found]
+def _rows(found: Iterable[tuple[str, Values]], categories: Mapping[str, int]) -> Rows:
+    return [(categories[category], *values) for category, values in found]
 
 
 def _group(recording: Recording, numbers: Mapping[str, int]) -> Recorded:

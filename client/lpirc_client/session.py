@@ -1,260 +1,234 @@
-"""One connection to the referee: log in, fetch images, post detections, log out.
+"""A run at the referee as a few lines of a program.
 
-Within a run it repeats a request after a broken connection, a timeout or the statuses 502, 503 and 504, with growing
-pauses, as long as the window lasts: the referee keeps a run and its token over a restart. It repeats nothing else.
+    with Session("http://referee:8080", "alpha", password) as session:
+        for image in session.images(prefetch=50):
+            session.post(image.number, detect(image.jpeg))
 
-A POST may count although its answer got lost. Each POST therefore carries an `Idempotency-Key` that stays the same in
-every attempt: the referee answers a known key with its first answer and counts the rows once.
+Two threads beside the detector's fetch ahead and post. Python 3.8 and `requests` are all it needs.
 """
 
 from __future__ import annotations
 
-import hashlib
-import http.client
-import json
 import time
-import uuid
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, repeat
+from contextlib import suppress
 from types import TracebackType
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, Iterator, Sequence
 
-import requests
-import urllib3
-from requests.adapters import HTTPAdapter
-
-from lpirc_client.batches import numbered
-from lpirc_client.errors import ClientError, ConnectionLost, TransientError
-from lpirc_client.http_errors import from_response, from_transport, json_object
+from lpirc_client.connection import Connection
+from lpirc_client.errors import ClientError, NotStarted, TransientError, WindowClosed, printable
+from lpirc_client.feed import Feed, Image
+from lpirc_client.outbox import Outbox
 from lpirc_client.receipts import ReceiptFile
-from lpirc_client.wire import Login, Receipt, Row, body_of, elapsed_from, login_from, receipt_from
+from lpirc_client.rows import FIRST_INEXACT, checked
+from lpirc_client.terminal import say
+from lpirc_client.timeline import DETECTING, POSTING, WAITING, Timeline
+from lpirc_client.wire import Login, Receipt
 
-CONNECT_S = 5.0
-ANSWER_S = 15.0
-METER_S = 60.0  # the referee answers a login only when the meter integrates, a logout when it has stopped
-LOGIN_RETRY_S = 5.0
-LOGIN_PAUSE_S = 0.2
-# The first retry is immediate: a kept-alive connection may just have been stale.
-PAUSES_S = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
-TRANSIENT_STATUSES = (502, 503, 504)
-JSON_BODY = {"Content-Type": "application/json"}
+URGENT_S = 5.0
+"""So near the window's end no row waits for its batch."""
 
-Value = TypeVar("Value")
+INTERRUPTED_S = 2.0
+"""After Ctrl-C, rows that were found are still posted for so long."""
 
-
-@dataclass
-class Window:
-    """When the window ends on this host's monotonic clock, by the referee's latest answer; None before the log-in."""
-
-    deadline: float | None = None
+WAIT_PAUSE_S = 0.2
 
 
 class Session:
-    """A client of the referee at `url` ("http://host:port"), on one kept-alive connection; a context manager.
+    """One run of `team` at the referee at `url`; a context manager.
 
-    `ca_cert` is a PEM file for a referee with a certificate of its own. It ignores proxies and `~/.netrc`: the referee
-    is in the same hall, and a netrc entry would replace the token. Every method raises ClientError.
+    Entering it waits up to `wait_s` for the referee and logs in, which starts the window; in a heat it waits for the
+    start signal. Leaving it posts what is pending and logs out, which closes the run for good; with `stay` the run
+    stays open. After an exception it stays open, too, unless `logout_on_error`. The end of the window is not a failure:
+    `images` ends, and `is_closed` is true.
 
-    `receipts` keeps what the referee acknowledges to this connection. `closing` is the receipt of the whole run, which
-    a log-out brings (docs/receipts.md of the project); None before it, and from a referee that gives none.
+    `ca_cert`: a PEM file, for a referee with a certificate of its own. `receipts` keeps what the referee acknowledges.
+    `batch`: images in one POST. `packed`: bodies of float32, which cost a board least; False: JSON, exact in float64.
+    Methods raise ClientError.
     """
 
-    def __init__(self, url: str, ca_cert: str | None = None, receipts: ReceiptFile | None = None) -> None:
-        if not _is_url(url):
-            raise ClientError("bad-url", f"{url!r} is not a referee's URL; write http://host:port")
-        self.url = url.rstrip("/")
-        self._http = requests.Session()
-        self._http.trust_env = False
-        self._adapter = HTTPAdapter()
-        self._http.mount("http://", self._adapter)
-        self._http.mount("https://", self._adapter)
-        if ca_cert is not None:
-            self._http.verify = ca_cert
-        self._ca_cert = ca_cert
-        self.window = Window()
-        self.receipts = receipts
-        self.closing: dict[str, Any] | None = None
+    def __init__(
+        self,
+        url: str,
+        team: str,
+        password: str,
+        *,
+        ca_cert: str | None = None,
+        receipts: ReceiptFile | None = None,
+        batch: int = 10,
+        packed: bool = True,
+        stay: bool = False,
+        logout_on_error: bool = False,
+        wait_s: float = 0.0,
+        timeline: Timeline | None = None,
+    ) -> None:
+        self.connection = Connection(url, ca_cert, receipts)
+        self.timeline = timeline or Timeline()
+        self.is_closed = False
+        self.logged_out = False
+        self.elapsed_s: float | None = None
+        self._team, self._password, self._wait_s = team, password, wait_s
+        self._batch, self._packed = batch, packed
+        self._stay, self._logout_on_error = stay, logout_on_error
+        self._login: Login | None = None
+        self._outbox: Outbox | None = None
+        self._names: dict[int, str] = {}
+        self._is_warned = False
+        self._since_s = 0.0
+        self._slowest_s = 0.0
 
     def __enter__(self) -> Session:
+        self.open()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    ) -> bool:
+        try:
+            if error is None or isinstance(error, WindowClosed):
+                self.is_closed = self.is_closed or error is not None
+                self.finish(stay=self._stay)
+            elif isinstance(error, KeyboardInterrupt):
+                self.flush_quietly(INTERRUPTED_S)
+            else:
+                self.flush_quietly()
+                if self._logout_on_error:
+                    self.finish(stay=False)
+        finally:
+            self.close()
+        return isinstance(error, WindowClosed)
 
-    def close(self) -> None:
-        """Close the connection; the run stays as it is."""
-        # urllib3 leaves this to the garbage collector, and the traceback of a failed attempt delays that.
-        pools = self._adapter.poolmanager.pools
-        for key in pools.keys():  # noqa: SIM118 - not a mapping: it cannot be iterated
-            pools[key].close()
-        self._http.close()
+    @property
+    def login(self) -> Login:
+        """The run, its images and categories; after `open`."""
+        if self._login is None:
+            raise ClientError("not-logged-in", "the session is not open: use it in a with block")
+        return self._login
 
     @property
     def remaining_s(self) -> float:
-        """Seconds left of the window, by the referee's latest answer; 0 before login and after the end."""
-        deadline = self.window.deadline
-        return 0.0 if deadline is None else max(0.0, deadline - time.monotonic())
+        """Seconds left of the window, by the referee's latest answer."""
+        return self.connection.remaining_s
 
-    def health(self) -> dict[str, Any]:
-        """Return the referee's description of itself. Raises ClientError if something else answers at the URL."""
-        response = self._attempt("GET", "/v1/health", (CONNECT_S, CONNECT_S))
-        document = json_object(response)
-        if response.status_code != 200 or document.get("status") != "ok":
-            raise from_response(f"{self.url}/v1/health", response)
-        return document
+    @property
+    def images_posted(self) -> int:
+        """How many images' rows the referee has on disk, in the order they were posted."""
+        return 0 if self._outbox is None else self._outbox.images
 
-    def login(self, team: str, password: str) -> Login:
-        """Open the team's armed run, which starts its window, or resume its open one. Raises NotStarted in a heat."""
-        body = json.dumps({"team": team, "password": password}).encode()
-        until = time.monotonic() + LOGIN_RETRY_S
-        while True:
-            try:
-                response = self._attempt("POST", "/v1/session", (CONNECT_S, METER_S), body, JSON_BODY)
-                break
-            except ConnectionLost:  # a second login returns the same run, so repeating it is safe
-                if time.monotonic() > until:
-                    raise
-                time.sleep(LOGIN_PAUSE_S)
-        login = _read(response, 201, login_from)
-        self._http.headers["Authorization"] = f"Bearer {login.token}"
-        self.window.deadline = time.monotonic() + login.remaining_s
-        if self.receipts is not None:
-            self.receipts.begin(login.run)
+    @property
+    def detections_posted(self) -> int:
+        """How many rows the referee has accepted."""
+        return 0 if self._outbox is None else self._outbox.detections
+
+    def open(self) -> Login:
+        """Wait for the referee, log in, and start posting in the background."""
+        self._wait_for_referee()
+        self._login = login = self._log_in()
+        self.timeline.begin()
+        self._names = {category.id: category.name for category in login.categories}
+        is_packed = self._packed and max(self._names, default=0) < FIRST_INEXACT
+        self._outbox = Outbox(self.connection, self._batch, self.timeline, self._warn, is_packed=is_packed)
         return login
 
-    def status(self) -> dict[str, Any]:
-        """Return the phase of the run and what the referee has received of it."""
-        return _read(self._send("GET", "/v1/session"), 200, dict)
+    def images(self, numbers: Sequence[int] | None = None, prefetch: int = 50) -> Iterator[Image]:
+        """Yield the images of these numbers (all), `prefetch` of them in one request and as many again ahead.
 
-    def image(self, number: int) -> bytes:
-        """Return the JPEG file of image `number`, 1..N."""
-        path = f"/v1/images/{number}"
-        response = self._send("GET", path)
-        if response.status_code != 200:
-            raise from_response(self.url + path, response)
-        return response.content
-
-    def batch(self, first: int, count: int) -> Iterator[tuple[int, bytes]]:
-        """Yield (number, JPEG file) of `count` images from `first` on, each as soon as it has arrived.
-
-        Raises TransientError when the rest does not come: ask again for what is missing.
+        They may be answered in any order. Ends early when the window has closed.
         """
-        path = f"/v1/images?first={first}&count={count}"
-        with self._send("GET", path, stream=True) as response:
-            if response.status_code != 200:
-                raise from_response(self.url + path, response)
-            try:
-                yield from numbered(response.raw.read, first)
-            except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
-                sentence = f"{self.url}: the connection broke in a batch: {error}"
-                raise ConnectionLost("connection-lost", sentence) from error
+        wanted = range(1, self.login.images + 1) if numbers is None else numbers
+        with Feed(self.connection, wanted, prefetch, self.timeline) as feed:
+            coming = iter(feed)
+            while True:
+                asked_s = time.perf_counter()
+                try:
+                    image = next(coming)
+                except StopIteration:
+                    return
+                except WindowClosed:
+                    self.is_closed = True
+                    return
+                self._since_s = time.perf_counter()
+                self.timeline.add(WAITING, asked_s, self._since_s, image.number)
+                yield image
 
-    def twin(self) -> Session:
-        """Return another connection in the same run, for another thread, which closes it."""
-        twin = Session(self.url, self._ca_cert)
-        twin._http.headers.update(self._http.headers)
-        twin.window = self.window
-        return twin
+    def post(self, number: int, rows: Any) -> None:
+        """Hand in what was found in image `number`: rows of (category id, confidence, xmin, ymin, xmax, ymax).
 
-    def post(self, rows: Sequence[Row]) -> Receipt:
-        """Hand in rows; returns once the referee has them on disk and confirmed the SHA-256 of the body."""
-        body = body_of(rows)
-        headers = {**JSON_BODY, "Idempotency-Key": uuid.uuid4().hex}
-        receipt = _read(self._send("POST", "/v1/detections", body, headers), 202, receipt_from)
-        if receipt.sha256 != hashlib.sha256(body).hexdigest():
-            sentence = (
-                f"{self.url}: the referee did not receive the bytes that were sent; is there a proxy between?"
-            )
-            raise ClientError("altered-on-the-way", sentence)
-        if self.receipts is not None:
-            self.receipts.keep(receipt)
-        return receipt
-
-    def logout(self) -> float | None:
-        """Close the run for good and stop the meter; return its length in seconds if the referee states it."""
-        document = _read(self._send("DELETE", "/v1/session", least_s=METER_S), 200, dict)
-        self.closing = document.get("receipt")
-        if self.receipts is not None:
-            self.receipts.close(self.closing)
-        return elapsed_from(document)
-
-    def _send(
-        self,
-        method: str,
-        path: str,
-        body: bytes | None = None,
-        headers: dict[str, str] | None = None,
-        *,
-        stream: bool = False,
-        least_s: float = 1.0,
-    ) -> requests.Response:
-        """Send within the run, again while the window lasts; return any answer that is final.
-
-        An answer is waited for as long as the window lasts, and at least `least_s`.
+        A list or a NumPy array (n, 6), pixels, corners included; see `lpirc_client.rows`. Returns at once: the rows are
+        on the referee's disk after `flush`. Raises AnswerError for a bad row, which is not sent.
         """
-        pauses, refusals = pauses_s(), 0
-        while True:
-            pause = next(pauses)
-            limit = (CONNECT_S, max(least_s, min(ANSWER_S, self.remaining_s + 1.0)))
-            try:
-                response = self._attempt(method, path, limit, body, headers, stream=stream)
-            except TransientError:
-                if self.remaining_s <= pause:
-                    raise
-            else:
-                if response.status_code not in TRANSIENT_STATUSES or self.remaining_s <= pause:
-                    return response
-                refusals += 1
-                if refusals == len(PAUSES_S) and "code" in json_object(response):
-                    return response
-            time.sleep(pause)
+        found_s = time.perf_counter()
+        if self._since_s:
+            self.timeline.add(DETECTING, self._since_s, found_s, number)
+            self._slowest_s = max(self._slowest_s, found_s - self._since_s)
+            self._since_s = 0.0
+        is_urgent = self.remaining_s < max(URGENT_S, 3 * self._slowest_s)
+        self._posting.put(checked(number, rows, self._names), is_urgent=is_urgent)
+        self.timeline.add(POSTING, found_s, time.perf_counter(), number)
 
-    def _attempt(
-        self,
-        method: str,
-        path: str,
-        timeout: tuple[float, float],
-        body: bytes | None = None,
-        headers: dict[str, str] | None = None,
-        *,
-        stream: bool = False,
-    ) -> requests.Response:
-        url = self.url + path
+    def flush(self, timeout_s: float | None = None) -> None:
+        """Return once every row is on the referee's disk."""
+        with self.timeline.span(POSTING):
+            self._posting.flush(timeout_s)
+
+    def flush_quietly(self, timeout_s: float | None = None) -> None:
+        """Post what can be posted, at most for `timeout_s`, before another exception goes on."""
+        with suppress(ClientError):
+            self.flush(timeout_s)
+
+    def finish(self, *, stay: bool = False) -> None:
+        """Post what is pending and, unless `stay`, log out: the meter stops, the run is closed for good."""
         try:
-            response = self._http.request(
-                method, url, data=body, headers=headers, timeout=timeout, allow_redirects=False, stream=stream
-            )
-        except (requests.RequestException, OSError) as error:
-            raise from_transport(self.url, error) from error
-        left_ms = response.headers.get("X-Window-Remaining-Ms", "")
-        if left_ms.isascii() and left_ms.isdigit():
-            self.window.deadline = time.monotonic() + int(left_ms) / 1000
-        return response
+            if not self.is_closed:
+                self.flush()
+                if stay:
+                    return
+                self.elapsed_s = self.connection.logout()
+                self.logged_out = True
+        except WindowClosed:
+            self.is_closed = True
+        if self.is_closed and self.connection.receipts is not None:
+            with suppress(ClientError):
+                self.connection.logout()  # it changes nothing any more, but waits for the closing receipt
 
+    def close(self) -> None:
+        """Close the connections; the run stays as it is."""
+        if self._outbox is not None:
+            self._outbox.close()
+        self.connection.close()
+        self.timeline.close()
 
-def pauses_s() -> Iterator[float]:
-    """Yield the pauses between attempts, without end."""
-    return chain(PAUSES_S, repeat(PAUSES_S[-1]))
+    @property
+    def _posting(self) -> Outbox:
+        if self._outbox is None:
+            raise ClientError("not-logged-in", "the session is not open: use it in a with block")
+        return self._outbox
 
+    def _wait_for_referee(self) -> None:
+        until = time.monotonic() + self._wait_s
+        while True:
+            try:
+                self.connection.health()
+            except TransientError:  # noqa: PERF203 - one request a turn
+                if time.monotonic() + WAIT_PAUSE_S > until:
+                    raise
+                time.sleep(WAIT_PAUSE_S)
+            else:
+                return
 
-def _is_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
+    def _log_in(self) -> Login:
+        announced = False
+        while True:
+            try:
+                return self.connection.login(self._team, self._password)
+            except NotStarted as error:  # noqa: PERF203 - one request a turn
+                if not announced:
+                    say(f"{error.sentence} Waiting; Ctrl-C ends it.")
+                    announced = True
+                time.sleep(WAIT_PAUSE_S)
 
-
-def _read(response: requests.Response, status: int, reader: Callable[[dict[str, Any]], Value]) -> Value:
-    """Return what `reader` makes of the JSON document, if the status is the one that means success."""
-    if response.status_code != status:
-        raise from_response(response.url, response)
-    try:
-        return reader(json_object(response))
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        sentence = f"{response.url}: the answer lacks or misstates {error}; is this a referee?"
-        raise ClientError("not-a-referee", sentence) from error
+    def _warn(self, receipt: Receipt) -> None:
+        """Show the first warnings of a run: those of later POSTs repeat them."""
+        if receipt.warnings and not self._is_warned:
+            self._is_warned = True
+            warnings = " ".join(receipt.warnings)
+            say(printable(f"The referee warns of these rows, which count as they are: {warnings}"))

@@ -1,15 +1,10 @@
-"""The documents of HTTP version 1 as values: a login, a receipt, and rows as a body."""
+"""The documents of HTTP version 1 as values: a login and a receipt."""
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-Row = tuple[int, int, float, float, float, float, float]
-"""image number, category id, confidence, xmin, ymin, xmax, ymax; corners are inclusive pixels."""
+from typing import Any, Mapping
 
 
 @dataclass(frozen=True)
@@ -80,12 +75,7 @@ def elapsed_from(document: Mapping[str, Any]) -> float | None:
         return None
 
 
-def body_of(rows: Sequence[Row]) -> bytes:
-    """Return rows as a JSON body; every float reads back as the same float64."""
-    return json.dumps(rows, separators=(",", ":"), allow_nan=False).encode("ascii")
-
-
 def _seconds(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
         raise ValueError(f"a number of seconds: {value!r:.40}")
     return float(value)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lpirc_client.session import Session
+from lpirc_client.connection import Connection
 from tests import warm_programs
 from tests.lpirc_client.referee_double import PASSWORD, Handler, Referee
 from tests.patience import PATIENCE_S
@@ -49,9 +49,9 @@ def referee(serve: Callable[..., Referee]) -> Referee:
 
 
 @pytest.fixture
-def session(referee: Referee) -> Iterator[Session]:
+def session(referee: Referee) -> Iterator[Connection]:
     """Log in at the referee."""
-    with Session(referee.url) as session:
+    with Connection(referee.url) as session:
         session.login("alpha", PASSWORD)
         yield session
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -12,19 +11,18 @@ from lpirc_client.errors import AnswerError
 from lpirc_client.progress import Reporter
 from lpirc_client.run import Answer, ImageRun, Plan, Summary
 from lpirc_client.session import Session
-from lpirc_client.wire import Row
-from tests.lpirc_client.referee_double import PASSWORD, Referee
+from tests.lpirc_client.referee_double import PASSWORD, Referee, rows_of
 
 POST = "POST /v1/detections"
 
 
-def one_row(number: int, jpeg: bytes) -> Iterable[Row]:
+def one_row(number: int, jpeg: bytes) -> Any:
     assert jpeg == b"jpeg %d" % number
-    return [(number, 7, 0.5, 1.0, 2.0, 3.0, 4.0)]
+    return [(7, 0.5, 1.0, 2.0, 3.0, 4.0)]
 
 
 def failing_at(last: int) -> Answer:
-    def answer(number: int, jpeg: bytes) -> Iterable[Row]:
+    def answer(number: int, jpeg: bytes) -> Any:
         if number == last:
             raise AnswerError("detector-failed", f"image {number}: no")
         return one_row(number, jpeg)
@@ -35,8 +33,9 @@ def failing_at(last: int) -> Answer:
 def leaving(referee: Referee, left_s: float, after: int) -> Answer:
     """Answer each image, and shorten the window once image `after` is there."""
 
-    def answer(number: int, jpeg: bytes) -> Iterable[Row]:
+    def answer(number: int, jpeg: bytes) -> Any:
         if number == after:
+            referee.until(lambda: len(referee.rows) == number - 1)
             assert referee.opened_at is not None
             referee.window_s = time.monotonic() - referee.opened_at + left_s
         return one_row(number, jpeg)
@@ -44,19 +43,33 @@ def leaving(referee: Referee, left_s: float, after: int) -> Answer:
     return answer
 
 
-def go(referee: Referee, plan: Plan, answer: Answer = one_row) -> Summary:
-    with Session(referee.url) as session:
-        login = session.login("alpha", PASSWORD)
-        return ImageRun(session, login, plan, lambda _: answer, Reporter()).go()
+def go(referee: Referee, plan: Plan, answer: Answer = one_row, batch: int = 10) -> Summary:
+    session = Session(referee.url, "alpha", PASSWORD, batch=batch)
+    try:
+        session.open()
+        return ImageRun(session, plan, lambda _: answer, Reporter()).go()
+    finally:
+        session.close()
 
 
-def posted_images(referee: Referee) -> list[list[int]]:
-    return [[row[0] for row in json.loads(body)] for body in referee.posts]
+def posted_images(referee: Referee) -> list[int]:
+    return [int(row[0]) for row in referee.rows]
 
 
-def test_rows_go_out_by_batches_and_the_run_is_logged_out(referee: Referee) -> None:
-    summary = go(referee, Plan(batch=2))
-    assert posted_images(referee) == [[1, 2], [3, 4], [5]]
+def bodies(referee: Referee) -> list[int]:
+    """How many rows each body had."""
+    return [len(rows_of(body)) for body in referee.posts]
+
+
+def test_rows_go_out_by_batches_while_the_detector_works_and_the_run_is_logged_out(referee: Referee) -> None:
+    def answer(number: int, jpeg: bytes) -> Any:
+        referee.until(
+            lambda: len(referee.rows) >= (number - 1) // 2 * 2
+        )  # those before are on their way by themselves
+        return one_row(number, jpeg)
+
+    summary = go(referee, Plan(), answer, batch=2)
+    assert (posted_images(referee), bodies(referee)) == ([1, 2, 3, 4, 5], [2, 2, 1])
     assert (summary.ended, summary.images, summary.detections, summary.logged_out) == ("finished", 5, 5, True)
     assert summary.failure is None
     assert referee.phase == "closed"
@@ -66,7 +79,7 @@ def test_a_run_can_be_taken_up_at_any_image(referee: Referee) -> None:
     first = go(referee, Plan(limit=2, stay=True))
     assert (first.ended, first.next_image, first.logged_out, referee.phase) == ("finished", 3, False, "open")
     go(referee, Plan(first=first.next_image))
-    assert posted_images(referee) == [[1, 2], [3, 4, 5]]
+    assert posted_images(referee) == [1, 2, 3, 4, 5]
 
 
 def test_nothing_found_is_not_posted(referee: Referee) -> None:
@@ -77,12 +90,17 @@ def test_nothing_found_is_not_posted(referee: Referee) -> None:
 
 def test_near_the_end_no_row_waits_for_its_batch(referee: Referee) -> None:
     referee.window_s = 4.0
-    go(referee, Plan(batch=100))
-    assert posted_images(referee) == [[1], [2], [3], [4], [5]]
+
+    def answer(number: int, jpeg: bytes) -> Any:
+        referee.until(lambda: len(referee.rows) == number - 1)
+        return one_row(number, jpeg)
+
+    go(referee, Plan(), answer, batch=100)
+    assert bodies(referee) == [1, 1, 1, 1, 1]
 
 
 def test_the_windows_end_is_a_normal_end(referee: Referee) -> None:
-    summary = go(referee, Plan(batch=1), leaving(referee, 0.0, after=3))
+    summary = go(referee, Plan(), leaving(referee, 0.0, after=3), batch=1)
     assert (summary.ended, summary.failure, summary.logged_out) == ("window-closed", None, False)
     assert summary.images == summary.detections == len(referee.rows) == 2
     assert summary.of == 5
@@ -94,24 +112,35 @@ def test_a_window_that_ends_before_the_logout_leaves_the_run_finished(referee: R
     assert (summary.ended, summary.failure) == ("finished", None)
 
 
-def test_what_was_found_before_the_detector_failed_is_posted(referee: Referee) -> None:
-    summary = go(referee, Plan(), failing_at(4))
-    assert posted_images(referee) == [[1, 2, 3]]
-    assert (summary.ended, summary.images, summary.logged_out) == ("failed", 3, True)
+@pytest.mark.parametrize("logs_out", [False, True])
+def test_what_was_found_before_the_detector_failed_is_posted(referee: Referee, logs_out: bool) -> None:
+    summary = go(referee, Plan(logout_on_error=logs_out), failing_at(4))
+    assert posted_images(referee) == [1, 2, 3]
+    assert (summary.ended, summary.images, summary.logged_out) == ("failed", 3, logs_out)
     assert summary.failure is not None
     assert summary.failure.code == "detector-failed"
+    if not logs_out:
+        go(referee, Plan(first=summary.next_image))
+        assert posted_images(referee) == [1, 2, 3, 4, 5]
 
 
-def test_refused_rows_end_the_run(referee: Referee) -> None:
-    summary = go(referee, Plan(batch=1), lambda n, _: [(n, 9, 0.5, 1, 2, 3, 4)])
+def test_a_bad_row_is_not_sent_and_named_with_image_row_and_value(referee: Referee) -> None:
+    summary = go(referee, Plan(), lambda *_: [(7, 0.5, 1, 2, 3, 4), ("red-disc", 0.5, 1, 2, 3, 4)])
     assert summary.failure is not None
-    assert summary.failure.code == "bad-rows"
-    assert summary.logged_out
+    assert summary.failure.sentence == "image 1, row 2: category is the name 'red-disc'; expected its id, 7"
+    assert (referee.requests[POST], summary.logged_out, summary.next_image) == (0, False, 1)
+
+
+def test_rows_that_the_referee_refuses_end_the_run(referee: Referee) -> None:
+    referee.faults[POST] = [(422, "bad-rows")]
+    summary = go(referee, Plan(), batch=1)
+    assert summary.failure is not None
+    assert (summary.failure.code, summary.logged_out, summary.next_image) == ("bad-rows", False, 1)
 
 
 def test_a_lost_referee_leaves_the_run_open(referee: Referee) -> None:
     referee.faults["GET /v1/images/3"] = ["drop-before"] * 1000
-    summary = go(referee, Plan(batch=1), leaving(referee, 0.3, after=2))
+    summary = go(referee, Plan(fetch=1), leaving(referee, 0.3, after=2), batch=1)
     assert (summary.ended, summary.images, summary.logged_out) == ("failed", 2, False)
     assert summary.failure is not None
     assert summary.failure.code == "connection-lost"
@@ -140,7 +169,7 @@ def test_the_first_warnings_of_a_run_are_shown_once(
     referee: Referee, capsys: pytest.CaptureFixture[str]
 ) -> None:
     referee.warnings = ["1 of 2 boxes lie\noutside.", "Another."]
-    go(referee, Plan(batch=1))
+    go(referee, Plan(), batch=1)
     told = capsys.readouterr().err
     assert told.count("\n") == 1
     assert "1 of 2 boxes lie outside. Another." in told

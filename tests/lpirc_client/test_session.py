@@ -1,234 +1,152 @@
-"""The session over a real socket: what it sends, what it repeats, and how it words failures."""
+"""The library: a run in a few lines, whatever the detector, the window or the connection does."""
 
 from __future__ import annotations
 
 import json
-import math
-import socket
 import threading
-import time
-from collections.abc import Callable
-from typing import Any
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from lpirc_client.errors import AnswerError, ClientError
+from lpirc_client.errors import ClientError
 from lpirc_client.session import Session
-from lpirc_client.wire import Category, Row, body_of
-from tests.lpirc_client.referee_double import PASSWORD, Referee, free_port
+from lpirc_client.timeline import Timeline
+from tests.lpirc_client.referee_double import PASSWORD, Referee
 
-ROW: Row = (1, 7, 0.5, 1.0, 2.0, 3.0, 4.0)
-IMAGE_1 = "GET /v1/images/1"
+FOUND = (7, 0.5, 1.0, 2.0, 3.0, 4.0)
 POST = "POST /v1/detections"
 
 
-def failure_of(call: Callable[[], object]) -> ClientError:
+def opened(referee: Referee, **options: object) -> Session:
+    return Session(referee.url, "alpha", PASSWORD, **options)  # type: ignore[arg-type]
+
+
+def numbers_of(referee: Referee) -> list[int]:
+    return [int(row[0]) for row in referee.rows]
+
+
+def test_a_run_in_three_lines(referee: Referee) -> None:
+    with opened(referee) as session:
+        for image in session.images(prefetch=2):
+            session.post(image.number, [FOUND])
+    assert (numbers_of(referee), referee.phase, session.logged_out) == ([1, 2, 3, 4, 5], "closed", True)
+    assert (session.images_posted, session.detections_posted) == (5, 5)
+
+
+def test_images_may_be_asked_for_and_answered_in_any_order_and_as_arrays(referee: Referee) -> None:
+    with opened(referee) as session:
+        waiting = {image.number for image in session.images([4, 2, 3])}
+        for number in sorted(waiting):
+            session.post(number, np.array([FOUND, FOUND]))
+    assert numbers_of(referee) == [2, 2, 3, 3, 4, 4]
+
+
+def test_flush_returns_when_every_row_is_on_the_referees_disk(referee: Referee) -> None:
+    with opened(referee, batch=100) as session:
+        session.post(3, [FOUND])
+        session.flush()
+        assert numbers_of(referee) == [3]
+
+
+@pytest.mark.parametrize("logs_out", [False, True])
+def test_an_exception_posts_what_was_found_and_leaves_the_run_open_unless_told_otherwise(
+    referee: Referee, logs_out: bool
+) -> None:
+    def broken_off() -> None:
+        with opened(referee, logout_on_error=logs_out) as session:
+            for image in session.images():
+                session.post(image.number, [FOUND])
+                if image.number == 3:
+                    raise OSError("camera")
+
+    with pytest.raises(OSError, match="camera"):
+        broken_off()
+    assert (numbers_of(referee), referee.phase) == ([1, 2, 3], "closed" if logs_out else "open")
+
+
+def test_the_end_of_the_window_ends_the_images_and_is_not_a_failure(referee: Referee) -> None:
+    referee.faults["GET /v1/images?first=3&count=2"] = [(409, "window-closed")]
+    with opened(referee) as session:
+        came = [image.number for image in session.images(prefetch=2)]
+    assert (came, session.is_closed, session.logged_out) == ([1, 2], True, False)
+
+
+def test_a_post_after_the_window_ends_the_block(referee: Referee) -> None:
+    referee.faults[POST] = [(409, "window-closed")]
+    with opened(referee) as session:
+        session.post(1, [FOUND])
+        session.flush()
+        pytest.fail("it goes on after the window")
+    assert session.is_closed
+
+
+def test_a_refused_post_is_raised_at_the_next_one(referee: Referee) -> None:
+    referee.faults[POST] = [(422, "bad-rows")]
+
+    def refused() -> None:
+        with opened(referee, batch=1) as session:
+            session.post(1, [FOUND])
+            referee.until(lambda: referee.requests[POST] == 1)
+            session.flush()
+
     with pytest.raises(ClientError) as caught:
-        call()
-    assert "\n" not in caught.value.sentence
-    return caught.value
+        refused()
+    assert (caught.value.code, referee.phase) == ("bad-rows", "open")
 
 
-def test_a_login_tells_the_run_and_its_categories(referee: Referee) -> None:
-    with Session(referee.url + "/") as session:
-        login = session.login("alpha", PASSWORD)
-        assert (login.run, login.images, login.window_s) == ("r1", 5, 60.0)
-        assert login.categories == (Category(7, "red-disc"),)
-        assert 59 < session.remaining_s <= 60
-        assert session.status()["phase"] == "open"
+def test_while_a_post_is_on_its_way_the_detector_goes_on_and_the_next_body_gathers(referee: Referee) -> None:
+    go_on = threading.Event()
+    taken, plain = [], referee._take  # noqa: SLF001
+
+    def slowly(headers: object, body: bytes) -> tuple[int, dict[str, object]]:
+        taken.append(len(body) // 28)
+        assert go_on.wait(15)
+        return plain(headers, body)
+
+    referee._take = slowly  # type: ignore[method-assign]  # noqa: SLF001
+    with opened(referee, batch=1) as session:
+        for image in session.images():
+            session.post(image.number, [FOUND])
+            if image.number == 1:
+                referee.until(lambda: taken)
+        go_on.set()
+    assert taken == [1, 4]
+    assert numbers_of(referee) == [1, 2, 3, 4, 5]
 
 
-def test_a_whole_run_uses_one_connection(referee: Referee, session: Session) -> None:
-    assert session.image(2) == b"jpeg 2"
-    receipt = session.post([ROW])
-    session.logout()
-    assert (receipt.accepted, receipt.received_total) == (1, 1)
-    assert len(referee.connections) == 1
+def test_a_session_that_is_not_open_says_so(referee: Referee) -> None:
+    with pytest.raises(ClientError, match="not open"):
+        opened(referee).post(1, [])
+    with pytest.raises(ClientError, match="not open"):
+        next(opened(referee).images())
+
+
+def test_a_timeline_is_a_chrome_trace_with_each_image(referee: Referee, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    with opened(referee, timeline=Timeline(path)) as session:
+        for image in session.images(prefetch=2):
+            session.post(image.number, [FOUND])
+    events = [event for event in json.loads(path.read_text()) if event]
+    assert {event["name"] for event in events} == {"waiting", "detecting", "posting", "fetch", "send"}
+    assert [event["args"]["image"] for event in events if event["name"] == "detecting"] == [1, 2, 3, 4, 5]
+    assert all(event["ts"] >= 0 and event["dur"] >= 0 and event["ph"] == "X" for event in events)
+    assert sum(session.timeline.report().values()) > 0
+
+
+def test_a_timeline_that_cannot_be_written_is_said_before_the_run(tmp_path: Path) -> None:
+    with pytest.raises(ClientError, match="cannot be written: Is a directory"):
+        Timeline(tmp_path)
+
+
+def test_a_timeline_on_a_full_disk_ends_and_the_run_does_not(
+    referee: Referee, capsys: pytest.CaptureFixture[str]
+) -> None:
+    timeline = Timeline(Path("/dev/full"))
+    with opened(referee, timeline=timeline) as session:
+        for _ in range(2):
+            for image in session.images():
+                for _ in range(20):
+                    session.post(image.number, [FOUND])
     assert referee.phase == "closed"
-
-
-def test_floats_arrive_as_the_same_float64(referee: Referee, session: Session) -> None:
-    values = (0.1 + 0.2, 1e-17, 1 / 3, 123456789.123456789, 5e-324)
-    session.post([(1, 7, *values)])
-    assert referee.rows == [[1, 7, *values]]
-
-
-def test_remaining_time_follows_the_referee(referee: Referee, session: Session) -> None:
-    referee.window_s = 20.0
-    session.image(1)
-    assert 19 < session.remaining_s <= 20
-
-
-@pytest.mark.parametrize("fault", ["drop-before", "drop-after", (503, ""), (502, "")])
-def test_an_image_is_fetched_again_after_a_break(referee: Referee, session: Session, fault: object) -> None:
-    referee.faults[IMAGE_1] = [fault, fault]  # type: ignore[list-item]
-    assert session.image(1) == b"jpeg 1"
-    assert referee.requests[IMAGE_1] == 3
-
-
-def test_a_post_whose_answer_got_lost_counts_once(referee: Referee, session: Session) -> None:
-    referee.faults[POST] = ["drop-after"]
-    assert session.post([ROW]).received_total == 1
-    assert referee.requests[POST] == 2
-    assert len(referee.rows) == 1
-
-
-def test_equal_posts_have_different_keys(referee: Referee, session: Session) -> None:
-    session.post([ROW])
-    assert session.post([ROW]).received_total == 2
-
-
-def test_a_login_whose_answer_got_lost_is_sent_again(referee: Referee) -> None:
-    referee.faults["POST /v1/session"] = ["drop-after"]
-    with Session(referee.url) as session:
-        assert session.login("alpha", PASSWORD).run == "r1"
-
-
-def test_a_restarted_referee_is_found_again(session: Session, serve: Callable[..., Referee]) -> None:
-    port = free_port()
-    session.url = f"http://127.0.0.1:{port}"
-    later = threading.Timer(0.1, lambda: serve(port, phase="open", opened_at=time.monotonic()))
-    later.start()
-    assert session.image(1) == b"jpeg 1"
-    later.join()
-
-
-def test_trying_again_ends_with_the_window(referee: Referee, session: Session) -> None:
-    referee.faults[IMAGE_1] = ["drop-before"] * 1000
-    session.window.deadline = time.monotonic() + 0.2
-    assert failure_of(lambda: session.image(1)).code == "connection-lost"
-    assert referee.requests[IMAGE_1] < 5
-
-
-def test_a_503_with_reasons_is_believed_after_a_while(
-    referee: Referee, session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lpirc_client.session.PAUSES_S", (0.0, 0.01, 0.01))
-    referee.faults[IMAGE_1] = [(503, "testset-changed")] * 100
-    assert failure_of(lambda: session.image(1)).code == "testset-changed"
-    assert referee.requests[IMAGE_1] < 10
-
-
-@pytest.mark.parametrize(
-    ("status", "code"), [(404, "image-unknown"), (409, "window-closed"), (401, "bad-token")]
-)
-def test_a_refusal_is_not_tried_again(referee: Referee, session: Session, status: int, code: str) -> None:
-    referee.faults[IMAGE_1] = [(status, code)]
-    failure = failure_of(lambda: session.image(1))
-    assert (failure.code, failure.sentence) == (code, f"It is {code}.")
-    assert referee.requests[IMAGE_1] == 1
-
-
-def test_refused_rows_are_named(session: Session) -> None:
-    failure = failure_of(lambda: session.post([ROW, (1, 9, *ROW[2:])]))
-    assert isinstance(failure, AnswerError)
-    assert failure.sentence == "It is bad-rows: line 2: category 9"
-
-
-def test_a_receipt_for_other_bytes_is_noticed(referee: Referee, session: Session) -> None:
-    referee.lies_about_hash = True
-    assert failure_of(lambda: session.post([ROW])).code == "altered-on-the-way"
-
-
-def test_a_wrong_password_is_said_in_the_referees_words(referee: Referee) -> None:
-    with Session(referee.url) as session:
-        assert failure_of(lambda: session.login("alpha", "x")).code == "bad-credentials"
-    assert referee.requests["POST /v1/session"] == 1
-
-
-def test_too_many_logins_say_how_long_to_wait(referee: Referee) -> None:
-    referee.faults["POST /v1/session"] = [(429, "too-many-failures")]
-    with Session(referee.url) as session:
-        assert failure_of(lambda: session.login("alpha", "x")).sentence.endswith("; try again in 30 s")
-
-
-def test_a_closed_port_is_named() -> None:
-    url = f"http://127.0.0.1:{free_port()}"
-    with Session(url) as session:
-        failure = failure_of(session.health)
-    assert failure.code == "connection-refused"
-    assert failure.sentence.startswith(f"{url}: nothing listens there")
-
-
-def test_an_unknown_host_is_named() -> None:
-    with Session("http://no-such-host.invalid:1") as session:
-        assert failure_of(session.health).code == "unknown-host"
-
-
-def test_a_silent_host_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lpirc_client.session.CONNECT_S", 0.1)
-    with (
-        socket.create_server(("127.0.0.1", 0)) as listener,
-        Session(f"http://127.0.0.1:{listener.getsockname()[1]}") as session,
-    ):
-        assert failure_of(session.health).code == "timeout"
-
-
-@pytest.mark.parametrize("status", [200, 404, 301])
-def test_another_web_server_is_not_taken_for_a_referee(referee: Referee, status: int) -> None:
-    referee.faults["GET /v1/health"] = [(status, "")]
-    with Session(referee.url) as session:
-        assert failure_of(session.health).code == "not-a-referee"
-
-
-def test_a_login_answer_without_token_is_not_a_referees(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Referee, "log_in", lambda *_: (201, {"run": "r1"}))
-    with Session(referee.url) as session:
-        failure = failure_of(lambda: session.login("alpha", PASSWORD))
-    assert failure.code == "not-a-referee"
-    assert "'token'" in failure.sentence
-
-
-def test_a_logout_at_the_windows_end_waits_until_a_slow_meter_has_stopped(
-    referee: Referee, session: Session
-) -> None:
-    referee.elapsed_s, referee.stop_s = 59.9, 1.3
-    session.window.deadline = time.monotonic() + 0.1
-    assert session.logout() == 59.9
-    assert referee.requests["DELETE /v1/session"] == 1
-
-
-@pytest.mark.parametrize("stated", [math.nan, math.inf, True, pytest.param(10**400, id="huge"), "12", [1]])
-def test_an_invalid_length_is_ignored_and_the_run_logged_out(
-    referee: Referee, session: Session, stated: Any
-) -> None:
-    referee.elapsed_s = stated
-    assert session.logout() is None
-    assert referee.phase == "closed"
-
-
-@pytest.mark.parametrize("changes", [{"remaining_s": math.inf}, {"window_s": 10**400}, {"images": math.inf}])
-def test_a_login_answer_with_an_invalid_number_is_not_a_referees(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
-) -> None:
-    status, answer = referee.answer(
-        "POST", "/v1/session", {}, b'{"team": "alpha", "password": "%s"}' % PASSWORD.encode()
-    )
-    assert isinstance(answer, dict)
-    monkeypatch.setattr(Referee, "log_in", lambda *_: (status, answer | changes))
-    with Session(referee.url) as session:
-        assert failure_of(lambda: session.login("alpha", PASSWORD)).code == "not-a-referee"
-
-
-@pytest.mark.parametrize("url", ["127.0.0.1:8080", "ftp://host", "http://", "http://host:port", ""])
-def test_an_invalid_url_is_refused(url: str) -> None:
-    assert failure_of(lambda: Session(url)).code == "bad-url"
-
-
-def test_a_netrc_file_does_not_replace_the_token(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    netrc = tmp_path_factory.mktemp("home") / "netrc"
-    netrc.write_text("machine 127.0.0.1 login a password b\n")
-    monkeypatch.setenv("NETRC", str(netrc))
-    with Session(referee.url) as session:
-        session.login("alpha", PASSWORD)
-        assert session.image(1) == b"jpeg 1"
-
-
-def test_a_body_is_the_wires_rows() -> None:
-    assert json.loads(body_of([ROW])) == [[1, 7, 0.5, 1.0, 2.0, 3.0, 4.0]]
-    with pytest.raises(ValueError, match="JSON"):
-        body_of([(1, 7, float("nan"), 1, 2, 3, 4)])
+    assert capsys.readouterr().err.count("nothing more is kept: No space left on device") == 1

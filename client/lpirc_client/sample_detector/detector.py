@@ -8,8 +8,8 @@ other names, so it finds nothing in real photographs.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import lru_cache
+from typing import Iterator, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,8 @@ FEW_DARK, HALF_DARK = 0.1, 0.39
 STEPS = (2, 3, 4)  # pixels, along a diagonal stripe
 STRIPED = 0.8
 
-Found = tuple[int, float, float, float, float, float]
-Names = tuple[tuple[int, str], ...]
+Found = Tuple[int, float, float, float, float, float]
+Names = Tuple[Tuple[int, str], ...]
 
 
 def detect(jpeg: bytes, categories: Sequence[Category]) -> Iterator[Found]:
@@ -114,7 +114,7 @@ def _hue_classes(hsv: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return classes
 
 
-@cache
+@lru_cache(maxsize=None)
 def _class_of_hue() -> NDArray[np.uint8]:
     """Return the class for each of Pillow's 256 hues."""
     degrees = np.arange(256) * (360 / 256)
@@ -123,7 +123,7 @@ def _class_of_hue() -> NDArray[np.uint8]:
     return np.where(away.min(axis=1) <= FAR_HUE, away.argmin(axis=1) + 1, 0).astype(np.uint8)
 
 
-@cache
+@lru_cache(maxsize=None)
 def _wanted(names: Names) -> dict[tuple[str, str, str], int]:
     """Return the id for (fill, hue, shape) of each category whose name has that form."""
     wanted = {}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
+from typing import List, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ CUTS = (0.12, 0.25)  # of a shape's width or height, lost beyond the image's edg
 LEFT, TOP, RIGHT, BOTTOM = 1, 2, 4, 8
 ASPECT_SPREAD = 0.3  # of the logarithm of width / height: shapes come stretched
 
-Corners = list[tuple[float, float]]
+Corners = List[Tuple[float, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ def scores(mask: NDArray[np.bool_], edges: int) -> NDArray[np.float64]:
     return best
 
 
-@cache
+@lru_cache(maxsize=None)
 def drawings() -> Drawings:
     """Return all drawings; made once."""
     made = [
@@ -124,4 +125,4 @@ def _corners(name: str) -> Corners:
 
 def _polygon(radii: tuple[float, ...]) -> Corners:
     angles = [2 * math.pi * corner / len(radii) for corner in range(len(radii))]
-    return [(r * math.sin(angle), -r * math.cos(angle)) for r, angle in zip(radii, angles, strict=True)]
+    return [(r * math.sin(angle), -r * math.cos(angle)) for r, angle in zip(radii, angles)]

@@ -80,6 +80,6 @@ def _region(value: int, rows: Ints, starts: Ints, ends: Ints) -> Region:
     ymin, xmin, xmax = int(rows[0]), int(starts.min()), int(ends.max()) - 1
     ymax = int(rows[-1])
     mask = np.zeros((ymax - ymin + 1, xmax - xmin + 1), dtype=np.bool_)
-    for row, start, end in zip(rows - ymin, starts - xmin, ends - xmin, strict=True):
+    for row, start, end in zip(rows - ymin, starts - xmin, ends - xmin):
         mask[row, start:end] = True
     return Region(value, xmin, ymin, xmax, ymax, mask)

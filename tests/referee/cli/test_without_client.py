@@ -35,7 +35,7 @@ def test_a_command_that_runs_the_client_says_at_once_that_there_is_none(
     packages: Path, tmp_path: Path, arguments: str
 ) -> None:
     (tmp_path / "model.tflite").write_bytes(b"model")
-    path = os.pathsep.join(map(str, (packages, ROOT, ROOT / "datasets")))
+    path = os.pathsep.join(map(str, (packages, ROOT, ROOT / "datasets", ROOT / "power")))
     ended = subprocess.run(
         [sys.executable, "-S", "-c", RUN, *arguments.split()],
         cwd=tmp_path,

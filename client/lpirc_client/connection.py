@@ -1,0 +1,298 @@
+"""One connection to the referee: log in, fetch images, post detections, log out.
+
+Within a run it repeats a request after a broken connection, a timeout or the statuses 502, 503 and 504, with growing
+pauses, as long as the window lasts: the referee keeps a run and its token over a restart. It repeats nothing else.
+
+A POST may count although its answer got lost. Each POST therefore carries an `Idempotency-Key` that stays the same in
+every attempt: the referee answers a known key with its first answer and counts the rows once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import io
+import json
+import time
+import uuid
+from dataclasses import dataclass
+from itertools import chain, repeat
+from types import TracebackType
+from typing import Any, Callable, Generator, Iterator, Mapping, TypeVar
+from urllib.parse import urlsplit
+
+import requests
+import urllib3
+from requests.adapters import HTTPAdapter
+
+from lpirc_client.batches import numbered
+from lpirc_client.errors import ClientError, ConnectionLost, TransientError
+from lpirc_client.http_errors import from_response, from_transport, json_object
+from lpirc_client.receipts import ReceiptFile
+from lpirc_client.rows import JSON_TYPE
+from lpirc_client.wire import Login, Receipt, elapsed_from, login_from, receipt_from
+
+CONNECT_S = 5.0
+ANSWER_S = 15.0
+METER_S = 60.0  # the referee answers a login only when the meter integrates, a logout when it has stopped
+LOGIN_RETRY_S = 5.0
+LOGIN_PAUSE_S = 0.2
+# The first retry is immediate: a kept-alive connection may just have been stale.
+PAUSES_S = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
+TRANSIENT_STATUSES = (502, 503, 504)
+JSON_BODY = {"Content-Type": JSON_TYPE}
+
+Value = TypeVar("Value")
+
+
+@dataclass
+class Window:
+    """When the window ends on this host's monotonic clock, by the referee's latest answer; None before the log-in."""
+
+    deadline: float | None = None
+
+
+class Connection:
+    """A client of the referee at `url` ("http://host:port"), on one kept-alive connection; a context manager.
+
+    `ca_cert` is a PEM file for a referee with a certificate of its own. It ignores proxies and `~/.netrc`: the referee
+    is in the same hall, and a netrc entry would replace the token. Every method raises ClientError.
+
+    `receipts` keeps what the referee acknowledges to this connection. `closing` is the receipt of the whole run, which
+    a log-out brings (docs/receipts.md of the project); None before it, and from a referee that gives none.
+    """
+
+    def __init__(self, url: str, ca_cert: str | None = None, receipts: ReceiptFile | None = None) -> None:
+        if not _is_url(url):
+            raise ClientError("bad-url", f"{url!r} is not a referee's URL; write http://host:port")
+        self.url = url.rstrip("/")
+        self._prefix = urlsplit(self.url).path
+        self._http = requests.Session()
+        self._http.trust_env = False
+        self._adapter = HTTPAdapter()
+        self._http.mount("http://", self._adapter)
+        self._http.mount("https://", self._adapter)
+        if ca_cert is not None:
+            self._http.verify = ca_cert
+        self._ca_cert = ca_cert
+        self.window = Window()
+        self.receipts = receipts
+        self.closing: dict[str, Any] | None = None
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; the run stays as it is."""
+        # urllib3 leaves this to the garbage collector, and the traceback of a failed attempt delays that.
+        pools = self._adapter.poolmanager.pools
+        for key in pools.keys():  # noqa: SIM118 - not a mapping: it cannot be iterated
+            pools[key].close()
+        self._http.close()
+
+    @property
+    def remaining_s(self) -> float:
+        """Seconds left of the window, by the referee's latest answer; 0 before login and after the end."""
+        deadline = self.window.deadline
+        return 0.0 if deadline is None else max(0.0, deadline - time.monotonic())
+
+    def health(self) -> dict[str, Any]:
+        """Return the referee's description of itself. Raises ClientError if something else answers at the URL."""
+        response = self._attempt("GET", "/v1/health", (CONNECT_S, CONNECT_S))
+        document = json_object(response)
+        if response.status_code != 200 or document.get("status") != "ok":
+            raise from_response(f"{self.url}/v1/health", response)
+        return document
+
+    def login(self, team: str, password: str) -> Login:
+        """Open the team's armed run, which starts its window, or resume its open one. Raises NotStarted in a heat."""
+        body = json.dumps({"team": team, "password": password}).encode()
+        until = time.monotonic() + LOGIN_RETRY_S
+        while True:
+            try:
+                response = self._attempt("POST", "/v1/session", (CONNECT_S, METER_S), body, JSON_BODY)
+                break
+            except ConnectionLost:  # a second login returns the same run, so repeating it is safe
+                if time.monotonic() > until:
+                    raise
+                time.sleep(LOGIN_PAUSE_S)
+        login = _read(response, 201, login_from)
+        self._http.headers["Authorization"] = f"Bearer {login.token}"
+        self.window.deadline = time.monotonic() + login.remaining_s
+        if self.receipts is not None:
+            self.receipts.begin(login.run)
+        return login
+
+    def status(self) -> dict[str, Any]:
+        """Return the phase of the run and what the referee has received of it."""
+        return _read(self._send("GET", "/v1/session"), 200, dict)
+
+    def image(self, number: int) -> bytes:
+        """Return the JPEG file of image `number`, 1..N."""
+        path = f"/v1/images/{number}"
+        jpeg = self._at_once(path)
+        if jpeg is not None:
+            return jpeg
+        response = self._send("GET", path)
+        if response.status_code != 200:
+            raise from_response(self.url + path, response)
+        return response.content
+
+    def _at_once(self, path: str) -> bytes | None:
+        """Return what `path` has; None where the usual way should try again: it waits, and says why. Raises a refusal.
+
+        Straight through the connection pool of requests: for one small file its own layers take twice that time.
+        """
+        pools = self._adapter.poolmanager.pools
+        made = list(pools.keys())  # by the first request, which goes the usual way
+        if len(made) != 1:
+            return None
+        timeout = urllib3.Timeout(connect=CONNECT_S, read=max(1.0, min(ANSWER_S, self.remaining_s + 1.0)))
+        try:
+            answer = pools[made[0]].urlopen(
+                "GET",
+                self._prefix + path,
+                headers=self._http.headers,
+                retries=False,
+                redirect=False,
+                timeout=timeout,
+            )
+        except (urllib3.exceptions.HTTPError, OSError):
+            return None
+        self._note_window(answer.headers)
+        if answer.status == 200:
+            return bytes(answer.data)
+        if answer.status in TRANSIENT_STATUSES:
+            return None
+        refusal = requests.Response()
+        refusal.status_code, refusal.raw = answer.status, io.BytesIO(answer.data)
+        refusal.headers.update(answer.headers)
+        raise from_response(self.url + path, refusal)
+
+    def batch(self, first: int, count: int) -> Generator[tuple[int, bytes], None, None]:
+        """Yield (number, JPEG file) of `count` images from `first` on, each as soon as it has arrived.
+
+        Raises TransientError when the rest does not come: ask again for what is missing.
+        """
+        path = f"/v1/images?first={first}&count={count}"
+        with self._send("GET", path, stream=True) as response:
+            if response.status_code != 200:
+                raise from_response(self.url + path, response)
+            try:
+                yield from numbered(response.raw.read, first)
+            except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
+                sentence = f"{self.url}: the connection broke in a batch: {error}"
+                raise ConnectionLost("connection-lost", sentence) from error
+
+    def twin(self) -> Connection:
+        """Return another connection in the same run, for another thread, which closes it."""
+        twin = Connection(self.url, self._ca_cert, self.receipts)
+        twin._http.headers.update(self._http.headers)
+        twin.window = self.window
+        return twin
+
+    def post(self, body: bytes, content_type: str) -> Receipt:
+        """Hand in rows; returns once the referee has them on disk and confirmed the SHA-256 of the body."""
+        headers = {"Content-Type": content_type, "Idempotency-Key": uuid.uuid4().hex}
+        receipt = _read(self._send("POST", "/v1/detections", body, headers), 202, receipt_from)
+        if receipt.sha256 != hashlib.sha256(body).hexdigest():
+            sentence = (
+                f"{self.url}: the referee did not receive the bytes that were sent; is there a proxy between?"
+            )
+            raise ClientError("altered-on-the-way", sentence)
+        if self.receipts is not None:
+            self.receipts.keep(receipt)
+        return receipt
+
+    def logout(self) -> float | None:
+        """Close the run for good and stop the meter; return its length in seconds if the referee states it."""
+        document = _read(self._send("DELETE", "/v1/session", least_s=METER_S), 200, dict)
+        self.closing = document.get("receipt")
+        if self.receipts is not None:
+            self.receipts.close(self.closing)
+        return elapsed_from(document)
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        *,
+        stream: bool = False,
+        least_s: float = 1.0,
+    ) -> requests.Response:
+        """Send within the run, again while the window lasts; return any answer that is final.
+
+        An answer is waited for as long as the window lasts, and at least `least_s`.
+        """
+        pauses, refusals = pauses_s(), 0
+        while True:
+            pause = next(pauses)
+            limit = (CONNECT_S, max(least_s, min(ANSWER_S, self.remaining_s + 1.0)))
+            try:
+                response = self._attempt(method, path, limit, body, headers, stream=stream)
+            except TransientError:
+                if self.remaining_s <= pause:
+                    raise
+            else:
+                if response.status_code not in TRANSIENT_STATUSES or self.remaining_s <= pause:
+                    return response
+                refusals += 1
+                if refusals == len(PAUSES_S) and "code" in json_object(response):
+                    return response
+            time.sleep(pause)
+
+    def _attempt(
+        self,
+        method: str,
+        path: str,
+        timeout: tuple[float, float],
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        *,
+        stream: bool = False,
+    ) -> requests.Response:
+        url = self.url + path
+        try:
+            response = self._http.request(
+                method, url, data=body, headers=headers, timeout=timeout, allow_redirects=False, stream=stream
+            )
+        except (requests.RequestException, OSError) as error:
+            raise from_transport(self.url, error) from error
+        self._note_window(response.headers)
+        return response
+
+    def _note_window(self, headers: Mapping[str, str]) -> None:
+        left_ms = headers.get("X-Window-Remaining-Ms", "")
+        if left_ms.isascii() and left_ms.isdigit():
+            self.window.deadline = time.monotonic() + int(left_ms) / 1000
+
+
+def pauses_s() -> Iterator[float]:
+    """Yield the pauses between attempts, without end."""
+    return chain(PAUSES_S, repeat(PAUSES_S[-1]))
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _read(response: requests.Response, status: int, reader: Callable[[dict[str, Any]], Value]) -> Value:
+    """Return what `reader` makes of the JSON document, if the status is the one that means success."""
+    if response.status_code != status:
+        raise from_response(response.url, response)
+    try:
+        return reader(json_object(response))
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        sentence = f"{response.url}: the answer lacks or misstates {error}; is this a referee?"
+        raise ClientError("not-a-referee", sentence) from error

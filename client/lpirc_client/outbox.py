@@ -1,0 +1,115 @@
+"""Gathers rows and posts them, in a thread of its own: the detector goes on meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from typing import TYPE_CHECKING, Callable
+
+from lpirc_client.connection import Connection
+from lpirc_client.errors import ClientError
+from lpirc_client.rows import NUMBERS, body_of
+from lpirc_client.timeline import SEND, Timeline
+from lpirc_client.wire import Receipt
+
+if TYPE_CHECKING:
+    from lpirc_client.rows import Rows
+
+MOST_ROWS = 30_000
+"""Of one body: the 4 MiB that a referee takes are 149,796 packed rows, or as few as 35,000 in JSON."""
+
+
+class Outbox:
+    """Posts the rows of `batch` images or more in one body; while a body is on its way, the next one gathers.
+
+    `images` counts those whose rows the referee has on disk, in the order of `put`; `detections` counts their rows.
+    `posted` is called with each receipt, in this thread.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        batch: int,
+        timeline: Timeline,
+        posted: Callable[[Receipt], None],
+        *,
+        is_packed: bool = True,
+    ) -> None:
+        self._connection = connection.twin()
+        self._batch = batch
+        self._timeline = timeline
+        self._posted = posted
+        self._is_packed = is_packed
+        self._changed = threading.Condition()
+        self._rows: Rows = array("d")
+        self._put = 0
+        self._is_due = False
+        self._is_over = False
+        self._failure: ClientError | None = None
+        self.images = 0
+        self.detections = 0
+        self._thread = threading.Thread(target=self._post_all, name="outbox", daemon=True)
+        self._thread.start()
+
+    def put(self, rows: Rows, *, is_urgent: bool = False) -> None:
+        """Take the rows of one more image; waits while too many are pending. Raises the ClientError of a POST."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._failure or len(self._rows) < 2 * MOST_ROWS * NUMBERS)
+            self._raise()
+            self._rows += rows
+            self._put += 1
+            self._is_due = self._is_due or is_urgent or self._put - self.images >= self._batch
+            self._changed.notify_all()
+
+    def flush(self, timeout_s: float | None = None) -> None:
+        """Return once everything that was put is on the referee's disk. Raises the ClientError of a POST."""
+        with self._changed:
+            self._is_due = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._failure or self._put == self.images, timeout_s)
+            self._raise()
+
+    def close(self) -> None:
+        """End the thread; what is pending is dropped."""
+        with self._changed:
+            self._is_over = True
+            self._changed.notify_all()
+
+    def _raise(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _post_all(self) -> None:
+        try:
+            with self._connection:
+                while self._post_next():
+                    pass
+        except ClientError as error:
+            self._fail(error)
+        except Exception as error:  # noqa: BLE001 - the detector must not wait forever
+            self._fail(ClientError("outbox-failed", f"posting failed: {type(error).__name__}: {error}"))
+
+    def _post_next(self) -> bool:
+        """Wait until a body is due, and post it; False once no more will be."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_over or (self._is_due and self._put > self.images))
+            if self._is_over:
+                return False
+            rows, until = self._rows, self._put
+            self._rows, self._is_due = array("d"), False
+        for start in range(0, len(rows), MOST_ROWS * NUMBERS):
+            body, kind = body_of(rows[start : start + MOST_ROWS * NUMBERS], is_packed=self._is_packed)
+            with self._timeline.span(SEND):
+                receipt = self._connection.post(body, kind)
+            self.detections += receipt.accepted
+            self._posted(receipt)
+        with self._changed:
+            self.images = until
+            self._is_due = self._is_due or self._put - until >= self._batch
+            self._changed.notify_all()
+        return True
+
+    def _fail(self, error: ClientError) -> None:
+        with self._changed:
+            self._failure = error
+            self._changed.notify_all()

@@ -1,0 +1,116 @@
+"""What a detector returns, checked and packed: the rows of one image.
+
+A row is (category id, confidence, xmin, ymin, xmax, ymax) in pixels, corners included, the first pixel 0: six numbers
+in a list, a tuple or a row of a NumPy array. The referee refuses a whole body for one bad row, so each is checked
+before it is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from array import array
+from typing import TYPE_CHECKING, Any, Iterable, Mapping
+
+from lpirc_client.errors import AnswerError
+
+if TYPE_CHECKING:
+    Rows = array[float]
+
+NUMBERS = 7
+"""image number, category id, confidence, xmin, ymin, xmax, ymax."""
+
+NAMES = ("category", "confidence", "xmin", "ymin", "xmax", "ymax")
+JSON_TYPE, PACKED_TYPE = "application/json", "application/octet-stream"
+LARGEST = 3.4e38
+"""A float32 holds no more."""
+
+FIRST_INEXACT = 2**24
+"""From here on a float32 does not hold every whole number."""
+
+
+def checked(number: int, found: Any, categories: Mapping[int, str]) -> Rows:
+    """Return the rows that a detector found in image `number`, flat float64, NUMBERS a row.
+
+    `categories`: id -> name. Raises AnswerError `detector-failed` that names image, row, value and what was expected.
+    """
+    rows = array("d")
+    add = rows.extend
+    for place, row in enumerate(_listed(number, found), start=1):
+        try:
+            category, confidence, xmin, ymin, xmax, ymax = row
+            if (
+                category in categories
+                and xmin <= xmax
+                and ymin <= ymax
+                and abs(confidence) + abs(xmin) + abs(ymin) + abs(xmax) + abs(ymax) < LARGEST
+            ):
+                add((number, category, confidence, xmin, ymin, xmax, ymax))
+                continue
+        except (TypeError, ValueError, OverflowError):
+            pass  # the sentence below says what is wrong
+        raise AnswerError("detector-failed", f"image {number}, row {place}: {problem_of(row, categories)}")
+    return rows
+
+
+def problem_of(row: Any, categories: Mapping[int, str]) -> str:
+    """Say what is wrong with a row that is not good, with the value and what was expected."""
+    try:
+        values = list(row)
+    except TypeError:
+        values = []
+    if isinstance(row, str) or len(values) != len(NAMES):
+        return f"it is {_shown(row)}; expected six numbers: {', '.join(NAMES)}"
+    for name, value in zip(NAMES[1:], values[1:]):
+        if not _is_number(value):
+            return f"{name} is {_shown(value)}; expected a finite number"
+    category, _, xmin, ymin, xmax, ymax = values
+    if xmin > xmax or ymin > ymax:
+        box = ", ".join(f"{value:g}" for value in map(float, values[2:]))
+        return f"the box is {box}; expected xmin <= xmax and ymin <= ymax"
+    for known, name in categories.items():
+        if category == name:
+            return f"category is the name {_shown(category)}; expected its id, {known}"
+    return f"category is {_shown(category)}; expected an id: {_listed_categories(categories)}"
+
+
+def body_of(rows: Rows, *, is_packed: bool) -> tuple[bytes, str]:
+    """Return rows as a body and its content type: little-endian float32, or JSON, which keeps every float64."""
+    if is_packed:
+        packed = array("f", rows)
+        if sys.byteorder == "big":
+            packed.byteswap()
+        return packed.tobytes(), PACKED_TYPE
+    values = rows.tolist()
+    lists = [
+        [int(values[at]), int(values[at + 1]), *values[at + 2 : at + NUMBERS]]
+        for at in range(0, len(values), NUMBERS)
+    ]
+    return json.dumps(lists, separators=(",", ":"), allow_nan=False).encode("ascii"), JSON_TYPE
+
+
+def _listed(number: int, found: Any) -> Iterable[Any]:
+    """Return the rows one by one; a NumPy array as lists of plain numbers."""
+    if hasattr(found, "tolist"):
+        found = found.tolist()
+    if isinstance(found, (str, bytes)) or not hasattr(found, "__iter__"):
+        what = f"image {number}: the detector returned {_shown(found)}; expected a list of rows"
+        raise AnswerError("detector-failed", what)
+    return found  # type: ignore[no-any-return]  # whatever can be iterated
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return not isinstance(value, str) and abs(float(value)) < LARGEST
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _listed_categories(categories: Mapping[int, str]) -> str:
+    shown = ", ".join(f"{known} ({name})" for known, name in list(categories.items())[:5])
+    return shown if len(categories) <= 5 else f"{shown}, ... ({len(categories)} in all)"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value.tolist() if hasattr(value, "tolist") else value)
+    return text if len(text) <= 60 else text[:57] + "..."

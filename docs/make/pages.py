@@ -22,6 +22,10 @@ OUTSIDE = {
     "referee/web/contestant/openapi.json": "api.md",
 }
 """Where a file of the repository is on the site, if it is elsewhere than in docs/."""
+OUTSIDE |= {
+    str(page.relative_to(ROOT)): str(page.relative_to(ROOT / "client"))
+    for page in (ROOT / "client" / "examples").rglob("README.md")
+}
 LINK = re.compile(r"(?<!`)(!?\[([^]]*)\]\(|^\[[^]]+\]: )([^)\s#]+)(#[^)\s]*)?(\)?)", re.MULTILINE)
 
 

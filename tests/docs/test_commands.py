@@ -8,22 +8,20 @@ import re
 import shlex
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
 from pathlib import Path
 
 import click
 import pytest
 
-from lpirc_client.cli import build_parser
-from lpirc_power.cli import main as meter
-from referee.cli import main as referee
+from tests.warm_programs import ENTRIES
 
 ROOT = Path(__file__).parents[2]
 OUTSIDE = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "client/README.md", "datasets/README.md")
 PAGES = [*(ROOT / name for name in OUTSIDE), *sorted((ROOT / "docs").rglob("*.md"))]
 PROGRAMS: dict[str, click.Command | argparse.ArgumentParser] = {
-    "referee": referee,
-    "meter": meter,
-    "lpirc-client": build_parser(),
+    name: module.build_parser() if hasattr(module, "build_parser") else module.main
+    for name, module in ((name, import_module(module)) for name, module in ENTRIES.items())
 }
 BLOCK_OR_SPAN = re.compile(r"^ {4,}(.*)$|(?<!`)`([^`]+)`", re.MULTILINE)
 BETWEEN = re.compile(r"&&|\|\||[;|&<>]+")

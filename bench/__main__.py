@@ -11,6 +11,7 @@ from typing import Any
 
 from bench import (
     bundles,
+    client,
     coverage,
     flood,
     models,
@@ -34,7 +35,7 @@ def main() -> None:
         nargs="*",
         metavar="PART",
         help="rehearsal, serving, tls, restart, receipts, bundles, flood, viewers, power, truth, scoring, coverage, "
-        "models",
+        "models, client",
     )
     parser.add_argument(
         "--save",
@@ -61,6 +62,7 @@ def main() -> None:
         "coverage": coverage.measure,
         "models": models.measure,
         "bundles": bundles.measure,
+        "client": client.measure,
     }
     for part in options.parts:
         if part not in parts:

@@ -17,10 +17,10 @@ from PIL import Image
 
 from bench.figures import row, show
 from lpirc_client.errors import ModelError
-from lpirc_client.harness.inference import LoadedModel
 from lpirc_client.harness.model import ModelFile
 from lpirc_client.harness.preprocessing import prepared
 from lpirc_client.harness.process import ModelProcess
+from lpirc_client.harness.run_litert import RuntimeModel
 from lpirc_client.harness.settings import Settings
 from lpirc_client.harness.validator import examine
 from tests.tflite_models import classifier, corrupted, detector
@@ -43,7 +43,7 @@ def measure() -> list[dict[str, Any]]:
 
 def _loops(what: str, data: bytes, side: int) -> list[dict[str, Any]]:
     """The harness's loop and the bare loop in alternation, so both see the same machine; the median round counts."""
-    model = LoadedModel(data, 1)
+    model = RuntimeModel(data, 1)
     bare = Interpreter(model_content=data, num_threads=1)
     bare.allocate_tensors()
     pixels = np.zeros((INFERENCES, side, side, 3), np.uint8)
@@ -65,7 +65,7 @@ def _invoke(interpreter: Interpreter) -> None:
         interpreter.invoke()
 
 
-def _reported_us(model: LoadedModel, pixels: np.ndarray[Any, np.dtype[np.uint8]]) -> float:
+def _reported_us(model: RuntimeModel, pixels: np.ndarray[Any, np.dtype[np.uint8]]) -> float:
     return float(model.run(pixels, 1 << 62, 1 << 62).times_ns.mean()) / 1e3
 
 
@@ -95,9 +95,11 @@ def _whole_bench() -> list[dict[str, Any]]:
         arguments = ["bench", str(folder / "model.tflite"), "--images", name, "--task", "classification"]
         before_s = time.perf_counter()
         subprocess.run(  # noqa: S603 - our own program
-            [sys.executable, "-m", "lpirc_client.cli", *arguments], check=True, stdout=subprocess.DEVNULL
+            [sys.executable, "-m", "lpirc_client.harness.cli", *arguments],
+            check=True,
+            stdout=subprocess.DEVNULL,
         )
-    return [row("`lpirc-client bench` of two images (s)", time.perf_counter() - before_s)]
+    return [row("`lpirc-harness bench` of two images (s)", time.perf_counter() - before_s)]
 
 
 def _damaged() -> list[dict[str, Any]]:

@@ -75,7 +75,7 @@ class ModelTrack:
 
     `testset` and `holdout` are test-set folders, relative to the contest folder. A team may submit
     `submissions_per_day` models per UTC day. `device` is the host whose measurements count; if empty, the host of the
-    first measurement.
+    first measurement. `runtime` takes the models: `litert`, `onnxruntime`, or `any` of the two.
     """
 
     name: str
@@ -85,6 +85,7 @@ class ModelTrack:
     submissions_per_day: int = 3
     device: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
+    runtime: str = "litert"
 
     @property
     def rule_name(self) -> str:

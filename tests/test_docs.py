@@ -15,6 +15,7 @@ import click
 import pytest
 
 from lpirc_client.cli import build_parser
+from lpirc_client.harness.cli import build_parser as build_harness_parser
 from lpirc_power.cli import main as meter
 from referee.cli import main as referee
 from referee.store import Store
@@ -29,7 +30,9 @@ HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 PROJECT_PATH = re.compile(r"`((?:referee|power|client|datasets|tests|bench|docs)/[\w./-]*)`( \(to come\))?")
 CODE = re.compile(r"^ {4}(.*)$|`([^`]+)`", re.MULTILINE)
 COMMENT = re.compile(r" # .*")
-COMMAND = re.compile(r"(?:^|(?<=\s)|bin/)(referee|meter|lpirc-client)\s([a-z][a-z|]*)(?:\s([a-z][a-z|]*))?")
+COMMAND = re.compile(
+    r"(?:^|(?<=\s)|bin/)(referee|meter|lpirc-client|lpirc-harness)\s([a-z][a-z|]*)(?:\s([a-z][a-z|]*))?"
+)
 
 
 def page_name(page: Path) -> str:
@@ -49,10 +52,11 @@ def paths() -> Iterator[tuple[str, str, bool]]:
             yield page_name(page), path, bool(to_come)
 
 
-def is_client_command(name: str) -> bool:
-    """Whether `lpirc-client` has a command of that name: it then shows its help."""
+def is_client_command(program: str, name: str) -> bool:
+    """Whether `lpirc-client` or `lpirc-harness` has a command of that name: it then shows its help."""
+    parser = build_parser() if program == "lpirc-client" else build_harness_parser()
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), pytest.raises(SystemExit) as ended:
-        build_parser().parse_args([name, "--help"])
+        parser.parse_args([name, "--help"])
     return ended.value.code == 0
 
 
@@ -63,8 +67,8 @@ def missing_commands(text: str) -> list[str]:
     missing = []
     for program, names, more in (found for one in code for found in COMMAND.findall(one)):
         for name in names.split("|"):
-            if program == "lpirc-client":
-                missing += [] if is_client_command(name) else [f"{program} {name}"]
+            if program.startswith("lpirc-"):
+                missing += [] if is_client_command(program, name) else [f"{program} {name}"]
                 continue
             command = groups[program].get_command(click.Context(groups[program]), name)
             if command is None:

@@ -28,7 +28,12 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 LIVE = "referee.web.live_process"
-ENTRIES = {"referee": "referee.cli", "meter": "lpirc_power.cli", "lpirc-client": "lpirc_client.cli"}
+ENTRIES = {
+    "referee": "referee.cli",
+    "meter": "lpirc_power.cli",
+    "lpirc-client": "lpirc_client.cli",
+    "lpirc-harness": "lpirc_client.harness.cli",
+}
 ROOT = Path(__file__).parents[1]
 # What the commands import late.
 IMPORTED = (
@@ -36,6 +41,7 @@ IMPORTED = (
     *(f"lpirc_power.cli.{one.stem}" for one in (ROOT / "power/lpirc_power/cli").glob("[a-z]*.py")),
     *(f"referee.cli.{one.stem}" for one in (ROOT / "referee/cli").glob("[a-z]*.py")),
     "referee.scoring.coco_reference", "referee.web.server", "lpirc_client.sample_detector.detector",
+    "lpirc_client.harness.commands", "lpirc_client.harness.options",
 )  # fmt: skip
 LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE)
 LONGEST_REQUEST = 2**20

@@ -11,21 +11,22 @@ from typing import Sequence
 from lpirc_client import commands, progress, terminal
 from lpirc_client.completion import PrintCompletion
 from lpirc_client.errors import ClientError
-from lpirc_client.harness import commands as model_commands
-from lpirc_client.harness import options as model_options
 from lpirc_client.option_types import seconds, whole
 
-DONE, FAILED, INTERRUPTED = 0, 1, 130
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 DEFAULT_FETCH, LARGEST_FETCH = 50, 1000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; 0 done, 1 a failure, 2 wrong usage, 130 interrupted."""
     terminal.prepare()
-    options = build_parser().parse_args(arguments)
-    owner = model_commands if options.command in model_commands.COMMANDS else commands
+    given = sys.argv[1:] if arguments is None else arguments
+    if given and given[0] in ("bench", "validate"):
+        terminal.say(f"lpirc-client: {given[0]} has a command of its own: use lpirc-harness {given[0]}")
+        return USAGE
+    options = build_parser().parse_args(given)
     try:
-        owner.execute(options)
+        commands.execute(options)
     except ClientError as error:
         terminal.say(f"lpirc-client: {error.sentence}")
         return FAILED
@@ -62,8 +63,6 @@ def build_parser() -> argparse.ArgumentParser:
     text = "test-set folder, to recognize the images by their content"
     replay.add_argument("--testset", type=Path, metavar="DIR", help=text)
     _add_common(replay, batch=20)
-
-    model_options.add_parsers(subparsers)
     return parser
 
 

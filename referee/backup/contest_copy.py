@@ -44,7 +44,7 @@ def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: b
         names = (MANIFEST, GROUND_TRUTH, LABELS, *(f"{IMAGES}/{one.file}" for one in found.images))
         files += [(f"{place}/{name}", found.folder / name) for name in names]
     if test_sets:
-        files += [(f"{MODELS}/{one.name}", one) for one in (folder / MODELS).glob("*.tflite")]
+        files += [(f"{MODELS}/{one.name}", one) for one in (folder / MODELS).glob("[0-9a-f]*")]
     optional = (SIGNING_KEY_NAME, LABELS)
     members = {name: path for name, path in files if path.name not in optional or path.exists()}
     _with_values((folder / CONFIG_NAME).read_text("utf-8-sig"), moved)  # refused now, not at the restore

@@ -108,7 +108,7 @@ def meter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def model() -> None:
-    """Model tracks: validate, measure, submit and rank TFLite models."""
+    """Model tracks: validate, measure, submit and rank models."""
 
 
 model.add_command(board_command)
@@ -122,7 +122,7 @@ model.add_command(board_command)
 def validate_command(model: Path, track: str, limits: Limits, *, as_json: bool) -> None:
     """Check MODEL against the rules of a track: ok, or every reason to refuse it."""
     with endings_interrupt():
-        reasons = harness.refusals(model, track_named(track).task, limits)
+        reasons = harness.refusals(model, track_named(track), limits)
     if as_json:
         click.echo(json.dumps({"model": str(model), "valid": not reasons, "refusals": list(reasons)}))
     else:
@@ -159,10 +159,11 @@ def bench_command(
 
 
 @model.command("submit")
-@model_file
+@click.argument("model", type=file_path, required=False)
 @track_option
 @click.option("--team", required=True, help="A registered team.")
 @click.option("--result", type=file_path, help="A result document of another device, instead of measuring.")
+@click.option("--measured-by", callback=line_of_text, help="Who made that document, with any program.")
 @build_option
 @holdout_flag
 @limit_options
@@ -170,10 +171,11 @@ def bench_command(
 @contest_folder
 @as_json
 def submit_command(
-    model: Path,
+    model: Path | None,
     track: str,
     team: str,
     result: Path | None,
+    measured_by: str | None,
     build: str,
     limits: Limits,
     metering: Metering | None,
@@ -182,7 +184,14 @@ def submit_command(
     holdout: bool,
     as_json: bool,
 ) -> None:
-    """Measure MODEL for a team and rank it on the track's board."""
+    """Measure MODEL for a team and rank it on the track's board.
+
+    A --result that somebody else measured is marked with --measured-by, and may come without MODEL.
+    """
+    if measured_by is not None and result is None:
+        raise click.UsageError("--measured-by is for --result.")
+    if model is None and measured_by is None:
+        raise click.UsageError("Give MODEL, or --result with --measured-by.")
     if result is not None and metering is not None:
         raise click.UsageError("--meter is for a model that is measured here; leave it out with --result.")
     with interruption_reported(lambda: WITHDRAWN), open_contest(folder) as contest:
@@ -190,17 +199,17 @@ def submit_command(
         if result is None:
             _require_meter(opened, metering)
         document = None if result is None else read_submitted(result, LARGEST_BYTES + 1, "result")
-        order = Order(team, model, build, document)
+        order = Order(team, model, build, document, measured_by)
 
         def validate(file: Path) -> None:
-            reasons = harness.refusals(file, opened.rule.task, limits)
+            reasons = harness.refusals(file, opened.rule, limits)
             if reasons:
                 more = f" (and {len(reasons) - 1} more; see: referee model validate)"
                 sentence = f"The model is refused: {reasons[0]}{more if len(reasons) > 1 else ''}"
                 raise RefereeError("model-refused", sentence, refusals=list(reasons))
 
         bench = bench_on(opened, limits, metering, Clock())
-        with act(contest.store, "model-submit", team=team, track=track):
+        with act(contest.store, "model-submit", team=team, track=track, measured_by=measured_by):
             made = submit(contest, opened, order, validate, bench, Clock())
         notes = _notes(contest, made)
     _report(made, as_json=as_json, notes=notes)

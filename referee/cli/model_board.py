@@ -21,7 +21,7 @@ CONFINED = {None: "", True: "yes", False: "no"}
 MODEL_KEYS = ("model_file", "model_sha256")
 COLUMNS = (
     *("rank", "team", "metric", "accuracy_percent", "latency_ms", "submission", "build", "builds"),
-    *(*MODEL_KEYS, "official", "confined", "sentence"),
+    *(*MODEL_KEYS, "official", "confined", "measured_by", "sentence"),
 )
 
 
@@ -71,7 +71,7 @@ def board_command(
 
 
 def _of(one: Candidate) -> dict[str, Any]:
-    made = {key: getattr(one.made, key) for key in ("team", "build", *MODEL_KEYS)}
+    made = {key: getattr(one.made, key) for key in ("team", "build", "measured_by", *MODEL_KEYS)}
     return {"submission": one.made.id, "confined": one.confined, "unstable": one.made.is_unstable} | made
 
 
@@ -85,7 +85,7 @@ def _places(made: Board, rule: Track) -> list[dict[str, Any]]:
             "latency_ms": line.verdict.latency_ms,
             "builds": line.builds,
             "official": line.candidate.official,
-            "sentence": line.verdict.sentence,
+            "sentence": line.verdict.sentence + line.candidate.made.origin,
         }
         figures = {name: line.verdict.figures.get(name) for name in rule.columns}
         places.append({column: place[column] for column in COLUMNS} | figures)
@@ -93,10 +93,8 @@ def _places(made: Board, rule: Track) -> list[dict[str, Any]]:
 
 
 def _points(made: Board) -> list[PlotPoint]:
-    points = [
-        PlotPoint(line.candidate.made.team, line.verdict.latency_ms, line.verdict.accuracy_percent)
-        for line in made.lines
-    ]
+    lines = [(f"{one.candidate.made.team}{one.candidate.made.origin}", one.verdict) for one in made.lines]
+    points = [PlotPoint(who, verdict.latency_ms, verdict.accuracy_percent) for who, verdict in lines]
     return points + [
         PlotPoint(one.made.team, one.measured.latency_ms, one.measured.accuracy_percent, is_valid=False)
         for one, _ in made.invalid
@@ -110,7 +108,8 @@ def _print(made: Board, rule: Track, title: str) -> None:
     rows = []
     for line in made.lines:
         one, verdict = line.candidate, line.verdict
-        first = (str(line.rank), one.made.team, f"{verdict.value:.4f}", f"{verdict.accuracy_percent:.3f}")
+        who = one.made.team + one.made.origin
+        first = (str(line.rank), who, f"{verdict.value:.4f}", f"{verdict.accuracy_percent:.3f}")
         own = (f"{verdict.figures[name]:.5g}" if name in verdict.figures else "" for name in rule.columns)
         last = (str(one.made.id), str(line.builds), CONFINED[one.confined], "" if one.official else "u")
         rows.append((*first, f"{verdict.latency_ms:.3f}", *own, *last))
@@ -120,4 +119,6 @@ def _print(made: Board, rule: Track, title: str) -> None:
         print_table(columns, rows, "u unofficial meter")
     for one, sentence in made.invalid:
         state = "to be measured again" if one.made.is_unstable else "not valid"
-        console().print(f"Submission {one.made.id} of {one.made.team} is {state}: {sentence}")
+        console().print(
+            f"Submission {one.made.id} of {one.made.team}{one.made.origin} is {state}: {sentence}"
+        )

@@ -18,7 +18,8 @@ CONFINED = {None: "", True: "  [confined]", False: "  [not confined]"}
 def submission_line(one: Submission, *, is_broken_off: bool = False) -> str:
     """A submission and its outcome, on one line."""
     who = f"{one.id:>4}  {one.accepted_utc[:19]}  {one.track} {one.split}  {one.team}  {one.model_file}"
-    return f"{who} ({one.model_sha256[:12]}; {one.build})  {_outcome(one, is_broken_off)}"
+    model = one.model_sha256[:12] or "no model file"
+    return f"{who} ({model}; {one.build})  {_outcome(one, is_broken_off)}{one.origin}"
 
 
 def _outcome(one: Submission, is_broken_off: bool) -> str:
@@ -46,9 +47,10 @@ def print_result(document: ResultDocument, measured: Measured, verdict: Verdict)
     means = ", ".join(f"{mean:.4f}" for mean in latency["repeat_means_ms"])
     table.add_row("repeats", f"{means} ms: {'stable' if latency['is_stable'] else 'not shown to be stable'}")
     table.add_row("device", f"{device['host']}, {device.get('processor') or device['machine']}")
-    table.add_row(
-        "runtime", f"{device['runtime']} {device['runtime_version']}, threads {settings['threads']}"
-    )
+    ran = f"{device['runtime']} {device['runtime_version']}, delegate {device.get('delegate')}"
+    table.add_row("runtime", f"{ran}, threads {settings['threads']}")
+    if latency.get("load_ms") is not None:
+        table.add_row("load", f"{latency['load_ms']:.3f} ms")
     confined = {None: "unknown", True: "yes", False: f"no: {document.get('confinement.reason')}"}
     table.add_row("confined", confined[document.get("confinement.confined")])
     energy = document.values.get("energy")

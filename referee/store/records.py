@@ -294,7 +294,7 @@ class Submission:
 
     The same model of the same team again is another build of the same submission: the best one counts. `counts`:
     towards the team's limit of that UTC day. `withdrawn` says why it is worth nothing. `measurement` is None until it
-    has been measured.
+    has been measured. `measured_by` made its result document elsewhere; then there may be no model file.
     """
 
     id: int
@@ -309,6 +309,17 @@ class Submission:
     counts: bool
     withdrawn: str | None = None
     measurement: ModelMeasurement | None = None
+    measured_by: str | None = None
+
+    @property
+    def model_key(self) -> tuple[str, str]:
+        """The team and its model; each submission without a model's file is a model of its own."""
+        return self.team, self.model_sha256 or f"submission {self.id}"
+
+    @property
+    def origin(self) -> str:
+        """What to write behind a team or a sentence where the organiser has not measured it; else empty."""
+        return f" (measured by {self.measured_by}, not by the organiser)" if self.measured_by else ""
 
     @property
     def is_unstable(self) -> bool:

@@ -15,7 +15,7 @@ from referee.store.records import ENERGY_MISSING, EnergyMissing
 if TYPE_CHECKING:
     import sqlite_utils
 
-VERSION = 12
+VERSION = 13
 
 # fmt: off
 _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
@@ -135,6 +135,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "build": str, "model_file": str, "model_sha256": str,  # the team's name; the file's under models/
             "testset_digest": str, "counts": int,  # towards the team's limit of that UTC day
             "withdrawn": str,  # why it is worth nothing and no longer counts; NULL: it stands
+            "measured_by": str,  # who made its result document elsewhere; NULL: the organiser, or of an earlier form
         },
         {
             "pk": "id", "foreign_keys": [("team", "teams", "name")],

@@ -22,6 +22,7 @@ Task = Literal["detection", "classification"]
 Preprocessing = Literal["resize", "central-crop", "central-square"]
 AccuracyKind = Literal["coco-ap", "top-1", "mean-iou"]
 Ties = Literal["shared", "earlier"]
+Runtime = Literal["any", "litert", "onnxruntime"]
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,9 @@ class Aim:
 class Track(ABC):
     """A rule. The fields that a subclass adds are its settings: numbers that a contest may change.
 
-    `title` is for people, `metric` is the value with its unit, `columns` are figures that the board shows. With
-    `is_suite` a value is a share of a sum over many models, and a single model has no rank on a board; with
-    `needs_energy` a run without its energy is never valid.
+    `title` is for people, `metric` is the value with its unit, `columns` are figures that the board shows, `runtime`
+    is the one that takes the models. With `is_suite` a value is a share of a sum over many models, and a single model
+    has no rank on a board; with `needs_energy` a run without its energy is never valid.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Track(ABC):
     ties: Ties = "shared"
     columns: tuple[str, ...] = ()
     threads: int = 1
+    runtime: Runtime = "any"
     is_suite: bool = False
     needs_energy: bool = False
 

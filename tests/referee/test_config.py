@@ -177,7 +177,7 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
         (GOOD + 'trusted_proxy = ["127.0.0.1"]\n', "station 1: unknown key 'trusted_proxy'"),
         (GOOD + '[[tracks]]\nname = "a"\n', "track 1: the key 'testset' is missing"),
         (GOOD + '[tracks]\nname = "a"\n', "tracks must be written as [[tracks]] tables"),
-        (TRACK + "k = 5\n", "track 1: unknown key 'k'; the keys are device, holdout, name, rule, settings"),
+        (TRACK + "k = 5\n", "track 1: unknown key 'k'; the keys are device, holdout, name, rule, runtime, settings"),
         (TRACK + "settings = 5\n", "track 1: settings = 5 must be written as [tracks.settings]"),
         (TRACK + "submissions_per_day = 0\n", "track 'ovic': submissions_per_day = 0 must lie between 1 and 10000"),
         (TRACK + "submissions_per_day = 2.5\n", "submissions_per_day = 2.5 must be a whole number"),

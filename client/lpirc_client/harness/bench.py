@@ -9,6 +9,7 @@ from typing import Any
 
 from lpirc_client.errors import ModelError, printable
 from lpirc_client.harness import device, latency, validator
+from lpirc_client.harness.confinement import confinement_with
 from lpirc_client.harness.images import ImageFile, digest
 from lpirc_client.harness.model import ModelFile, Signature, Tensor
 from lpirc_client.harness.passes import Passes
@@ -17,7 +18,9 @@ from lpirc_client.harness.settings import Settings
 
 RESULT_VERSION = 1
 LEAST_IMAGES = 2
-SETTINGS = ("threads", "core", "budget_s", "memory_mb", "timeout_s", "repeats", "cooldown_s", "energy_loop_s")
+AT_THE_TOP = ("task", "preprocessing")
+RUNTIME_NAMES = {"litert": "LiteRT", "onnxruntime": "ONNX Runtime"}
+UNCHANGED = (Settings.mean, Settings.sigma)
 PREDICTED = {"classification": "labels", "detection": "rows"}
 
 
@@ -33,10 +36,14 @@ def measure(
         raise ModelError("too-few-images", sentence, images=len(images))
     sha256, started = digest(images), datetime.now(UTC)
     temperature_c, throttled = device.temperature_c(), device.throttle_count()
-    with ModelProcess(model.path.name, settings.core) as process:
+    rules = validator.rules_of(model, settings)
+    with ModelProcess(model.path.name, settings.core, confinement_with(settings.delegate)) as process:
         signature = validator.load(process, model, settings)
-        for problem in validator.problems(process.name, signature, settings.task):
+        for problem in validator.problems(process.name, signature, settings.task, rules):
             raise problem
+        if signature.inputs[0].dtype != "float32" and (settings.mean, settings.sigma) != UNCHANGED:
+            what = "its input is uint8; --mean and --sigma are for float32"
+            raise ModelError("bad-preprocessing", f"{process.name}: {what}")
         passes = Passes(process, signature, images, settings, report)
         repeats, energy_loop = passes.repeats(), passes.energy_loop()
     first, predictions = repeats[0], passes.predictions
@@ -46,12 +53,13 @@ def measure(
         "preprocessing": settings.preprocessing,
         "model": described(model, signature),
         "images": {"count": len(images), "sha256": sha256},
-        "settings": {name: value for name, value in asdict(settings).items() if name in SETTINGS},
+        "settings": {name: value for name, value in asdict(settings).items() if name not in AT_THE_TOP},
         "processed": first.processed,
         "stopped_by": first.stopped_by,
         "latency": {
             **latency.summarize([each.counted_ns for each in repeats], first.first_ns),
             "processor_share": passes.processor_share(),
+            "load_ms": signature.load_ms,
         },
         "timed": {"start_monotonic_s": passes.span_s[0], "end_monotonic_s": passes.span_s[-1]},
         "device": {
@@ -59,7 +67,7 @@ def measure(
             "temperature_c_before": temperature_c,
             "temperature_c_after": device.temperature_c(),
             "throttle_events": _difference(throttled, device.throttle_count()),
-            "runtime": "LiteRT",
+            "runtime": RUNTIME_NAMES[model.runtime],
             "runtime_version": signature.runtime_version,
             "delegate": signature.delegate,
         },
@@ -117,6 +125,7 @@ def _lines(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("latency", f"{ms['mean_ms']:.3f} ms on average of {ms['counted']}, sd {ms['sd_ms']:.3f}"),
         ("", f"p50 {ms['p50_ms']:.3f}, p90 {ms['p90_ms']:.3f}, p99 {ms['p99_ms']:.3f}"),
         ("", outer),
+        ("load", f"{ms['load_ms']:.3f} ms"),
         ("repeats", f"{means} ms: {'stable' if ms['is_stable'] else 'not shown to be stable'}"),
         ("device", f"{device['processor'] or device['machine']}, {device['cores']} cores, {device['os']}"),
         ("", f"governor {governor}, temperature {_temperature(device)}"),

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from dataclasses import asdict
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lpirc_client.harness import limits
@@ -18,7 +20,6 @@ from lpirc_client.harness.frames import REASON_CHARACTERS, Message, receive, sen
 if TYPE_CHECKING:
     from lpirc_client.harness.inference import LoadedModel
 
-MISSING_RUNTIME = 2
 OWN_MB = 128
 """For a batch of images and its outputs, beside what the model may take."""
 
@@ -48,18 +49,19 @@ class Worker:
             raise self._explained(error, self._model.tensors_bytes()) from error
 
     def _load(self, request: Message, data: bytearray) -> Message:
-        from lpirc_client.harness.inference import LoadedModel, tensors_bytes
-
+        runtime = import_module(f"lpirc_client.harness.run_{request['runtime']}")
         self._model = None
         limits.unlimit_memory()
         memory_mb = request["memory_mb"] + OWN_MB
         limits.limit_memory(memory_mb)
         self._memory_bytes = memory_mb << 20
+        before_s = time.perf_counter()
         try:
-            self._model = LoadedModel(data, request["threads"])
+            model: LoadedModel = runtime.RuntimeModel(data, request["threads"], request["delegate"])
         except RuntimeError as error:
-            raise self._explained(error, tensors_bytes(data)) from error
-        return asdict(self._model.signature)
+            raise self._explained(error, runtime.RuntimeModel.stated_bytes(data)) from error
+        self._model = model
+        return asdict(model.signature) | {"load_ms": (time.perf_counter() - before_s) * 1e3}
 
     def _explained(self, error: RuntimeError, tensors: int) -> Exception:
         """The runtime does not say that memory for its tensors ran out; that they exceed the limit does."""
@@ -68,7 +70,8 @@ class Worker:
     def _run(self, model: LoadedModel, request: Message, payload: bytearray) -> tuple[Message, bytes]:
         import numpy as np
 
-        pixels = np.frombuffer(payload, np.uint8).reshape(-1, *model.signature.inputs[0].shape[1:])
+        image = model.signature.inputs[0]
+        pixels = np.frombuffer(payload, np.dtype(image.dtype)).reshape(-1, *image.shape[1:])
         run = model.run(pixels, request["budget_ns"], request["slice_ns"])
         arrays = [run.times_ns, *run.outputs]
         head: dict[str, Any] = {
@@ -81,18 +84,15 @@ class Worker:
 
 
 def main(arguments: list[str]) -> int:
-    """Answer requests until they end; 2 if the runtime is not installed."""
+    """Answer requests until they end."""
     requests, answers, parent, *core = map(int, arguments)
     limits.confine(parent, core[0] if core else None)
-    try:
-        import lpirc_client.harness.inference  # noqa: F401 - the limits count from here
-    except ImportError as error:
-        send(answers, {"failed": "ImportError", "reason": str(error.name)})
-        return MISSING_RUNTIME
     worker = Worker()
     while (frame := receive(requests)) is not None:
         try:
             message, payload = worker.answer(*frame)
+        except ImportError as error:
+            message, payload = {"failed": "ImportError", "reason": str(error.name)}, b""
         except Exception as error:  # noqa: BLE001 - whatever a model raises is the answer
             reason = " ".join(str(error).split())[:REASON_CHARACTERS]
             message, payload = {"failed": type(error).__name__, "reason": reason}, b""

@@ -15,8 +15,6 @@ from lpirc_client.harness.settings import settings_from
 from lpirc_client.parent import ending_with
 from lpirc_client.terminal import result, say
 
-COMMANDS = ("bench", "validate")
-
 
 class ResultOnStdoutError(ModelError):
     """The result could not be written to its file and is on stdout: nothing else belongs there."""
@@ -49,19 +47,20 @@ def _with_extra(options: argparse.Namespace) -> None:
 
 def _validate(options: argparse.Namespace) -> None:
     from lpirc_client.harness.bench import described
+    from lpirc_client.harness.confinement import confinement_with
     from lpirc_client.harness.model import read_model
     from lpirc_client.harness.process import ModelProcess
     from lpirc_client.harness.validator import examine
 
     settings = settings_from(options, 0)
-    model = read_model(options.model)
-    with ModelProcess(model.path.name, settings.core) as process:
+    model = read_model(options.model, options.runtime)
+    with ModelProcess(model.path.name, settings.core, confinement_with(settings.delegate)) as process:
         signature, problems = examine(process, model, settings)
     if problems:
         # The raised one is printed last, so people read them in order; a program gets the code of the first.
         raised = problems.pop(0 if options.json else -1)
         for problem in problems:
-            say(f"lpirc-client: {problem.sentence}")
+            say(f"lpirc-harness: {problem.sentence}")
         raise raised
     if options.json:
         result(json.dumps({"valid": True, "task": settings.task, "model": described(model, signature)}))
@@ -83,7 +82,7 @@ def _bench(options: argparse.Namespace) -> None:
             require_writable(options.out)  # before the bench, which may take hours
         except OSError as error:
             raise _unwritable(ModelError, options.out, error) from error
-    model = read_model(options.model)
+    model = read_model(options.model, options.runtime)
     reports = options.progress == "lines" or (options.progress == "auto" and sys.stderr.isatty())
     document = measure(model, images, settings, say if reports else lambda _: None)
     text = json.dumps(document)

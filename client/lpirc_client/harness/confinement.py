@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from lpirc_client.harness.settings import CPU_PROVIDER, DEFAULT_DELEGATE, NO_DELEGATE, XNNPACK
+
 TRIAL = """from importlib.util import find_spec as seen
-assert seen("lpirc_client") and seen("ai_edge_litert"), "Python does not see its packages"
+assert seen("lpirc_client") and seen("numpy"), "Python does not see its packages"
 """
 SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
 PROCESSOR = "/sys/devices/system/cpu"  # from which the runtime selects its code
@@ -27,6 +29,13 @@ class Confinement:
 
     prefix: tuple[str, ...] = ()
     reason: str | None = None
+
+
+def confinement_with(delegate: str) -> Confinement:
+    """Confine what needs only the processor; another delegate needs the files and devices of its driver."""
+    if delegate in (DEFAULT_DELEGATE, XNNPACK, NO_DELEGATE, CPU_PROVIDER):
+        return confinement()
+    return Confinement(reason=f"the delegate {delegate} needs its device's driver")
 
 
 @cache

@@ -16,6 +16,10 @@ LARGEST_FILE_MB = 500
 IDENTIFIER = b"TFL3"
 SHORTEST_FILE_BYTES = 12
 """A flatbuffer's offset to its root, its identifier, and at least the root itself."""
+ONNX_START = b"\x08"
+"""The tag of the IR version, which every exporter writes first; ONNX has no identifier."""
+
+CHANNELS = 3
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,7 @@ class ModelFile:
     path: Path
     data: bytes
     sha256: str
+    runtime: str = "litert"
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,17 @@ class Tensor:
     dtype: str
     scale: float
     zero: int
+
+    @property
+    def is_channels_first(self) -> bool:
+        """Whether an image of four sides is [1, 3, H, W] rather than [1, H, W, 3]."""
+        return self.shape[1] == CHANNELS != self.shape[3]
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """Height and width of an image of four sides."""
+        height, width = self.shape[2:] if self.is_channels_first else self.shape[1:3]
+        return height, width
 
     @property
     def size_bytes(self) -> int:
@@ -52,10 +68,14 @@ class Signature:
     outputs: tuple[Tensor, ...]
     delegate: str
     runtime_version: str
+    load_ms: float = 0.0
 
 
-def read_model(path: Path, largest_mb: int = LARGEST_FILE_MB) -> ModelFile:
-    """Read a model file. Raises ModelError `unreadable-model`, `empty-model`, `model-too-large`, `not-tflite`."""
+def read_model(path: Path, runtime: str | None = None, largest_mb: int = LARGEST_FILE_MB) -> ModelFile:
+    """Read a model file for a runtime; None: that of its content, whatever its name.
+
+    Raises ModelError `unreadable-model`, `empty-model`, `model-too-large`, `not-tflite`, `not-onnx`.
+    """
     file = str(path)
     try:
         data = read_regular(path, (largest_mb << 20) + 1)
@@ -67,12 +87,17 @@ def read_model(path: Path, largest_mb: int = LARGEST_FILE_MB) -> ModelFile:
     if len(data) > largest_mb << 20:
         sentence = f"{path}: the file is larger than the {largest_mb} MB that a model may have"
         raise ModelError("model-too-large", sentence, file=file, limit_mb=largest_mb)
-    if len(data) < SHORTEST_FILE_BYTES or data[4:8] != IDENTIFIER:
-        sentence = (
-            f"{path}: not a TFLite flatbuffer: its identifier is {data[4:8]!r} instead of {IDENTIFIER!r}"
-        )
-        raise ModelError("not-tflite", sentence, file=file, identifier=repr(data[4:8]))
-    return ModelFile(path, data, hashlib.sha256(data).hexdigest())
+    is_tflite = len(data) >= SHORTEST_FILE_BYTES and data[4:8] == IDENTIFIER
+    if runtime is None and not is_tflite and data.startswith(ONNX_START):
+        runtime = "onnxruntime"
+    if is_tflite and runtime == "onnxruntime":
+        sentence = f"{path}: a TFLite flatbuffer, not an ONNX model; leave out --runtime onnxruntime"
+        raise ModelError("not-onnx", sentence, file=file)
+    if not is_tflite and runtime != "onnxruntime":
+        neither = "" if runtime else "not an ONNX model, "
+        sentence = f"not a TFLite flatbuffer: its identifier is {data[4:8]!r} instead of {IDENTIFIER!r}"
+        raise ModelError("not-tflite", f"{path}: {neither}{sentence}", file=file, identifier=repr(data[4:8]))
+    return ModelFile(path, data, hashlib.sha256(data).hexdigest(), runtime or "litert")
 
 
 def signature_from(answer: Mapping[str, Any]) -> Signature:
@@ -82,6 +107,7 @@ def signature_from(answer: Mapping[str, Any]) -> Signature:
         tuple(_tensor(one) for one in answer["outputs"]),
         str(answer["delegate"]),
         str(answer["runtime_version"]),
+        float(answer["load_ms"]),
     )
 
 

@@ -20,6 +20,7 @@ from lpirc_client.harness.frames import Message
 from lpirc_client.harness.model import Signature, Tensor
 
 DETECTIONS = 100
+CLASSES = 1000
 COCO_FIRST = 1
 """COCO's category of class 0."""
 
@@ -84,15 +85,17 @@ class Predictions:
 def labels(answers: Answers, images: Sequence[int]) -> Predictions:
     """Return rows [image, index, score] with the highest score of each image, the lowest index of equal ones.
 
-    A score that is not finite never wins; if none is finite, the answer is 0, the background, with 0.0.
+    A score that is not finite never wins; if none is finite, the answer is 0, the background, with 0.0. Of a thousand
+    scores the first is that of index 1: they lack the background.
     """
     scores = answers.outputs[0].reshape(len(images), -1)
     finite = np.isfinite(scores)
     usable = np.where(finite, scores, -np.inf)
     best = usable.argmax(axis=1)
+    chosen = np.where(finite.any(axis=1), best + (scores.shape[1] == CLASSES), 0)
     confidences = np.take_along_axis(usable, best[:, None], axis=1)[:, 0]
     confidences = np.where(np.isfinite(confidences), confidences, 0.0).clip(-LARGEST_NUMBER, LARGEST_NUMBER)
-    rows = list(zip(images, best.tolist(), confidences.tolist(), strict=True))
+    rows = list(zip(images, chosen.tolist(), confidences.tolist(), strict=True))
     not_finite = np.flatnonzero(~finite.all(axis=1)).tolist()
     return Predictions(rows, [images[place] for place in not_finite])
 

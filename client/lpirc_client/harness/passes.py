@@ -14,7 +14,7 @@ from lpirc_client.harness import latency
 from lpirc_client.harness.images import ImageFile, content
 from lpirc_client.harness.model import Signature
 from lpirc_client.harness.outputs import Answers, Predictions, check_counts, detections, labels, nonsense
-from lpirc_client.harness.preprocessing import decode, prepared
+from lpirc_client.harness.preprocessing import decode, model_input
 from lpirc_client.harness.process import ModelProcess
 from lpirc_client.harness.settings import Settings
 
@@ -108,13 +108,13 @@ class Passes:
         return min(fitting, lasting)
 
     def _batch_answers(self, images: Sequence[ImageFile], left_ns: int) -> tuple[Answers, list[Size]]:
-        _, height, width, _ = self._signature.inputs[0].shape
-        pixels = np.empty((len(images), height, width, 3), np.uint8)
+        tensor = self._signature.inputs[0]
+        pixels = np.empty((len(images), *tensor.shape[1:]), np.dtype(tensor.dtype))
         sizes: list[Size] = []
         for place, image in enumerate(images):
             picture = decode(image, content(image))
             sizes.append((picture.shape[1], picture.shape[0]))
-            pixels[place] = prepared(picture, self._settings.preprocessing, height, width)
+            pixels[place] = model_input(picture, self._settings, tensor)
         request = {"do": "run", "budget_ns": left_ns, "slice_ns": int(SLICE_S * 1e9)}
         within_s = SLICE_S + self._settings.timeout_s
         head, body = self._process.ask("run", request, within_s, pixels.data.cast("B"))

@@ -13,12 +13,15 @@ import io
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from lpirc_client.harness.images import ImageFile, bad_image
+from lpirc_client.harness.model import Tensor
+from lpirc_client.harness.settings import Settings
 
 Pixels = NDArray[np.uint8]
 """An RGB image (H, W, 3)."""
@@ -56,6 +59,16 @@ def prepared(pixels: Pixels, preprocessing: str, height: int, width: int) -> Pix
     crop = CROPS[preprocessing](*pixels.shape[:2])
     cut = pixels[crop.top : crop.top + crop.height, crop.left : crop.left + crop.width]
     return resized(cut, height, width)
+
+
+def model_input(pixels: Pixels, settings: Settings, tensor: Tensor) -> NDArray[Any]:
+    """Return the input of one image, in the tensor's type and order: [H, W, 3] or [3, H, W]."""
+    made: NDArray[Any] = prepared(pixels, settings.preprocessing, *tensor.sides)
+    if settings.channels == "BGR":
+        made = made[..., ::-1]
+    if tensor.dtype == "float32":
+        made = (made - np.array(settings.mean, np.float32)) / np.array(settings.sigma, np.float32)
+    return made.transpose(2, 0, 1) if tensor.is_channels_first else made
 
 
 def whole(height: int, width: int) -> Crop:

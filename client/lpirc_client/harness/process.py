@@ -147,7 +147,7 @@ class ModelProcess:
     def _failure(self, doing: str, kind: str, reason: str) -> ModelError:
         if kind == "ImportError":
             return missing_extra("running models", reason, "models")
-        if kind == "MemoryError":
+        if kind == "MemoryError" or "Failed to allocate memory" in reason:
             return self._no_memory(doing)
         sentence = f"{self.name}: the runtime refused it while it was being {doing}: {reason or kind}"
         return ModelError("model-failed", sentence, reason=reason or kind)

@@ -6,19 +6,26 @@ Nothing here needs the extra.
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from lpirc_client.errors import ModelError
 from lpirc_client.harness.device import allowed_cores
 
 TASKS = ("classification", "detection")
 PREPROCESSINGS = ("resize", "central-crop", "central-square")
+RUNTIMES = ("litert", "onnxruntime")
+RULES = ("ovic", "open")
+CHANNELS = ("RGB", "BGR")
+DEFAULT_DELEGATE, XNNPACK, NO_DELEGATE, CPU_PROVIDER = "default", "xnnpack", "none", "CPUExecutionProvider"
 DEFAULT_PREPROCESSING = {"classification": "central-crop", "detection": "resize"}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model is run. `core` None: the system chooses; `budget_s` None: all images."""
+    """How a model is run. `core` None: the system chooses; `budget_s` None: all images; `rules` None: the runtime's.
+
+    A float32 input is (level - mean) / sigma, `mean` and `sigma` in the order of `channels`.
+    """
 
     task: str
     preprocessing: str
@@ -30,6 +37,11 @@ class Settings:
     repeats: int = 5
     cooldown_s: float = 0.0
     energy_loop_s: float | None = None
+    rules: str | None = None
+    delegate: str = DEFAULT_DELEGATE
+    channels: str = "RGB"
+    mean: tuple[float, ...] = (0.0, 0.0, 0.0)
+    sigma: tuple[float, ...] = (1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -40,18 +52,19 @@ class Preset:
     preprocessing: str
     image_budget_s: float | None = None
     cooldown_s: float = 0.0
+    rules: str | None = None
 
 
 OVIC_IMAGE_S = 0.030
 """20,000 images in ten minutes."""
 
 PRESETS = {
-    "ovic-detection": Preset("detection", "resize", OVIC_IMAGE_S),
-    "ovic-classification": Preset("classification", "central-crop", OVIC_IMAGE_S),
+    "ovic-detection": Preset("detection", "resize", OVIC_IMAGE_S, rules="ovic"),
+    "ovic-classification": Preset("classification", "central-crop", OVIC_IMAGE_S, rules="ovic"),
     "lpirc2018-track1": Preset("classification", "central-crop", OVIC_IMAGE_S),
-    "aiotbench": Preset("classification", "central-square", cooldown_s=300.0),
+    "aiotbench": Preset("classification", "central-square", cooldown_s=300.0, rules="open"),
 }
-OPTIONAL = ("preprocessing", "budget_s", "memory_mb", "timeout_s", "repeats", "cooldown_s", "energy_loop_s")
+OPTIONAL = tuple(one.name for one in fields(Settings) if one.name not in ("task", "threads", "core"))
 """Settings that an option overrides."""
 
 
@@ -70,9 +83,8 @@ def settings_from(options: argparse.Namespace, images: int) -> Settings:
     settings = Settings(task, DEFAULT_PREPROCESSING[task], options.threads, _core(options))
     if preset is not None:
         budget_s = None if preset.image_budget_s is None else preset.image_budget_s * images
-        settings = replace(
-            settings, preprocessing=preset.preprocessing, budget_s=budget_s, cooldown_s=preset.cooldown_s
-        )
+        settings = replace(settings, preprocessing=preset.preprocessing, budget_s=budget_s)
+        settings = replace(settings, cooldown_s=preset.cooldown_s, rules=preset.rules)
     given = {name: getattr(options, name, None) for name in OPTIONAL}
     settings = replace(settings, **{name: value for name, value in given.items() if value is not None})
     if task == "detection" and settings.preprocessing != "resize":

@@ -1,7 +1,8 @@
 """The rules for a track's model, each with its own code and sentence.
 
 Source: the rules of OVIC 2020. Input uint8 [1, H, W, 3] with sides of 1 to 1000. Classification gives [1, 1001];
-detection gives boxes [1, 100, 4], classes [1, 100], scores [1, 100] and their count [1], which must be 100.
+detection gives boxes [1, 100, 4], classes [1, 100], scores [1, 100] and their count [1], which must be 100. The open
+rules, of ONNX models and AIoTBench, also take float32, [1, 3, H, W], [1, 1000], and int64 in outputs.
 """
 
 from __future__ import annotations
@@ -11,15 +12,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from lpirc_client.errors import ModelError
-from lpirc_client.harness.model import ModelFile, Signature, Tensor, signature_from
-from lpirc_client.harness.outputs import DETECTIONS, Answers, check_counts
+from lpirc_client.harness.model import CHANNELS, ModelFile, Signature, Tensor, signature_from
+from lpirc_client.harness.outputs import CLASSES, DETECTIONS, Answers, check_counts
 from lpirc_client.harness.process import START_S, ModelProcess
 from lpirc_client.harness.settings import Settings
 
 LARGEST_SIDE = 1000
-CHANNELS = 3
 OUTPUTS = {
-    "classification": (("scores", (1, 1001)),),
+    "classification": (("scores", (1, CLASSES + 1)),),
     "detection": (
         ("boxes", (1, DETECTIONS, 4)),
         ("classes", (1, DETECTIONS)),
@@ -27,13 +27,23 @@ OUTPUTS = {
         ("count", (1,)),
     ),
 }
-OUTPUT_TYPES = ("float32", "uint8")
+INPUT_TYPES = {"ovic": ("uint8",), "open": ("uint8", "float32")}
+OUTPUT_TYPES = {"ovic": ("float32", "uint8"), "open": ("float32", "uint8", "int64")}
 TRIAL_SEED = 1
+
+
+def rules_of(model: ModelFile, settings: Settings) -> str:
+    """The rules for a model: those of the settings, else its runtime's. Raises ModelError `wrong-runtime`."""
+    if settings.rules == "ovic" and model.runtime != "litert":
+        what = "an ONNX model, and the rules of OVIC take only TFLite; leave out --track and --rules"
+        raise ModelError("wrong-runtime", f"{model.path.name}: {what}")
+    return settings.rules or ("ovic" if model.runtime == "litert" else "open")
 
 
 def load(process: ModelProcess, model: ModelFile, settings: Settings) -> Signature:
     """Load a model in its process and return its signature. Raises ModelError."""
-    request = {"do": "load", "memory_mb": settings.memory_mb, "threads": settings.threads}
+    asked = {"runtime": model.runtime, "delegate": settings.delegate}
+    request = {"do": "load", "memory_mb": settings.memory_mb, "threads": settings.threads} | asked
     within_s = START_S + settings.timeout_s if process.is_new else settings.timeout_s
     answer, _ = process.ask("loaded", request, within_s, model.data)
     try:
@@ -44,11 +54,11 @@ def load(process: ModelProcess, model: ModelFile, settings: Settings) -> Signatu
         ) from error
 
 
-def problems(name: str, signature: Signature, task: str) -> list[ModelError]:
+def problems(name: str, signature: Signature, task: str, rules: str = "ovic") -> list[ModelError]:
     """Return everything wrong with a model's inputs and outputs, in the order of the rules."""
     return [
         ModelError(error.code, f"{name}: {error.sentence}", **error.facts)
-        for error in (*_input_problems(signature), *_output_problems(signature, task))
+        for error in (*_input_problems(signature, rules), *_output_problems(signature, task, rules))
     ]
 
 
@@ -59,11 +69,12 @@ def examine(
 
     Return the rules that it breaks. Raises ModelError if it cannot be loaded or run.
     """
+    rules = rules_of(model, settings)
     signature = load(process, model, settings)
-    found = problems(process.name, signature, settings.task)
+    found = problems(process.name, signature, settings.task, rules)
     if not found:
-        shape = signature.inputs[0].shape
-        noise = np.random.default_rng(TRIAL_SEED).integers(0, 256, shape, np.uint8)
+        image = signature.inputs[0]
+        noise = np.random.default_rng(TRIAL_SEED).integers(0, 256, image.shape, np.uint8).astype(image.dtype)
         request = {"do": "run", "budget_ns": 1, "slice_ns": 1}
         answer, content = process.ask("run", request, settings.timeout_s, noise.tobytes())
         answers = Answers.parse(process.name, answer, content, signature)
@@ -72,7 +83,7 @@ def examine(
     return signature, found
 
 
-def _input_problems(signature: Signature) -> Iterator[ModelError]:
+def _input_problems(signature: Signature, rules: str) -> Iterator[ModelError]:
     if len(signature.inputs) != 1:
         count = len(signature.inputs)
         yield ModelError(
@@ -80,14 +91,17 @@ def _input_problems(signature: Signature) -> Iterator[ModelError]:
         )
         return
     dtype, shape = signature.inputs[0].dtype, list(signature.inputs[0].shape)
-    if dtype != "uint8":
-        what = f"its input is {dtype}; it must be uint8 (a float model begins with DEQUANTIZE)"
+    if dtype not in INPUT_TYPES[rules]:
+        hint = "" if rules == "open" else " (a float model begins with DEQUANTIZE)"
+        what = f"its input is {dtype}; it must be {' or '.join(INPUT_TYPES[rules])}{hint}"
         yield ModelError("wrong-input-type", what, dtype=dtype)
     if len(shape) != 4:
         what = f"its input {shape} has {len(shape)} dimensions; it must have 4, [1, H, W, 3]"
         yield ModelError("wrong-rank", what, shape=shape)
         return
     batch, height, width, channels = shape
+    if rules == "open" and signature.inputs[0].is_channels_first:
+        batch, channels, height, width = shape
     if batch != 1:
         what = f"its input {shape} takes {batch} images at once; it must take 1"
         yield ModelError("wrong-batch", what, shape=shape)
@@ -99,7 +113,7 @@ def _input_problems(signature: Signature) -> Iterator[ModelError]:
         yield ModelError("wrong-side", what, shape=shape)
 
 
-def _output_problems(signature: Signature, task: str) -> Iterator[ModelError]:
+def _output_problems(signature: Signature, task: str, rules: str) -> Iterator[ModelError]:
     wanted = OUTPUTS[task]
     if len(signature.outputs) != len(wanted):
         count, names = len(signature.outputs), ", ".join(name for name, _ in wanted)
@@ -107,17 +121,21 @@ def _output_problems(signature: Signature, task: str) -> Iterator[ModelError]:
         yield ModelError("wrong-outputs", what, outputs=count)
         return
     for number, (tensor, (name, shape)) in enumerate(zip(signature.outputs, wanted, strict=True)):
-        yield from _output_problem(number, tensor, name, shape)
+        is_scores = rules == "open" and task == "classification"
+        shapes = (shape, (1, CLASSES)) if is_scores else (shape,)
+        yield from _output_problem(number, tensor, name, shapes, rules)
 
 
-def _output_problem(number: int, tensor: Tensor, name: str, shape: tuple[int, ...]) -> Iterator[ModelError]:
+def _output_problem(
+    number: int, tensor: Tensor, name: str, shapes: tuple[tuple[int, ...], ...], rules: str
+) -> Iterator[ModelError]:
     where, dtype = f"its output {number} ({name})", tensor.dtype
-    if tensor.shape != shape:
+    if tensor.shape not in shapes:
         found = list(tensor.shape)
-        what = f"{where} is {found}; it must be {list(shape)}"
+        what = f"{where} is {found}; it must be {' or '.join(str(list(one)) for one in shapes)}"
         yield ModelError("wrong-output-shape", what, output=number, shape=found)
-    if dtype not in OUTPUT_TYPES:
-        what = f"{where} is {dtype}; it must be {' or '.join(OUTPUT_TYPES)}"
+    if dtype not in OUTPUT_TYPES[rules]:
+        what = f"{where} is {dtype}; it must be {' or '.join(OUTPUT_TYPES[rules])}"
         yield ModelError("wrong-output-type", what, output=number, dtype=dtype)
     elif dtype == "uint8" and tensor.scale <= 0:
         what = f"{where} is uint8 without a scale for the whole tensor"

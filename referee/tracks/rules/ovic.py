@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from referee.tracks.frontier import HIGH_FACTOR, LOW_FACTOR, Frontier
 from referee.tracks.measured import Measured
 from referee.tracks.rules.lpirc2018_track1 import accuracy_by_time
-from referee.tracks.track import Aim, Track, Verdict
+from referee.tracks.track import Aim, Runtime, Track, Verdict
 
 COLUMNS = ("accuracy_on_classified", "classified", "accuracy_per_ms", "reference_accuracy")
 
@@ -26,6 +26,7 @@ COLUMNS = ("accuracy_on_classified", "classified", "accuracy_per_ms", "reference
 class OvicTrack(Track):
     """The rule of one task. `budget_ms` is the wall-time budget by image; 20,000 images x 30 ms at the contest."""
 
+    runtime: Runtime = "litert"
     k: float
     a0: float
     base: float = math.e

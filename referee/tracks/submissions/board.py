@@ -69,14 +69,12 @@ def candidates(submissions: Sequence[Submission], split: str) -> list[Candidate]
     for one in submissions:
         if one.withdrawn is not None:
             continue
-        first = handed_in.setdefault((one.team, one.model_sha256), one.id)
+        first = handed_in.setdefault(one.model_key, one.id)
         if one.split == split and one.measurement is not None:
             figures = None if one.is_unstable else one.measurement.measured
             found.append(Candidate(one, None if figures is None else Measured(**figures), first))
-    done = {(one.made.team, one.made.model_sha256) for one in found if not one.made.is_unstable}
-    return [
-        one for one in found if not one.made.is_unstable or (one.made.team, one.made.model_sha256) not in done
-    ]
+    done = {one.made.model_key for one in found if not one.made.is_unstable}
+    return [one for one in found if not one.made.is_unstable or one.made.model_key not in done]
 
 
 def board(track: Track, candidates: Sequence[Candidate]) -> Board:
@@ -102,8 +100,7 @@ def board(track: Track, candidates: Sequence[Candidate]) -> Board:
         if place.rank is None:
             invalid[one.made.id] = (one, place.verdict.sentence)
         else:
-            same = (one.made.team, one.made.model_sha256)
-            builds = sum((other.made.team, other.made.model_sha256) == same for other in candidates)
+            builds = sum(other.made.model_key == one.made.model_key for other in candidates)
             lines.append(Line(place.rank, one, place.verdict, builds))
     return Board(tuple(lines), tuple(invalid[number] for number in sorted(invalid)))
 
@@ -132,4 +129,4 @@ def build_number(made: Submission, submissions: Sequence[Submission]) -> int:
 
 
 def _measured_thing(one: Submission) -> tuple[str, str, str, str]:
-    return one.team, one.model_sha256, one.split, one.testset_digest
+    return *one.model_key, one.split, one.testset_digest

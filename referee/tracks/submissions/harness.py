@@ -1,4 +1,4 @@
-"""Runs the device harness, `lpirc-client validate` and `bench`, as a process."""
+"""Runs the device harness, `lpirc-harness validate` and `bench`, as a process."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import Any
 from referee.errors import ModelCrashed, ModelFault, RefereeError
 from referee.tracks import Track
 
-PROGRAM = (sys.executable, "-P", "-m", "lpirc_client.cli")
-PREFIX = "lpirc-client: "
+PROGRAM = (sys.executable, "-P", "-m", "lpirc_client.harness.cli")
+PREFIX = "lpirc-harness: "
 LONGEST_LINE = 300
 CRASHED = frozenset(
     {"model-crashed", "model-ended", "model-timeout", "out-of-memory", "model-failed", "wrong-count"}
@@ -29,7 +29,7 @@ REFUSED = frozenset(
 
 @dataclass(frozen=True)
 class Limits:
-    """What a model may use; None: the default, of the rule for `threads`, otherwise of the harness."""
+    """What a model may use, and what a suite says of it; None: the default, of the rule or of the harness."""
 
     memory_mb: int | None = None
     timeout_s: float | None = None
@@ -37,6 +37,10 @@ class Limits:
     repeats: int | None = None
     limit: int | None = None
     threads: int | None = None
+    delegate: str | None = None
+    channels: str | None = None
+    mean: str | None = None
+    sigma: str | None = None
 
 
 def client_version() -> str:
@@ -48,13 +52,13 @@ def client_version() -> str:
         raise RefereeError("client-missing", sentence) from None
 
 
-def refusals(model: Path, task: str, limits: Limits) -> tuple[str, ...]:
+def refusals(model: Path, rule: Track, limits: Limits) -> tuple[str, ...]:
     """The validator's reasons to refuse a model, one sentence each; empty for a valid model.
 
     Raises RefereeError when validation fails for a reason other than the model.
     """
     given = {name: getattr(limits, name) for name in ("memory_mb", "timeout_s", "core")}
-    done = _run("validate", model, {"task": task} | given)
+    done = _run("validate", model, _of_rule(rule) | given)
     if done.returncode == 0:
         return ()
     failure = _failure(done)
@@ -77,8 +81,8 @@ def bench(
     Raises RefereeError with the harness's code and sentence: ModelCrashed, ModelFault for a model it refuses.
     """
     options = {
+        **_of_rule(rule),
         "images": images,
-        "task": rule.task,
         "preprocessing": rule.preprocessing,
         "budget_s": budget_s,
         "energy_loop_s": energy_loop_s,
@@ -87,6 +91,11 @@ def bench(
     if done.returncode != 0:
         raise _failure(done)
     return done.stdout
+
+
+def _of_rule(rule: Track) -> dict[str, Any]:
+    runtime, rules = None if rule.runtime == "any" else rule.runtime, "open" if rule.is_suite else None
+    return {"task": rule.task, "runtime": runtime, "rules": rules}
 
 
 def _run(command: str, model: Path, options: dict[str, Any]) -> subprocess.CompletedProcess[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from referee.errors import BadTrack, RefereeError
 from referee.tracks import Track, track_named
 from referee.tracks.accuracy import coco_ap_percent, mean_iou_percent, only_objects, top1_percent
 from referee.tracks.submissions.result_document import ResultDocument
+from referee.tracks.track import Runtime
 
 PUBLIC, HOLDOUT = "public", "holdout"
 
@@ -66,7 +68,11 @@ def rule_of(contest: Contest, config: ModelTrack) -> Track:
     if rule.is_suite:
         sentence = f"{where}: {rule.name} is a suite of many models; see: referee suite run"
         raise RefereeError("bad-config", sentence)
-    return rule
+    taken = get_args(Runtime) if rule.runtime == "any" else (rule.runtime,)
+    if config.runtime not in taken:
+        sentence = f"{where}: runtime = {config.runtime!r}; {rule.name} takes {' or '.join(taken)}"
+        raise RefereeError("bad-config", sentence)
+    return replace(rule, runtime=cast(Runtime, config.runtime))
 
 
 def open_track(contest: Contest, name: str, *, holdout: bool = False, to_run: bool = True) -> OpenTrack:

@@ -1,6 +1,7 @@
-"""The result document of a benched model, version 1, checked without trust: it may be made by hand. Pure.
+"""The result document of a benched model, version 1, or the short one of any other program. Pure.
 
-Every fault is one sentence, ModelFault `bad-result`. Unknown keys are ignored.
+Both are checked without trust: they may be made by hand. Every fault is one sentence, ModelFault `bad-result`. Unknown
+keys are ignored.
 """
 
 from __future__ import annotations
@@ -158,9 +159,21 @@ FIELDS: Mapping[str, Field] = {
 
 ADDED_FIELDS: Mapping[str, Field] = {
     "latency.processor_share": number(0),
+    "latency.load_ms": number(0),
     "confinement.confined": boolean,
     "confinement.reason": text,
 }  # which documents of earlier programs lack
+
+ELSEWHERE = "elsewhere_version"
+ELSEWHERE_FIELDS: Mapping[str, Field] = {
+    "task": FIELDS["task"],
+    "images.count": FIELDS["images.count"],
+    "images.sha256": text,
+    "latency.mean_ms": FIELDS["latency.mean_ms"],
+    "latency.counted": FIELDS["latency.counted"],
+    "device.name": text,
+    "runtime": text,
+}  # of a document made by another program, or by hand
 
 ENERGY_FIELDS: Mapping[str, Field] = {
     "energy.meter": text,
@@ -186,6 +199,11 @@ class ResultDocument:
     rows: NDArray[np.float64]
     answers: tuple[tuple[int, int], ...]
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether another program than the harness made it."""
+        return ELSEWHERE in self.values
+
     def __getitem__(self, path: str) -> Any:
         """The value at a path such as `latency.mean_ms`."""
         return field_of(self.values, path)
@@ -198,6 +216,8 @@ class ResultDocument:
 def parse_result(content: bytes) -> ResultDocument:
     """Read a document. Raises ModelFault `bad-result` for the first fault."""
     values = _json(content)
+    if ELSEWHERE in values:
+        return _elsewhere(values)
     version = values.get("result_version")
     if version != 1 or isinstance(version, bool):
         raise bad(f"result_version is {shown(version)}, this program reads 1")
@@ -218,11 +238,33 @@ def parse_result(content: bytes) -> ResultDocument:
     return replace(document, answers=_top1_answers(document["predictions.labels"], images, processed))
 
 
+def _elsewhere(given: Mapping[str, Any]) -> ResultDocument:
+    """A document of another program, with what follows from it; answers for all images, or for those with a label."""
+    if type(given[ELSEWHERE]) is not int or given[ELSEWHERE] != 1:
+        raise bad(f"{ELSEWHERE} is {shown(given[ELSEWHERE])}, this program reads 1")
+    for path, check in ELSEWHERE_FIELDS.items():
+        check(path, field_of(given, path))
+    images, mean_ms = given["images"]["count"], given["latency"]["mean_ms"]
+    rows, answers, processed = np.empty((0, len(COLUMNS))), tuple[tuple[int, int], ...](), images
+    if given["task"] == "detection":
+        rows = _detection_rows(field_of(given, "predictions.rows"), images)
+    else:
+        labels = field_of(given, "predictions.labels")
+        processed = len(labels) if isinstance(labels, list) else images
+        FIELDS["processed"]("the number of predictions.labels", processed)
+        answers = _top1_answers(labels, images, processed)
+    kept = {key: given[key] for key in (ELSEWHERE, "task", "images", "runtime", "predictions")}
+    kept |= {"device": {"name": given["device"]["name"], "host": given["device"]["name"]}, "energy": None}
+    latency = {"mean_ms": mean_ms, "counted": given["latency"]["counted"], "max_ms": None}
+    latency |= {"total_s": mean_ms * processed / 1000, "repeat_means_ms": [mean_ms]}
+    return ResultDocument(kept | {"processed": processed, "latency": latency}, rows, answers)
+
+
 def says_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two documents state the same measurement, in whatever form; unknown keys are ignored."""
     answers = "predictions.rows" if one.get("task") == "detection" else "predictions.labels"
-
-    return all(_found(one, path) == _found(other, path) for path in (*FIELDS, *ENERGY_FIELDS, answers))
+    figures = tuple(ELSEWHERE_FIELDS) if ELSEWHERE in other else (*FIELDS, *ENERGY_FIELDS)
+    return all(_found(one, path) == _found(other, path) for path in (*figures, answers))
 
 
 def _found(values: Mapping[str, Any], path: str) -> Any:

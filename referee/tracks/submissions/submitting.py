@@ -14,6 +14,7 @@ import platform
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from lpirc_testsets.file_bytes import require_regular
 from referee.clock import Clock
@@ -30,6 +31,8 @@ from referee.tracks.submissions.stability import disturbance
 
 MODELS = "models"
 LARGEST_MODEL_BYTES = 500 << 20
+PLAIN = {"settings.channels": "RGB", "settings.mean": [0, 0, 0], "settings.sigma": [1, 1, 1]}
+"""What a document must say of the input, if it says it: a track's model does the rest by itself."""
 ATTEMPTS = 3  # to measure a stable latency
 
 Bench = Callable[[Path], bytes]
@@ -38,12 +41,13 @@ Bench = Callable[[Path], bytes]
 
 @dataclass(frozen=True)
 class Order:
-    """Who hands in what. `result` is a document made on another device; None: the model is measured here."""
+    """Who hands in what. `result`: a document that `measured_by` made, or the team (None); None: measured here."""
 
     team: str
-    model: Path
+    model: Path | None
     build: str
     result: bytes | None = None
+    measured_by: str | None = None
 
 
 def submit(
@@ -62,7 +66,7 @@ def submit(
     """
     contest.store.require_team(order.team)
     _require_build(order.build)
-    data = _model_bytes(order.model)
+    data = b"" if order.model is None else _model_bytes(order.model)
     made = Submission(
         id=0,
         accepted_utc="",
@@ -70,25 +74,30 @@ def submit(
         team=order.team,
         split=track.split,
         build=order.build,
-        model_file=order.model.name,
-        model_sha256=hashlib.sha256(data).hexdigest(),
+        model_file="" if order.model is None else order.model.name,
+        model_sha256="" if order.model is None else hashlib.sha256(data).hexdigest(),
         testset_digest=track.digest,
         counts=track.split == PUBLIC,
+        measured_by=order.measured_by,
     )
     _require_below_limit(contest, made, clock)
-    if order.result is None:
+    if order.result is None and order.model is not None:
         _require_device(contest, track, platform.node(), "A model is measured here")
         with measuring_lock(contest, clock) as record:
             validate(order.model)
             return _carry_out(contest, track, made, data, bench, record, clock)
-    validate(order.model)
-    content = order.result
+    content = order.result or b""
     document = parse_result(content)
+    if document.is_elsewhere and order.measured_by is None:
+        raise bad("lpirc-harness did not make it; say who measured it, with --measured-by NAME")
+    if order.model is not None and not document.is_elsewhere:
+        validate(order.model)
     check_result(contest, track, document, made.model_sha256)
     judge(track, document)
     with handing_in_lock(contest) as record:
         _require_new(contest, made, document)
-        return _carry_out(contest, track, made, data, lambda _: content, record, clock)
+        kept = b"" if document.is_elsewhere else data  # a model for another runtime cannot be measured again
+        return _carry_out(contest, track, made, kept, lambda _: content, record, clock)
 
 
 def measure_again(
@@ -101,7 +110,7 @@ def measure_again(
     """
     _require_build(build)
     _require_device(contest, track, platform.node(), "A model is measured here")
-    kept = _kept_path(contest.folder, earlier.model_sha256)
+    kept = _kept_path(contest.folder, earlier)
     data = _intact_bytes(kept, earlier.model_sha256)
     if data is None:
         sentence = f"The model of submission {earlier.id}, {kept}, is gone or damaged; restore it."
@@ -123,7 +132,8 @@ def to_measure_again(submissions: Sequence[Submission], split: str, build: str) 
     wanted: dict[tuple[str, str], Submission] = {}
     for one in standing:
         key = (one.team, one.model_sha256)
-        if key not in done and one.measurement is not None and one.measurement.measured is not None:
+        outcome = one.measurement if one.measured_by is None else None
+        if key not in done and outcome is not None and outcome.measured is not None:
             wanted.setdefault(key, one)
     return list(wanted.values())
 
@@ -142,7 +152,8 @@ def _carry_out(
     accepted = contest.store.accept_submission(made, clock.utc(), limit)
     try:
         record(accepted.id)
-        _measure(contest, track, accepted, bench, _keep_model(contest.folder, data, made.model_sha256), clock)
+        kept = _keep_model(contest.folder, data, made) if data else contest.folder
+        _measure(contest, track, accepted, bench, kept, clock)
     except BaseException as failure:
         contest.store.withdraw_submission(accepted.id, _reason(failure))
         raise
@@ -202,14 +213,15 @@ def judge(track: OpenTrack, document: ResultDocument) -> tuple[Measured, Verdict
 def check_result(contest: Contest, track: OpenTrack, document: ResultDocument, model_sha256: str) -> None:
     """Raise RefereeError `bad-result` or `wrong-device` unless the document is of this model, test set and device."""
     images = len(track.test_set.images)
-    wanted = {
+    wanted: dict[str, Any] = {
         "task": track.rule.task,
-        "preprocessing": track.rule.preprocessing,
-        "settings.threads": track.rule.threads,
         "images.count": images,
         "images.sha256": track.images_sha256,
-        "model.sha256": model_sha256,
     }
+    if not document.is_elsewhere:
+        wanted |= {"preprocessing": track.rule.preprocessing, "settings.threads": track.rule.threads}
+        wanted |= {"model.sha256": model_sha256}
+        wanted |= {path: value for path, value in PLAIN.items() if document.get(path) is not None}
     for path, value in wanted.items():
         if document[path] != value:
             needed = f"the track {track.name} needs {value!r}"
@@ -218,8 +230,8 @@ def check_result(contest: Contest, track: OpenTrack, document: ResultDocument, m
             elif path.startswith("images."):
                 needed += "; bench the model on the images of the track's test set"
             raise bad(f"{path} is {document[path]!r}, {needed}")
-    budget_s, used_s = track.rule.budget_s(images), document["settings.budget_s"]
-    if budget_s is not None and (used_s is None or used_s > budget_s):
+    budget_s, used_s = track.rule.budget_s(images), document.get("settings.budget_s")
+    if budget_s is not None and not document.is_elsewhere and (used_s is None or used_s > budget_s):
         raise bad(f"settings.budget_s is {used_s}, the budget for {images} images is {budget_s:g}")
     if track.rule.needs_energy and document.values.get("energy") is None:
         raise bad(f"energy is null, the track {track.name} needs it; bench the model with --meter")
@@ -267,16 +279,17 @@ def _model_bytes(path: Path) -> bytes:
     return data
 
 
-def _kept_path(folder: Path, sha256: str) -> Path:
-    return folder / MODELS / f"{sha256}.tflite"
+def _kept_path(folder: Path, made: Submission) -> Path:
+    suffix = ".onnx" if made.model_file.endswith(".onnx") else ".tflite"
+    return folder / MODELS / f"{made.model_sha256}{suffix}"
 
 
-def _keep_model(folder: Path, data: bytes, sha256: str) -> Path:
+def _keep_model(folder: Path, data: bytes, made: Submission) -> Path:
     """Keep a model in the contest folder under its SHA-256; repair one that is damaged."""
-    path = _kept_path(folder, sha256)
+    path = _kept_path(folder, made)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     sync_folder(folder)
-    if _intact_bytes(path, sha256) is None:
+    if _intact_bytes(path, made.model_sha256) is None:
         write_atomically(path, data)
     return path
 

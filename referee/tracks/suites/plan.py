@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ IMAGES = 5000
 LONGEST_COOLDOWN_S = 24 * 3600.0
 OPTIONS = {"threads": 64, "memory_mb": 1_000_000, "repeats": 1000}
 """The whole numbers that a test may set beside `timeout_s`, with their maxima."""
+WORDS, LEVELS = ("delegate", "channels"), {"mean": (-1e6, 1e6), "sigma": (1e-6, 1e6)}
+"""The words, and the numbers by channel, that a test may set; `delegate` as the harness takes it."""
 LEAST_TIMEOUT_S, LONGEST_TIMEOUT_S = 0.01, 24 * 3600.0
 
 
@@ -29,7 +31,7 @@ class PlannedTest:
     implementation: str
     file: Path
     mflops: float
-    options: Mapping[str, int | float]
+    options: Mapping[str, int | float | str]
 
     @property
     def name(self) -> str:
@@ -122,16 +124,27 @@ class _Table:
             raise self.bad(f"{key} = {value!r} must be a whole number")
         return value
 
+    def levels(self, key: str, least: float, most: float) -> str:
+        """One number for all channels, or a list of three, as the harness's option takes it."""
+        value = self.values[key]
+        each = value if isinstance(value, list) and len(value) == 3 else [value]
+        numbers = [replace(self, values={key: one}).number(key, least, most) for one in each]
+        return ",".join(map(repr, numbers))
+
 
 def _test(table: _Table, folder: Path) -> PlannedTest:
-    table.require_known("model", "implementation", "file", "mflops", "timeout_s", *OPTIONS)
+    table.require_known("model", "implementation", "file", "mflops", "timeout_s", *OPTIONS, *WORDS, *LEVELS)
     file = folder / table.text("file")
     if not file.is_file():
         raise table.bad(f"file = {table.values['file']!r}: there is no file {file}")
-    options: dict[str, int | float] = {
+    options: dict[str, int | float | str] = {
         name: table.whole(name, 1, most) for name, most in OPTIONS.items() if name in table.values
     }
     if "timeout_s" in table.values:
         options["timeout_s"] = table.number("timeout_s", LEAST_TIMEOUT_S, LONGEST_TIMEOUT_S)
+    options |= {name: table.text(name) for name in WORDS if name in table.values}
+    options |= {name: table.levels(name, *ends) for name, ends in LEVELS.items() if name in table.values}
+    if options.get("channels", "RGB") not in ("RGB", "BGR"):
+        raise table.bad(f"channels = {options['channels']!r} must be RGB or BGR")
     mflops = float(table.number("mflops", LEAST, MOST))
     return PlannedTest(table.text("model"), table.text("implementation"), file, mflops, options)

@@ -83,6 +83,7 @@ class SuiteRun:
             return replace(
                 blank, sentence=f"the latency is unstable, {unstable}; delete its line and run it again"
             )
+        self.report(f"{test.name}: loaded in {document.get('latency.load_ms') or 0:.1f} ms")
         accuracy = self.track.accuracy_percent(document)
         return replace(blank, accuracy_percent=repr(accuracy), time_ms=repr(document["latency.mean_ms"]))
 

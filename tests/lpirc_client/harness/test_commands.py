@@ -1,9 +1,10 @@
-"""`lpirc-client bench` and `validate` as processes: whole runs with answers computed by hand."""
+"""`lpirc-harness bench` and `validate` as processes: whole runs with answers computed by hand."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -14,8 +15,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lpirc_client.cli import main
 from lpirc_client.harness import commands as model_commands
+from lpirc_client.harness.cli import main
 from tests import warm_programs
 from tests.lpirc_client.conftest import Client
 from tests.lpirc_client.harness.pictures import BLUE, GREEN, RED, cell_row, exact_jpeg, picture
@@ -57,15 +58,15 @@ def model(tmp_path: Path) -> Callable[[bytes], Path]:
 
 
 @pytest.fixture
-def bench(client: Client, model: Callable[[bytes], Path]) -> Bench:
+def bench(harness: Client, model: Callable[[bytes], Path]) -> Bench:
     """Bench a model with --json; return its document, or with `refused=True` its error."""
 
     def run(data: bytes, folder: Path, *options: object, refused: bool = False) -> dict[str, Any]:
-        done = client("bench", model(data), "--images", folder, "--json", *options)
+        done = harness("bench", model(data), "--images", folder, "--json", *options)
         assert done.returncode == int(refused), done.stderr
         document: dict[str, Any] = json.loads(done.stdout)
         if refused:
-            assert done.stderr == f"lpirc-client: {document['error']['sentence']}\n"
+            assert done.stderr == f"lpirc-harness: {document['error']['sentence']}\n"
         else:
             assert done.stderr == ""
         return document["error"] if refused else document
@@ -190,10 +191,10 @@ def test_unusable_rows_are_left_out_and_counted(bench: Bench, images: Callable[.
     assert result["unusable"] == {"not_finite_images": [1, 2], "inverted_boxes": 2, "out_of_range_rows": 0}
 
 
-def test_people_get_a_table_and_a_file(client: Client, model: Callable[[bytes], Path], images: Any) -> None:
+def test_people_get_a_table_and_a_file(harness: Client, model: Callable[[bytes], Path], images: Any) -> None:
     folder = images([even(*RED)] * 3)
     options = ("--track", "ovic-classification", "--out", "r.json", "--progress", "lines", *ONCE)
-    done = client("bench", model(classifier()), "--images", folder, *options)
+    done = harness("bench", model(classifier()), "--images", folder, *options)
     assert done.returncode == 0
     assert "images    3 of 3 (stopped by end)" in done.stdout.splitlines()
     assert "3 of 3 images" in done.stderr.splitlines()
@@ -235,22 +236,22 @@ def test_a_damaged_image_ends_the_bench_with_its_name(bench: Bench, images: Call
     assert result["facts"]["image"] == 2
 
 
-def test_validate_says_valid_or_every_reason_why_not(client: Client, model: Callable[[bytes], Path]) -> None:
-    done = client("validate", model(detector()), "--track", "ovic-detection", "--json")
+def test_validate_says_valid_or_every_reason_why_not(harness: Client, model: Callable[[bytes], Path]) -> None:
+    done = harness("validate", model(detector()), "--track", "ovic-detection", "--json")
     assert (done.returncode, json.loads(done.stdout)["valid"]) == (0, True)
-    done = client("validate", model(detector(kept=10)), "--task", "detection")
+    done = harness("validate", model(detector(kept=10)), "--task", "detection")
     assert (done.returncode, done.stdout) == (1, "")
     lines = done.stderr.splitlines()
     assert len(lines) == 3
-    starts = [f"lpirc-client: m.tflite: its output {number} " for number in range(3)]
+    starts = [f"lpirc-harness: m.tflite: its output {number} " for number in range(3)]
     assert all(line.startswith(start) for line, start in zip(lines, starts, strict=True))
 
 
 @pytest.mark.parametrize(
     "options", [("--threads", "0"), ("--budget-s", "nan"), ("--repeats", "x"), ("--task", "ocr")]
 )
-def test_wrong_usage_is_exit_code_2(client: Client, options: tuple[str, str]) -> None:
-    assert client("bench", "m.tflite", "--images", ".", *options).returncode == 2
+def test_wrong_usage_is_exit_code_2(harness: Client, options: tuple[str, str]) -> None:
+    assert harness("bench", "m.tflite", "--images", ".", *options).returncode == 2
 
 
 def test_an_interrupted_bench_says_so(
@@ -261,20 +262,36 @@ def test_an_interrupted_bench_says_so(
 
     monkeypatch.setattr(model_commands, "execute", interrupt)
     assert main(["bench", "m.tflite", "--images", "."]) == 130
-    assert capsys.readouterr().err == "lpirc-client: interrupted\n"
+    assert capsys.readouterr().err == "lpirc-harness: interrupted\n"
 
 
 def test_without_the_extra_one_sentence_says_what_to_install(tmp_path: Path) -> None:
     program = (
         "import sys; sys.modules['numpy'] = None\n"
-        "from lpirc_client.cli import main\n"
+        "from lpirc_client.harness.cli import main\n"
         "sys.exit(main(['bench', 'm.tflite', '--images', '.', '--task', 'detection']))\n"
     )
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 1
     install = 'in the project\'s folder: pip install "./client[models]"'
-    assert done.stderr == f"lpirc-client: running models needs numpy; {install}\n"
+    assert done.stderr == f"lpirc-harness: running models needs numpy; {install}\n"
+
+
+@pytest.mark.parametrize("command", ["bench", "validate"])
+def test_the_client_says_where_the_command_went(client: Client, command: str) -> None:
+    done = client(command, "m.tflite")
+    said = f"lpirc-client: {command} has a command of its own: use lpirc-harness {command}\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
+@pytest.mark.skipif(shutil.which("pypy3") is None, reason="needs an older Python: apt-get install pypy3")
+def test_an_older_python_is_told_in_one_sentence() -> None:
+    command = ["pypy3", "-m", "lpirc_client.harness.cli", "bench"]
+    path = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3] / "client")}
+    done = subprocess.run(command, capture_output=True, text=True, env=path, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("lpirc-harness: it needs Python 3.11 or later; this is 3.")
 
 
 def test_it_ends_with_its_parent(
@@ -290,7 +307,7 @@ def test_it_ends_with_its_parent(
         "--json",
     ]
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent:
-        command = ["lpirc-client", *map(str, arguments), "--parent", str(parent.pid)]
+        command = ["lpirc-harness", *map(str, arguments), "--parent", str(parent.pid)]
         with warm_programs.start(command, env=environment) as process:
             parent.communicate(b"\n")
             out, _ = process.communicate(timeout=PATIENCE_S)
@@ -299,23 +316,23 @@ def test_it_ends_with_its_parent(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_result_that_cannot_be_written_is_one_sentence(model: Callable[[bytes], Path]) -> None:
-    words = ["lpirc-client", "validate", str(model(classifier())), "--task", "classification", "--json"]
+    words = ["lpirc-harness", "validate", str(model(classifier())), "--task", "classification", "--json"]
     with Path("/dev/full").open("w") as full, warm_programs.start(words, stdout=full) as process:
-        assert process.communicate(30)[1] == "lpirc-client: the system: No space left on device\n"
+        assert process.communicate(30)[1] == "lpirc-harness: the system: No space left on device\n"
     assert process.returncode == 1
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_a_result_that_does_not_fit_into_its_file_is_on_stdout(
-    client: Client, model: Callable[[bytes], Path], images: Any, more: list[str]
+    harness: Client, model: Callable[[bytes], Path], images: Any, more: list[str]
 ) -> None:
     folder = images([even(*RED), even(*GREEN)])
     words = ["--images", folder, "--task", "classification", *ONCE, "--out", "/dev/full", *more]
-    done = client("bench", model(classifier()), *words)
+    done = harness("bench", model(classifier()), *words)
     assert (done.returncode, json.loads(done.stdout)["processed"]) == (1, 2)
     sentence = "/dev/full: cannot be written: No space left on device; the result document is on stdout"
-    assert done.stderr == f"lpirc-client: {sentence}\n"
+    assert done.stderr == f"lpirc-harness: {sentence}\n"
 
 
 def test_an_unwritable_place_is_reported_before_the_bench_and_left_alone(

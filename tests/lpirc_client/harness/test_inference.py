@@ -9,16 +9,16 @@ import sys
 import numpy as np
 import pytest
 
-from lpirc_client.harness.inference import LoadedModel, tensors_bytes
 from lpirc_client.harness.model import Tensor
+from lpirc_client.harness.run_litert import RuntimeModel
 from tests.tflite_models import BLUE, classifier, greedy
 
 ENDLESS_NS = 1 << 62
 
 
 @pytest.fixture
-def loaded() -> LoadedModel:
-    return LoadedModel(classifier(4, 4), 1)
+def loaded() -> RuntimeModel:
+    return RuntimeModel(classifier(4, 4), 1)
 
 
 def blues(*levels: int) -> np.ndarray:
@@ -27,13 +27,13 @@ def blues(*levels: int) -> np.ndarray:
     return pixels
 
 
-def test_a_model_tells_its_tensors(loaded: LoadedModel) -> None:
+def test_a_model_tells_its_tensors(loaded: RuntimeModel) -> None:
     (image,), (scores,) = loaded.signature.inputs, loaded.signature.outputs
     assert (image.shape, image.dtype, image.scale) == ((1, 4, 4, 3), "uint8", pytest.approx(1 / 255))
     assert scores == Tensor("scores", (1, 1001), "float32", 0.0, 0)
 
 
-def test_each_image_has_its_outputs_and_its_time(loaded: LoadedModel) -> None:
+def test_each_image_has_its_outputs_and_its_time(loaded: RuntimeModel) -> None:
     run = loaded.run(blues(51, 102, 255), ENDLESS_NS, ENDLESS_NS)
     (scores,) = run.outputs
     assert scores.shape == (3, 1, 1001)
@@ -44,7 +44,7 @@ def test_each_image_has_its_outputs_and_its_time(loaded: LoadedModel) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores are chosen on Linux")
 def test_a_job_on_the_same_core_takes_its_share_of_the_processor_time() -> None:
-    cores, slow = os.sched_getaffinity(0), LoadedModel(classifier(500, 500), 1)
+    cores, slow = os.sched_getaffinity(0), RuntimeModel(classifier(500, 500), 1)
     pixels = np.zeros((2000, 500, 500, 3), np.uint8)
     busy = f"import os\nos.sched_setaffinity(0, {{{max(cores)}}})\nprint(flush=True)\nwhile True: pass"
     with subprocess.Popen([sys.executable, "-c", busy], stdout=subprocess.PIPE) as other:
@@ -61,17 +61,17 @@ def test_a_job_on_the_same_core_takes_its_share_of_the_processor_time() -> None:
 
 @pytest.mark.parametrize(("budget_ns", "slice_ns"), [(1, ENDLESS_NS), (ENDLESS_NS, 0)])
 def test_it_stops_after_the_inference_that_spends_its_time(
-    loaded: LoadedModel, budget_ns: int, slice_ns: int
+    loaded: RuntimeModel, budget_ns: int, slice_ns: int
 ) -> None:
     run = loaded.run(blues(51, 102, 255), budget_ns, slice_ns)
     assert [len(run.times_ns), len(run.outputs[0])] == [1, 1]
 
 
-def test_repeating_counts_what_it_does(loaded: LoadedModel) -> None:
+def test_repeating_counts_what_it_does(loaded: RuntimeModel) -> None:
     count, start_s, end_s = loaded.repeat(0.002)
     assert count > 1
     assert end_s - start_s >= 0.002
 
 
 def test_the_size_of_the_tensors_is_known_before_they_are_allocated() -> None:
-    assert 2 << 30 <= tensors_bytes(greedy(2)) < 3 << 30
+    assert 2 << 30 <= RuntimeModel.stated_bytes(greedy(2)) < 3 << 30

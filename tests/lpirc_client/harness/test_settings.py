@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lpirc_client.cli import build_parser
 from lpirc_client.errors import ModelError
+from lpirc_client.harness.cli import build_parser
 from lpirc_client.harness.settings import Settings, settings_from
 
 IMAGES = 10

@@ -29,6 +29,7 @@ def folder(tmp_path: Path, small_set: TestSet) -> Path:
     synthesize(made / "public", images=2, categories=2, seed=3, size=(96, 64))
     (made / "models").mkdir()
     (made / "models" / f"{'5' * 64}.tflite").write_bytes(b"a model")
+    (made / "models" / f"{'6' * 64}.onnx").write_bytes(b"another")
     with open_contest(made) as contest:
         stored_run(contest.store)
     return made
@@ -74,6 +75,7 @@ def test_all_of_it_is_there_at_another_path_and_only_its_owners(
     assert (copy / "public" / "manifest.json").is_file()
     assert "# testset of the finals: unknown" in (copy / "contest.toml").read_text()
     assert (copy / "models" / f"{'5' * 64}.tflite").read_bytes() == b"a model"
+    assert (copy / "models" / f"{'6' * 64}.onnx").read_bytes() == b"another"
     with open_contest(copy) as contest:
         assert contest.test_set.digest == small_set.digest
         assert contest.store.runs() == runs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import math
 import shutil
@@ -23,11 +24,20 @@ from referee.cli import main
 from referee.contest import open_contest
 from referee.errors import ModelCrashed, ModelFault
 from referee.store import Store
+from referee.tracks import track_named
 from referee.tracks.submissions import harness
 from referee.tracks.submissions.harness import Limits
 from referee.tracks.submissions.submitting import MODELS
+from tests import onnx_models
 from tests import tflite_models as models
-from tests.referee.tracks.submissions.model_days import LONG, colour_set, model_contest, result, spot_set
+from tests.referee.tracks.submissions.model_days import (
+    LONG,
+    colour_set,
+    model_contest,
+    result,
+    sha256,
+    spot_set,
+)
 
 TRACKS = """\
 [[tracks]]
@@ -362,7 +372,7 @@ def test_an_interruption_just_when_the_harness_has_ended_is_one(
 
     monkeypatch.setattr(subprocess.Popen, "communicate", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        harness.refusals(hall.folder / "nothing.tflite", "detection", Limits())
+        harness.refusals(hall.folder / "nothing.tflite", track_named("ovic-detection"), Limits())
 
 
 def test_validate_says_ok_or_every_refusal(hall: Hall) -> None:
@@ -557,3 +567,81 @@ def test_a_model_that_is_damaged_or_refused_keeps_no_other_from_being_measured_a
     config.write_text(config.read_text().replace('"phones"\n', '"phones"\ndevice = "pi"\n'))
     assert "is that of 'pi'" in hall.refusal("remeasure", "--track", "phones", "--build", "five")
     assert len(hall.told("list")) == 7
+
+
+PAGE = (Path(__file__).parents[3] / "docs" / "model-board.md").read_text()
+
+
+def block(start: str) -> str:
+    """The indented block of the page that begins with these words."""
+    lines = PAGE[PAGE.index(f"    {start}") :].splitlines()
+    return "\n".join(line[4:] for line in itertools.takewhile(lambda line: line.startswith("    "), lines))
+
+
+@pytest.fixture
+def elsewhere(hall: Hall, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The page's example of a document, with the digest that the page's program prints."""
+    monkeypatch.chdir(hall.folder / "colours")
+    exec(block("import hashlib, json"))  # noqa: S102 - our own page
+    path = hall.folder / "found.json"
+    path.write_text(block("{\n").replace('"..."', f'"{capsys.readouterr().out.strip()}"'))
+    return path
+
+
+def test_a_document_written_by_hand_from_the_page_is_ranked_and_says_who_measured_it(
+    hall: Hall, elsewhere: Path
+) -> None:
+    who, origin = "Acme cloud", "(measured by Acme cloud, not by the organiser)"
+    words = ("submit", "--track", "phones", "--team", "alpha", "--result", elsewhere, "--measured-by", who)
+    made = hall.told(*words)
+    # Three of the four pictures carry the label that the page's example gives.
+    assert (made["measurement"]["metric"], made["measured_by"], made["model_sha256"]) == (75.0, who, "")
+    assert made["measurement"]["device"] == "Snapdragon 8 Elite"
+    assert "was handed in already, as submission 1" in hall.refusal(*words)
+    assert f"alpha {origin}" in hall.call("board", "--track", "phones").stdout
+    (row,) = csv.DictReader(io.StringIO(hall.call("board", "--track", "phones", "--csv").stdout))
+    assert (row["measured_by"], row["sentence"].endswith(origin)) == (who, True)
+    (place,) = hall.board()["places"]
+    assert (place["measured_by"], place["latency_ms"], place["confined"]) == (who, 1.92, None)
+    line = hall.call("list").stdout.strip()
+    assert line.endswith(origin)
+    assert "(no model file; " in line
+    drawing = hall.folder / "board.svg"
+    hall.board("phones", "--plot", str(drawing))
+    assert origin in drawing.read_text()
+    assert hall.call("remeasure", "--track", "phones").stdout == "Nothing is left to measure.\n"
+    assert not (hall.day / MODELS).exists()
+
+
+def test_a_document_of_another_program_needs_its_author_and_the_boards_device_and_images(
+    hall: Hall, elsewhere: Path
+) -> None:
+    model, text = hall.model("net", b"DLC, for another runtime"), elsewhere.read_text()
+    words = ("submit", model, "--track", "phones", "--team", "beta", "--result", elsewhere)
+    assert "say who measured it, with --measured-by NAME" in hall.refusal(*words)
+    by = ("--measured-by", "beta itself")
+    made = hall.told(*words, *by)
+    assert (made["model_file"], made["model_sha256"]) == ("net.tflite", sha256(b"DLC, for another runtime"))
+    assert not (hall.day / MODELS).exists()
+    elsewhere.write_text(text.replace("Elite", "Gen 3"))
+    assert "but the board of the track phones is that of 'Snapdragon 8 Elite'" in hall.refusal(*words, *by)
+    elsewhere.write_text(text.replace('"sha256": "', '"sha256": "0'))
+    assert "images.sha256 is '0" in hall.refusal(*words, *by)
+    for incomplete in ((words[0], *words[2:6]), (*words[:6], *by), (words[0], *words[2:])):
+        assert hall.call(*incomplete).exit_code == 2
+
+
+def test_a_track_takes_onnx_where_its_contest_and_its_rule_say_so(hall: Hall) -> None:
+    model = hall.folder / "mean.onnx"
+    model.write_bytes(onnx_models.classifier("float32", first=True, outputs=1000))
+    submit = ("submit", model, "--track", "phones", "--team", "alpha", *ONCE)
+    assert "mean.onnx: not a TFLite flatbuffer" in hall.refusal(*submit)
+    config = hall.day / "contest.toml"
+    config.write_text(config.read_text().replace('"phones"\n', '"phones"\nruntime = "any"\n'))
+    made = hall.told(*submit)
+    assert (made["measurement"]["metric"], made["measured_by"]) == (75.0, None)
+    assert [one.name for one in (hall.day / MODELS).iterdir()] == [f"{made['model_sha256']}.onnx"]
+    assert hall.told("remeasure", "--track", "phones", "--build", "b", *ONCE)["measurement"]["metric"] == 75.0
+    config.write_text(config.read_text().replace('"finder"\n', '"finder"\nruntime = "onnxruntime"\n'))
+    told = hall.refusal("board", "--track", "finder")
+    assert told.endswith("track 'finder': runtime = 'onnxruntime'; ovic-detection takes litert")

@@ -152,6 +152,65 @@ def test_what_is_no_document_is_told(content: bytes, told: str) -> None:
     assert told in complaint(content)
 
 
+def elsewhere(**changes: Any) -> dict[str, Any]:
+    """A document of another program."""
+    return {
+        "elsewhere_version": 1,
+        "task": "classification",
+        "images": {"count": 3, "sha256": "a"},
+        "runtime": "SNPE",
+        "device": {"name": "phone"},
+        "latency": {"mean_ms": 2.0, "counted": 100, "processor_share": "x"},
+        "predictions": {"labels": [[1, 7, 1], [3, 8, 1]]},
+        "energy": {"inference_wh": "x"},
+    } | changes
+
+
+def test_a_document_of_another_program_says_enough_and_no_more_is_believed() -> None:
+    document = parse_result(packed(elsewhere()))
+    assert (document.is_elsewhere, document.answers) == (True, ((1, 7), (3, 8)))
+    assert (document["processed"], document["latency.total_s"], document["device.host"]) == (
+        2,
+        0.004,
+        "phone",
+    )
+    assert (document["energy"], document.get("latency.processor_share")) == (None, None)
+    row = [3, 91, 0.5, -1.5, 0, 10, 20]
+    found = parse_result(packed(elsewhere(task="detection", predictions={"rows": [row]})))
+    assert (found.rows.tolist(), found["processed"]) == ([row], 3)
+    assert says_same(elsewhere(), document.values)
+    assert not says_same(elsewhere(latency={"mean_ms": 2.5, "counted": 100}), document.values)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"elsewhere_version": 2}, "elsewhere_version is 2, this program reads 1"),
+        ({"elsewhere_version": True}, "elsewhere_version is True"),
+        ({"task": "sorting"}, "task = 'sorting' is not one of"),
+        ({"images": {"count": 3}}, "images.sha256 is missing"),
+        ({"images": 3}, "images.count is missing"),
+        ({"device": {"host": "phone"}}, "device.name is missing"),
+        ({"runtime": ""}, "runtime = '' is not a line of text"),
+        ({"latency": {"mean_ms": 0, "counted": 9}}, "latency.mean_ms = 0 is not a number from 1e-06"),
+        ({"latency": {"mean_ms": 1e300, "counted": 9}}, "latency.mean_ms = 1e+300 is not a number"),
+        ({"latency": {"mean_ms": 2, "counted": 0}}, "latency.counted = 0 is not a whole number from 1"),
+        ({"latency": {"mean_ms": float("nan"), "counted": 1}}, "it holds NaN"),
+        ({"predictions": {}}, "predictions.labels is missing"),
+        ({"predictions": {"labels": 5}}, "predictions.labels = 5 is not a list"),
+        ({"predictions": {"labels": []}}, "the number of predictions.labels = 0 is not a whole number from 2"),
+        ({"predictions": {"labels": [[1, 7, 1], [1, 7, 1]]}}, "image 1 is answered twice"),
+        ({"predictions": {"labels": [[1, 7, 1], [4, 7, 1]]}}, "image 4 is not a whole number from 1 to 3"),
+        ({"predictions": {"labels": [[1, 7, 1], [2, 1001, 1]]}}, "index 1001 is not a whole number from 0"),
+        ({"task": "detection", "predictions": {"rows": [[4, 1, 1, 0, 0, 5, 5]]}}, "rows[0]: image 4 is not a whole"),
+    ],
+)  # fmt: skip
+def test_a_fault_of_another_programs_document_is_told_in_one_sentence(
+    changes: dict[str, Any], told: str
+) -> None:
+    assert told in complaint(packed(elsewhere(**changes)))
+
+
 ENERGY = {
     "meter": "YOKOGAWA WT310 C1 F2",
     "official": True,

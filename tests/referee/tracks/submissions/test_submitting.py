@@ -249,6 +249,7 @@ def test_images_that_were_not_reached_are_wrong(hand_in: Hand) -> None:
         ({"images__count": 5, "stopped_by": "budget"}, "bad-result", "phones needs 4; bench the model on the images"),
         ({"model__sha256": "0" * 64}, "bad-result", "; hand in the one that was benched"),
         ({"preprocessing": "resize"}, "bad-result", "preprocessing is 'resize', the track phones needs 'central-crop'"),
+        ({"settings__mean": [9, 9, 9]}, "bad-result", "settings.mean is [9, 9, 9], the track phones needs [0, 0, 0]"),
         ({"settings__threads": 4}, "bad-result", "settings.threads is 4, the track phones needs 1"),
         ({"settings__budget_s": None}, "bad-result", "settings.budget_s is None, the budget for 4 images is 0.12"),
         ({"settings__budget_s": 1.0}, "bad-result", "settings.budget_s is 1.0, the budget for 4 images is 0.12"),

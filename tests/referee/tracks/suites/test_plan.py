@@ -38,6 +38,10 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     plan = read_plan(written(tmp_path, text))
     assert (plan.device, plan.cooldown_s, plan.limit) == ("Pi 5", 0.0, 10)
     assert plan.tests[0].options == {"threads": 4, "timeout_s": 5, "repeats": 2}
+    own = 'channels = "BGR"\nmean = [103.5, 116, 123]\nsigma = 57.5\ndelegate = "none"\n'
+    (test,) = read_plan(written(tmp_path, TEST + own)).tests
+    levels = {"mean": "103.5,116,123", "sigma": "57.5"}
+    assert test.options == {"channels": "BGR", "delegate": "none"} | levels
     assert plan.mflops == {"m": 300.0}
 
 
@@ -58,6 +62,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         (TEST.replace("300", "0"), "test 1: mflops = 0 must be a number from"),
         (TEST.replace("m.tflite", "n.tflite"), "test 1: file = 'n.tflite': there is no file"),
         (TEST.replace('"float"', '" "'), "test 1: implementation = ' ' must be a line of text"),
+        (TEST + "channels = 'GBR'\n", "test 1: channels = 'GBR' must be RGB or BGR"),
+        (TEST + "mean = [1, 2]\n", "test 1: mean = [1, 2] must be a number from -1e+06"),
+        (TEST + "sigma = [1, 2, 0]\n", "test 1: sigma = 0 must be a number from 1e-06"),
         (TEST + TEST, "the test m (float) is given twice"),
         (TEST + TEST.replace("float", "uint8").replace("300", "200"), "the model m has 300 and 200 mflops"),
         ("a = [", "cannot be read"),

@@ -17,6 +17,7 @@ from referee.tracks.submissions.open_track import first_images, track_on
 from referee.tracks.suites.plan import read_plan
 from referee.tracks.suites.run import SuiteRun
 from referee.tracks.suites.tables import read_rows
+from tests import onnx_models
 from tests import tflite_models as models
 from tests.contest_day import called
 from tests.referee.tracks.submissions.model_days import LONG, colour_set, packed, result
@@ -31,6 +32,7 @@ def planned(model: str, implementation: str, file: str, mflops: int, *more: str)
 TESTS = {
     "good": planned("mean", "float", "mean", 500, "repeats = 1"),
     "quantized": planned("mean", "uint8", "quantized", 500, "repeats = 1"),
+    "onnx": planned("mean", "onnx", "onnx", 500, "repeats = 1", "mean = [1, 2, 3]", "sigma = 2"),
     "endless": planned("mean", "endless", "endless", 500, "timeout_s = 0.5"),
     "garbage": planned("nothing", "float", "garbage", 2),
 }
@@ -46,6 +48,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("mean", models.classifier()),
         ("quantized", models.classifier(quantized=True)),
         ("endless", models.endless()),
+        ("onnx", onnx_models.classifier("float32", outputs=1000)),
         ("garbage", b"no model at all, really"),
     ):
         (folder / f"{name}.tflite").write_bytes(data)
@@ -134,7 +137,7 @@ def test_a_link_that_leads_to_itself_is_no_place_for_the_flops(
 
 
 def test_only_the_first_images_count(place: Path, plan: Callable[..., Path], tmp_path: Path) -> None:
-    document = run(place, plan("quantized", limit=4), tmp_path / "table.csv")
+    document = run(place, plan("onnx", limit=4), tmp_path / "table.csv")  # in its own preprocessing
     assert (document["tests"][0]["accuracy_percent"], document["tests"][0]["images"]) == (100.0, "4")
 
 
@@ -209,4 +212,4 @@ def test_between_two_tests_the_device_cools_down(
     assert len(run.measure()) == 2
     assert (clock.waits_s, reports[1]) == ([300.0], "cooling down for 300 s")
     run.measure()
-    assert (clock.waits_s, len(reports)) == ([300.0], 5)
+    assert (clock.waits_s, len(reports)) == ([300.0], 6)

@@ -28,14 +28,17 @@ def test_click_completes(line: str, expected: str) -> None:
     assert warm_programs.run([program], env=os.environ | asked).stdout == f"{expected}\n"
 
 
-def test_the_client_completes_commands_and_options_in_bash() -> None:
-    script = warm_programs.run(["lpirc-client", "--completion"]).stdout
+def test_the_client_s_commands_complete_in_bash() -> None:
+    script = "".join(
+        warm_programs.run([name, "--completion"]).stdout for name in ("lpirc-client", "lpirc-harness")
+    )
     script += """
-    of() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _lpirc_client; echo "${COMPREPLY[*]}"; }
+    of() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _${1/-/_}; echo "${COMPREPLY[*]}"; }
     of lpirc-client re
     of lpirc-client run http://referee --det
     of lpirc-client replay --tests
     of lpirc-client run --tests
+    of lpirc-harness be
     """
     done = subprocess.run(["bash", "-uc", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["replay", "--detector", "--testset", ""]
+    assert done.stdout.splitlines() == ["replay", "--detector", "--testset", "", "bench"]

@@ -5,12 +5,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OLDEST := $(VENV)/oldest
 
-.PHONY: help setup rehearse demo test simulate lint bench soak serve docs screenshots lock vendor clean
+.PHONY: help setup rehearse demo test wheels simulate lint bench soak serve docs screenshots lock vendor clean
 
 help:
 	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
 	@echo "make demo       a rehearsed contest day with board and console to look at"
 	@echo "make test       every test"
+	@echo "make wheels     both wheels in dist/, installed in a fresh environment, and a rehearsal with them"
 	@echo "make simulate   contest days from seeds, with everything that goes wrong; ARGS=\"--seconds 3600 --seed 1\""
 	@echo "make lint       style, types, import rules, known vulnerabilities"
 	@echo "make bench      speed, measured on this machine; ARGS=\"serving --save\" keeps the figures"
@@ -46,6 +47,9 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest -n 6 --dist worksteal $(ARGS)
 
+wheels: setup
+	$(BIN)/python -m tests.wheels
+
 # First every planted fault, which must be found, then days counted on from a seed; one that fails is replayed step by
 # step by: make simulate ARGS="--days 1 --seed N"
 simulate: setup
@@ -56,6 +60,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(OLDEST)/bin/mypy --config-file client/oldest.ini
+	$(OLDEST)/bin/mypy --cache-dir .mypy_cache/oldest --python-version 3.8 --strict client/examples/python/client.py
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.audit
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-FORMAT, METRIC_VERSION, LARGEST_PART, METRICS = 1, 1, 2**30, ("lpirc", "ilsvrc-det")
+VERSION, FORMAT, METRIC_VERSION, LARGEST_PART, METRICS = "0.1.0", 1, 1, 2**30, ("lpirc", "ilsvrc-det")
 AGAIN = "perhaps another program packed it again: ask for the file as it was exported"
 MANIFEST, ENVELOPE, TRUTH = "manifest.json", "manifest.dsse.json", "ground_truth.json.gz"
 PARTS = [MANIFEST, ENVELOPE, "ro-crate-metadata.json", "run.json", "testset.json", "image_order.json", TRUTH]
@@ -383,6 +383,7 @@ def _file(path: str | None, *inside: str) -> Any:
 def main() -> None:
     """Verify the bundle that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
     for name in ("file", "--testset", "--receipts", "--key", "--head"):
         parser.add_argument(name)
     asked = parser.parse_args()
@@ -395,6 +396,5 @@ def main() -> None:
     told.append(f"does not hold: {', '.join(failed)}" if failed else f"holds; not checked: {', '.join(left)}")
     sys.stdout.write(_lines(*told))
     sys.exit(bool(failed))
-
 if __name__ == "__main__":
     main()

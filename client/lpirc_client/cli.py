@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Sequence
 
-from lpirc_client import commands, progress, terminal
+from lpirc_client import check_command, commands, progress, terminal
 from lpirc_client.completion import PrintCompletion
 from lpirc_client.errors import ClientError
 from lpirc_client.option_types import seconds, whole
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     options = build_parser().parse_args(given)
     try:
-        commands.execute(options)
+        (check_command if options.command == "check" else commands).execute(options)
     except ClientError as error:
         terminal.say(f"lpirc-client: {error.sentence}")
         return FAILED
@@ -51,8 +51,11 @@ def build_parser() -> argparse.ArgumentParser:
     text = "fetch the images, detect, post"
     run = subparsers.add_parser("run", help=text, description="A run with a detector.", allow_abbrev=False)
     run.add_argument("url", metavar="URL", help="the referee's, http://host:port")
-    text = "sample (default), or module:function of your own"
+    text = "sample (default), module:function of your own, onnx:FILE or litert:FILE"
     run.add_argument("--detector", default="sample", metavar="NAME", help=text)
+    text = "JPEG that the detector is tried with before the log-in (default: one of the client's own)"
+    run.add_argument("--preflight", type=Path, metavar="F", help=text)
+    run.add_argument("--no-preflight", action="store_true", help="log in without trying the detector")
     _add_common(run, batch=10)
 
     text = "fetch the images, post recorded detections"
@@ -63,6 +66,7 @@ def build_parser() -> argparse.ArgumentParser:
     text = "test-set folder, to recognize the images by their content"
     replay.add_argument("--testset", type=Path, metavar="DIR", help=text)
     _add_common(replay, batch=20)
+    check_command.add_parser(subparsers)
     return parser
 
 
@@ -85,6 +89,8 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add("--logout-on-error", action="store_true", help=text)
     text = "log out no earlier than S seconds after the log-in: a meter cannot measure less than its update"
     add("--least", type=seconds, default=0.0, metavar="S", help=text)
+    text = "best: log out when the provisional score is expected to fall, not within 60 s (or --least)"
+    add("--stop", choices=["best"], help=text)
     add("--progress", choices=progress.CHOICES, default="auto", help="on stderr; auto: a bar on a terminal")
     add("--json", action="store_true", help="one JSON document about the run on stdout")
     text = "keep the referee's receipts in F: proofs of what it acknowledged, one file for each run"

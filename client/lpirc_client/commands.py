@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Callable, Mapping
 
-from lpirc_client import detectors, progress, replay
+from lpirc_client import detectors, progress, replay, trial
 from lpirc_client.errors import ClientError
 from lpirc_client.parent import ending_with
 from lpirc_client.receipts import ReceiptFile
@@ -22,6 +22,10 @@ from lpirc_client.timeline import Timeline
 from lpirc_client.wire import Login
 
 ENDS = {FINISHED: "finished", WINDOW_CLOSED: "the window closed", FAILED: "failed"}
+STOP = (
+    "\n--stop best: score {score:.4g} at {stopped_s:.0f} s; best one seen {best_score:.4g} at {best_s:.0f} s;"
+    " expected of going on to the end {expected_at_end:.4g}"
+)
 
 
 def execute(options: argparse.Namespace) -> None:
@@ -51,9 +55,8 @@ def password_from(file: Path | None) -> str:
 def _contest(options: argparse.Namespace) -> None:
     prepare = _preparation(options)
     password = password_from(options.password_file)
-    plan = Plan(
-        options.first, options.images, options.fetch, options.stay, options.logout_on_error, options.least
-    )
+    end = (options.stay, options.logout_on_error, options.least, options.stop)
+    plan = Plan(options.first, options.images, options.fetch, *end)
     receipts = None if options.receipts is None else ReceiptFile(options.receipts)
     session = Session(
         options.url,
@@ -67,9 +70,13 @@ def _contest(options: argparse.Namespace) -> None:
         timeline=Timeline(options.timeline),
     )
     try:
+        if options.command == "run" and not options.no_preflight:
+            trial.preflight(options.detector, options.preflight, session.wait())
         summary = _work(session, plan, prepare, options.progress)
     finally:
         session.close()
+    if options.stop is not None and summary.stop is None:
+        say("--stop best had nothing to decide by: no provisional score was shown")
     if receipts is not None:
         receipts.end()
     if options.json:
@@ -84,7 +91,8 @@ def _preparation(options: argparse.Namespace) -> Callable[[Login], Answer]:
     """Load detector or recording now: nothing that may fail or take time should happen within the window."""
     if options.command == "replay":
         return replay.prepare(options.file, options.testset)
-    return partial(detectors.answers_of, detectors.load(options.detector))
+    options.detector = detectors.load(options.detector)
+    return partial(detectors.answers_of, options.detector)
 
 
 def _work(session: Session, plan: Plan, prepare: Callable[[Login], Answer], progress_choice: str) -> Summary:
@@ -107,7 +115,9 @@ def _work(session: Session, plan: Plan, prepare: Callable[[Login], Answer], prog
 
 
 def _document(summary: Summary) -> dict[str, object]:
-    document = {name: value for name, value in vars(summary).items() if name != "failure"}
+    document = {name: value for name, value in vars(summary).items() if name not in ("failure", "stop")}
+    if summary.stop is not None:
+        document["stop"] = summary.stop
     if summary.failure is not None:
         document.update(code=summary.failure.code, detail=summary.failure.sentence)
     return document
@@ -120,6 +130,7 @@ def _in_words(summary: Summary) -> str:
         f" {summary.images} of {summary.of} images, {summary.detections} detections posted"
         + (f"; the run stays open, {summary.remaining_s:.0f} s left" if stays_open else "")
         + f"\n{time_in_words(summary.time)}"
+        + (STOP.format_map(summary.stop) if summary.stop else "")
     )
 
 

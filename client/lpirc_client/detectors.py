@@ -16,12 +16,15 @@ Detector = Callable[[bytes, Sequence[Category]], Any]
 
 
 def load(name: str) -> Detector:
-    """Return the detector "sample", or the function "module:function", searched in the current folder first."""
+    """Return the detector "sample", of a model "onnx:FILE", "litert:FILE", or the function "module:function" here."""
     if name == "sample":
         return _sample()
     module_name, _, function_name = name.partition(":")
     if not (module_name and function_name):
-        raise ClientError("bad-detector", f"detector {name!r}: must be sample or module:function")
+        what = "must be sample, onnx:FILE, litert:FILE or module:function"
+        raise ClientError("bad-detector", f"detector {name!r}: {what}")
+    if module_name in ("onnx", "litert"):
+        return _adapter(module_name, Path(function_name))
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -58,6 +61,14 @@ def _module(name: str, here: str) -> object:
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             sentence = f"detector: importing {name!r} failed: {reason}"
         raise ClientError("bad-detector", sentence) from error
+
+
+def _adapter(kind: str, file: Path) -> Detector:
+    try:
+        from lpirc_client.adapters.detector import Adapter
+    except ImportError as error:
+        raise missing_extra(f"the detector {kind}:{file}", error.name, kind) from error
+    return Adapter(kind, file)
 
 
 def _sample() -> Detector:

@@ -49,29 +49,31 @@ def checked(number: int, found: Any, categories: Mapping[int, str]) -> Rows:
                 continue
         except (TypeError, ValueError, OverflowError):
             pass  # the sentence below says what is wrong
-        raise AnswerError("detector-failed", f"image {number}, row {place}: {problem_of(row, categories)}")
+        what, value, expected = problem_of(row, categories)
+        sentence = f"image {number}, row {place}: {what} is {value}; expected {expected}"
+        raise AnswerError("detector-failed", sentence, what=what, value=value, expected=expected)
     return rows
 
 
-def problem_of(row: Any, categories: Mapping[int, str]) -> str:
-    """Say what is wrong with a row that is not good, with the value and what was expected."""
+def problem_of(row: Any, categories: Mapping[int, str]) -> tuple[str, str, str]:
+    """Return what is wrong with a row that is not good: its name, the value, and what was expected."""
     try:
         values = list(row)
     except TypeError:
         values = []
     if isinstance(row, str) or len(values) != len(NAMES):
-        return f"it is {_shown(row)}; expected six numbers: {', '.join(NAMES)}"
+        return "the row", _shown(row), f"six numbers: {', '.join(NAMES)}"
     for name, value in zip(NAMES[1:], values[1:]):
         if not _is_number(value):
-            return f"{name} is {_shown(value)}; expected a finite number"
+            return name, _shown(value), "a finite number"
     category, _, xmin, ymin, xmax, ymax = values
     if xmin > xmax or ymin > ymax:
         box = ", ".join(f"{value:g}" for value in map(float, values[2:]))
-        return f"the box is {box}; expected xmin <= xmax and ymin <= ymax"
+        return "the box", box, "xmin <= xmax and ymin <= ymax: corners, not a corner with width and height"
     for known, name in categories.items():
         if category == name:
-            return f"category is the name {_shown(category)}; expected its id, {known}"
-    return f"category is {_shown(category)}; expected an id: {_listed_categories(categories)}"
+            return "category", f"the name {_shown(category)}", f"its id, {known}"
+    return "category", _shown(category), f"an id: {_listed_categories(categories)}"
 
 
 def body_of(rows: Rows, *, is_packed: bool) -> tuple[bytes, str]:

@@ -9,9 +9,11 @@ from typing import Any, Callable, Mapping
 from lpirc_client.errors import AnswerError, ClientError, WindowClosed
 from lpirc_client.progress import Progress, Reporter
 from lpirc_client.session import Session
+from lpirc_client.stopping import MINUTE_S, Sample, account, is_over
 from lpirc_client.wire import Login
 
 FINISHED, WINDOW_CLOSED, FAILED = "finished", "window-closed", "failed"
+LOOK_S = 2.0  # between two looks at the provisional score
 
 Answer = Callable[[int, bytes], Any]
 """From an image's number and JPEG bytes to its rows (see `rows`); raises AnswerError."""
@@ -23,6 +25,7 @@ class Plan:
 
     `fetch` images come in one request, and as many again are fetched ahead of the detector.
     `least_s`: log out no earlier than this many seconds after the log-in, to give a meter time to measure.
+    `stop` "best": log out when the score is expected to fall (`stopping`), but not within `least_s`, or a minute.
     """
 
     first: int = 1
@@ -31,6 +34,7 @@ class Plan:
     stay: bool = False
     logout_on_error: bool = False
     least_s: float = 0.0
+    stop: str | None = None
 
     def numbers(self, images: int) -> range:
         """Return the numbers of the images to fetch, given how many there are."""
@@ -45,6 +49,7 @@ class Summary:
     `images` are answered and their `detections` rows on the referee's disk; `next_image` is the first that is not.
     `elapsed_s` is the run's length by the referee's clock once it is logged out, else the time since this login by our
     own; `remaining_s` is what is left of its window. `time`: seconds by what they went into (`timeline`).
+    `stop`: `stopping.account` of the latest look at the provisional score, if there was one.
     """
 
     run: str
@@ -58,6 +63,7 @@ class Summary:
     remaining_s: float
     time: Mapping[str, float]
     failure: ClientError | None = None
+    stop: Mapping[str, float] | None = None
 
 
 class ImageRun:
@@ -76,6 +82,10 @@ class ImageRun:
         self._reporter = reporter
         self._numbers = plan.numbers(session.login.images)
         self._reported = 0
+        self._started_s = self._looked_s = time.monotonic()
+        self._samples: list[Sample] = []
+        self._stop: Mapping[str, float] | None = None
+        self._is_stopped = False
 
     @property
     def next_image(self) -> int:
@@ -102,7 +112,7 @@ class ImageRun:
         self._report()
         session = self._session
         failure = None if is_over else failure
-        complete = session.images_posted == len(self._numbers)
+        complete = self._is_stopped or session.images_posted == len(self._numbers)
         return Summary(
             run=session.login.run,
             images=session.images_posted,
@@ -117,6 +127,7 @@ class ImageRun:
             remaining_s=0.0 if session.logged_out or session.is_closed else round(session.remaining_s, 3),
             time=session.timeline.report(),
             failure=failure,
+            stop=self._stop,
         )
 
     def _linger(self, started: float) -> None:
@@ -131,10 +142,27 @@ class ImageRun:
             for number, jpeg in session.images(self._numbers, self._plan.fetch):
                 session.post(number, answer(number, jpeg))
                 self._report()
+                if self._plan.stop is not None and self._is_enough(number):
+                    break
         except AnswerError:
             session.flush()
             raise
         session.flush()
+
+    def _is_enough(self, number: int) -> bool:
+        """After image `number`, look at the provisional score if a look is due, and say whether to stop."""
+        now_s = time.monotonic()
+        if now_s - self._looked_s < LOOK_S:
+            return False
+        self._looked_s = now_s
+        found = self._session.connection.status().get("provisional") or {}
+        if found.get("score") is None:
+            return False
+        left, at_s = self._numbers.stop - 1 - number, now_s - self._started_s - found["age_s"]
+        self._samples.append(Sample(at_s, left, found["map"], found["energy_wh"]))
+        self._stop = account(self._samples, self._session.remaining_s)
+        self._is_stopped = is_over(self._samples, self._plan.least_s or MINUTE_S)
+        return self._is_stopped
 
     def _report(self) -> None:
         images = self._session.images_posted

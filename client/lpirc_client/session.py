@@ -121,7 +121,7 @@ class Session:
 
     def open(self) -> Login:
         """Wait for the referee, log in, and start posting in the background."""
-        self._wait_for_referee()
+        self.wait()
         self._login = login = self._log_in()
         self.timeline.begin()
         self._names = {category.id: category.name for category in login.categories}
@@ -203,17 +203,16 @@ class Session:
             raise ClientError("not-logged-in", "the session is not open: use it in a with block")
         return self._outbox
 
-    def _wait_for_referee(self) -> None:
+    def wait(self) -> dict[str, Any]:
+        """Wait for the referee; return how it describes itself. No log-in is needed."""
         until = time.monotonic() + self._wait_s
         while True:
             try:
-                self.connection.health()
+                return self.connection.health()
             except TransientError:  # noqa: PERF203 - one request a turn
                 if time.monotonic() + WAIT_PAUSE_S > until:
                     raise
                 time.sleep(WAIT_PAUSE_S)
-            else:
-                return
 
     def _log_in(self) -> Login:
         announced = False

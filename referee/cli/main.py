@@ -69,6 +69,6 @@ class Boundary(LazyGroup):
 
 
 @click.group("referee", cls=Boundary, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="lpirc-referee", prog_name="referee")
+@click.version_option(package_name="lpirc-referee", prog_name="referee", message="%(prog)s %(version)s")
 def main() -> None:
     """Referee low-power vision contests: mAP per watt-hour."""

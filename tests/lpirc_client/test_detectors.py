@@ -38,7 +38,7 @@ def test_a_function_of_a_file_here_is_found(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("nonsense", "must be sample or module:function"),
+        ("nonsense", "must be sample, onnx:FILE, litert:FILE or module:function"),
         ("no_such_module:f", "there is no module 'no_such_module', neither in "),
         ("mine_b:nothing", "mine_b has no function 'nothing'"),
         ("mine_b:number", "mine_b has no function 'number'"),

@@ -47,13 +47,13 @@ def test_nothing_found_is_no_row(nothing: Any) -> None:
         ("text", "image 12: the detector returned 'text'; expected a list of rows"),
         (
             [GOOD, GOOD[:5]],
-            "image 12, row 2: it is (7, 0.5, 1, 2, 3); expected six numbers: category, confidence, ",
+            "image 12, row 2: the row is (7, 0.5, 1, 2, 3); expected six numbers: category, confidence, ",
         ),
         (
             np.zeros((1, 7)),
-            "image 12, row 1: it is [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]; expected six numbers",
+            "image 12, row 1: the row is [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]; expected six numbers",
         ),
-        ([None], "image 12, row 1: it is None; expected six numbers"),
+        ([None], "image 12, row 1: the row is None; expected six numbers"),
         ([("blue-bar", *GOOD[1:])], "row 1: category is the name 'blue-bar'; expected its id, 9"),
         ([(8, *GOOD[1:])], "row 1: category is 8; expected an id: 7 (red-disc), 9 (blue-bar)"),
         ([(7.5, *GOOD[1:])], "row 1: category is 7.5; expected an id"),

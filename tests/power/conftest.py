@@ -156,7 +156,11 @@ class Relay:
         with contextlib.suppress(OSError):
             while data := source.recv(4096):
                 sink.sendall(data)
-        for end in (source, sink):
+        Relay._end((source, sink))
+
+    @staticmethod
+    def _end(pair: tuple[socket.socket, socket.socket]) -> None:
+        for end in pair:
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 

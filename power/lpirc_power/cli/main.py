@@ -39,7 +39,7 @@ class Commands(Boundary):
 
 
 @click.group("meter", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="lpirc-referee", prog_name="meter")
+@click.version_option(package_name="lpirc-referee", prog_name="meter", message="%(prog)s %(version)s")
 def main() -> None:
     """Power meters: look at one, record an energy, find its ranges, certify or simulate one.
 

@@ -110,7 +110,7 @@ def measure_again(
     """
     _require_build(build)
     _require_device(contest, track, platform.node(), "A model is measured here")
-    kept = _kept_path(contest.folder, earlier)
+    kept = _kept_path(contest.folder, earlier.model_sha256, earlier.model_file)
     data = _intact_bytes(kept, earlier.model_sha256)
     if data is None:
         sentence = f"The model of submission {earlier.id}, {kept}, is gone or damaged; restore it."
@@ -152,7 +152,9 @@ def _carry_out(
     accepted = contest.store.accept_submission(made, clock.utc(), limit)
     try:
         record(accepted.id)
-        kept = _keep_model(contest.folder, data, made) if data else contest.folder
+        kept = (
+            _keep_model(contest.folder, data, made.model_sha256, made.model_file) if data else contest.folder
+        )
         _measure(contest, track, accepted, bench, kept, clock)
     except BaseException as failure:
         contest.store.withdraw_submission(accepted.id, _reason(failure))
@@ -279,17 +281,16 @@ def _model_bytes(path: Path) -> bytes:
     return data
 
 
-def _kept_path(folder: Path, made: Submission) -> Path:
-    suffix = ".onnx" if made.model_file.endswith(".onnx") else ".tflite"
-    return folder / MODELS / f"{made.model_sha256}{suffix}"
+def _kept_path(folder: Path, sha256: str, model_file: str) -> Path:
+    return folder / MODELS / f"{sha256}{'.onnx' if model_file.endswith('.onnx') else '.tflite'}"
 
 
-def _keep_model(folder: Path, data: bytes, made: Submission) -> Path:
+def _keep_model(folder: Path, data: bytes, sha256: str, model_file: str) -> Path:
     """Keep a model in the contest folder under its SHA-256; repair one that is damaged."""
-    path = _kept_path(folder, made)
+    path = _kept_path(folder, sha256, model_file)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     sync_folder(folder)
-    if _intact_bytes(path, made.model_sha256) is None:
+    if _intact_bytes(path, sha256) is None:
         write_atomically(path, data)
     return path
 

@@ -31,7 +31,8 @@ blueprint = Blueprint("contest", __name__, url_prefix="/v1")
 def health() -> Response:
     """Whether the referee answers, and what contest this is; no login."""
     config = web_state().contest.config
-    return jsonify(status="ok", contest=config.name, version=program_version(), window_s=config.window_s)
+    about = {"contest": config.name, "version": program_version(), "window_s": config.window_s}
+    return jsonify(status="ok", categories=_categories(), **about)
 
 
 @blueprint.post("/session")
@@ -42,15 +43,18 @@ def log_in() -> tuple[Response, int]:
     state = web_state()
     live = state.control.login(team, request.remote_addr)
     request.environ[OPEN_RUN] = live
-    categories = [{"id": one.id, "name": one.name} for one in state.contest.test_set.categories]
     return jsonify(
         token=issue_token(state, live.run),
         run=live.run.id,
         images=live.run.images,
         window_s=live.run.window_s,
         remaining_s=remaining_s(live.window, state.clock.monotonic_s()),
-        categories=categories,
+        categories=_categories(),
     ), 201
+
+
+def _categories() -> list[dict[str, object]]:
+    return [asdict(one) for one in web_state().contest.test_set.categories]
 
 
 @blueprint.get("/session")

@@ -85,7 +85,7 @@ def test_help_and_version_are_answers_of_a_program_started_from_scratch_too(name
     assert cold.stdout.lower().startswith(f"usage: {name}")
     assert warm_programs.run([name, "--help"]).stdout == cold.stdout
     assert refers("-h").stdout.startswith("Usage: referee")
-    assert refers("--version").stdout == "referee, version 0.1.0\n"
+    assert refers("--version").stdout == "referee 0.1.0\n"
 
 
 def test_init_makes_a_contest_that_can_be_served(tmp_path: Path, small_set: Path) -> None:

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""A whole run with nothing but Python (3.8 or newer): python3 client.py URL TEAM PASSWORD_FILE [FIRST_IMAGE]."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import struct
+import sys
+import time
+import uuid
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+BATCH = 50  # images a request, fetched while the detector works on those before
+POST_EVERY = 20  # images a POST; near the end of the window each image is posted at once
+NEAR_END_S = 5.0
+LOGIN_S = 30.0  # how long to try to reach the referee before the window is known
+ANSWER_S, METER_S = 15.0, 60.0  # the log-in and the log-out wait for the meter
+
+
+def detect(jpeg: bytes, categories: list[dict[str, Any]]) -> list[tuple[float, ...]]:
+    """Replace this: return (category id, confidence, xmin, ymin, xmax, ymax) for each object, in inclusive pixels.
+
+    This one reports one object of the first category, as large as the image, whose size it reads in the JPEG header.
+    """
+    width, height = jpeg_size(jpeg)
+    return [(categories[0]["id"], 0.5, 0, 0, width - 1, height - 1)]
+
+
+def jpeg_size(jpeg: bytes) -> tuple[int, int]:
+    """Return width and height as the frame header (SOF0 to SOF15) of a JPEG file states them. Raises ValueError."""
+    at = 2
+    while at + 9 <= len(jpeg):
+        marker, length, height, width = struct.unpack_from(">xBHxHH", jpeg, at)
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            return width, height
+        at += 1 if marker == 0xFF else 2 + length
+    raise ValueError("not a JPEG file: it has no frame header")
+
+
+class Refused(Exception):
+    """Why an answer is not what was asked for; `again_s`: after how long to ask again (0: any pause), None: never."""
+
+    def __init__(self, code: str, detail: str, again_s: float | None = None) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code, self.again_s = code, again_s
+
+
+class Window:
+    """When the run ends, by the referee's latest answer."""
+
+    def __init__(self) -> None:
+        self.set(LOGIN_S)
+
+    def set(self, left_s: float) -> None:
+        """Note what is left."""
+        self._end_s = time.monotonic() + left_s
+
+    @property
+    def left_s(self) -> float:
+        """What is left."""
+        return self._end_s - time.monotonic()
+
+
+class Referee:
+    """One kept-alive connection; a request is repeated as long as the window lasts, where that can help."""
+
+    def __init__(self, url: str, window: Window, token: str = "", timeout_s: float = ANSWER_S) -> None:
+        parts = urlsplit(url)
+        kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
+        if parts.scheme not in kinds or not parts.hostname:
+            raise SystemExit(f"client: {url!r} is not a referee's URL; write http://host:port")
+        self._connection = kinds[parts.scheme](parts.hostname, parts.port, timeout=timeout_s)
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._url, self._window = url, window
+
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> bytes:
+        """Return the answer's body. Raises Refused."""
+        pause_s, said = 0.1, ""
+        while True:
+            try:
+                return self._attempt(method, path, body, {**self._headers, **(headers or {})})
+            except Refused as refused:
+                if refused.again_s is None or self._window.left_s < (wait_s := refused.again_s or pause_s):
+                    raise
+                said = said if said == str(refused) else say(str(refused))
+            time.sleep(wait_s)
+            pause_s = min(2 * pause_s, 5.0)
+
+    def _attempt(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> bytes:
+        try:
+            self._connection.request(method, path, body, headers)
+            answer = self._connection.getresponse()
+            content: bytes = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            self._connection.close()
+            raise Refused("no-answer", f"{self._url}: {str(error) or type(error).__name__}", 0.0) from error
+        if "X-Window-Remaining-Ms" in answer.headers:
+            self._window.set(int(answer.headers["X-Window-Remaining-Ms"]) / 1000)
+        if answer.status < 300:
+            return content
+        raise refusal(self._url, answer, content)
+
+    def fetch(self, first: int) -> list[tuple[int, bytes]]:
+        """Return a batch of images with their numbers; zipfile checks the CRC of each. Raises Refused."""
+        archive = zipfile.ZipFile(io.BytesIO(self.ask("GET", f"/v1/images?first={first}&count={BATCH}")))
+        return [(int(name[: -len(".jpg")]), archive.read(name)) for name in archive.namelist()]
+
+    def post(self, rows: list[tuple[float, ...]]) -> None:
+        """Hand in rows of seven numbers; by their key they count once, however often they are sent. Raises Refused."""
+        body = b"".join(struct.pack("<7f", *row) for row in rows)
+        headers = {"Content-Type": "application/octet-stream", "Idempotency-Key": uuid.uuid4().hex}
+        answer = json.loads(self.ask("POST", "/v1/detections", body, headers))
+        if answer["sha256"] != sha256(body).hexdigest():
+            raise Refused("altered-on-the-way", "the referee received other bytes than were sent")
+        for warning in answer.get("warnings", []):
+            say(f"warning: {warning}")
+
+
+def refusal(url: str, answer: http.client.HTTPResponse, content: bytes) -> Refused:
+    """Read a problem document."""
+    passing = answer.status in (502, 504) or "Retry-After" in answer.headers
+    again_s = float(answer.headers.get("Retry-After", 0)) if passing else None
+    try:
+        problem = json.loads(content)
+        return Refused(problem["code"], problem["detail"], again_s)
+    except (ValueError, KeyError, TypeError):
+        return Refused(
+            "not-a-referee", f"{url} answered status {answer.status}; is this the referee?", again_s
+        )
+
+
+def login(url: str, window: Window, team: str, password: str) -> dict[str, Any]:
+    """Open the team's run, waiting until it is armed and started. Raises Refused."""
+    referee, said = Referee(url, window, timeout_s=METER_S), ""
+    body = json.dumps({"team": team, "password": password}).encode()
+    while True:
+        try:
+            document: dict[str, Any] = json.loads(referee.ask("POST", "/v1/session", body))
+            break
+        except Refused as refused:
+            if refused.code not in ("not-armed", "not-started"):
+                raise
+            said = said or say(f"{refused} Waiting; Ctrl-C ends it.")
+        time.sleep(1.0)
+        window.set(LOGIN_S)
+    window.set(document["remaining_s"])
+    return document
+
+
+def images(referee: Referee, first: int, last: int) -> Iterator[tuple[int, bytes]]:
+    """Yield number and JPEG file of each image, with the next batch on its way. Raises Refused."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        ahead = pool.submit(referee.fetch, first) if first <= last else None
+        while ahead:
+            batch = ahead.result()
+            first += len(batch)
+            ahead = pool.submit(referee.fetch, first) if first <= last else None
+            yield from batch
+
+
+def run(url: str, team: str, password: str, first: int) -> None:
+    """Answer all images from `first` on, and log out, unless the window is over before. Raises Refused."""
+    window, done, rows = Window(), first - 1, []
+    session = login(url, window, team, password)
+    token, last, categories = session["token"], session["images"], session["categories"]
+    say(f"run {session['run']}: {last} images in {window.left_s:.0f} s")
+    posting = Referee(url, window, token)
+    try:
+        for number, jpeg in images(Referee(url, window, token), first, last):
+            rows += [(number, *row) for row in detect(jpeg, categories)]
+            if number - done >= POST_EVERY or number == last or window.left_s < NEAR_END_S:
+                posting.post(rows)
+                rows, done = [], number
+                say(f"image {done} of {last}, {window.left_s:.0f} s left")
+    except BaseException as error:
+        if isinstance(error, Refused) and error.code == "window-closed":
+            say(str(error))
+            return
+        say(f"the run stays open: while its window lasts, FIRST_IMAGE {done + 1} continues")
+        raise
+    closed = json.loads(Referee(url, window, token, METER_S).ask("DELETE", "/v1/session"))
+    say(f"logged out after {closed['elapsed_s']} s; {closed['energy_wh']} Wh")
+
+
+def say(sentence: str) -> str:
+    """Print a sentence on stderr and return it."""
+    print(f"client: {sentence}", file=sys.stderr, flush=True)
+    return sentence
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (4, 5):
+        sys.exit(__doc__)
+    try:
+        secret = Path(sys.argv[3]).read_text().partition("\n")[0]
+        run(sys.argv[1], sys.argv[2], secret, int(sys.argv[4]) if len(sys.argv) == 5 else 1)
+    except (Refused, OSError) as failure:
+        sys.exit(f"client: {failure}")

@@ -1,0 +1,151 @@
+"""The detectors `onnx:FILE` and `litert:FILE`: image -> input -> model -> boxes -> rows (docs/detectors.md)."""
+
+from __future__ import annotations
+
+import ast
+import io
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from lpirc_client.adapters import boxes, runtimes
+from lpirc_client.errors import ModelError, missing_extra
+from lpirc_client.files import read_regular
+from lpirc_client.terminal import say
+from lpirc_client.wire import Category
+
+# An iou of 1 suppresses nothing, where the model itself has done it.
+_YOLO = {"order": "xywh", "boxes": "pixels", "resize": "letterbox", "iou": 0.7, "first_class": 0}
+_SSD = {"order": "xyxy", "boxes": "fraction", "resize": "stretch", "iou": 1.0, "first_class": 1}
+HEADS: dict[str, dict[str, Any]] = {
+    "yolov5": _YOLO,
+    "yolov8": _YOLO,
+    "yolov10": {**_YOLO, "order": "xyxy", "iou": 1.0},
+    "tflite-ssd": {**_SSD, "order": "yxyx", "first_class": 0, "mean": 0.5, "std": 0.5},
+    "tf-ssd": {**_SSD, "order": "yxyx", "scale": 1.0},
+    "ssd": _SSD,
+    "torchvision": {**_SSD, "boxes": "pixels"},
+}
+_INPUT = {"colour": "rgb", "scale": 1 / 255, "mean": 0.0, "std": 1.0, "threads": 0}
+DEFAULTS = {**_INPUT, "score": 0.001, "per_class": True, "max": 300}
+CHOICES = {"layout": "NCHW NHWC", "resize": "letterbox stretch", "colour": "rgb bgr"}
+CHOICES.update(boxes="pixels fraction", order="xyxy yxyx xywh", head=" ".join(HEADS))
+KEYS = [*CHOICES, *DEFAULTS, "iou", "model", "names", "size"]
+
+
+class Adapter:
+    """The detector of a model; `description` tells all its settings. It remembers the categories of its last call."""
+
+    def __init__(self, kind: str, file: Path) -> None:
+        """Load an `onnx` or `litert` model, `file` or the one that this describes. Raises ModelError."""
+        self._path, stated = _stated(kind, file)
+        try:
+            self._model = getattr(runtimes, kind)(self._path, stated.get("threads", 0))
+            self._shape, self._settings = _completed(kind, self._model, stated)
+        except ImportError as error:
+            raise missing_extra(f"the detector {kind}:{file}", error.name, kind) from error
+        except Exception as error:  # each runtime has its own
+            raise ModelError("bad-model", f"{self._path}: {str(error)[:600]}") from error
+        told = ", ".join(f"{key} = {value}" for key, value in self._settings.items())
+        self.description = f"{self._path}: {told}"
+        self._known: tuple[Any, dict[int, int]] = None, {}
+
+    def __call__(self, jpeg: bytes, categories: Sequence[Category]) -> Iterator[tuple[float, ...]]:
+        """Yield (category id, confidence, xmin, ymin, xmax, ymax), the best first; inclusive pixels."""
+        if categories is not self._known[0]:
+            self._known = categories, self._ids(categories)
+        settings, (_, ids) = self._settings, self._known
+        with Image.open(io.BytesIO(jpeg)) as opened:
+            image = opened.convert("RGB")
+        arrays = self._model.run(boxes.model_input(image, settings).reshape(self._shape))
+        sides, scores, classes = boxes.decoded(settings["head"], self._model.names, arrays)
+        fits = (scores >= settings["score"]) & np.isin(classes, list(ids)) & np.isfinite(sides).all(axis=1)
+        sides, scores, classes = sides[fits], scores[fits], classes[fits]
+        sides = boxes.in_image(sides, settings, image.size)
+        for best in boxes.kept(sides, scores, classes, settings):
+            left, top, right, bottom = sides[best].clip(0, image.size * 2).tolist()
+            if right > left and bottom > top:
+                far = max(right - 1, left), max(bottom - 1, top)
+                yield ids[int(classes[best])], float(scores[best]), left, top, *far
+
+    def _ids(self, categories: Sequence[Category]) -> dict[int, int]:
+        """Return category ids by class number, say which have no class. Raises ModelError if none has.
+
+        Where the categories are not known, as in a dry run on any images, the ids are the class numbers.
+        """
+        names, wanted = self._settings["names"], {one.name.casefold(): one.id for one in categories}
+        ids = {number: wanted[name.casefold()] for number, name in names.items() if name.casefold() in wanted}
+        missing = ", ".join([one.name for one in categories if one.id not in ids.values()][:3])
+        what = f"{self._path} has the classes {', '.join([*names.values()][:3])} ... but not {missing} ..."
+        if not categories:
+            return {number: number for number in names}
+        if not ids:
+            raise ModelError("no-category", f"{what}, no category at all: state names as in the contest")
+        if missing:
+            say(what)
+        return ids
+
+
+def _stated(kind: str, file: Path) -> tuple[Path, dict[str, Any]]:
+    """Return the model's file and what the JSON or TOML file beside it states; `file` is either."""
+    beside = [file.with_suffix(".json"), file.with_suffix(".toml")]
+    path = next((one for one in ([file] if file in beside else beside) if one.exists()), None)
+    try:
+        parser = import_module("tomllib" if path and path.suffix == ".toml" else "json")
+        stated = dict(parser.loads(read_regular(path).decode("utf-8"))) if path else {}
+    except (ImportError, OSError, ValueError, TypeError) as error:
+        hint = "; TOML needs Python 3.11, JSON does not" if isinstance(error, ImportError) else ""
+        raise ModelError("bad-settings", f"{path}: {error}{hint}") from error
+    for key, value in stated.items():
+        words = CHOICES.get(key, "").split() if key in KEYS else KEYS
+        if words and (value not in words or key not in KEYS):
+            raise ModelError("bad-settings", f"{path}: {key} = {value!r:.60}: there is {', '.join(words)}")
+        if isinstance(value, str) and key not in (*CHOICES, "model"):
+            raise ModelError("bad-settings", f"{path}: {key} = {value!r:.60}: must not be a text")
+    if file in beside:
+        file = file.parent / stated.get("model", file.stem + {"onnx": ".onnx", "litert": ".tflite"}[kind])
+    if not file.is_file():
+        raise ModelError("bad-model", f"{file}: there is no such model")
+    return file, stated
+
+
+def _completed(kind: str, model: runtimes.Model, stated: dict[str, Any]) -> tuple[list[int], dict[str, Any]]:
+    """Return the input's shape, and what is stated completed by model, head and defaults. Raises ValueError."""
+    own = model.shapes[0]
+    layout = stated.get("layout", "NHWC" if own[-1] == 3 else "NCHW")
+    size = stated.get("size", own[-3:-1] if layout == "NHWC" else own[-2:])
+    size = size if isinstance(size, list) else [size, size]
+    shape = ([1, *size, 3] if layout == "NHWC" else [1, 3, *size])[4 - len(own) :]
+    agrees = all(map(lambda side, new: side in (None, new), own, shape))
+    if len(model.shapes) > 1 or None in size or not agrees:
+        what = "a detector takes one image of 3 channels; of an open size (None) state size = [height, width]"
+        raise ValueError(f"its inputs are {model.shapes}: {what}")
+    arrays = model.run(np.zeros(shape, np.float32))
+    head = stated.get("head") or boxes.recognized(kind, model.names, arrays, size)
+    try:
+        found = boxes.decoded(head, model.names, arrays)
+        fits = head and found[0].shape == (*found[1].shape, 4) and found[1].shape == found[2].shape
+    except (KeyError, ValueError, IndexError):
+        fits = False
+    if not fits:
+        listed = ", ".join(map("{0} {1.dtype} {1.shape}".format, model.names, arrays))
+        what = f"head = {head} does not fit" if head else "head is unknown"
+        raise ValueError(f"{what}: its outputs are {listed}; of a detector state head: {', '.join(HEADS)}")
+    chosen = {"head": head, "layout": layout, "size": size}
+    settings = {**DEFAULTS, **HEADS[head], **model.settings, **stated, **chosen}
+    for key in ("scale", "mean", "std", "score", "iou", "max"):
+        value = np.asarray(settings[key])
+        is_number = value.dtype.kind in "if" and value.shape in ((), (3,))
+        if not is_number or (key == "std" and not value.all()):
+            raise ValueError(f"{key} = {settings[key]!r:.60}: must be a number, or in mean and std three")
+    names = settings.get("names")
+    if isinstance(names, str):  # of an ONNX file, as Ultralytics writes it
+        names = ast.literal_eval(names) if names.startswith("{") else {}
+    if not names:
+        raise ValueError('it does not name its classes: state names = ["...", ...] in a TOML file beside it')
+    pairs = names.items() if isinstance(names, dict) else enumerate(names, settings["first_class"])
+    return shape, {**settings, "names": {int(number): str(name) for number, name in pairs}}

@@ -1,0 +1,64 @@
+"""A model in its runtime, ONNX Runtime or LiteRT, as a value with a function that runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Model(NamedTuple):
+    """Its inputs' shapes (None: an open side), its outputs' names, what it implies, and `run`: real values to such."""
+
+    shapes: list[list[Any]]
+    names: list[str]
+    settings: dict[str, Any]
+    run: Callable[[Any], list[Any]]
+
+
+def onnx(path: Path, threads: int) -> Model:
+    """Load an ONNX model. Raises what the runtime does."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = threads, 3  # 3: errors only
+    session = onnxruntime.InferenceSession(str(path), options, onnxruntime.get_available_providers())
+    inputs, names = session.get_inputs(), [output.name for output in session.get_outputs()]
+    shapes = [[side if isinstance(side, int) else None for side in one.shape] for one in inputs]
+    dtype = {"tensor(uint8)": np.uint8, "tensor(float16)": np.float16}.get(inputs[0].type, np.float32)
+    classes = session.get_modelmeta().custom_metadata_map.get("names", "")
+
+    def run(values: Any) -> list[Any]:
+        return [*map(np.asarray, session.run(None, {inputs[0].name: _as(values, dtype)}))]
+
+    return Model(shapes, names, {"names": classes}, run)
+
+
+def litert(path: Path, threads: int) -> Model:
+    """Load a TFLite model. Raises what the runtime does."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    model = Interpreter(model_path=str(path), num_threads=threads or None)
+    model.allocate_tensors()
+    inputs, outputs = model.get_input_details(), model.get_output_details()
+
+    def run(values: Any) -> list[Any]:
+        model.set_tensor(inputs[0]["index"], _as(values, inputs[0]["dtype"], *inputs[0]["quantization"]))
+        model.invoke()
+        return [_real(model.get_tensor(one["index"]), *one["quantization"]) for one in outputs]
+
+    shapes, names = [one["shape"].tolist() for one in inputs], [one["name"] for one in outputs]
+    return Model(shapes, names, {"boxes": "fraction"}, run)
+
+
+def _as(values: Any, dtype: Any, scale: float = 0.0, zero: int = 0) -> Any:
+    if issubclass(dtype, np.floating):
+        return values.astype(dtype, copy=False)
+    whole = np.rint(values / scale + zero if scale else values)
+    return whole.clip(np.iinfo(dtype).min, np.iinfo(dtype).max).astype(dtype)
+
+
+def _real(values: Any, scale: float, zero: int) -> Any:
+    return (values.astype(np.float32) - zero) * np.float32(scale) if scale else values

@@ -1,0 +1,48 @@
+"""When to log out for the best mAP / Wh, by the provisional figures of a run. The model: docs/contestants.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Sequence
+
+MINUTE_S = 60.0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The provisional figures `at_s` seconds after the log-in; `left` images were not answered then."""
+
+    at_s: float
+    left: int
+    map: float
+    energy_wh: float
+
+    @property
+    def score(self) -> float:
+        """The mAP / Wh of a log-out at that moment."""
+        return self.map / self.energy_wh
+
+
+def expected_score(samples: Sequence[Sample], ahead_s: float) -> float:
+    """Return the score `ahead_s` after the last sample: all goes on as in the last minute, until no image is left."""
+    now = samples[-1]
+    then = [samples[0], *(one for one in samples if one.at_s <= now.at_s - MINUTE_S)][-1]
+    past_s, answered = now.at_s - then.at_s, then.left - now.left
+    if past_s <= 0:
+        return now.score
+    left_s = now.left * past_s / answered if answered > 0 else ahead_s
+    share = min(ahead_s, left_s) / past_s
+    energy_wh = now.energy_wh + share * max(0.0, now.energy_wh - then.energy_wh)
+    return min(1.0, now.map + share * (now.map - then.map)) / energy_wh
+
+
+def is_over(samples: Sequence[Sample], least_s: float) -> bool:
+    """Whether to log out: the next minute is expected to lower the score. Never before `least_s`."""
+    return samples[-1].at_s >= least_s and expected_score(samples, MINUTE_S) < samples[-1].score
+
+
+def account(samples: Sequence[Sample], left_s: float) -> dict[str, float]:
+    """Compare the last sample with the best one seen, and with going on for the `left_s` of the window."""
+    now, best = samples[-1], max(samples, key=lambda one: one.score)
+    told = {"stopped_s": now.at_s, "score": now.score, "best_s": best.at_s, "best_score": best.score}
+    return {**told, "expected_at_end": expected_score(samples, left_s)}

@@ -1,0 +1,170 @@
+"""A detector tried without a referee: the dry run of `check --detector`, and the one image before a run's log-in."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pkgutil
+import statistics
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Mapping, Sequence
+
+from lpirc_client.detectors import Detector, load
+from lpirc_client.errors import AnswerError, ClientError, printable
+from lpirc_client.manifest import NAME, read_manifest
+from lpirc_client.mean_ap import mean_ap
+from lpirc_client.plausibility import doubts, jpeg_size
+from lpirc_client.rows import checked
+from lpirc_client.terminal import result, say
+from lpirc_client.wire import Category
+
+REFUSED, WARNED = "refused", "warned"
+COLUMNS = ("weight", "what", "times", "image", "row", "value", "expected")
+ANY_IDS = dict.fromkeys(range(10_000), "unknown")
+
+
+@dataclass
+class Trial:
+    """A detector's seconds and good rows by image, and the first problem of each kind with how often there was one."""
+
+    detector: Detector
+    categories: Sequence[Category]
+    times_s: dict[str, float] = field(default_factory=dict)
+    good: dict[str, list[Sequence[float]]] = field(default_factory=dict)
+    rows: int = 0
+    problems: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+
+    def look(self, image: str, jpeg: bytes) -> None:
+        """Run the detector on an image and check its rows. Raises ClientError for what is no JPEG."""
+        size = jpeg_size(image, jpeg)
+        names, found = {one.id: one.name for one in self.categories} or ANY_IDS, []
+        begun_s = time.perf_counter()
+        try:
+            found = list(self.detector(jpeg, self.categories))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - it is anybody's code
+            failure = f"{type(error).__name__}: {error}"
+            self._note(REFUSED, image, 1, "the answer", failure, "rows, [] where nothing is found")
+        self.times_s[image] = time.perf_counter() - begun_s
+        self.rows += len(found)
+        self.good[image] = []
+        for place, row in enumerate(found, start=1):
+            try:
+                good = checked(0, [row], names)[1:]
+            except AnswerError as error:
+                self._note(REFUSED, image, place, *map(str, error.facts.values()))
+                continue
+            self.good[image].append(good)
+            for what, value, expected in doubts(good, size):
+                self._note(WARNED, image, place, what, value, expected)
+
+    def _note(self, weight: str, image: str, row: int, what: str, value: str, expected: str) -> None:
+        first = dict(zip(COLUMNS, (weight, what, 0, image, row, value, expected)))
+        self.problems.setdefault((weight, what), first)["times"] += 1
+
+
+def preflight(detector: Detector, file: Path | None, health: Mapping[str, Any]) -> None:
+    """Try the detector with one image, `file` or ours, if `health` names the categories. Raises ClientError."""
+    categories = tuple(Category(one["id"], one["name"]) for one in health.get("categories", ()))
+    if not categories:
+        return
+    trial = Trial(detector, categories)
+    jpeg = pkgutil.get_data("lpirc_client", "preflight.jpg") if file is None else _read(file)
+    trial.look(str(file or "preflight.jpg"), jpeg or b"")
+    for one in trial.problems.values():
+        text = "preflight with {image}, row {row}: {what} is {value}; expected {expected}".format_map(one)
+        if one["weight"] == REFUSED:
+            raise ClientError("preflight-failed", f"{text} (not logged in; --no-preflight skips this)")
+        say(printable(text))
+
+
+def execute(options: argparse.Namespace) -> None:
+    """Run the detector and say what it did. Raises ClientError, also where a referee would refuse rows."""
+    detector = load(options.detector)
+    images, categories = _images_of(options.images)
+    if options.ground_truth is not None:
+        ids, objects, categories = _truth_of(options.ground_truth, images)
+    if options.categories is not None:
+        names = _read(options.categories).decode(errors="replace").splitlines()
+        categories = [Category(number, name.strip()) for number, name in enumerate(names, start=1)]
+    trial = Trial(detector, tuple(categories))
+    for name in list(images)[: options.limit]:
+        trial.look(name, _read(images[name]))
+    document = _document(trial, len(images))
+    if options.ground_truth is not None:
+        looked = {ids[name] for name in trial.good}
+        rows = [(ids[name], *row) for name, good in trial.good.items() for row in good]
+        document["map"] = mean_ap([one for one in objects if one[0] in looked], rows)
+    result(json.dumps(document) if options.json else _in_words(document))
+    if any(one["weight"] == REFUSED for one in document["problems"]):
+        raise ClientError("rows-refused", "a referee would refuse rows of this detector")
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ClientError("cannot-read", f"{file}: cannot be read: {error.strerror}") from error
+
+
+def _images_of(folder: Path) -> tuple[dict[str, Path], Sequence[Category]]:
+    """Return the images of a test-set folder or of any folder by name, and the categories that are known."""
+    if (folder / NAME).exists():
+        manifest = read_manifest(folder)
+        return {one.file: folder / "images" / one.file for one in manifest.images}, manifest.categories
+    images = {one.name: one for one in sorted(folder.glob("*")) if one.suffix.lower() in (".jpg", ".jpeg")}
+    if not images:
+        raise ClientError("no-images", f"{folder}: neither a test set nor a folder with JPEG files")
+    return images, ()
+
+
+def _truth_of(path: Path, images: Mapping[str, Path]) -> tuple[dict[str, int], list[Any], Sequence[Category]]:
+    """Read a COCO file, or a test set's: the ids of the images by name, the objects but no crowds, the categories."""
+    file = path / "ground_truth.json" if path.is_dir() else path
+    try:
+        document = json.loads(_read(file))
+        ids = {one["file_name"]: one["id"] for one in document["images"]}
+        categories = [Category(one["id"], one["name"]) for one in document["categories"]]
+        objects = [
+            (one["image_id"], one["category_id"], (x, y, width + (x - 1), height + (y - 1)))
+            for one in document["annotations"]
+            for x, y, width, height in [map(float, one["bbox"])]
+            if not one.get("iscrowd")
+        ]
+        return {name: ids[name] for name in images}, objects, categories
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        sentence = f"{file}: not the ground truth of these images in COCO form: {error!r}"
+        raise ClientError("bad-ground-truth", sentence) from error
+
+
+def _document(trial: Trial, images: int) -> dict[str, Any]:
+    times_s = sorted(trial.times_s.values())
+    # The first image takes longer; before a run the preflight does.
+    steady_s = max(statistics.mean([*trial.times_s.values()][1:] or times_s), 1e-9)
+    return {
+        "images": len(times_s),
+        "rows": trial.rows,
+        "rows_per_image": trial.rows / len(times_s),
+        "median_s": statistics.median(times_s),
+        "p95_s": times_s[-(len(times_s) // 20) - 1],
+        "slowest_s": times_s[-1],
+        "in_600_s": int(600 / steady_s),
+        "all_images": images,
+        "all_images_s": steady_s * images,
+        "categories": len(trial.categories),
+        "problems": [trial.problems[kind] for kind in sorted(trial.problems)],
+    }
+
+
+def _in_words(document: dict[str, Any]) -> str:
+    lines = [
+        "{images} images, {rows} rows, {rows_per_image:.1f} an image",
+        "an image takes {median_s:.4g} s (median), {p95_s:.4g} s (95 %), {slowest_s:.4g} s (slowest)",
+        "in ten minutes: {in_600_s} images; all {all_images} of the folder: {all_images_s:.1f} s",
+        *["mAP: {map:.4f}"] * ("map" in document),
+        *["categories unknown, ids not checked: --categories FILE"] * (not document["categories"]),
+    ]
+    cells = [[printable(str(one[key]))[:60] for key in COLUMNS] for one in document["problems"]]
+    table = ["{:7}  {:23}  {:>5}  {:16}  {:>3}  {:36}  {}".format(*row) for row in (COLUMNS, *cells)]
+    return "\n".join([*(line.format_map(document) for line in lines), *table * bool(cells)])

@@ -9,41 +9,51 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Literal, Self
+from subprocess import PIPE
+from typing import IO, Self
 
 import click
 
 from referee.errors import RefereeError
 
 TIMEOUT_S = 10.0
-# Reads its command line from stdin, then becomes that program: its process id is known before its arguments.
-HELD = "import os, sys, json; args = json.loads(sys.stdin.readline()); os.execv(args[0], args)"
+# Reads its command line from stdin, then becomes that program, with one stream for all output: its process id is known
+# before its arguments.
+HELD = "import os, sys, json; args = json.loads(sys.stdin.readline()); os.dup2(2, 1); os.execv(args[0], args)"
 
 
 class Child:
     """One process. As a context manager it ends the process: SIGTERM, then SIGKILL after a timeout.
 
     The process has a session of its own, so Ctrl-C reaches only the rehearsal, which then ends its children in order.
-    `lines` reads one of its streams, stdout or stderr; the other one goes to the file `log`.
+    Its stdout tells when it is ready; its stderr goes to the file `log`.
     """
 
-    def __init__(
-        self, name: str, arguments: Sequence[str], log: Path, reads: Literal["stdout", "stderr"] = "stdout"
-    ) -> None:
+    def __init__(self, name: str, arguments: Sequence[str], log: Path) -> None:
         self.name = name
         self._log_path = log
-        self._log = log.open("w")
-        streams: dict[str, Any] = {"stdout": self._log, "stderr": self._log} | {reads: subprocess.PIPE}
-        self._process = subprocess.Popen(  # noqa: S603 - our own programs
-            arguments, stdin=subprocess.PIPE, text=True, start_new_session=True, **streams
+        self._log = log.open("a")
+        self._process = subprocess.Popen(  # noqa: S603 - our own programs, and what --client names
+            arguments, text=True, start_new_session=True, stdin=PIPE, stdout=PIPE, stderr=self._log
         )
-        self._output: IO[str] = getattr(self._process, reads)
+        self._output: IO[str] = self._process.stdout  # type: ignore[assignment]  # a pipe
         self._input: IO[str] = self._process.stdin  # type: ignore[assignment]  # a pipe
 
     @property
     def pid(self) -> int:
         """The process id."""
         return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended, below 0 by a signal; None while it runs."""
+        return self._process.poll()
+
+    def kill(self) -> None:
+        """Kill it, and what it has started in its session."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
 
     def __enter__(self) -> Self:
         return self
@@ -64,41 +74,32 @@ class Child:
         line = self._output.readline().strip()
         if not line:
             self._process.wait()
-            raise self._failure()
+            raise self.failure()
         return line
 
-    def lines(self) -> Iterator[str]:
-        """The lines of its output until it ends."""
-        yield from self._output
-
-    def keep(self, line: str) -> None:
-        """Add a line of its output to its log."""
-        self._log.write(line)
-        self._log.flush()
-
-    def wait(self) -> None:
-        """Wait until it ends. Raises RefereeError `child-failed` for an exit code other than 0."""
-        if self._process.wait() != 0:
-            raise self._failure()
-
     def end(self) -> None:
-        """End it, if it has not ended: SIGTERM, and after a timeout SIGKILL for its whole session."""
+        """End it, if it has not ended: SIGTERM, and after a timeout SIGKILL; and what is left of its session."""
         if self._process.poll() is None:
             self._process.terminate()
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 self._process.wait(TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                os.killpg(self._process.pid, signal.SIGKILL)
-                self._process.wait()
+        self.kill()
         self._output.close()
         self._log.close()
         with suppress(BrokenPipeError):
             self._input.close()
 
-    def _failure(self) -> RefereeError:
+    def failure(self) -> RefereeError:
+        """Why it failed, by the last line of its log."""
         lines = [line for line in self._log_path.read_text(errors="replace").splitlines() if line.strip()]
         last = lines[-1] if lines else f"it ended with exit code {self._process.returncode}"
         return RefereeError("child-failed", f"The {self.name} failed: {last}", log=str(self._log_path))
+
+
+def own_child(folder: Path, name: str, command: str, *arguments: str) -> Child:
+    """One of our commands, its log in `folder`; it ends with this process. Raises RefereeError `program-missing`."""
+    own = [program(command), *arguments, "--parent", str(os.getpid())]
+    return Child(name, own, folder / f"{name}.log")
 
 
 @contextmanager

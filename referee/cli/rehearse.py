@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
+import shlex
+import shutil
 import sys
 import threading
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -21,9 +24,10 @@ from lpirc_power.clocks import Clocks
 from lpirc_testsets import load_test_set, synthesize
 from referee.auth.passwords import hash_password
 from referee.cli.contest import config_text
+from referee.cli.faults import Faults, Hall, faults_option, seed_option
 from referee.cli.judged import print_score
 from referee.cli.options import as_json
-from referee.cli.processes import HELD, Child, interruption_reported, program
+from referee.cli.processes import HELD, Child, interruption_reported, own_child, program
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
@@ -33,6 +37,7 @@ from referee.judging.uncertainty import judge_with_interval
 from referee.store import Store
 from referee.store.records import Run, RunState, Score
 from referee.tracks.submissions.harness import client_version
+from referee.web.listener import Listen
 
 TEAM = "rehearsal"
 DEFAULT_IMAGES = 200
@@ -41,6 +46,10 @@ SEED = 2017
 SIZE = (640, 480)
 UPDATE_INTERVAL_S = 0.1
 CLOSE_TIMEOUT_S = 30.0
+CLIENT_END_S = 10.0  # after its window a client may go on for so long
+LOOK_S = 0.05
+CLIENT_LOG = "client.log"
+PLACE = re.compile(r"\{(url|team|password_file|password)\}")
 # A fast client would end before the meter has measured anything.
 LEAST_RUN_S = 2.0
 PAGE_NAME = "report.html"
@@ -62,6 +71,9 @@ class Plan:
     meter: str | None
     testset: Path | None
     replay: Path | None
+    client: tuple[str, ...] = ()
+    faults: Faults = field(default_factory=dict)
+    seed: int = 1
 
     @property
     def testset_folder(self) -> Path:
@@ -79,44 +91,54 @@ class Plan:
 @click.option("--window", "window_s", type=click.IntRange(1), default=60, show_default=True, help="Seconds.")
 @click.option("--testset", type=click.Path(path_type=Path), help="Your own test-set folder, instead.")
 @click.option("--replay", type=click.Path(path_type=Path), help="Post these recorded detections (CSV).")
+@click.option("--client", help="Run this contestant: 'COMMAND {url} {team} {password_file}'.")
 @click.option("--load", help=f"What the simulated meter measures; default: {CLIENT_LOAD}.")
 @click.option("--meter", help="Measure with this meter instead, such as rapl:, hwmon: or a VISA address.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="The folder to create; default: rehearsals/<time>."
 )
+@faults_option
+@seed_option
 @as_json
 def rehearse(
     images: int | None,
     window_s: int,
     testset: Path | None,
     replay: Path | None,
+    client: str | None,
     load: str | None,
     meter: str | None,
     out: Path | None,
+    faults: Faults,
+    seed: int,
     *,
     as_json: bool,
 ) -> None:
     """Carry out a whole contest run here: simulated meter, server, sample client, judgement.
 
     The simulated power follows the client's CPU time, so a leaner client scores better.
+
+    --client has {url}, {team}, {password_file} or {password} replaced, and no shell: write "sh -c '...'" for one.
+    Example: referee rehearse --client './mine {url} {team} {password_file}' --faults drop:5%
     """
-    client_version()
+    words = _client_words(client, replay)
     if load is not None and meter is not None:
         raise click.UsageError("--load is for the simulated meter; leave it out with --meter.")
     if meter is not None:
-        _try_meter(meter)
+        try_meter(meter, faults)
     if load is not None:
-        _try_meter(f"sim:{load.replace(PID, str(os.getpid()))}")
+        try_meter(f"sim:{load.replace(PID, str(os.getpid()))}")
     if images is not None and testset is not None:
         raise click.UsageError("--images is the size of the synthetic set; leave it out with --testset.")
     if replay is not None and not replay.is_file():
         raise RefereeError("replay-missing", f"The file to replay, {replay}, does not exist.")
     stamp = Clock().utc().strftime("%Y%m%dT%H%M%SZ")
     folder = out or Path("rehearsals") / f"{stamp}-{secrets.token_hex(2)}"
-    plan = Plan(folder, images or DEFAULT_IMAGES, window_s, load or CLIENT_LOAD, meter, testset, replay)
+    of_run = images or DEFAULT_IMAGES, window_s, load or CLIENT_LOAD, meter, testset, replay
+    plan = Plan(folder, *of_run, words, faults, seed)
     with interruption_reported(lambda: f"everything is stopped, {folder} is kept as it is."):
-        run, score = carry_out(plan)
-    document = score_document(run, score) | {"paths": _paths(plan)}
+        run, score, told, code = carry_out(plan)
+    document = score_document(run, score) | {"told": told, "exit_code": code, "paths": _paths(plan)}
     write_atomically(folder / "report.json", f"{json.dumps(document, indent=2)}\n".encode())
     if as_json:
         click.echo(json.dumps(document))
@@ -124,18 +146,44 @@ def rehearse(
         print_score(run, score)
         for name, path in _paths(plan).items():
             click.echo(f"{name:>10}  {path}")
+    for sentence in told:
+        click.echo(sentence, err=True)
+    sys.exit(1 if code else 0)
 
 
-def _try_meter(address: str) -> None:
+def _client_words(client: str | None, replay: Path | None) -> tuple[str, ...]:
+    """The words of --client with its program's path; () for the sample client. Raises RefereeError, UsageError."""
+    if client is None:
+        client_version()
+        return ()
+    if replay is not None:
+        raise click.UsageError("--replay is for the sample client; leave it out with --client.")
+    try:
+        words = shlex.split(client)
+    except ValueError as error:
+        raise click.UsageError(f"--client {client!r} is no command: {error}.") from error
+    if not words or "{url}" not in client:
+        raise click.UsageError(f"--client {client!r} has no {{url}}: it must be given the referee's address.")
+    if (path := shutil.which(words[0])) is None:
+        raise RefereeError("client-missing", f"There is no program {words[0]!r} to run as the client.")
+    return (path, *words[1:])
+
+
+def try_meter(address: str, faults: Faults | None = None) -> None:
     """Raise MeterError, before anything is created, if no meter answers there or the load is invalid."""
+    if "meter-gap" in (faults or {}):
+        raise click.UsageError("meter-gap is for the simulated meter; leave it out with --meter.")
     clock, never = Clock(), threading.Event()
     clocks = Clocks(clock.monotonic_s, clock.utc, lambda s: clock.wait(never, clock.monotonic_s() + s))
     with closing(MeterAddress(address)) as meter:
         meter.connect(clocks).close()
 
 
-def carry_out(plan: Plan) -> tuple[Run, Score]:
-    """Run it all and write the report. Raises RefereeError, TestSetError; KeyboardInterrupt after all is stopped."""
+def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
+    """Run it all and write the report; also what there is to tell of client and faults, and the client's exit code.
+
+    Raises RefereeError, TestSetError; KeyboardInterrupt after all is stopped.
+    """
     from referee.evidence.parts import export_bundle
     from referee.report import write_report  # takes a third of a second
 
@@ -146,29 +194,30 @@ def carry_out(plan: Plan) -> tuple[Run, Score]:
     images = _prepare_test_set(plan)
     with ExitStack() as processes:
         held = [sys.executable, "-c", HELD]
-        client = processes.enter_context(Child("client", held, plan.folder / "client.log", reads="stderr"))
-        address = plan.meter
+        client = processes.enter_context(Child("client", held, plan.folder / CLIENT_LOG))
+        address, control = plan.meter, ""
         if address is None:
             load = plan.load.replace(PID, str(client.pid))
-            meter = processes.enter_context(_child(plan, "meter", "meter", "simulate", "--load", load))
-            address = meter.first_line()
+            simulate = ("meter", "simulate", "--load", load, "--control", "0")
+            meter = processes.enter_context(own_child(plan.folder, "meter", *simulate))
+            address, control = meter.first_line(), meter.first_line().removeprefix("control ")
         stage(f"Meter at {address}" if plan.meter else f"Meter simulated at {address}")
         password = _make_contest(plan, address)
-        serve = _child(plan, "server", "referee", "serve", str(plan.folder), "--port", "0")
-        serving = processes.enter_context(serve).first_line()
-        stage(serving)
-        url = serving.split(" at ")[-1].split()[0]
-        client.write(json.dumps(_client_arguments(plan, url, password)))
-        _show_progress(client, images)
-        client.wait()
-        run = _closed_run(plan)
+        hall = Hall(processes, plan.folder, Listen(port=0), plan.faults, plan.seed, control)
+        stage(hall.serving)
+        client.write(json.dumps(_client_arguments(plan, hall.urls[0], password)))
+        told = _await_client(plan, client, hall, images)
+        run = _closed_run(plan, hall)
+        if run.closed_by == "deadline":
+            told.append("The client did not log out: the run lasted until the end of its window.")
+        told += hall.told()
     stage(f"Run {run.id} closed; judging")
     with open_contest(plan.folder) as contest:
         score = judge_with_interval(contest, run.id, Clock())
         stage("Writing the report")
         write_report(contest, run.id, plan.folder, PAGE_NAME)
         export_bundle(contest, run.id, plan.folder / BUNDLE_NAME, Clock().utc())
-        return contest.store.run(run.id), score
+        return contest.store.run(run.id), score, told, client.exit_code or 0
 
 
 def _prepare_test_set(plan: Plan) -> int:
@@ -198,47 +247,75 @@ def _make_contest(plan: Plan, meter: str) -> str:
     return password
 
 
-def _child(plan: Plan, name: str, command: str, *arguments: str) -> Child:
-    own = [program(command), *arguments, "--parent", str(os.getpid())]
-    return Child(name, own, plan.folder / f"{name}.log")
-
-
 def _client_arguments(plan: Plan, url: str, password: str) -> list[str]:
     """The client's command line; the password is in a file of mode 0600, as for a contestant."""
     password_file = plan.folder / "password"
     password_file.touch(mode=0o600)
     password_file.write_text(password + "\n")
+    known = {"url": url, "team": TEAM, "password_file": str(password_file.resolve()), "password": password}
+    if plan.client:
+        return [PLACE.sub(lambda place: known[place[1]], word) for word in plan.client]
     what = ["run", url]
     if plan.replay is not None:
         what = ["replay", url, str(plan.replay), "--testset", str(plan.testset_folder)]
     common = ["--team", TEAM, "--password-file", str(password_file), "--parent", str(os.getpid())]
+    common += ["--wait", str(CLIENT_END_S)] * bool(plan.faults)  # the first request may be cut off
     common += ["--receipts", str(plan.folder / RECEIPTS_NAME)]
     return [program("lpirc-client"), *what, *common, "--least", str(LEAST_RUN_S), "--progress", "json"]
 
 
-def _show_progress(client: Child, images: int) -> None:
-    console = Console(stderr=True)
+def _await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str]:
+    """Wait until the client has ended, or end it at last, and show what it says. Returns what there is to tell of it.
+
+    Raises RefereeError `child-failed` of the sample client.
+    """
+    clock, never, told, rest, console = Clock(), threading.Event(), list[str](), "", Console(stderr=True)
+    limit_s = clock.monotonic_s() + plan.window_s + CLIENT_END_S
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task("images", total=images)
-        for line in client.lines():
-            if not line.startswith("{"):
-                client.keep(line)
-                continue
-            done = json.loads(line)
-            progress.update(task, completed=done["images"], description=f"{done['detections']} detections")
+    progress = Progress(*columns, console=console, disable=bool(plan.client) or not console.is_terminal)
+    task = progress.add_task("images", total=images)
+    log = (plan.folder / CLIENT_LOG).open(errors="replace")
+    with closing(Store(plan.folder / "contest.db")) as store, log, progress:
+        is_running = True
+        while is_running:
+            is_running = client.exit_code is None and not clock.wait(never, clock.monotonic_s() + LOOK_S)
+            said = log.read()
+            if plan.client:
+                click.echo(said, nl=False, err=True)
+            *lines, rest = ("" if plan.client else rest + said).split("\n")
+            for done in [json.loads(line) for line in lines if line.startswith("{")]:
+                named = f"{done['detections']} detections"
+                progress.update(task, completed=done["images"], description=named)
+            for run in store.runs()[:1]:
+                hall.look(run)
+                limit_s = (run.start_s or clock.monotonic_s()) + plan.window_s + CLIENT_END_S
+            if is_running and clock.monotonic_s() > limit_s:
+                told.append(
+                    f"The client ran on {CLIENT_END_S:g} s after its {plan.window_s} s, and was killed."
+                )
+                client.kill()
+    client.kill()
+    if client.exit_code and not plan.client:
+        raise client.failure()
+    if client.exit_code and not told:
+        told.append(f"The client failed with exit code {client.exit_code}; see {plan.folder / CLIENT_LOG}.")
+    return told
 
 
-def _closed_run(plan: Plan) -> Run:
-    """The rehearsal's run, once it is closed: by the client's logout, or by the deadline a little later."""
+def _closed_run(plan: Plan, hall: Hall) -> Run:
+    """The rehearsal's run, once it is closed: by the client's logout, or by the deadline. Raises RefereeError."""
     clock, never = Clock(), threading.Event()
     until_s = clock.monotonic_s() + plan.window_s + CLOSE_TIMEOUT_S
     with closing(Store(plan.folder / "contest.db")) as store:
         while clock.monotonic_s() <= until_s:
-            (run,) = store.runs()
+            run = next(iter(store.runs()), None)
+            if run is None:
+                sentence = f"The client never logged in, so there is no run; see {plan.folder / CLIENT_LOG}."
+                raise RefereeError("no-log-in", sentence)
+            hall.look(run)
             if run.state is not RunState.OPEN:
                 return run
-            clock.wait(never, clock.monotonic_s() + 0.05)
+            clock.wait(never, clock.monotonic_s() + LOOK_S)
     raise RefereeError("run-state", f"The run did not close; see {plan.folder / 'server.log'}.")
 
 
@@ -248,7 +325,7 @@ def _paths(plan: Plan) -> dict[str, str]:
         "database": str(plan.folder / "contest.db"),
         "report": str(plan.folder / "report.json"),
         "test set": str(plan.testset or plan.folder / "testset"),
-        "receipts": str(plan.folder / RECEIPTS_NAME),
+        **({} if plan.client else {"receipts": str(plan.folder / RECEIPTS_NAME)}),
         "report page": str(plan.folder / PAGE_NAME),
         "bundle": str(plan.folder / BUNDLE_NAME),
     }

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from tests import warm_programs
 from tests.contest_day import (
     KEYS,
     PATIENCE_S,
+    called,
     descendants_of,
     is_running,
     processes_naming,
@@ -122,6 +125,52 @@ def test_a_rehearsal_stopped_in_mid_run_leaves_no_process(tmp_path: Path, number
     assert "Traceback" not in stderr
     assert len(family) >= 4  # client, meter, server and its worker
     until(lambda: not any(map(is_running, family)) and not processes_naming(str(folder)))
+
+
+HANGING = """\
+import http.client, json, sys, time
+from urllib.parse import urlsplit
+url, team, file, password = sys.argv[1:]
+assert open(file).read().strip() == password
+print("the client is at", url, flush=True)
+connection = http.client.HTTPConnection(urlsplit(url).netloc)
+connection.request("POST", "/v1/session", json.dumps({"team": team, "password": password}))
+print(b"not in UTF-8: \\xff", connection.getresponse().status, flush=True)
+time.sleep(1000)
+"""
+
+
+def test_any_program_is_the_contestant_and_one_that_hangs_is_ended_and_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("referee.cli.rehearse.CLIENT_END_S", 0.3)
+    (tmp_path / "hanging.py").write_text(HANGING)
+    folder = tmp_path / "rehearsal"
+    words = [sys.executable, str(tmp_path / "hanging.py"), "{url}", "{team}", "{password_file}", "{password}"]
+    sizes = ["--images", "2", "--window", "1", "--json"]
+    result = called("rehearse", "--out", str(folder), *sizes, "--client", shlex.join(words))
+    document = json.loads(result.stdout)
+    assert (result.returncode, document["exit_code"]) == (1, -signal.SIGKILL)
+    assert (document["closed_by"], document["map"]) == ("deadline", 0.0)
+    told = [
+        "The client ran on 0.3 s after its 1 s, and was killed.",
+        "The client did not log out: the run lasted until the end of its window.",
+    ]
+    assert document["told"] == told
+    assert result.stderr.splitlines()[-2:] == told
+    log = (folder / "client.log").read_text()
+    assert log.startswith("the client is at http://127.0.0.1:")
+    assert log in result.stderr
+    assert log.endswith(" 201\n")
+    assert "receipts" not in document["paths"]
+    assert processes_naming(str(folder)) == processes_naming("hanging.py") == []
+
+
+def test_a_program_that_there_is_not_is_told_before_anything_is_made(tmp_path: Path) -> None:
+    folder = tmp_path / "rehearsal"
+    result = called("rehearse", "--out", str(folder), "--client", "./there-is-none {url}")
+    told = "referee: There is no program './there-is-none' to run as the client.\n"
+    assert (result.returncode, result.stderr, folder.exists()) == (1, told, False)
 
 
 def is_open(folder: Path) -> bool:

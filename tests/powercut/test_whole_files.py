@@ -205,7 +205,7 @@ OTHERS = {
         "datasets/lpirc_testsets/synthetic.py",
         "datasets/lpirc_testsets/writing.py",
     ),
-    *("referee/cli/demo.py", "referee/cli/rehearse.py", "referee/cli/processes.py"),
+    *("referee/cli/demo.py", "referee/cli/rehearse.py"),
     *("power/lpirc_power/cli/certify.py", "client/lpirc_client/terminal.py", "referee/pages/vendor.py"),
     "client/lpirc_client/timeline.py",
 }

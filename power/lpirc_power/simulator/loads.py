@@ -274,7 +274,7 @@ def process_facts(pid: int) -> list[str] | None:
 class CpuPower:
     """The power of a device whose processor is one core, kept busy by process `pid`.
 
-    CPU time of all its threads counts; more than one core's worth is one core's worth. A process that is
+    CPU time of its threads and descendants counts; more than one core's worth is one core's worth. A process that is
     gone, or was never there, is idle. `clock` is the real time, in which CPU time passes.
     """
 
@@ -294,12 +294,21 @@ class CpuPower:
         if wall_s < SHORTEST_S:
             return self._power_w
         cpu_s = self._cpu_time_s()
-        used_s = 0.0 if cpu_s is None or self._cpu_s is None else cpu_s - self._cpu_s
-        usage = min(max(used_s / wall_s, 0.0), 1.0)
+        usage = min(max((cpu_s - self._cpu_s) / wall_s, 0.0), 1.0)
         self._power_w = self._idle_w + usage * (self._busy_w - self._idle_w)
         self._looked_s, self._cpu_s = now_s, cpu_s
         return self._power_w
 
-    def _cpu_time_s(self) -> float | None:
-        facts = process_facts(self._pid)
-        return None if facts is None else (int(facts[11]) + int(facts[12])) / os.sysconf("SC_CLK_TCK")
+    def _cpu_time_s(self) -> float:
+        found = [facts for pid in _family(self._pid) if (facts := process_facts(pid))]
+        # Fields 13 and 14 are of children that have ended; the others are in the family.
+        return sum(int(ticks) for facts in found for ticks in facts[11:15]) / os.sysconf("SC_CLK_TCK")
+
+
+def _family(pid: int) -> list[int]:
+    """A process and its descendants."""
+    try:
+        listed = [one.read_text() for one in Path(f"/proc/{pid}/task").glob("*/children")]
+    except OSError:  # it has ended meanwhile
+        listed = []
+    return [pid, *(one for children in listed for child in children.split() for one in _family(int(child)))]

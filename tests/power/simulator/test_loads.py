@@ -94,6 +94,15 @@ def test_cpu_load_follows_a_process_until_it_is_gone(until: Any) -> None:
     until(lambda: load.mean(0.0, 1.0).power_w == 2.0)
 
 
+def test_what_a_shell_runs_counts_as_its_own(until: Any) -> None:
+    with subprocess.Popen(
+        ["sh", "-c", "while :; do :; done & read line; kill $!"], stdin=subprocess.PIPE
+    ) as shell:
+        load = parse_load(f"cpu:{shell.pid},idle=2W,busy=9W", time.monotonic)
+        until(lambda: load.mean(0.0, 1.0).power_w > 2.5)
+        shell.communicate(b"\n")
+
+
 def test_an_idle_process_draws_idle_power(until: Any) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as idle:
         load = parse_load(f"cpu:{idle.pid},idle=3W,busy=9W,volts=230V", time.monotonic)

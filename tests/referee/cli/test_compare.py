@@ -1,0 +1,103 @@
+"""`referee compare`: two judged runs side by side."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lpirc_testsets import read_ground_truth
+from referee.clock import Clock
+from referee.judging.judge import judge
+from referee.store.records import RunState
+from tests.contest_day import called
+from tests.referee.factories import START, House, reading, stored_run
+
+
+def judged(hall: House, every: int, energy_wh: float | None, category: int = 0) -> None:
+    """A judged run that has sent every so many of the objects, and all of a category."""
+    store, test_set = hall.store, hall.contest.test_set
+    run = stored_run(store, testset_digest=test_set.digest).id
+    truth = read_ground_truth(test_set.folder)
+    sent = np.column_stack([truth.image, truth.category, np.full(len(truth.image), 0.5), truth.boxes])
+    sent = sent[(np.arange(len(sent)) % every == 0) | (truth.category == category)]
+    store.log_served(run, [(image, 10) for image in range(1, 6)], 1.0)
+    now = START + timedelta(seconds=2)
+    store.append_post(run, sent, sha256="", idempotency_key=None, elapsed_s=2.0, now=now)
+    store.append_readings(run, 0.0, [reading(float(s), energy_wh=s * 0.01) for s in range(3)])
+    over = {"state": RunState.CLOSED.value, "elapsed_s": 4.0, "energy_wh": energy_wh}
+    store.change_run(run, (RunState.ARMED,), **over)
+    judge(hall.contest, run, Clock())
+
+
+def compared(*arguments: str) -> dict[str, dict[str, Any]]:
+    result = called("compare", *arguments, "--json")
+    assert result.returncode == 0, result.stderr
+    return {row["figure"]: row for row in json.loads(result.stdout)}
+
+
+def test_the_ratio_of_the_scores_is_divided_into_map_and_energy(build: Callable[..., House]) -> None:
+    hall = build()
+    judged(hall, 2, 0.08)
+    judged(hall, 2, 0.04, category=2)
+    rows = compared("1", "2", "--contest", str(hall.folder))
+    scores, maps, energies = (rows[name] for name in ("score", "map", "energy_wh"))
+    assert maps["second"] > maps["first"] > 0
+    assert (energies["first"], energies["second"], energies["difference"]) == (0.08, 0.04, -0.04)
+    assert rows["images_fetched"]["first"] == 5
+    assert rows["first_post_s"]["second"] == 2.0
+    assert rows["check energy-measured"]["first"] == "ok"
+    assert rows["errors missed"]["difference"] < 0
+    assert rows["regret"]["first"] > 1
+    aps = [row for name, row in rows.items() if name.startswith("AP ")]
+    sizes = [abs(row["difference"]) for row in aps]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > 0 == sizes[-1]
+    told = called("compare", "1", "2", "--contest", str(hall.folder)).stdout
+    whole, of_map = scores["second"] / scores["first"], maps["second"] / maps["first"]
+    assert f"The second score is {whole:.3f} times the first: {of_map:.3f} by mAP, 2.000 by energy" in told
+    assert f"(log ratio {math.log(whole):+.3f} = {math.log(of_map):+.3f} +0.693)" in told
+    assert "Metric, test set and window are the same." in told
+    assert "<td>regret</td>" in called("compare", "1", "2", "--contest", str(hall.folder), "--html").stdout
+
+
+def test_two_folders_with_a_run_each_are_compared_and_what_they_differ_in_is_told(
+    build: Callable[..., House],
+) -> None:
+    halls = [build(name="a"), build(name="b", metric="voc-11")]
+    judged(halls[0], 1, None)
+    judged(halls[1], 2, 0.04)
+    rows = compared(*(str(hall.folder) for hall in halls))
+    assert (rows["score"]["first"], rows["score"]["difference"]) == (None, None)
+    assert (rows["regret"]["first"], rows["regret"]["second"] > 0) == (None, True)
+    told = called("compare", *(str(hall.folder) for hall in halls)).stdout
+    assert told.splitlines()[-1] == "They differ in metric."
+    assert "times the first" not in told
+
+
+@pytest.mark.parametrize(
+    ("runs", "sentence"),
+    [
+        ("1 9", "There is no run 9"),
+        ("1 3", "Run 3 is not judged as it stands; see: referee judge 3"),
+        ("1 {}", "has 3 runs; name two by number: referee compare 1 2 --contest"),
+        ("1 99999999999999999999", "is not a contest folder"),
+        ("1 nowhere", "nowhere is not a contest folder"),
+        ("-1 1", "No such option"),
+        ("² 1", "is not a contest folder"),
+    ],
+)
+def test_a_run_that_cannot_be_compared_is_told(build: Callable[..., House], runs: str, sentence: str) -> None:
+    hall = build()
+    judged(hall, 1, 0.1)
+    judged(hall, 1, 0.1)
+    stored_run(hall.store)
+    result = called("compare", *runs.format(hall.folder).split(), "--contest", str(hall.folder))
+    assert (result.returncode, result.stdout) == (2 if runs[0] == "-" else 1, "")
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr

@@ -53,9 +53,10 @@ class Relay:
         self._target, self._share, self._slow_s = target, faults.get("drop", 0.0), faults.get("slow", 0.0)
         self._random, self._lock = random.Random(seed), threading.Lock()  # noqa: S311 - nothing is secret
         self._requests = self._cut = 0
-        self.port = with_free_port(listen).port
+        listen = with_free_port(listen)
+        self.port, is_any = listen.port, listen.host == "::"  # of both kinds, as the server takes it
         family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
-        listener = socket.create_server((listen.host, self.port), family=family)
+        listener = socket.create_server((listen.host, self.port), family=family, dualstack_ipv6=is_any)
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 
     def _accept(self, listener: socket.socket) -> None:

@@ -27,6 +27,7 @@ from referee.judging.results import current_judgement
 from referee.judging.uncertainty import judge_with_interval
 from referee.store.records import Run, RunState
 from referee.web.listener import Listen
+from referee.web.processes import sole_server
 
 WINDOW_S = 600
 LOOK_S = 0.1
@@ -52,8 +53,7 @@ def practice(
     Each log-in begins a run, which is judged when it ends. Example: referee practice --host 0.0.0.0
     """
     kind, _, load = meter.partition(":")
-    if kind != "sim":
-        try_meter(meter, faults)
+    try_meter(meter, {} if kind == "sim" else faults)
     if not team.strip() or not team.isprintable():
         raise click.UsageError(f"--team {team!r} is blank or cannot be printed; name one, or leave it out.")
     kept = f"{folder} is kept; go on with: referee practice {folder}"
@@ -63,7 +63,8 @@ def practice(
             simulate = ("meter", "simulate", "--load", load or "constant:5W", "--control", "0")
             simulated = processes.enter_context(own_child(folder, "meter", *simulate))
             meter, control = simulated.first_line(), simulated.first_line().removeprefix("control ")
-        _set_meter(folder / CONFIG_NAME, meter)
+        with sole_server(folder):  # the one that serves it would change its meter at a restart
+            _set_meter(folder / CONFIG_NAME, meter)
         hall = Hall(processes, folder, Listen(host, port), faults, seed, control)
         login = quote(json.dumps({"team": team, "password": password}))
         click.echo(f"""\

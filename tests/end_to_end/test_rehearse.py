@@ -169,7 +169,7 @@ def test_any_program_is_the_contestant_and_one_that_hangs_is_ended_and_judged(
 def test_a_program_that_there_is_not_is_told_before_anything_is_made(tmp_path: Path) -> None:
     folder = tmp_path / "rehearsal"
     result = called("rehearse", "--out", str(folder), "--client", "./there-is-none {url}")
-    told = "referee: There is no program './there-is-none' to run as the client.\n"
+    told = "referee: There is no program './there-is-none' that may be executed.\n"
     assert (result.returncode, result.stderr, folder.exists()) == (1, told, False)
 
 

@@ -19,8 +19,9 @@ from referee.cli.contest import config_text
 from referee.cli.practice import _prepare, _set_meter
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
+from referee.web.processes import sole_server
 from tests import warm_programs
-from tests.contest_day import PATIENCE_S, descendants_of, is_running, processes_naming, until
+from tests.contest_day import PATIENCE_S, called, descendants_of, is_running, processes_naming, until
 
 FAULTS = "drop:25%,slow:10ms,meter-gap:1s,restart:2s"
 
@@ -111,6 +112,25 @@ def test_what_there_is_goes_on_with_another_team_and_another_meter(
         assert contest.config.auto_arm
         assert contest.config.public_score
         assert contest.config.teams_see_score
+
+
+def test_a_contest_that_is_served_keeps_its_meter(tmp_path: Path, small_set: TestSet) -> None:
+    folder = tmp_path / "home"
+    _prepare(folder, small_set.folder, "sim:constant:7W", "ant")
+    before = (folder / "contest.toml").read_bytes()
+    with sole_server(folder):
+        result = called("practice", str(folder), "--port", "0")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert (
+        f"{folder} is being served already by process {os.getpid()}; stop that server first." in result.stderr
+    )
+    assert (folder / "contest.toml").read_bytes() == before
+
+
+def test_a_load_that_there_is_not_makes_nothing(tmp_path: Path) -> None:
+    result = called("practice", str(tmp_path / "home"), "--meter", "sim:bogus:5W")
+    assert (result.returncode, [*tmp_path.iterdir()]) == (1, [])
+    assert "There is no load 'bogus:5W'" in result.stderr
 
 
 def test_another_test_set_or_a_contest_of_others_is_refused(tmp_path: Path, small_set: TestSet) -> None:

@@ -21,7 +21,7 @@ from referee.store.records import Run, Score
 
 JUDGED = ("score", "map", "energy_wh", "mean_power_w", "elapsed_s", "window_s", "images", "detections")
 KEYS = ("figure", "first", "second", "difference")
-MUST_AGREE = ("metric", "test_set", "window_s")
+MUST_AGREE = ("state", "metric", "test_set", "window_s")
 
 
 @click.command()
@@ -67,7 +67,7 @@ def _figures_of(contest: Contest, run: Run, judged: Score) -> dict[str, Any]:
     course, found = course_of(contest, run), explain(contest, run, judged)
     document, regret, posts_s = score_document(run, judged), found.regret, course.posts_s.tolist()
     return (
-        {"metric": document["metric"], "test_set": contest.test_set.digest[:12]}
+        {"state": run.state.value, "metric": document["metric"], "test_set": contest.test_set.digest[:12]}
         | {name: document[name] for name in JUDGED}
         | {"images_fetched": len(course.served_s), "images_answered": len({*found.detections.image.tolist()})}
         | {"images_per_s": course.images_per_s, "first_post_s": min(posts_s, default=None)}
@@ -102,4 +102,4 @@ def _notes(first: dict[str, Any], second: dict[str, Any]) -> Iterator[str]:
             f" (log ratio {whole:+.3f} = {of_map:+.3f} {whole - of_map:+.3f})."
         )
     differ = [name for name in MUST_AGREE if first[name] != second[name]]
-    yield f"They differ in {', '.join(differ)}." if differ else "Metric, test set and window are the same."
+    yield f"They differ in {', '.join(differ)}." if differ else "State, metric, test set and window are the same."

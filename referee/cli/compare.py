@@ -102,4 +102,8 @@ def _notes(first: dict[str, Any], second: dict[str, Any]) -> Iterator[str]:
             f" (log ratio {whole:+.3f} = {of_map:+.3f} {whole - of_map:+.3f})."
         )
     differ = [name for name in MUST_AGREE if first[name] != second[name]]
-    yield f"They differ in {', '.join(differ)}." if differ else "State, metric, test set and window are the same."
+    yield (
+        f"They differ in {', '.join(differ)}."
+        if differ
+        else "State, metric, test set and window are the same."
+    )

@@ -125,7 +125,6 @@ def test_a_fault_that_there_is_not_is_named_with_those_that_are(
         "rehearse --client true",
         "rehearse --client '",
         "rehearse --client 'true --replay x",
-        "practice --team \t",
         "compare 1",
     ],
 )

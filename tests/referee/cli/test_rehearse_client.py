@@ -25,7 +25,7 @@ def test_all_that_a_client_says_is_shown_and_one_without_a_log_in_is_told(
     plan = Plan(house.folder, 1, 60, "", None, None, None, client=("x",))
     hall = cast(Hall, None)  # which is looked at only in a run
     with Child("client", [sys.executable, "-c", HELD], house.folder / "client.log") as client:
-        code = "import sys; print('a' * 3_000_000); sys.exit(7)"
+        code = "import sys; print('a' * 3_000_000 + sys.stdin.read()); sys.exit(7)"
         client.write(json.dumps([sys.executable, "-c", code]))
         told = _await_client(plan, client, hall, 1)
     assert capsys.readouterr().err == "a" * 3_000_000 + "\n"

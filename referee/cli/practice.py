@@ -115,8 +115,8 @@ def _judge_runs(folder: Path, hall: Hall) -> None:
     clock, never, seen = Clock(), threading.Event(), set[tuple[int, float | None]]()
     with open_contest(folder) as contest:
         while not clock.wait(never, clock.monotonic_s() + LOOK_S):
-            for run in contest.store.runs():
-                hall.look(run)
+            hall.look(runs := contest.store.runs())
+            for run in runs:
                 is_over = run.state in (RunState.CLOSED, RunState.JUDGED)
                 if is_over and (run.id, run.energy_wh) not in seen:
                     seen.add((run.id, run.energy_wh))

@@ -287,7 +287,7 @@ def _await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[st
                 named = f"{done['detections']} detections"
                 progress.update(task, completed=done["images"], description=named)
             for run in store.runs()[:1]:
-                hall.look(run)
+                hall.look([run])
                 limit_s = (run.start_s or clock.monotonic_s()) + plan.window_s + CLIENT_END_S
             if is_running and clock.monotonic_s() > limit_s:
                 client.kill()
@@ -304,7 +304,7 @@ def _closed_run(plan: Plan, hall: Hall, told: list[str]) -> Run:
     until_s = clock.monotonic_s() + plan.window_s + CLOSE_TIMEOUT_S
     with closing(Store(plan.folder / "contest.db")) as store:
         while (run := next(iter(store.runs()), None)) and clock.monotonic_s() <= until_s:
-            hall.look(run)
+            hall.look([run])
             if run.state is not RunState.OPEN:
                 return run
             clock.wait(never, clock.monotonic_s() + LOOK_S)

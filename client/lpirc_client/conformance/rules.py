@@ -23,7 +23,7 @@ class Exchange:
     """One request and its answer; times in s of one clock. Without a whole answer `status` is 0.
 
     `route` is method and path, without an image's number. `images` are those it asks for or has rows of. `is_unread`:
-    the client ended the connection before it had read the whole answer.
+    the client ended the connection before it had read the whole answer; `is_ended_by_referee`: the referee ended it.
     """
 
     connection: int
@@ -33,6 +33,7 @@ class Exchange:
     status: int = 0
     answer: Mapping[str, Any] = field(default_factory=dict)
     is_unread: bool = False
+    is_ended_by_referee: bool = False
     media_type: str = ""
     key: str = ""
     sha256: str = ""

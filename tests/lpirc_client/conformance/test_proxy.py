@@ -32,7 +32,7 @@ def proxied(url: str, findings: list[Finding], seen: list[Exchange] | None = Non
     with Proxy(("127.0.0.1", 0), url) as proxy:
         thread = threading.Thread(target=proxy.serve)
         thread.start()
-        yield f"http://127.0.0.1:{proxy.server_port}"
+        yield f"http://127.0.0.1:{proxy.server_address[1]}"
         thread.join(PATIENCE_S)
         assert not thread.is_alive()
         seen += proxy.exchanges.values()

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
+from select import select
 from socketserver import ThreadingTCPServer
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from lpirc_client.rows import PACKED_TYPE
 
 PIECE_BYTES = 16384
 MOST_KEPT_BYTES = 4 * 2**20  # a larger body is refused: it is passed on piece by piece
+EARLY_S = 0.2  # a refusal of such a body may need no more than its head
 LINGER_S = 3.0  # after the end of the run, for a client that goes on
 TEXT_ROW, JSON_ROW = rb"(?m)^\s*(\d{1,9})", rb"\[\s*(\d{1,9})"
 FORM = "application/x-www-form-urlencoded"
@@ -96,31 +98,47 @@ class Passage(BaseHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
         """Say nothing: the report does."""
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what is no HTTP, in a referee's way, and note it."""
+        self.place, now_s = next(self.server.numbers), time.monotonic()
+        told = {"detail": f"This is no HTTP: {message}"}
+        self.server.exchanges[self.place] = Exchange(self.number, "? /v1/", now_s, now_s, int(code), told)
+        self.wfile.write(b"HTTP/1.1 %d Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n" % code)
+        self.close_connection = True
+
     def _pass_on(self) -> None:
         """Pass on one request and its answer. Raises OSError if the client has gone."""
         length, started_s = self.headers.get("Content-Length", "0"), time.monotonic()
         size = int(length) if re.fullmatch(r"\d{1,15}", length) else 0
         has_end = length == str(size) and "Transfer-Encoding" not in self.headers
-        body = b"" if size > MOST_KEPT_BYTES else self.rfile.read(size)
+        body = self.rfile.read(size) if size <= MOST_KEPT_BYTES else b""
+        is_cut, self.rest = len(body) < size <= MOST_KEPT_BYTES, size if size > MOST_KEPT_BYTES else 0
+        is_whole = has_end and not is_cut and not self.rest
         kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         path, self.place = urlsplit(self.path).path, next(self.server.numbers)
-        is_cut, rest = len(body) < size <= MOST_KEPT_BYTES, size - len(body)
         self.server.exchanges[self.place] = Exchange(
             self.number, f"{self.command} {path.rstrip('0123456789')}", started_s, is_unread=is_cut,
-            media_type=kind, images=_images(self.path, kind, body),
-            key=self.headers.get("Idempotency-Key", ""), sha256=hashlib.sha256(body).hexdigest(),
+            media_type=kind, images=_images(self.path, kind, body), key=self.headers.get("Idempotency-Key", ""),
+            sha256=hashlib.sha256(body).hexdigest() if is_whole else "",
         )  # fmt: skip
         is_last, self.close_connection = self.close_connection, True
         self.server.asking.add(self.number)
-        answer = None if is_cut else self._answer_to(body, rest)
-        if not is_cut and (answer is None or answer.will_close):
+        answer = self._answer_to(body, is_cut=is_cut)
+        if answer is None or answer.will_close:
             self._note(is_ended_by_referee=not is_last)
         if answer is not None and self._pass_back(answer):
-            self.close_connection = is_last or answer.will_close or not has_end
+            self.close_connection = is_last or answer.will_close
         self.server.asking.discard(self.number)
+        if self.rest or not has_end:  # what is left is no request; unread, it would reset the connection
+            self.close_connection = True
+            with suppress(OSError):
+                self.connection.shutdown(socket.SHUT_WR)
+                self.connection.settimeout(LINGER_S)
+                while self.connection.recv(PIECE_BYTES):
+                    pass
 
-    def _answer_to(self, body: bytes, rest: int) -> http.client.HTTPResponse | None:
-        """Return the referee's answer to the request with `rest` more bytes of body; None if it gives none."""
+    def _answer_to(self, body: bytes, *, is_cut: bool) -> http.client.HTTPResponse | None:
+        """Return the referee's answer to the request; None if it gives none."""
         head = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
         with suppress(OSError, http.client.HTTPException):
             if self.referee is None or _has_ended(self.referee):  # it was idle for too long
@@ -128,9 +146,12 @@ class Passage(BaseHTTPRequestHandler):
                 self.referee = socket.create_connection((to.hostname or "", to.port or 80))
             with suppress(ConnectionError):  # it may refuse before it has read all
                 self.referee.sendall(f"{self.requestline}\r\n{head}\r\n".encode("latin-1") + body)
-                while rest and (piece := self.rfile.read(min(rest, PIECE_BYTES))):
-                    self.referee.sendall(piece)
-                    rest -= len(piece)
+                if is_cut:
+                    self.referee.shutdown(socket.SHUT_WR)
+                if self.rest and not select([self.referee], [], [], EARLY_S)[0]:
+                    while piece := self.rfile.read(min(self.rest, PIECE_BYTES)):
+                        self.rest -= len(piece)
+                        self.referee.sendall(piece)
             answer = http.client.HTTPResponse(self.referee, method=self.command)
             answer.begin()
             return answer
@@ -139,11 +160,11 @@ class Passage(BaseHTTPRequestHandler):
     def _pass_back(self, answer: http.client.HTTPResponse) -> bool:
         """Pass the answer on, and note it; return whether it was whole."""
         has_left, content, piece = _has_ended(self.connection), b"", b"-"
-        is_chunked, is_json = answer.chunked and self.command != "HEAD", "json" in answer.getheader("Content-Type", "")
-        self.send_response_only(answer.status, answer.reason)
-        for header in answer.getheaders():
-            self.send_header(*header)
-        self.end_headers()
+        is_chunked = answer.chunked and self.command != "HEAD"
+        is_json = "json" in answer.getheader("Content-Type", "")
+        lines = [f"HTTP/{answer.version / 10} {answer.status} {answer.reason}"]
+        lines += [f"{name}: {value}" for name, value in answer.getheaders()]
+        self.wfile.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
         while piece:
             try:
                 piece = answer.read(PIECE_BYTES)
@@ -155,10 +176,13 @@ class Passage(BaseHTTPRequestHandler):
             return False
         wait_s = answer.getheader("Retry-After", "")
         retry_after_s = float(wait_s) if wait_s.isdecimal() else 0.0
-        self._note(ended_s=time.monotonic(), status=answer.status, is_unread=has_left, retry_after_s=retry_after_s)
+        self._note(ended_s=time.monotonic(), status=answer.status, retry_after_s=retry_after_s)
+        if has_left:
+            self._note(is_unread=True)
         with suppress(ValueError):
             self._note(answer=json.loads(content))
-        self.server.note_window(self.server.exchanges[self.place], answer.getheader("X-Window-Remaining-Ms", ""))
+        left_ms = answer.getheader("X-Window-Remaining-Ms", "")
+        self.server.note_window(self.server.exchanges[self.place], left_ms)
         return True
 
     def _note(self, **facts: Any) -> None:

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
-from select import select
 from socketserver import ThreadingTCPServer
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,8 +22,6 @@ from lpirc_client.conformance.rules import LOGOUT, Exchange
 from lpirc_client.rows import PACKED_TYPE
 
 PIECE_BYTES = 16384
-MOST_KEPT_BYTES = 4 * 2**20  # a larger body is refused: it is passed on piece by piece
-EARLY_S = 0.2  # a refusal of such a body may need no more than its head
 LINGER_S = 3.0  # after the end of the run, for a client that goes on
 TEXT_ROW, JSON_ROW = rb"(?m)^\s*(\d{1,9})", rb"\[\s*(\d{1,9})"
 FORM = "application/x-www-form-urlencoded"
@@ -100,26 +97,28 @@ class Passage(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuse what is no HTTP, in a referee's way, and note it."""
-        self.place, now_s = next(self.server.numbers), time.monotonic()
-        told = {"detail": f"This is no HTTP: {message}"}
-        self.server.exchanges[self.place] = Exchange(self.number, "? /v1/", now_s, now_s, int(code), told)
+        place, now_s, told = (
+            next(self.server.numbers),
+            time.monotonic(),
+            {"detail": f"This is no HTTP: {message}"},
+        )
+        self.server.exchanges[place] = Exchange(self.number, "? /v1/", now_s, now_s, int(code), told)
         self.wfile.write(b"HTTP/1.1 %d Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n" % code)
         self.close_connection = True
 
     def _pass_on(self) -> None:
         """Pass on one request and its answer. Raises OSError if the client has gone."""
-        length, started_s = self.headers.get("Content-Length", "0"), time.monotonic()
-        size = int(length) if re.fullmatch(r"\d{1,15}", length) else 0
-        has_end = length == str(size) and "Transfer-Encoding" not in self.headers
-        body = self.rfile.read(size) if size <= MOST_KEPT_BYTES else b""
-        is_cut, self.rest = len(body) < size <= MOST_KEPT_BYTES, size if size > MOST_KEPT_BYTES else 0
-        is_whole = has_end and not is_cut and not self.rest
+        started_s, length = time.monotonic(), self.headers.get("Content-Length", "0")
+        has_end = re.fullmatch(r"\d{1,8}", length) and "Transfer-Encoding" not in self.headers
+        body = self.rfile.read(int(length)) if has_end else b""
+        is_cut = bool(has_end) and len(body) < int(length)
         kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        path, self.place = urlsplit(self.path).path, next(self.server.numbers)
+        target = self.path[len(self.server.referee.path.rstrip("/")) :]
+        path, self.place = urlsplit(target).path, next(self.server.numbers)
         self.server.exchanges[self.place] = Exchange(
             self.number, f"{self.command} {path.rstrip('0123456789')}", started_s, is_unread=is_cut,
-            media_type=kind, images=_images(self.path, kind, body), key=self.headers.get("Idempotency-Key", ""),
-            sha256=hashlib.sha256(body).hexdigest() if is_whole else "",
+            media_type=kind, images=_images(target, kind, body), key=self.headers.get("Idempotency-Key", ""),
+            sha256=hashlib.sha256(body).hexdigest() if has_end else "",
         )  # fmt: skip
         is_last, self.close_connection = self.close_connection, True
         self.server.asking.add(self.number)
@@ -127,10 +126,9 @@ class Passage(BaseHTTPRequestHandler):
         if answer is None or answer.will_close:
             self._note(is_ended_by_referee=not is_last)
         if answer is not None and self._pass_back(answer):
-            self.close_connection = is_last or answer.will_close
+            self.close_connection = is_last or answer.will_close or not has_end
         self.server.asking.discard(self.number)
-        if self.rest or not has_end:  # what is left is no request; unread, it would reset the connection
-            self.close_connection = True
+        if not has_end:  # chunked, or huge: refused. What is left, unread, would reset the connection
             with suppress(OSError):
                 self.connection.shutdown(socket.SHUT_WR)
                 self.connection.settimeout(LINGER_S)
@@ -148,10 +146,6 @@ class Passage(BaseHTTPRequestHandler):
                 self.referee.sendall(f"{self.requestline}\r\n{head}\r\n".encode("latin-1") + body)
                 if is_cut:
                     self.referee.shutdown(socket.SHUT_WR)
-                if self.rest and not select([self.referee], [], [], EARLY_S)[0]:
-                    while piece := self.rfile.read(min(self.rest, PIECE_BYTES)):
-                        self.rest -= len(piece)
-                        self.referee.sendall(piece)
             answer = http.client.HTTPResponse(self.referee, method=self.command)
             answer.begin()
             return answer

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Sequence
 
 from lpirc_client.errors import printable
 
 PASS, FAIL, SKIP, FAULT, HINT = "PASS", "FAIL", "SKIP", "FAULT", "HINT"
 BAD = (FAIL, FAULT)
-JUNIT_TAG = {FAIL: "failure", FAULT: "failure", SKIP: "skipped", HINT: "system-out"}
 
 
 @dataclass(frozen=True)
 class Finding:
     """What a check (PASS, FAIL, SKIP) or a rule (PASS, FAULT, HINT) came to.
 
-    Of a rule: how often it was broken, and first at how many s after the window opened.
+    Of a check: how long it took. Of a rule: how often it was broken, and first at how many s after the window opened.
     """
 
     name: str
@@ -26,6 +25,7 @@ class Finding:
     detail: str = ""
     count: int = 0
     first_s: float | None = None
+    took_s: float = 0.0
 
 
 def table(findings: Sequence[Finding]) -> str:
@@ -37,11 +37,19 @@ def table(findings: Sequence[Finding]) -> str:
 
 def junit(suite: str, findings: Sequence[Finding]) -> str:
     """Return JUnit XML with a testcase for each finding; one with a hint passes."""
-    tags = [JUNIT_TAG.get(one.result, "") for one in findings]
-    counts = {"tests": len(tags), "failures": tags.count("failure"), "skipped": tags.count("skipped")}
-    root = ET.Element("testsuite", {"name": suite, **{name: str(count) for name, count in counts.items()}})
-    for tag, one in zip(tags, findings):
-        case = ET.SubElement(root, "testcase", classname=suite, name=one.name)
-        if tag:
-            ET.SubElement(case, tag, message=printable(one.detail)).text = printable(one.detail)
+    counts = {"tests": len(findings), "failures": 0, "errors": 0, "skipped": 0}
+    total_s = sum(one.took_s for one in findings)
+    root = ET.Element("testsuite", name=suite, time=f"{total_s:.3f}")
+    for one in findings:
+        case = ET.SubElement(root, "testcase", classname=suite, name=one.name, time=f"{one.took_s:.3f}")
+        text = printable(one.detail)
+        if one.result in BAD:
+            counts["failures"] += 1
+            ET.SubElement(case, "failure", message=text, type=one.result).text = text
+        elif one.result == SKIP:
+            counts["skipped"] += 1
+            ET.SubElement(case, "skipped", message=text)
+        elif one.result == HINT:
+            ET.SubElement(case, "system-out").text = text
+    root.attrib.update({name: str(count) for name, count in counts.items()})
     return ET.tostring(root, encoding="unicode")

@@ -50,11 +50,9 @@ class Checks(Connection):
         in_run = names[names.index(IN_RUN[0]) : names.index(IN_RUN[1])]
         with self:
             for name in names:
-                has_run, started_s = (
-                    hasattr(self, "run") or (self.password and name == IN_RUN[0]),
-                    time.monotonic(),
-                )
-                check = getattr(self, name) if has_run or name not in in_run else lambda: "it needs a run"
+                started_s, has_run = time.monotonic(), hasattr(self, "run")
+                can = has_run or name not in in_run or (self.password and name == in_run[0])
+                check = getattr(self, name) if can else lambda: "it needs a run"
                 outcome, took_s = self._outcome(check), round(time.monotonic() - started_s, 3)
                 yield Finding(name[len("_check_") :].replace("_", "-"), *outcome, took_s=took_s)
 
@@ -73,10 +71,8 @@ class Checks(Connection):
         self, method: str, path: str, expected: str, body: bytes | None = None, **headers: str
     ) -> requests.Response:
         """Return the answer, if its status and code are as `expected`; `_` in a header's name is `-`."""
-        named = {
-            **({} if body is None else JSON_BODY),
-            **{name.replace("_", "-"): headers[name] for name in headers},
-        }
+        named = {name.replace("_", "-"): text for name, text in headers.items()}
+        named = {**JSON_BODY, **named} if body is not None else named
         wait_s = METER_S if path == SESSION else EARLY_S if "Expect" in named else ANSWER_S
         answer = self._attempt(method, path, (wait_s, wait_s), body, named)
         self.answers.append(answer)

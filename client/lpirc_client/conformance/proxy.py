@@ -97,12 +97,9 @@ class Passage(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuse what is no HTTP, in a referee's way, and note it."""
-        place, now_s, told = (
-            next(self.server.numbers),
-            time.monotonic(),
-            {"detail": f"This is no HTTP: {message}"},
-        )
-        self.server.exchanges[place] = Exchange(self.number, "? /v1/", now_s, now_s, int(code), told)
+        now_s, told = time.monotonic(), {"detail": f"This is no HTTP: {message}"}
+        refused = Exchange(self.number, "? /v1/", now_s, now_s, int(code), told)
+        self.server.exchanges[next(self.server.numbers)] = refused
         self.wfile.write(b"HTTP/1.1 %d Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n" % code)
         self.close_connection = True
 
@@ -122,7 +119,7 @@ class Passage(BaseHTTPRequestHandler):
         )  # fmt: skip
         is_last, self.close_connection = self.close_connection, True
         self.server.asking.add(self.number)
-        answer = self._answer_to(body, is_cut=is_cut)
+        answer = None if is_cut else self._answer_to(body)
         if answer is None or answer.will_close:
             self._note(is_ended_by_referee=not is_last)
         if answer is not None and self._pass_back(answer):
@@ -135,7 +132,7 @@ class Passage(BaseHTTPRequestHandler):
                 while self.connection.recv(PIECE_BYTES):
                     pass
 
-    def _answer_to(self, body: bytes, *, is_cut: bool) -> http.client.HTTPResponse | None:
+    def _answer_to(self, body: bytes) -> http.client.HTTPResponse | None:
         """Return the referee's answer to the request; None if it gives none."""
         head = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
         with suppress(OSError, http.client.HTTPException):
@@ -144,8 +141,6 @@ class Passage(BaseHTTPRequestHandler):
                 self.referee = socket.create_connection((to.hostname or "", to.port or 80))
             with suppress(ConnectionError):  # it may refuse before it has read all
                 self.referee.sendall(f"{self.requestline}\r\n{head}\r\n".encode("latin-1") + body)
-                if is_cut:
-                    self.referee.shutdown(socket.SHUT_WR)
             answer = http.client.HTTPResponse(self.referee, method=self.command)
             answer.begin()
             return answer

@@ -169,7 +169,8 @@ class Passage(BaseHTTPRequestHandler):
         if has_left:
             self._note(is_unread=True)
         with suppress(ValueError):
-            self._note(answer=json.loads(content))
+            document = json.loads(content)
+            self._note(answer=document if isinstance(document, dict) else {})
         left_ms = answer.getheader("X-Window-Remaining-Ms", "")
         self.server.note_window(self.server.exchanges[self.place], left_ms)
         return True

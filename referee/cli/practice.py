@@ -54,7 +54,8 @@ def practice(
     """
     kind, _, load = meter.partition(":")
     try_meter(meter, {} if kind == "sim" else faults)
-    kept = f"{folder} is kept; go on with: referee practice {folder}"
+    again = f"{folder} --host {host} --port {port}"
+    kept = f"{folder} is kept; go on with: referee practice {again}; a run that is open then has no energy"
     with interruption_reported(lambda: kept), ExitStack() as processes:
         password, control = _prepare(folder, testset, meter), ""
         if kind == "sim":  # beside the server, which it outlives as a real one does
@@ -72,7 +73,7 @@ referee   {"  ".join(hall.urls)}{elsewhere}
 log-in    team {TEAM}, password {password}, which is in {folder / PASSWORD}
 a client  LPIRC_PASSWORD={password} lpirc-client run {hall.urls[0]} --team {TEAM}
 by hand   curl {hall.urls[0]}/v1/session -H 'Content-Type: application/json' -d {login}
-Each log-in begins a run, which is judged when it ends. Ctrl-C ends practice.""")
+Each log-in begins a run, or goes on with one that is open. Runs are judged when they end. Ctrl-C ends practice.""")
         try:
             _judge_runs(folder, hall)
         finally:
@@ -132,5 +133,7 @@ def _judged(contest: Contest, run: Run) -> str:
     energy = "no energy" if score.energy_wh is None else f"{score.energy_wh:.6f} Wh"
     reached = "no score" if score.score is None else f"score {score.score:.4g}"
     failed = ", ".join(f"{check.severity} {check.code}" for check in score.checks if not check.ok)
+    if any(check.code == "no-data" and not check.ok for check in score.checks):
+        failed += " (too short for a reading of the meter: lpirc-client run --least 2)"
     told = f"Run {run.id}: mAP {score.map:.5f}, {energy}, {reached}; checks: {failed or 'ok'}"
     return f"{told}; referee report {run.id} --contest {contest.folder}"

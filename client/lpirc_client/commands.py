@@ -54,15 +54,14 @@ def password_from(file: Path | None) -> str:
 
 
 def _contest(options: argparse.Namespace) -> None:
-    prepare = _preparation(options)
     password = password_from(options.password_file)
     plan = Plan(options.first, options.images, options.fetch, options.least, options.stop)
-    receipts = None if options.receipts is None else ReceiptFile(options.receipts)
+    receipts = None if options.receipts is None else ReceiptFile(options.receipts.absolute())
     session = Session(
         options.url,
         options.team,
         password,
-        ca_cert=options.ca_cert,
+        ca_cert=options.ca_cert and str(Path(options.ca_cert).absolute()),
         receipts=receipts,
         batch=options.batch,
         packed=options.command != "replay",  # a recording counts with all its digits
@@ -72,6 +71,7 @@ def _contest(options: argparse.Namespace) -> None:
         timeline=Timeline(options.timeline),
     )
     try:
+        prepare = _preparation(options)  # after the files are open: a detector may change the folder
         if options.command == "run" and not options.no_preflight:
             trial.preflight(options.detector, options.preflight, session.wait())
         summary = _work(session, plan, prepare, options.progress)

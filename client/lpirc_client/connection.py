@@ -107,7 +107,11 @@ class Connection:
 
     def health(self) -> dict[str, Any]:
         """Return the referee's description of itself. Raises ClientError if something else answers at the URL."""
-        response = self._attempt("GET", "/v1/health", (CONNECT_S, CONNECT_S))
+        try:
+            response = self._attempt("GET", "/v1/health", (CONNECT_S, CONNECT_S))
+        except ConnectionLost as error:
+            hint = "; does it speak TLS? Write https://" if self.url.startswith("http://") else ""
+            raise ConnectionLost(error.code, error.sentence + hint) from error
         document = json_object(response)
         if response.status_code != 200 or document.get("status") != "ok":
             raise from_response(f"{self.url}/v1/health", response)

@@ -62,7 +62,7 @@ def test_a_saturating_map_is_left_when_most_of_its_best_score_is_there(
     )
     best = max((one for one in samples if one.at_s >= MINUTE_S), key=lambda one: one.score)
     assert stopped.at_s >= best.at_s
-    assert stopped.score >= 0.85 * best.score
+    assert stopped.score >= 0.75 * best.score
 
 
 @given(WATTS, st.floats(1, 600))

@@ -138,7 +138,12 @@ class ImageRun:
         if now_s - self._looked_s < LOOK_S:
             return False
         self._looked_s = now_s
-        found = self._session.connection.status().get("provisional") or {}
+        try:
+            found = self._session.connection.status().get("provisional") or {}
+        except WindowClosed:
+            raise
+        except ClientError:  # the run goes on without this look
+            return False
         if found.get("score") is None:
             return False
         left, at_s = self._numbers.stop - 1 - number, now_s - self._started_s - found["age_s"]

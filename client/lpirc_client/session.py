@@ -15,7 +15,15 @@ from types import TracebackType
 from typing import Any, Iterable, Iterator
 
 from lpirc_client.connection import Connection
-from lpirc_client.errors import AnswerError, ClientError, NotStarted, TransientError, WindowClosed, printable
+from lpirc_client.errors import (
+    AnswerError,
+    ClientError,
+    ConnectionLost,
+    NotStarted,
+    TransientError,
+    WindowClosed,
+    printable,
+)
 from lpirc_client.feed import Feed, Image
 from lpirc_client.outbox import Outbox
 from lpirc_client.receipts import ReceiptFile
@@ -28,6 +36,9 @@ INTERRUPTED_S = 2.0
 """After Ctrl-C, rows that were found are still posted for so long."""
 
 WAIT_PAUSE_S = 0.2
+
+BROKEN_S = 1.0
+"""A connection that breaks before the log-in is made again for so long."""
 
 
 class Session:
@@ -215,12 +226,13 @@ class Session:
 
     def wait(self) -> dict[str, Any]:
         """Wait for the referee; return how it describes itself. No log-in is needed."""
-        until = time.monotonic() + self._wait_s
+        began_s = time.monotonic()
         while True:
             try:
                 return self.connection.health()
-            except TransientError:  # noqa: PERF203 - one request a turn
-                if time.monotonic() + WAIT_PAUSE_S > until:
+            except TransientError as error:  # noqa: PERF203 - one request a turn
+                least_s = BROKEN_S if isinstance(error, ConnectionLost) else 0.0
+                if time.monotonic() + WAIT_PAUSE_S - began_s > max(self._wait_s, least_s):
                     raise
                 time.sleep(WAIT_PAUSE_S)
 

@@ -173,3 +173,13 @@ def test_the_first_warnings_of_a_run_are_shown_once(
     told = capsys.readouterr().err
     assert told.count("\n") == 1
     assert "1 of 2 boxes lie outside. Another." in told
+
+
+def test_a_refused_look_at_the_provisional_score_ends_no_run(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lpirc_client.run.LOOK_S", 0.0)
+    referee.faults["GET /v1/session"] = [(429, "too-many-requests")] * 5
+    summary = go(referee, Plan(stop="best"))
+    assert (summary.ended, summary.images, summary.stop) == ("finished", 5, None)
+    assert referee.requests["GET /v1/session"] == 5

@@ -248,3 +248,18 @@ def test_rows_come_from_several_threads_and_for_images_of_any_iterable(referee: 
     assert {image.number for image in found} == {2, 5}
     assert sorted(numbers_of(referee)) == sorted([1, 2, 3, 4, 5] * 4)
     assert session.images_posted == 20
+
+
+def test_a_connection_that_breaks_before_the_login_is_made_again(referee: Referee) -> None:
+    referee.faults["GET /v1/health"] = ["drop-before", "drop-before"]
+    with opened(referee) as session:
+        session.post(1, [FOUND])
+    assert session.logged_out
+
+
+def test_what_speaks_another_protocol_is_told_with_the_scheme_to_try(referee: Referee) -> None:
+    referee.faults["GET /v1/health"] = ["drop-before"] * 100
+    with pytest.raises(ClientError, match=r"does it speak TLS\? Write https://"):
+        opened(referee).open()
+    with pytest.raises(ClientError, match=r"does it speak plain HTTP\? Write http://"):
+        Session(referee.url.replace("http:", "https:"), "alpha", PASSWORD).open()

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OLDEST := $(VENV)/oldest
 
-.PHONY: help setup rehearse demo test wheels simulate lint bench soak serve lock vendor clean
+.PHONY: help setup rehearse demo test wheels simulate lint bench soak serve docs screenshots lock vendor clean
 
 help:
 	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
@@ -17,6 +17,8 @@ help:
 	@echo "make bench      speed, measured on this machine; ARGS=\"serving --save\" keeps the figures"
 	@echo "make soak       a contest under faults for MINUTES=60; ARGS=--save keeps the table in docs/reliability.md"
 	@echo "make serve      a referee on CONTEST (default: ./contest, made when missing)"
+	@echo "make docs       the documents as a site in ./site, without network"
+	@echo "make screenshots  take the pictures of the pages anew, from the demo; needs Chromium"
 	@echo "make setup      only build $(VENV) from requirements.lock"
 	@echo "make lock       resolve requirements.lock anew"
 	@echo "make vendor     fetch the front-end pieces anew"
@@ -76,6 +78,13 @@ serve: setup
 	@test -e $(CONTEST)/contest.toml || $(BIN)/referee init $(CONTEST)
 	@$(BIN)/referee serve $(CONTEST) $(ARGS)
 
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build $(ARGS)
+	@echo "Open site/index.html through a server: $(BIN)/python -m http.server --directory site"
+
+screenshots: setup
+	$(BIN)/python docs/make/screenshots.py
+
 # No index host may enter the lock file: it must install from whichever index the machine is set up for.
 lock: setup
 	$(BIN)/python -m pip install --quiet uv
@@ -92,5 +101,5 @@ vendor: setup
 	$(BIN)/python -m referee.pages.vendor
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis rehearsals
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis rehearsals
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Sequence
 
 from lpirc_client import check_command, commands, progress, terminal
+from lpirc_client.completion import PrintCompletion
 from lpirc_client.errors import ClientError
 from lpirc_client.option_types import seconds, whole
 
@@ -42,6 +43,9 @@ def build_parser() -> argparse.ArgumentParser:
         prog="lpirc-client", description="Sample client of the LPIRC referee.", allow_abbrev=False
     )
     parser.add_argument("--version", action="version", version=f"lpirc-client {version('lpirc-client')}")
+    parser.add_argument(
+        "--completion", action=PrintCompletion, help="print what bash evaluates to complete it"
+    )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     text = "fetch the images, detect, post"

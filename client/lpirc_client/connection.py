@@ -218,6 +218,7 @@ class Connection:
                 raise from_response(self.url + path, response)
             try:
                 yield from numbered(response.raw.read, first)
+                response.raw.read()  # the zip's directory: the connection can be used again only behind it
             except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
                 sentence = f"{self.url}: the connection broke in a batch: {error}"
                 raise ConnectionLost("connection-lost", sentence) from error

@@ -6,10 +6,12 @@ with `importing` for what `coco`, `voc` and `labels` share, with `synthetic` for
 
 from lpirc_testsets.check import check
 from lpirc_testsets.coco import import_coco
-from lpirc_testsets.errors import TestSetError
+from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.folder import Category, Image, TestSet, load_test_set, verify
 from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.ilsvrc import import_ilsvrc
 from lpirc_testsets.labels import Labels, import_labels, read_labels
+from lpirc_testsets.open_images import import_open_images
 from lpirc_testsets.reading import read_ground_truth
 from lpirc_testsets.synthetic import category_names, synthesize
 from lpirc_testsets.voc import import_voc
@@ -19,12 +21,16 @@ __all__ = [
     "GroundTruth",
     "Image",
     "Labels",
+    "Problems",
+    "Reports",
     "TestSet",
     "TestSetError",
     "category_names",
     "check",
     "import_coco",
+    "import_ilsvrc",
     "import_labels",
+    "import_open_images",
     "import_voc",
     "load_test_set",
     "read_ground_truth",

@@ -13,8 +13,10 @@ from lpirc_testsets.folder import IMAGES, MANIFEST, TestSet, read_manifest, veri
 from lpirc_testsets.importing import jpeg_size
 from lpirc_testsets.labels import label_problems
 
+IMPORT_AGAIN = "bring the file back from where the set was made, or import it again"
 
-def check(folder: Path) -> tuple[str, ...]:
+
+def check(folder: Path, problems: Problems | None = None) -> tuple[str, ...]:
     """List every problem of a test-set folder, one sentence each; none if it is fit for a contest.
 
     Beyond what `folder.verify` finds: images that are not JPEG or have another size than stated, the same image twice,
@@ -24,8 +26,8 @@ def check(folder: Path) -> tuple[str, ...]:
     Raises TestSetError `testset-missing`, `testset-not-a-testset` or `testset-damaged` if the manifest cannot be read.
     """
     test_set = read_manifest(folder)
-    problems = Problems(limit=None)
-    problems.add(*verify(test_set))
+    problems = problems or Problems(limit=None)
+    problems.add(*verify(test_set), remedy=IMPORT_AGAIN)
     _check_images(test_set, problems)
     _check_extra_files(test_set, problems)
     _check_ground_truth(test_set, problems)
@@ -39,7 +41,7 @@ def _check_images(test_set: TestSet, problems: Problems) -> None:
         path = test_set.folder / IMAGES / image.file
         twin = first_with.setdefault(image.sha256, image.file)
         if twin != image.file:
-            problems.add(f"{path}: the same image as {twin}")
+            problems.add(f"{path}: the same image as {twin}", remedy="leave one of them out")
         if not path.is_file():
             continue  # verify() has said so
         try:
@@ -57,7 +59,7 @@ def _check_extra_files(test_set: TestSet, problems: Problems) -> None:
     expected |= {test_set.folder / MANIFEST, test_set.ground_truth_path, test_set.labels_path}
     for path in sorted(test_set.folder.rglob("*")):
         if not path.is_dir() and path not in expected:
-            problems.add(f"{path}: the manifest does not list this file")
+            problems.add(f"{path}: the manifest does not list this file", remedy="take it out of the folder")
 
 
 def _check_ground_truth(test_set: TestSet, problems: Problems) -> None:

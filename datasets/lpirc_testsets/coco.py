@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from lpirc_testsets.coco_reader import parse_coco
-from lpirc_testsets.errors import Problems
+from lpirc_testsets.errors import Reports
 from lpirc_testsets.folder import Category, TestSet
 from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.importing import SourceImage, build_test_set, require_folder
 from lpirc_testsets.writing import ObjectRecord
 
 
-def import_coco(annotations: Path, images: Path, out: Path) -> TestSet:
+def import_coco(annotations: Path, images: Path, out: Path, reports: Reports | None = None) -> TestSet:
     """Import a COCO JSON file and its images into the new folder `out`.
 
     Image numbers are the ranks of the ascending source ids; category ids and names, file names and the bytes of the
@@ -24,7 +24,8 @@ def import_coco(annotations: Path, images: Path, out: Path) -> TestSet:
     for the JSON, `import-invalid` with all problems found (20 at most), `testset-exists`, `testset-not-written`.
     """
     require_folder(images)
-    problems = Problems()
+    reports = reports or Reports()
+    problems = reports.problems
     document = parse_coco(annotations, problems)
     truth = document.ground_truth
     sources = []
@@ -36,10 +37,11 @@ def import_coco(annotations: Path, images: Path, out: Path) -> TestSet:
     categories = [
         Category(*each) for each in zip(truth.category_ids.tolist(), truth.category_names, strict=True)
     ]
-    return build_test_set(out, sources, categories, _objects(truth), problems)
+    return build_test_set(out, sources, categories, object_records(truth), reports)
 
 
-def _objects(truth: GroundTruth) -> list[ObjectRecord]:
+def object_records(truth: GroundTruth) -> list[ObjectRecord]:
+    """The objects with the rank of their image, from 1, as its number."""
     numbers = np.searchsorted(truth.image_ids, truth.image) + 1
     columns = (numbers, truth.category, truth.coco_boxes, truth.area, truth.crowd, truth.difficult)
     return [

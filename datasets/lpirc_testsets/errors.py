@@ -2,7 +2,38 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
 LIMIT = 20
+CORRECT = "correct it in that file"
+PLACE = r"(?:(?:line|object|image|category) -?\d+|\w+\[\d+\]):? "
+FORM = re.compile(rf"(?:(?P<file>.*?): )?(?P<place>{PLACE})?(?P<what>.*)", re.DOTALL)
+FILE = r"\S*(?:/[^\s,)]*|\.(?i:jpe?g)\b)"
+VALUE = re.compile(rf"""'[^']*'|"[^"]*"|\[[^]]*\]|{FILE}|-?\d[\w.]*(?: x \d+)?""")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A sentence "file: place: what is wrong" as the columns of a table; `remedy` is what to do."""
+
+    sentence: str
+    file: str
+    place: str
+    kind: str
+    value: str
+    remedy: str
+
+    @classmethod
+    def of(cls, sentence: str, remedy: str) -> Problem:
+        """Take a sentence of this room apart, for people to read; its kind is what is wrong, without the values."""
+        parts = FORM.fullmatch(sentence)
+        file, place, what = parts.groups("") if parts else ("", "", sentence)
+        value = VALUE.search(what)
+        kind = VALUE.sub("...", what)
+        return cls(sentence, file, place.strip(": "), kind, value[0] if value else "", remedy)
 
 
 class TestSetError(Exception):
@@ -26,20 +57,23 @@ class Problems:
 
     def __init__(self, limit: int | None = LIMIT) -> None:
         self.count = 0
+        self.kinds: Counter[str] = Counter()
+        self.rows: list[Problem] = []
         self._limit = limit
-        self._kept: list[str] = []
 
     @property
     def kept(self) -> tuple[str, ...]:
         """The problems in the order in which they were found."""
-        return tuple(self._kept)
+        return tuple(row.sentence for row in self.rows)
 
-    def add(self, *sentences: str) -> None:
+    def add(self, *sentences: str, remedy: str = CORRECT) -> None:
         """Add problems; each sentence names file and value. What cannot be printed on a line is escaped."""
-        self.count += len(sentences)
-        self._kept += (one if one.isprintable() else repr(one)[1:-1] for one in sentences)
-        if self._limit is not None:
-            del self._kept[self._limit :]
+        for sentence in sentences:
+            row = Problem.of(sentence if sentence.isprintable() else repr(sentence)[1:-1], remedy)
+            self.count += 1
+            self.kinds[row.kind] += 1
+            if self._limit is None or len(self.rows) < self._limit:
+                self.rows.append(row)
 
     def raise_if_any(self, code: str) -> None:
         """Raise TestSetError with the first problem, the number of the others, and all that were kept."""
@@ -47,4 +81,13 @@ class Problems:
             return
         others = self.count - 1
         more = f" (and {others} more problem{'s' if others > 1 else ''})" if others else ""
-        raise TestSetError(code, self._kept[0] + more, self.kept)
+        first = self.kept[0] if self.rows else "what is wrong is counted only"
+        raise TestSetError(code, first + more, self.kept)
+
+
+@dataclass(frozen=True)
+class Reports:
+    """Where an import tells what is wrong, and `progress` how many of so many images are done."""
+
+    problems: Problems = field(default_factory=Problems)
+    progress: Callable[[int, int], None] = lambda _done, _total: None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +16,19 @@ from PIL import Image as Pillow
 from PIL import UnidentifiedImageError
 
 from lpirc_testsets.boxes import corners_from_coco, outside
-from lpirc_testsets.errors import Problems, TestSetError
+from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.file_bytes import file_bytes
 from lpirc_testsets.folder import IMAGES, LABELS, Category, Image, TestSet, contained, load_test_set
+from lpirc_testsets.values import shown
 from lpirc_testsets.writing import ObjectRecord, new_folder, write_records
 
 # Pillow's name for a JPEG with further pictures in it, as some cameras and telephones write, is MPO.
 JPEG_FORMATS = ("JPEG", "MPO")
+COPIED = "copied.txt"  # SHA-256, width and height of what is copied already, while a set is made
+AT_ONCE = 256  # so many images at most are still copied after Ctrl-C
+REPLACE = "put a whole JPEG with the stated size there, or take the image out of the annotations"
+
+Sizes = dict[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class SourceImage:
     """An image to import.
 
     `path` is its file, `file` the name that it keeps, `size` (width, height) what the annotation file `origin` states,
-    None without a statement.
+    None without a statement; `sha256` what it must have, if that is known.
     """
 
     path: Path
@@ -38,6 +44,7 @@ class SourceImage:
     size: tuple[int, int] | None
     source_id: str
     origin: Path
+    sha256: str = ""
 
 
 def build_test_set(
@@ -45,22 +52,23 @@ def build_test_set(
     sources: Sequence[SourceImage],
     categories: Sequence[Category],
     objects: Sequence[ObjectRecord],
-    problems: Problems,
+    reports: Reports,
     labels: bytes | None = None,
 ) -> TestSet:
     """Copy the images, numbered in the order given, and write the set, unless there are problems.
 
-    `labels` is the content of its `labels.csv`, if it has one.
+    `labels` is the content of its `labels.csv`, if it has one. If it is interrupted, the next call with the same `out`
+    neither decodes nor copies again what is copied already, unless it changed.
 
     Raises TestSetError `import-invalid` with everything in `problems`, and those of `writing.new_folder`.
     """
-    for file, uses in Counter(source.file for source in sources).items():
-        if uses > 1:
-            problems.add(f"{file}: {uses} images have this file name")
-    with new_folder(out) as partial:
-        made = _copy_all(sources, partial / IMAGES, problems)
+    problems, files = reports.problems, Counter(source.file for source in sources)
+    problems.add(*(f"{file}: {uses} images have this file name" for file, uses in files.items() if uses > 1))
+    with new_folder(out, resumable=True) as partial:
+        made = _copy_all(sources, partial, reports)
         _refuse_outside(sources, made, objects, problems)
         problems.raise_if_any("import-invalid")
+        _remove_others(partial, files)
         write_records(partial, out.absolute().name, list(made.values()), categories, objects)
         if labels is not None:
             (partial / LABELS).write_bytes(labels)
@@ -71,6 +79,17 @@ def require_folder(folder: Path) -> None:
     """Raise TestSetError `import-missing` if there is no such folder."""
     if not folder.is_dir():
         raise TestSetError("import-missing", f"{folder}: no such folder")
+
+
+def numbered(names: Iterable[tuple[str, int, str]], path: Path, problems: Problems) -> dict[str, Category]:
+    """The categories of the file `path` by what annotations call them: (that, number, name) each."""
+    found = [(key, Category(number, name)) for key, number, name in names]
+    if not found:
+        problems.add(f"{path}: no categories in it")
+    columns = zip(*((key, one.id, one.name) for key, one in found), strict=True)
+    twice = {shown(value) for column in columns for value, uses in Counter(column).items() if uses > 1}
+    problems.add(*(f"{path}: category {value} is listed more than once" for value in sorted(twice)))
+    return dict(found)
 
 
 def jpeg_size(data: bytes) -> tuple[int, int]:
@@ -87,21 +106,36 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
         raise ValueError(f"cannot be decoded: {error}") from error
 
 
-def _copy_all(sources: Sequence[SourceImage], images: Path, problems: Problems) -> dict[int, Image]:
+def _copy_all(sources: Sequence[SourceImage], partial: Path, reports: Reports) -> dict[int, Image]:
     """Copy on all cores (decoding releases Python's lock); return the images by number."""
     made: dict[int, Image] = {}
-    with ThreadPoolExecutor() as pool:
-        copies = pool.map(_copy, range(1, len(sources) + 1), sources, repeat(images))
-        for number, copied in enumerate(copies, start=1):
-            if isinstance(copied, Image):
-                made[number] = copied
-            else:
-                problems.add(copied)
+    journal = partial / COPIED
+    known = _copied(journal)
+    with ThreadPoolExecutor() as pool, journal.open("a", buffering=1) as lines:
+        for start in range(0, len(sources), AT_ONCE):
+            part = sources[start : start + AT_ONCE]
+            copies = pool.map(lambda each: _copy(each, partial / IMAGES, known), part)
+            for number, (source, copied) in enumerate(zip(part, copies, strict=True), start + 1):
+                if isinstance(copied, str):
+                    reports.problems.add(copied, remedy=REPLACE)
+                else:
+                    sha256, size = copied
+                    if sha256 not in known:
+                        lines.write(f"{sha256} {size[0]} {size[1]}\n")
+                    made[number] = Image(number, source.file, *size, sha256, source.source_id)
+                reports.progress(number, len(sources))
     return made
 
 
-def _copy(number: int, source: SourceImage, images: Path) -> Image | str:
-    """Copy one image, or say why not."""
+def _copied(journal: Path) -> Sizes:
+    """The sizes of images that are copied already by SHA-256; a line that a crash cut off does not count."""
+    text = journal.read_text("ascii", "replace") if journal.exists() else ""
+    found = re.findall(r"^([0-9a-f]{64}) (\d+) (\d+)\n", text, re.MULTILINE)
+    return {sha256: (int(width), int(height)) for sha256, width, height in found}
+
+
+def _copy(source: SourceImage, images: Path, known: Sizes) -> tuple[str, tuple[int, int]] | str:
+    """Copy one image, if need be; return its SHA-256 and size, or what is wrong. Raises OSError if it cannot write."""
     try:
         target = images / contained(source.file)
         contained(source.source_id)
@@ -109,17 +143,30 @@ def _copy(number: int, source: SourceImage, images: Path) -> Image | str:
         return f"{source.origin}: {error}"
     try:
         data = file_bytes(source.path)
-        size = jpeg_size(data)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
+        sha256 = hashlib.sha256(data).hexdigest()
+        intact = source.size if sha256 == source.sha256 else None
+        size = intact or known.get(sha256) or jpeg_size(data)
     except OSError as error:
         return f"{error.filename or source.path}: {error.strerror} (image of {source.origin})"
     except ValueError as error:
         return f"{source.path}: {error}"
+    if source.sha256 not in ("", sha256):
+        return f"{source.path}: changed since {source.origin} was written"
     if source.size and source.size != size:
         stated = f"{source.size[0]} x {source.size[1]}"
         return f"{source.path}: is {size[0]} x {size[1]} pixels, {source.origin} says {stated}"
-    return Image(number, source.file, *size, hashlib.sha256(data).hexdigest(), source.source_id)
+    if not (sha256 in known and target.is_file() and target.read_bytes() == data):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    return sha256, size
+
+
+def _remove_others(partial: Path, files: Iterable[str]) -> None:
+    """Remove what an interrupted import of something else left, and the list of what is copied."""
+    wanted = {partial / IMAGES / file for file in files}
+    for path in partial.rglob("*"):
+        if path.is_file() and path not in wanted:
+            path.unlink()
 
 
 def _refuse_outside(

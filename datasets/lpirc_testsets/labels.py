@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_testsets.csv_reader import csv_lines
-from lpirc_testsets.errors import Problems, TestSetError
+from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.folder import TestSet, contained, sha256_of
 from lpirc_testsets.importing import SourceImage, build_test_set, require_folder
 from lpirc_testsets.values import shown
@@ -58,7 +58,7 @@ def label_problems(test_set: TestSet) -> tuple[str, ...]:
     return problems.kept
 
 
-def import_labels(labels: Path, images: Path, out: Path) -> TestSet:
+def import_labels(labels: Path, images: Path, out: Path, reports: Reports | None = None) -> TestSet:
     """Import the images that the CSV `labels` (`file,label`) lists, from the folder `images` into the new folder `out`.
 
     Images are numbered by ascending file name; those without a label are left out. The set has neither categories nor
@@ -68,10 +68,10 @@ def import_labels(labels: Path, images: Path, out: Path) -> TestSet:
     `testset-not-written`, and `ground-truth-missing` or `ground-truth-unreadable` for the CSV.
     """
     require_folder(images)
-    problems = Problems()
-    found = dict(sorted(_parse(labels, problems).items()))
+    reports = reports or Reports()
+    found = dict(sorted(_parse(labels, reports.problems).items()))
     sources = [SourceImage(images / file, file, None, Path(file).stem, origin=labels) for file in found]
-    return build_test_set(out, sources, (), (), problems, _csv(found))
+    return build_test_set(out, sources, (), (), reports, _csv(found))
 
 
 def _labels_of(test_set: TestSet, problems: Problems) -> dict[str, int]:

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from lpirc_testsets.boxes import coco_from_corners
-from lpirc_testsets.errors import Problems, TestSetError
+from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.file_bytes import read_text
 from lpirc_testsets.folder import Category, TestSet
-from lpirc_testsets.importing import SourceImage, build_test_set, require_folder
+from lpirc_testsets.importing import SourceImage, build_test_set, numbered, require_folder
 from lpirc_testsets.values import shown
 from lpirc_testsets.voc_reader import VocAnnotation, read_voc
 from lpirc_testsets.writing import ObjectRecord
@@ -23,7 +23,13 @@ EXTENSIONS = ("", ".jpg", ".JPG", ".jpeg", ".JPEG")
 Annotated = tuple[SourceImage, VocAnnotation]
 
 
-def import_voc(annotations: Path, images: Path, out: Path, categories: Path | None = None) -> TestSet:
+def import_voc(
+    annotations: Path,
+    images: Path,
+    out: Path,
+    categories: Path | None = None,
+    reports: Reports | None = None,
+) -> TestSet:
     """Import a folder of VOC annotations and their images into the new folder `out`.
 
     The annotations, in subfolders too, define the set: images without one are left out, images whose annotation names
@@ -33,38 +39,70 @@ def import_voc(annotations: Path, images: Path, out: Path, categories: Path | No
     Raises TestSetError: `import-missing` (no such folders), `import-invalid` with all problems found (20 at
     most), `testset-exists`, `testset-not-written`.
     """
+    reports = reports or Reports()
+    named = None if categories is None else _listed(categories, reports.problems)
+    return import_annotations(annotations, images, out, named, None, reports)
+
+
+def import_annotations(
+    annotations: Path,
+    images: Path,
+    out: Path,
+    named: dict[str, Category] | None,
+    listed: Sequence[str] | None,
+    reports: Reports,
+) -> TestSet:
+    """Import as `import_voc` does, with the categories by the names in the annotations.
+
+    `listed` has the images' ids, without extension, in the order of their numbers; those without annotation have no
+    objects.
+    """
     require_folder(annotations)
     require_folder(images)
-    problems = Problems()
-    annotated = sorted(_read_all(annotations, images, problems), key=lambda each: each[0].file)
-    occurring = sorted({item.name for _, annotation in annotated for item in annotation.objects})
-    names = occurring if categories is None else _listed(categories, problems)
-    ids = {name: id_ for id_, name in enumerate(names, start=1)}
-    objects = list(_objects(annotated, ids, problems))
+    problems = reports.problems
+    annotated = list(_read_all(annotations, images, listed, problems))
+    if listed is None:
+        annotated.sort(key=lambda each: each[0].file)
+    if named is None:
+        names = sorted({item.name for _, annotation in annotated for item in annotation.objects})
+        named = {name: Category(number, name) for number, name in enumerate(names, start=1)}
+    objects = list(_objects(annotated, named, problems))
     if not objects and not problems.count:
         problems.add(f"{annotations}: no objects in any annotation")
     sources = [source for source, _ in annotated]
-    return build_test_set(out, sources, [Category(id_, name) for name, id_ in ids.items()], objects, problems)
+    categories = sorted(named.values(), key=lambda each: each.id)
+    return build_test_set(out, sources, categories, objects, reports)
 
 
-def _read_all(annotations: Path, images: Path, problems: Problems) -> Iterator[Annotated]:
+def _read_all(
+    annotations: Path, images: Path, listed: Sequence[str] | None, problems: Problems
+) -> Iterator[Annotated]:
     found = sorted(path for path in annotations.rglob("*") if path.suffix.lower() == ".xml")
     if not found:
         problems.add(f"{annotations}: no XML files in it")
-    for path in found:
+    present = frozenset(found)
+    for path in found if listed is None else _of_list(annotations, listed, found):
         try:
-            annotation = read_voc(path)
+            annotation = read_voc(path) if path in present else VocAnnotation("", None, (), ())
         except ValueError as error:
             problems.add(str(error))
             continue
         problems.add(*annotation.problems)
         name = path.relative_to(annotations)
-        file = _image_file(images, name, annotation.file)
+        file = image_file(images, name, annotation.file)
         source_id = name.with_suffix("").as_posix()
         yield SourceImage(images / file, file, annotation.size, source_id, origin=path), annotation
 
 
-def _image_file(images: Path, annotation: Path, stated: str) -> str:
+def _of_list(annotations: Path, listed: Sequence[str], found: Sequence[Path]) -> list[Path]:
+    """The annotations of listed images: an id names a subfolder too, or only the file if no other has its name."""
+    uses = Counter(path.stem for path in found)
+    known = {path.stem: path for path in found if uses[path.stem] == 1}
+    known |= {path.relative_to(annotations).with_suffix("").as_posix(): path for path in found}
+    return [known.get(id_, annotations / f"{id_}.xml") for id_ in listed]
+
+
+def image_file(images: Path, annotation: Path, stated: str) -> str:
     """Find the image of an annotation: the stated name, else the annotation's own, in its subfolder or at the top.
 
     Return the stated name if there is no such image, for the copy to fail on.
@@ -79,27 +117,25 @@ def _image_file(images: Path, annotation: Path, stated: str) -> str:
     return stated or plain
 
 
-def _listed(path: Path, problems: Problems) -> list[str]:
+def _listed(path: Path, problems: Problems) -> dict[str, Category]:
     try:
         names = [line.strip() for line in read_text(path).splitlines() if line.strip()]
     except TestSetError as error:
         problems.add(error.sentence)
-        return []
-    if not names:
-        problems.add(f"{path}: no categories in it")
-    for name in (name for name, uses in Counter(names).items() if uses > 1):
-        problems.add(f"{path}: category {shown(name)} is listed more than once")
-    return list(dict.fromkeys(names))
+        return {}
+    return numbered(((name, number, name) for number, name in enumerate(names, start=1)), path, problems)
 
 
 def _objects(
-    annotated: Sequence[Annotated], ids: dict[str, int], problems: Problems
+    annotated: Sequence[Annotated], named: dict[str, Category], problems: Problems
 ) -> Iterator[ObjectRecord]:
     for number, (source, annotation) in enumerate(annotated, start=1):
         for item in annotation.objects:
-            if item.name not in ids:
+            if item.name not in named:
                 problems.add(f"{source.origin}: {shown(item.name)} is not among the categories")
                 continue
             x, y, width, height = coco_from_corners(np.array([item.corners])).tolist()[0]
             area = width * height
-            yield ObjectRecord(number, ids[item.name], (x, y, width, height), area, difficult=item.difficult)
+            yield ObjectRecord(
+                number, named[item.name].id, (x, y, width, height), area, difficult=item.difficult
+            )

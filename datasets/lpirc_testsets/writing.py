@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import secrets
@@ -40,28 +42,47 @@ class ObjectRecord:
 
 
 @contextmanager
-def new_folder(out: Path) -> Iterator[Path]:
+def new_folder(out: Path, *, resumable: bool = False) -> Iterator[Path]:
     """Make a folder beside `out`, with an empty `images/`, that becomes `out` when the block ends without failure.
 
-    It is on disk then; a block that fails leaves nothing behind. Raises TestSetError `testset-exists` if `out` exists
-    and is not an empty folder, `testset-not-written` if the system refuses.
+    It is on disk then; a block that fails leaves nothing behind, but a `resumable` one that is interrupted, or whose
+    disk is full, leaves its hidden folder to the next that makes the same `out`. Raises TestSetError `testset-exists`
+    if `out` exists and is not an empty folder, `testset-not-written` if the system refuses.
     """
     out = Path(os.path.realpath(out))  # unlike Path.resolve it accepts a loop of links
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise TestSetError("testset-exists", f"{out}: exists already and is not an empty folder")
-    partial = out.with_name(f".{out.name}.{secrets.token_hex(4)}.partial")
+    partial = out.with_name(f".{out.name}{'' if resumable else '.' + secrets.token_hex(4)}.partial")
+    keep = resumable
     try:
-        (partial / IMAGES).mkdir(parents=True)
-        yield partial
+        (partial / IMAGES).mkdir(parents=True, exist_ok=resumable)
+        with _only_writer(partial, out):
+            yield partial
         for path in (*partial.rglob("*"), partial):
             sync(path)
         partial.replace(out)
         sync(out.parent)
+    except TestSetError:
+        keep = False
+        raise
     except OSError as error:
         place = error.filename2 or error.filename or out  # of a rename, the target
         raise TestSetError("testset-not-written", f"{place}: {error.strerror}") from error
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        if not keep:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def _only_writer(partial: Path, out: Path) -> Iterator[None]:
+    descriptor = os.open(partial, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise OSError(errno.EBUSY, "another import is making it; wait for its end", str(out)) from error
+    finally:
+        os.close(descriptor)
 
 
 def write_records(

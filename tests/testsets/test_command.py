@@ -49,7 +49,7 @@ def test_coco_is_imported_and_passes_its_check(
     annotations = coco_source.write()
     result = run("import", "coco", "--annotations", annotations, "--images", coco_source.images, "--out", out)
     assert result.exit_code == 0, result.output
-    assert "3 images, 3 objects in 2 of 2 categories" in result.stdout
+    assert "3 images (1 without objects), 3 objects in 2 of 2 categories" in result.stdout
     assert run("check", out).stdout == f"{out}: nothing wrong\n"
 
 
@@ -73,25 +73,33 @@ def test_ilsvrc_needs_the_list_of_categories(voc_source: VocSource, tmp_path: Pa
 def test_a_refused_import_prints_every_problem_and_fails(coco_source: CocoSource) -> None:
     coco_source.add_object(7, 98, [0, 0, 2, 2])
     where = ("--annotations", coco_source.write(), "--images", coco_source.images, "--out", coco_source.out)
-    assert run("import", "coco", *where).stdout == ""  # the error itself tells the only one
     coco_source.add_object(7, 99, [0, 0, 2, 2])
     coco_source.write()
     result = run("import", "coco", *where)
     assert isinstance(result.exception, TestSetError)
-    assert [line.rsplit(": ", 1)[1] for line in result.stdout.splitlines()] == [
-        "category_id 98 is not among the categories",
-        "category_id 99 is not among the categories",
-    ]
+    heading, *rows, kinds = result.stdout.splitlines()
+    assert heading.split() == ["file", "line", "or", "image", "problem", "value", "what", "to", "do"]
+    kind = "category_id ... is not among the categories"
+    for row, place, value in zip(rows, ("annotations[3]", "annotations[4]"), ("98", "99"), strict=True):
+        assert [
+            row.count(cell) for cell in (str(where[1]), place, kind, value, "correct it in that file")
+        ] == [1] * 5
+    assert kinds.split(maxsplit=1) == ["2", kind]
     as_json = json.loads(run("import", "coco", *where, "--json").stdout)
     assert as_json["code"] == "import-invalid"
-    assert len(as_json["problems"]) == 2
+    assert len(as_json["problems"]) == as_json["total"] == as_json["kinds"][kind] == 2
+    assert as_json["table"][1]["value"] == "99"
+    shown = json.loads(run("import", "coco", *where, "--json", "--show", 1).stdout)
+    assert (len(shown["table"]), shown["total"]) == (1, 2)
+    assert "1 more are not shown" in run("import", "coco", *where, "--show", 1).stdout
 
 
 def test_check_prints_every_problem_and_fails_with_their_number(test_set: TestSet) -> None:
     test_set.image_path(1).unlink()
     (test_set.folder / "extra").write_text("x", encoding="utf-8")
     result = run("check", test_set.folder)
-    assert len(result.stdout.splitlines()) == 2
+    assert "bring the file back" in result.stdout.splitlines()[1]
+    assert "take it out of the folder" in result.stdout.splitlines()[2]
     assert isinstance(result.exception, TestSetError)
     assert result.exception.code == "testset-problems"
     assert "2" in result.exception.sentence
@@ -101,4 +109,5 @@ def test_check_prints_every_problem_and_fails_with_their_number(test_set: TestSe
 def test_check_of_a_sound_set_as_json_says_so(test_set: TestSet) -> None:
     result = run("check", test_set.folder, "--json")
     assert result.exit_code == 0
-    assert json.loads(result.stdout) == {"folder": str(test_set.folder), "problems": []}
+    found = {"problems": [], "total": 0, "kinds": {}, "table": []}
+    assert json.loads(result.stdout) == {"folder": str(test_set.folder)} | found

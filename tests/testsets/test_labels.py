@@ -139,7 +139,7 @@ def test_the_command_imports_labels(tmp_path: Path, pictures: Path) -> None:
     words = run(*where, tmp_path / "one")
     assert words.exit_code == 0, words.output
     assert words.stdout.startswith(f"{tmp_path / 'one'}: 2 images of 1 labels, digest ")
-    assert words.stdout.splitlines()[1] == f"2 files of {pictures} are left out: {given} does not name them."
+    assert words.stdout.splitlines()[1] == f"2 files of {pictures} are left out: nothing names them."
     facts = json.loads(run(*where, tmp_path / "two", "--json").stdout)
     assert (facts["images"], facts["labels"], facts["objects"]) == (2, 1, 0)
     assert run("check", tmp_path / "one").stdout == f"{tmp_path / 'one'}: nothing wrong\n"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from lpirc_client import terminal
+from lpirc_client.completion import PrintCompletion
 from lpirc_client.errors import ClientError
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
@@ -38,6 +39,9 @@ def build_parser() -> argparse.ArgumentParser:
     about = "Checks and times a model of a model track on this device."
     parser = argparse.ArgumentParser("lpirc-harness", description=about, epilog=EXAMPLE, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"lpirc-harness {version('lpirc-client')}")
+    parser.add_argument(
+        "--completion", action=PrintCompletion, help="print what bash evaluates to complete it"
+    )
     add_parsers(parser.add_subparsers(dest="command", required=True, metavar="COMMAND"))
     return parser
 

@@ -1,0 +1,130 @@
+"""What a client does wrong: pure rules, from what was seen of its run to findings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lpirc_client.conformance.report import FAULT, HINT, PASS, Finding
+
+LOGIN = ("POST /v1/session", "GET /login", "POST /login", "GET /get_token", "POST /get_token")
+LOGOUT = ("DELETE /v1/session", "GET /logout", "POST /logout")
+STATUS, ROWS, IMAGE = "GET /v1/session", "POST /v1/detections", "GET /v1/images/"
+FETCHES = (IMAGE, "GET /v1/images", "PUT /v1/display/")
+POLL_S, SILENCE_S, FEW = 1.0, 30.0, 3
+# Refusals of which another rule tells, or that are not the client's fault.
+TOLD = ("window-closed", "bad-rows", "token-missing", "not-armed", "not-started", "too-many-requests")
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One request and its answer; times in s of one clock. Without a whole answer `status` is 0.
+
+    `route` is method and path, without an image's number. `images` are those it asks for or has rows of. `is_unread`:
+    the client ended the connection before it had read the whole answer.
+    """
+
+    connection: int
+    route: str
+    started_s: float
+    ended_s: float = 0.0
+    status: int = 0
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    is_unread: bool = False
+    media_type: str = ""
+    key: str = ""
+    sha256: str = ""
+    images: Sequence[int] = ()
+    retry_after_s: float = 0.0
+
+
+class Run:
+    """All that was seen, sorted for the rules."""
+
+    def __init__(self, seen: Sequence[Exchange]) -> None:
+        self.all, self.version_1 = seen, [one for one in seen if " /v1/" in one.route]
+        requests = Counter(one.connection for one in self.version_1)
+        self.lone = [one for one in self.version_1 if requests[one.connection] == 1]
+        self.logins = [one for one in seen if one.route in LOGIN and one.status in (200, 201)]
+        self.logouts = [one for one in seen if one.route in LOGOUT and one.status == 200]
+        self.polls = _pairs([one for one in seen if one.route == STATUS])
+        self.turns = _pairs([one for one in seen if one in self.logins or one in self.logouts])
+        self.posts = [one for one in seen if one.route == ROWS]
+        self.lost = {one.sha256: one for one in reversed(self.posts) if not one.status}
+        self.waits = [(one, one.ended_s + one.retry_after_s) for one in seen if one.retry_after_s]
+        fetches = [one for one in seen if one.route in FETCHES and one.status in (0, 200)]
+        self.asked = {n for one in fetches for n in one.images}
+        last = max((one.answer.get("images", 0) for one in self.logins), default=0)
+        self.fetched = [(one, n) for one in fetches if one.status for n in one.images if n <= last]
+        self.first = {n: one for one, n in reversed(self.fetched)}
+        accepted = {n for one in self.posts if one.status == 202 for n in one.images}
+        self.unanswered = [one for n, one in self.first.items() if n not in accepted]
+        self.opened_s = next((one.ended_s for one in (*self.logins, *seen)), 0.0)
+        self.ended_s = max((one.ended_s for one in seen), default=0.0)
+
+    def waited_s(self) -> float:
+        """Return for how long of the run the client waited for an answer; else the referee waited for the client."""
+        reached_s, waited_s = self.opened_s, 0.0
+        for one in self.all:
+            waited_s += max(0.0, one.ended_s - max(one.started_s, reached_s))
+            reached_s = max(reached_s, one.ended_s)
+        return waited_s
+
+    def judge(self) -> list[Finding]:
+        """Return what each rule found, in the order of RULES."""
+        findings = []
+        for name, (severity, advice, rule) in RULES.items():
+            broken, detail, first_s = sorted(rule(self), key=lambda one: one.started_s), "", None
+            if broken:
+                first_s = round(broken[0].started_s - self.opened_s, 3)
+                said = (broken[0].answer.get("problems") or [broken[0].answer])[0]
+                detail = f"{len(broken)} x, first at {first_s:.1f} s: {advice}"
+                detail = f"{detail}. {said.get('problem') or said.get('detail', '')}".rstrip(". ")
+            findings.append(Finding(name, severity if broken else PASS, detail, len(broken), first_s))
+        return findings
+
+
+def _pairs(seen: list[Exchange]) -> list[tuple[Exchange, Exchange]]:
+    return list(zip(seen, seen[1:]))
+
+
+RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
+    "late-posts": (FAULT, "what has not arrived whole before the deadline does not count",
+        lambda run: [one for one in run.posts if one.answer.get("code") == "window-closed"]),
+    "no-log-out": (FAULT, "log out when all is posted: the meter runs until then",
+        lambda run: [] if run.logouts or not run.logins else list(run.all[-1:])),
+    "connection-per-request": (FAULT, "keep one connection open",
+        lambda run: run.lone if len(run.lone) >= FEW and 2 * len(run.lone) > len(run.version_1) else []),
+    "unread-answers": (FAULT, "read each answer to its end before you end the connection",
+        lambda run: [one for one in run.all if one.is_unread]),
+    "rows-of-unfetched-images": (FAULT, "only rows of images that were fetched count",
+        lambda run: [one for one in run.posts if one.status == 202 and not run.asked.issuperset(one.images)]),
+    "rows-refused": (FAULT, "nothing of such a body counts",
+        lambda run: [one for one in run.posts if one.status == 422]),
+    "other-refusals": (FAULT, "correct the request", lambda run: [
+        one for one in run.version_1 if 400 <= one.status < 500 and one.answer.get("code") not in TOLD]),
+    "fetched-twice": (FAULT, "keep an image until it is answered",
+        lambda run: [one for one, n in run.fetched if run.first[n] is not one]),
+    "repeated-with-another-key": (FAULT, "send a body again with its Idempotency-Key, or it may count twice",
+        lambda run: [one for one in run.posts if run.lost.get(one.sha256, one) is not one
+                     and (not one.key or one.key != run.lost[one.sha256].key)]),
+    "polled": (FAULT, "ask for the status at most once a second: each answer says what is left",
+        lambda run: [two for one, two in run.polls if two.started_s - one.started_s < POLL_S]),
+    "needless-log-in": (FAULT, "log in once and keep the token",
+        lambda run: [two for one, two in run.turns if one.route in LOGIN and two.route in LOGIN]),
+    "no-bearer-token": (FAULT, "send the token in the header Authorization: Bearer TOKEN",
+        lambda run: [one for one in run.version_1 if one.answer.get("code") == "token-missing"]),
+    "retry-after-ignored": (FAULT, "wait as many seconds as Retry-After says",
+        lambda run: [one for one in run.all for refused, end_s in run.waits
+                     if one.route == refused.route and refused.ended_s <= one.started_s < end_s]),
+    "unanswered-images": (HINT, "no rows for these images: did the detector find nothing?", lambda run: run.unanswered),
+    "single-images": (HINT, "fetch batches: GET /v1/images?first=1&count=100",
+        lambda run: [one for one in run.all if one.route == IMAGE][FEW:]),
+    "rows-as-text": (HINT, "post packed rows, application/octet-stream: a board need not make text of them",
+        lambda run: [one for one in run.posts if one.images and one.media_type != "application/octet-stream"]),
+    "silent-at-the-end": (HINT, f"no rows in the last {SILENCE_S:.0f} s: near the end post each image at once",
+        lambda run: [one for one in run.posts[-1:]
+                     if run.unanswered and not run.logouts and run.ended_s - one.ended_s > SILENCE_S]),
+}  # fmt: skip

@@ -1,0 +1,143 @@
+"""Makes smaller test sets from one: parts that share its categories evenly, or some of its images."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_testsets.coco import object_records
+from lpirc_testsets.errors import Reports, TestSetError
+from lpirc_testsets.folder import MANIFEST, TestSet
+from lpirc_testsets.importing import SourceImage, build_test_set
+from lpirc_testsets.reading import read_ground_truth
+from lpirc_testsets.values import shown
+
+
+def contents(test_set: TestSet) -> NDArray[np.int64]:
+    """How many objects of each category each image has: (N, K). Raises TestSetError as reading does."""
+    truth = read_ground_truth(test_set.folder)
+    counts = np.zeros((len(truth.image_ids), len(truth.category_ids)), np.int64)
+    places = np.searchsorted(truth.category_ids, truth.category)
+    np.add.at(counts, (np.searchsorted(truth.image_ids, truth.image), places), 1)
+    return counts
+
+
+def stratified(counts: NDArray[np.int64], sizes: Sequence[int], order: Sequence[int]) -> list[list[int]]:
+    """Deal images, the rows of `counts` (N, K), into parts of the given sizes, which add up to N; return the rows.
+
+    Iterative stratification (Sechidis, Tsoumakas and Vlahavas 2011): of the rarest category first, each image goes to
+    the part that lacks the largest share of its objects, then of its images. `order` (N) decides between equals. It
+    takes whole numbers only: the same on every machine.
+    """
+    left = counts.sum(axis=0)
+    lacking = np.outer(np.array(sizes, np.int64), left)
+    free, parts = list(sizes), [list[int]() for _ in sizes]
+    waiting = dict.fromkeys(order)
+    weights = [math.lcm(*sizes) // size for size in sizes]
+
+    def deal(row: int, category: int | None) -> None:
+        lack = free if category is None else lacking[:, category].tolist()
+        able = [part for part in range(len(sizes)) if free[part]]
+        part = max(able, key=lambda one: (lack[one] * weights[one], free[one] * weights[one], -one))
+        lacking[part] -= counts[row] * len(counts)
+        free[part] -= 1
+        parts[part].append(row)
+        left[:] -= counts[row]
+        del waiting[row]
+
+    while left.any():
+        rarest = int(np.argmin(np.where(left > 0, left, left.max() + 1)))
+        for row in [row for row in waiting if counts[row, rarest]]:
+            deal(row, rarest)
+    for row in list(waiting):
+        deal(row, None)
+    return [sorted(part) for part in parts]
+
+
+def drawn_order(test_set: TestSet, seed: int, rows: Collection[int]) -> list[int]:
+    """The rows in an order that depends on the seed and the bytes of the images alone."""
+    return sorted(
+        rows, key=lambda row: hashlib.sha256(f"{seed} {test_set.images[row].sha256}".encode()).digest()
+    )
+
+
+def split(test_set: TestSet, shares: Sequence[int], seed: int) -> list[list[int]]:
+    """The rows (image number - 1) of each part; `shares` in any unit. Raises TestSetError `bad-selection`."""
+    count = len(test_set.images)
+    edges = [count * sum(shares[:end]) // sum(shares) for end in range(len(shares) + 1)]
+    sizes = np.diff(edges).tolist()
+    if 0 in sizes:
+        raise TestSetError("bad-selection", f"{test_set.folder}: of {count} images a part would have none")
+    return stratified(contents(test_set), sizes, drawn_order(test_set, seed, range(count)))
+
+
+def subset(
+    test_set: TestSet, images: int | None, only: Collection[str], wanted: Collection[str], seed: int
+) -> list[int]:
+    """Choose so many `images`, stratified, or all, of those that `only` names and that hold `wanted` categories.
+
+    `only` has files or source ids; if it or `wanted` is empty, it asks for nothing. Returns rows, ascending. Raises
+    TestSetError `bad-selection`.
+    """
+    known = {name: row for row, one in enumerate(test_set.images) for name in (one.source_id, one.file)}
+    ids = category_ids(test_set, wanted)
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        raise TestSetError("bad-selection", f"{test_set.folder}: it has no image {shown(unknown[0])}")
+    rows, counts = sorted({known[name] for name in only} or range(len(test_set.images))), contents(test_set)
+    if ids:
+        columns = [place for place, one in enumerate(test_set.categories) if one.id in ids]
+        counts = counts[:, columns]
+        rows = [row for row in rows if counts[row].any()]
+    if not 0 < (images or 1) <= len(rows):
+        raise TestSetError(
+            "bad-selection", f"{test_set.folder}: {len(rows)} images fit, {images or 1} are wanted"
+        )
+    if images is None or images == len(rows):
+        return rows
+    place = {row: at for at, row in enumerate(rows)}
+    order = [place[row] for row in drawn_order(test_set, seed, rows)]
+    chosen, _ = stratified(counts[rows], [images, len(rows) - images], order)
+    return [rows[at] for at in chosen]
+
+
+def category_ids(test_set: TestSet, names: Collection[str]) -> set[int]:
+    """The ids of categories by name. Raises TestSetError `bad-selection`."""
+    ids = {category.name: category.id for category in test_set.categories}
+    for name in names:
+        if name not in ids:
+            raise TestSetError("bad-selection", f"{test_set.folder}: it has no category {shown(name)}")
+    return {ids[name] for name in names}
+
+
+def write_selection(
+    test_set: TestSet, rows: Sequence[int], out: Path, reports: Reports, ids: Collection[int] = ()
+) -> TestSet:
+    """Copy these images, numbered again from 1, with their objects, into the new folder `out`.
+
+    Categories keep their ids; of `ids`, if any, only those and their objects stay. Raises TestSetError as an import
+    does, also for an image that changed since the set was made.
+    """
+    chosen = [test_set.images[row] for row in rows]
+    numbers = {one.number: number for number, one in enumerate(chosen, start=1)}
+    of, origin = test_set.image_path, test_set.folder / MANIFEST
+    sources = [
+        SourceImage(of(i.number), i.file, (i.width, i.height), i.source_id, origin, i.sha256) for i in chosen
+    ]
+    objects = [
+        replace(one, image=numbers[one.image])
+        for one in object_records(read_ground_truth(test_set.folder))
+        if one.image in numbers and (not ids or one.category in ids)
+    ]
+    if not objects:
+        reports.problems.add(
+            f"{out}: no objects in any of the images of this part", remedy="choose more images"
+        )
+    categories = [one for one in test_set.categories if not ids or one.id in ids]
+    return build_test_set(out, sources, categories, objects, reports)

@@ -1,0 +1,60 @@
+"""Hook of mkdocs: pages that lie outside docs/ are on the site, and links fit there as they fit in the repository."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parents[2]
+OUTSIDE = {
+    "client/README.md": "client.md",
+    "datasets/README.md": "datasets.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "report-a-vulnerability.md",
+    "README.md": "index.md",
+    "docs/decisions": "decisions/index.md",
+    "referee/web/contestant/openapi.json": "api.md",
+}
+"""Where a file of the repository is on the site, if it is elsewhere than in docs/."""
+OUTSIDE |= {
+    str(page.relative_to(ROOT)): str(page.relative_to(ROOT / "client"))
+    for page in (ROOT / "client" / "examples").rglob("README.md")
+}
+LINK = re.compile(r"(?<!`)(!?\[([^]]*)\]\(|^\[[^]]+\]: )([^)\s#]+)(#[^)\s]*)?(\)?)", re.MULTILINE)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages outside docs/ and a list of the decision records."""
+    for source, uri in OUTSIDE.items():
+        if files.get_file_from_path(uri) is None and source.endswith(".md") and (ROOT / source).is_file():
+            files.append(File.generated(config, uri, content=(ROOT / source).read_text()))
+    records = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    listed = "".join(f"- [{record.read_text().splitlines()[0][2:]}]({record.name})\n" for record in records)
+    files.append(File.generated(config, "decisions/index.md", content=f"# Decisions\n\n{listed}"))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Rewrite the links of a page: from files of the repository to pages of the site; others become plain text."""
+    uri = page.file.src_uri
+    inside = Path("docs") / uri
+    outside = (Path(one) for one, there in OUTSIDE.items() if there == uri)
+    source = inside if (ROOT / inside).exists() else next(outside)
+
+    def on_site(link: re.Match[str]) -> str:
+        before, text, target, anchor, end = link.groups(default="")
+        if "://" in target or target.startswith("mailto:"):
+            return link[0]
+        path = os.path.normpath(source.parent / target)
+        there = OUTSIDE.get(path, os.path.relpath(path, "docs"))
+        if files.get_file_from_path(there) is None:
+            return text if (ROOT / path).exists() else link[0]
+        return f"{before}{os.path.relpath(there, Path(uri).parent)}{anchor}{end}"
+
+    return LINK.sub(on_site, markdown)

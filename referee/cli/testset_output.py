@@ -1,0 +1,89 @@
+"""What the commands of `referee testset` share: options, progress, the facts of a set, the table of problems."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from lpirc_testsets import Problems, Reports, TestSet, TestSetError, read_ground_truth, read_labels
+from referee.cli.terminal import Column, print_table
+
+folder_path = click.Path(path_type=Path)
+out_option = click.option("--out", type=folder_path, required=True, help="The new test-set folder.")
+show_option = click.option(
+    "--show",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="So many problems; the others are counted.",
+)
+seed_option = click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same images."
+)
+
+
+@contextmanager
+def reporting(show: int, *, as_json: bool) -> Iterator[Reports]:
+    """Show on stderr how far a set is, and print the table of problems if it is refused."""
+    console, problems = Console(stderr=True), Problems(limit=show)
+    columns = (TextColumn("images"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    try:
+        with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+            task = bar.add_task("images", total=None)
+            yield Reports(problems, lambda done, total: bar.update(task, completed=done, total=total))
+    except TestSetError as error:
+        if problems.count == 0:
+            problems.add(*(error.problems or [error.sentence]), remedy="")
+        if as_json or problems.rows[0].remedy or error.problems:  # what one sentence says needs no table
+            print_problems(problems, as_json=as_json, code=error.code)
+        raise
+
+
+def print_problems(problems: Problems, *, as_json: bool, **facts: str) -> None:
+    """Print the problems that are kept as a table, and how often each kind was found."""
+    names = ("file", "place", "kind", "value", "remedy")
+    cells = [[getattr(row, name) for name in names] for row in problems.rows]
+    if as_json:
+        table = [dict(zip(names, row, strict=True)) for row in cells]
+        document = {
+            "problems": problems.kept,
+            "total": problems.count,
+            "kinds": problems.kinds,
+            "table": table,
+        }
+        click.echo(json.dumps(facts | document))
+        return
+    headings = [Column(name) for name in ("file", "line or image", "problem", "value", "what to do")]
+    rest = problems.count - len(cells)
+    print_table(headings, cells, f"{rest} more are not shown (--show)." if rest else "")
+    for kind, count in problems.kinds.most_common():
+        click.echo(f"{count:>7}  {kind}")
+
+
+def report(test_set: TestSet, *, as_json: bool) -> None:
+    """Print what a new set holds."""
+    facts: dict[str, object] = {
+        "folder": str(test_set.folder),
+        "name": test_set.name,
+        "images": len(test_set.images),
+        "categories": len(test_set.categories),
+        "objects": test_set.objects,
+        "digest": test_set.digest,
+    }
+    if test_set.labels_path.exists():
+        facts["labels"] = len(set(read_labels(test_set).by_image.tolist()))
+        what = f" of {facts['labels']} labels"
+    else:
+        truth = read_ground_truth(test_set.folder)
+        facts["categories_with_objects"] = len(set(truth.category.tolist()))
+        facts["images_without_objects"] = empty = len(test_set.images) - len(set(truth.image.tolist()))
+        what = f"{test_set.objects} objects in {facts['categories_with_objects']} of {facts['categories']} categories"
+        what = f" ({empty} without objects), {what}" if empty else f", {what}"
+    line = f"{test_set.folder}: {len(test_set.images)} images{what}, digest {test_set.digest}"
+    click.echo(json.dumps(facts) if as_json else line)

@@ -1,0 +1,72 @@
+"""`referee testset split` and `referee testset subset`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lpirc_testsets import load_test_set
+from lpirc_testsets.file_bytes import read_text
+from lpirc_testsets.selection import category_ids, split, subset, write_selection
+from referee.cli.options import as_json
+from referee.cli.testset_output import folder_path, out_option, report, reporting, seed_option, show_option
+
+
+@click.command("split")
+@click.argument("folder", type=folder_path)
+@click.option("--parts", required=True, help="Their shares: 80,20")
+@seed_option
+@click.option("--out", type=folder_path, required=True, help="OUT-1, OUT-2 ... are the new folders.")
+@show_option
+@as_json
+def split_command(folder: Path, parts: str, seed: int, out: Path, show: int, *, as_json: bool) -> None:
+    """Divide a test set into parts with the same share of each category, and copy their images.
+
+    Example: referee testset split sets/all --parts 80,20 --out sets/part
+    """
+    words = parts.split(",")
+    if len(words) < 2 or not all(
+        word.isascii() and word.isdigit() and 0 < int(word) < 10**6 for word in words
+    ):
+        raise click.UsageError(f"--parts {parts!r} is not two or more whole numbers above 0, such as 80,20.")
+    test_set = load_test_set(folder)
+    for number, rows in enumerate(split(test_set, [int(word) for word in words], seed), start=1):
+        with reporting(show, as_json=as_json) as reports:
+            made = write_selection(test_set, rows, out.with_name(f"{out.name}-{number}"), reports)
+        report(made, as_json=as_json)
+
+
+@click.command("subset")
+@click.argument("folder", type=folder_path)
+@click.option("--images", type=click.IntRange(1), help="So many, with the same share of each category.")
+@click.option("--list", "file", type=folder_path, help="Only these: a file name or source id a line.")
+@click.option("--categories", default="", help="Only these, and images that hold one: cat,dog")
+@seed_option
+@out_option
+@show_option
+@as_json
+def subset_command(
+    folder: Path,
+    images: int | None,
+    file: Path | None,
+    categories: str,
+    seed: int,
+    out: Path,
+    show: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Copy some images of a test set with their objects into a set of their own.
+
+    Example: referee testset subset sets/all --images 500 --out sets/small
+    """
+    only = [line.strip() for line in read_text(file).splitlines() if line.strip()] if file else []
+    wanted = [name.strip() for name in categories.split(",") if name.strip()]
+    if not (images or only or wanted):
+        raise click.UsageError("Give --images, --list or --categories.")
+    test_set = load_test_set(folder)
+    rows = subset(test_set, images, only, wanted, seed)
+    with reporting(show, as_json=as_json) as reports:
+        made = write_selection(test_set, rows, out, reports, category_ids(test_set, wanted))
+    report(made, as_json=as_json)

@@ -1,0 +1,122 @@
+"""`referee testset stats`, `sheet` and `power`."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from pathlib import Path
+
+import click
+
+from lpirc_testsets import load_test_set, read_ground_truth
+from lpirc_testsets.selection import subset
+from lpirc_testsets.stats import contact_sheet, statistics
+from referee.cli.options import as_json
+from referee.cli.terminal import Column, print_table
+from referee.cli.testset_output import folder_path, seed_option
+from referee.detections.files import read_detections
+from referee.files.atomic_write import write_atomically
+from referee.scoring.bootstrap import BOOTSTRAP_METRICS
+from referee.scoring.power import difference_sd, gap_found, images_needed
+
+
+@click.command("stats")
+@click.argument("folder", type=folder_path)
+@as_json
+def stats_command(folder: Path, *, as_json: bool) -> None:
+    """Count and measure images and objects of the test set in FOLDER.
+
+    Example: referee testset stats sets/voc2012
+    """
+    facts = statistics(load_test_set(folder), read_ground_truth(folder))
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{key} {number:g}" for key, number in value.items())
+        if not isinstance(value, list):
+            click.echo(f"{name.replace('_', ' ')}: {value}")
+    names = ("id", "name", "objects", "images")
+    rows = [[str(one[name]) for name in names] for one in facts["categories"]]
+    print_table([Column(name, is_figure=name != "name") for name in names], rows, "")
+    for warning in facts["warnings"]:
+        click.echo(f"warning: {warning}", err=True)
+
+
+@click.command("sheet")
+@click.argument("folder", type=folder_path)
+@click.option("--out", type=folder_path, required=True, help="The picture: sheet.jpg or .png")
+@click.option(
+    "--images", type=click.IntRange(1, 400), default=30, show_default=True, help="How many at most."
+)
+@seed_option
+def sheet_command(folder: Path, out: Path, images: int, seed: int) -> None:
+    """Draw images of the test set in FOLDER with their boxes and names in a grid.
+
+    Example: referee testset sheet sets/voc2012 --out sheet.jpg
+    """
+    if out.suffix.lower() not in (".jpg", ".png"):
+        raise click.UsageError(f"--out {str(out)!r} is not a .jpg or .png.")
+    test_set, picture = load_test_set(folder), io.BytesIO()
+    numbers = [row + 1 for row in subset(test_set, min(images, len(test_set.images)), (), (), seed)]
+    sheet = contact_sheet(test_set, read_ground_truth(folder), numbers)
+    sheet.save(picture, "PNG" if out.suffix.lower() == ".png" else "JPEG")
+    write_atomically(out, picture.getvalue())
+    click.echo(f"{out}: {len(numbers)} of {len(test_set.images)} images")
+
+
+@click.command("power")
+@click.argument("folder", type=folder_path)
+@click.option("--detections", type=folder_path, multiple=True, required=True, help="Of one entry, or of two.")
+@click.option(
+    "--gap", type=click.FloatRange(1e-6, 1), default=0.005, show_default=True, help="Of the two mAPs."
+)
+@click.option(
+    "--power", type=click.FloatRange(0.5, 0.999), default=0.8, show_default=True, help="The chance."
+)
+@click.option("--metric", type=click.Choice(BOOTSTRAP_METRICS), default="lpirc", show_default=True)
+@seed_option
+@as_json
+def power_command(
+    folder: Path,
+    detections: tuple[Path, ...],
+    gap: float,
+    power: float,
+    metric: str,
+    seed: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Tell how many images like those of FOLDER tell two entries apart.
+
+    Example: referee testset power sets/voc2012 --gap 0.005 --detections a.csv --detections b.csv
+    """
+    if len(detections) > 2:
+        raise click.UsageError("Give --detections once or twice.")
+    if math.isnan(gap) or math.isnan(power):
+        raise click.UsageError("--gap and --power are numbers.")
+    truth = read_ground_truth(folder)
+    read = [read_detections(file, truth) for file in detections]
+    sd, images = difference_sd(truth, read, metric, seed), len(truth.image_ids)
+    facts = {
+        "images": images,
+        "sd_of_difference": sd,
+        "power": power,
+        "gap": gap,
+        "images_needed": images_needed(sd, images, gap, power),
+        "gap_of_this_set": gap_found(sd, power),
+        "model": "two entries" if len(read) > 1 else "independent errors",
+    }
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    click.echo(
+        f"{facts['images_needed']} images tell mAPs {gap:g} apart with {power:.1%} chance (95 % sure)."
+    )
+    click.echo(f"The {images} images of {folder}: {facts['gap_of_this_set']:.4f}.")
+    if len(read) == 1:
+        click.echo(
+            "Taken are two such entries whose errors have nothing in common; real ones need fewer images."
+        )

@@ -1,0 +1,53 @@
+"""How many test images tell two entries apart: the power of a paired comparison of their mAPs.
+
+Two entries are told apart if the 95 % interval of the difference of their mAPs on the same images leaves out 0. With a
+normal difference whose standard deviation falls as 1/sqrt(images), a true gap g is found with the chance `power` by
+
+    images = n ((z(0.975) + z(power)) s / g)^2
+
+(Cohen 1988), where s is the standard deviation of the difference on a set of n images like these, by the bootstrap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+
+import numpy as np
+
+from lpirc_testsets.ground_truth import GroundTruth
+from referee.scoring.bootstrap import bootstrap_samples
+from referee.scoring.columns import Detections
+
+SURE = 0.95
+
+
+def difference_sd(
+    truth: GroundTruth,
+    entries: Sequence[Detections],
+    metric: str = "lpirc",
+    seed: int = 0,
+    resamples: int = 1000,
+) -> float:
+    """Return the standard deviation of the difference of two mAPs over choices of as many images as `truth` has.
+
+    Two entries are resampled on the same draws. Of one, it is that of two such entries whose errors have nothing in
+    common, sqrt(2) times its own: more than of real entries, which mostly fail on the same images.
+    Raises RefereeError as `bootstrap_samples` does.
+    """
+    first, *second = (bootstrap_samples(truth, entry, metric, resamples, seed) for entry in entries)
+    if not second:
+        return math.sqrt(2) * float(np.std(first, ddof=1))
+    return float(np.std(first - second[0], ddof=1))
+
+
+def images_needed(sd: float, images: int, gap: float, power: float) -> int:
+    """Return how many images find a `gap` with the chance `power`, given the sd of the difference on `images`."""
+    return max(1, math.ceil(images * (gap_found(sd, power) / gap) ** 2))
+
+
+def gap_found(sd: float, power: float) -> float:
+    """Return the gap that a set finds with the chance `power`, given the sd of the difference on it."""
+    normal = NormalDist()
+    return sd * (normal.inv_cdf((1 + SURE) / 2) + normal.inv_cdf(power))

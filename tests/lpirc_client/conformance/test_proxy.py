@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import http.client
+import json
+import signal
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from lpirc_client.cli import main
+from lpirc_client.conformance.proxy import Proxy
+from lpirc_client.conformance.report import Finding
+from lpirc_client.conformance.rules import Exchange, Run
+from tests import warm_programs
+from tests.contest_day import PASSWORD, TEAM
+from tests.patience import PATIENCE_S
+
+ROW = [1, 1, 0.5, 1, 1, 5, 5]
+
+
+@contextlib.contextmanager
+def proxied(url: str, findings: list[Finding], seen: list[Exchange] | None = None) -> Iterator[str]:
+    """A proxy until its run is over; gives its address, and fills in what it found and saw."""
+    seen = [] if seen is None else seen
+    with Proxy(("127.0.0.1", 0), url) as proxy:
+        thread = threading.Thread(target=proxy.serve)
+        thread.start()
+        yield f"http://127.0.0.1:{proxy.server_port}"
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
+        seen += proxy.exchanges.values()
+        findings += Run(seen).judge()
+
+
+class Client:
+    """A small client that does what its test makes it do; by itself it only logs in and out."""
+
+    def __init__(self, url: str) -> None:
+        self.where = url.rpartition("/")[2]
+        self.connection = http.client.HTTPConnection(self.where, timeout=PATIENCE_S)
+        self.headers: dict[str, str] = {}
+
+    def ask(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, bytes]:
+        content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        self.connection.request(method, path, content, {**self.headers, **headers})
+        answer = self.connection.getresponse()
+        return answer.status, answer.read()
+
+    def log_in(self) -> None:
+        status, content = self.ask("POST", "/v1/session", {"team": TEAM, "password": PASSWORD})
+        assert status == 201, content
+        self.headers = {"Authorization": f"Bearer {json.loads(content)['token']}"}
+
+    def log_out(self) -> None:
+        assert self.ask("DELETE", "/v1/session")[0] == 200
+
+
+def late_posts(client: Client) -> None:
+    client.log_out()
+    assert client.ask("POST", "/v1/detections", [])[0] == 409
+
+
+def connection_per_request(client: Client) -> None:
+    for _ in range(6):
+        client.ask("GET", "/v1/images?count=1")
+        client.connection.close()
+
+
+def unread_answers(client: Client) -> None:
+    with socket.create_connection(client.where.split(":")) as connection:
+        token = client.headers["Authorization"]
+        connection.sendall(
+            f"GET /v1/images?count=6 HTTP/1.1\r\nHost: a\r\nAuthorization: {token}\r\n\r\n".encode()
+        )
+        connection.recv(1)
+
+
+def rows_of_unfetched_images(client: Client) -> None:
+    client.ask("GET", "/v1/images/2")
+    client.ask("POST", "/v1/detections", [ROW])
+
+
+def rows_refused(client: Client) -> None:
+    assert client.ask("POST", "/v1/detections", [[1, 999, *ROW[2:]]])[0] == 422
+
+
+def other_refusals(client: Client) -> None:
+    assert client.ask("GET", "/v1/images/7")[0] == 404
+
+
+def fetched_twice(client: Client) -> None:
+    client.ask("GET", "/v1/images?count=2")
+    client.ask("GET", "/v1/images/2")
+
+
+def polled(client: Client) -> None:
+    client.ask("GET", "/v1/session")
+    client.ask("GET", "/v1/session")
+
+
+def needless_log_in(client: Client) -> None:
+    client.log_in()
+
+
+def no_bearer_token(client: Client) -> None:
+    headers, client.headers = client.headers, {}
+    assert client.ask("GET", "/v1/session?token=abc")[0] == 401
+    client.headers = headers
+
+
+def unanswered_images(client: Client) -> None:
+    client.ask("GET", "/v1/images?count=3")
+    client.ask(
+        "POST", "/v1/detections", struct.pack("<7f", *ROW), **{"Content-Type": "application/octet-stream"}
+    )
+
+
+def single_images(client: Client) -> None:
+    for number in range(1, 7):
+        client.ask("GET", f"/v1/images/{number}")
+
+
+def rows_as_text(client: Client) -> None:
+    client.ask("POST", "/v1/detections", b"1 1 0.5 1 1 5 5", **{"Content-Type": "text/plain"})
+
+
+BAD: list[Callable[[Client], None]] = [
+    late_posts, connection_per_request, unread_answers, rows_of_unfetched_images, rows_refused, other_refusals,
+    fetched_twice, polled, needless_log_in, no_bearer_token, unanswered_images, single_images, rows_as_text,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.__name__)
+def test_a_client_that_does_something_wrong_is_told(url: str, bad: Callable[[Client], None]) -> None:
+    findings: list[Finding] = []
+    with proxied(url, findings) as address:
+        client = Client(address)
+        client.log_in()
+        bad(client)
+        client.log_out()
+        client.connection.close()
+    found = {one.name: one for one in findings if one.result != "PASS"}
+    name = bad.__name__.replace("_", "-")
+    assert name in found
+    assert found[name].count >= 1
+    assert found[name].first_s is not None
+    assert 0 <= found[name].first_s < PATIENCE_S
+
+
+def test_the_sample_client_does_nothing_wrong_and_fetches_its_batches_on_one_connection(
+    url: str, tmp_path: Path
+) -> None:
+    (tmp_path / "password").write_text(PASSWORD)
+    findings: list[Finding] = []
+    seen: list[Exchange] = []
+    with proxied(url, findings, seen) as address:
+        options = ["--team", TEAM, "--password-file", str(tmp_path / "password"), "--fetch", "2"]
+        assert main(["run", address, *options]) == 0
+    assert [one for one in findings if one.result == "FAULT"] == []
+    batches = [one.connection for one in seen if one.route == "GET /v1/images"]
+    assert (len(batches), len(set(batches))) == (3, 1)
+
+
+def test_what_goes_through_is_the_same_bytes_with_the_window_and_legacy_routes_too(url: str) -> None:
+    findings: list[Finding] = []
+    with proxied(url, findings) as address, requests.Session() as session:
+        session.trust_env = False
+        token = session.post(f"{address}/login", {"username": TEAM, "password": PASSWORD}).text
+        session.headers.update({"Authorization": f"Bearer {token}", "Connection": "close"})
+        through, direct = (session.get(f"{where}/v1/images/3") for where in (address, url))
+        assert through.content == direct.content
+        assert list(through.headers) == list(direct.headers)
+        assert through.headers["X-Window-Remaining-Ms"].isdigit()
+        batches = [session.get(f"{where}/v1/images?count=6").content for where in (address, url)]
+        assert batches[0] == batches[1]
+        body = json.dumps([ROW] * 2000).encode()
+        receipt = session.post(f"{address}/v1/detections", body).json()
+        assert receipt["sha256"] == hashlib.sha256(body).hexdigest()
+        old = session.post(f"{address}/image", {"token": token, "image_name": "3"})
+        assert old.content == direct.content
+        assert (
+            session.post(f"{address}/logout", {"token": token}, headers={"Connection": "close"}).text
+            == "Logout success\n"
+        )
+    assert {one.name: one.result for one in findings}["no-log-out"] == "PASS"
+
+
+def test_a_client_of_http_1_0_gets_its_answer_and_the_end_of_the_connection(url: str) -> None:
+    with (
+        Proxy(("127.0.0.1", 0), url) as proxy,
+        socket.create_connection(proxy.server_address, PATIENCE_S) as connection,
+        connection.makefile("rb") as answer,
+    ):
+        connection.sendall(b"GET /v1/health HTTP/1.0\r\n\r\n")
+        proxy.handle_request()
+        assert b'"status":"ok"' in answer.read()
+
+
+def test_interrupted_it_reports_what_it_has_seen_and_that_nobody_logged_out(url: str, tmp_path: Path) -> None:
+    command = ["lpirc-client", "check", url, "--proxy", "0", "--json"]
+    with warm_programs.start(command) as process:
+        address = process.stderr.readline().split(" as ")[0].split()[-1]
+        client = Client(address)
+        client.log_in()
+        client.ask("GET", "/v1/health")  # on the same connection: by then the log-in is noted
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) == 1
+        document = json.loads(process.stdout.read())
+        assert "no-log-out" in process.stderr.read()
+    assert {one["name"] for one in document["findings"] if one["result"] == "FAULT"} == {"no-log-out"}
+    assert document["client_waited_s"] >= 0
+    client.connection.close()
+    client.where = url.rpartition("/")[2]
+    client.connection = http.client.HTTPConnection(client.where, timeout=PATIENCE_S)
+    client.log_out()
+    client.connection.close()
+
+
+def test_a_port_that_is_taken_is_named(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    taken = url.rpartition(":")[2]
+    assert main(["check", url, "--proxy", taken]) == 1
+    assert f"--proxy {taken}: " in capsys.readouterr().err
+    with pytest.raises(SystemExit) as usage:
+        main(["check", "https://a", "--proxy", "0"])
+    assert usage.value.code == 2

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from lpirc_client.conformance.checks import Checks
+from lpirc_client.conformance.rules import RULES, Exchange, Run
+from tests.contest_day import ROOT
+
+LOGIN = Exchange(1, "POST /v1/session", 0.0, 1.0, 201, {"images": 6})
+LOGOUT = Exchange(1, "DELETE /v1/session", 99.0, 100.0, 200)
+FETCH = Exchange(1, "GET /v1/images", 2.0, 3.0, 200, images=range(1, 101))
+POST = Exchange(
+    1, "POST /v1/detections", 4.0, 5.0, 202, {}, key="a", sha256="b", images=range(1, 7),
+    media_type="application/octet-stream",
+)  # fmt: skip
+BUSY = replace(POST, status=429, answer={"code": "too-many-requests"}, retry_after_s=2.0)
+
+
+def broken(*seen: Exchange) -> list[str]:
+    return [one.name for one in Run(seen).judge() if one.result != "PASS"]
+
+
+def test_a_run_without_a_fault_passes_every_rule() -> None:
+    assert broken(LOGIN, FETCH, POST, LOGOUT) == []
+
+
+def test_nothing_seen_is_nothing_wrong() -> None:
+    assert broken() == []
+
+
+@pytest.mark.parametrize(
+    ("again", "rules"),
+    [
+        ({"key": "a"}, []),
+        ({"key": "c"}, ["repeated-with-another-key"]),
+        ({"key": ""}, ["repeated-with-another-key"]),
+        ({"key": "c", "sha256": "d"}, []),
+    ],
+)
+def test_a_body_whose_answer_got_lost_is_sent_again_with_its_key(
+    again: dict[str, str], rules: list[str]
+) -> None:
+    lost = replace(POST, status=0, ended_s=0.0)
+    assert broken(LOGIN, FETCH, lost, replace(POST, started_s=6.0, ended_s=7.0, **again), LOGOUT) == rules
+
+
+@pytest.mark.parametrize(("started_s", "rules"), [(6.9, ["retry-after-ignored"]), (7.0, [])])
+def test_retry_after_is_waited_for(started_s: float, rules: list[str]) -> None:
+    assert broken(LOGIN, FETCH, BUSY, replace(POST, started_s=started_s, ended_s=8.0), LOGOUT) == rules
+
+
+def test_rows_may_come_before_their_image() -> None:
+    assert broken(LOGIN, POST, replace(FETCH, started_s=6.0, ended_s=7.0), LOGOUT) == []
+
+
+@pytest.mark.parametrize(("last_s", "is_silent"), [(69.0, True), (71.0, False)])
+def test_a_client_that_the_deadline_finds_with_unposted_images_is_told(
+    last_s: float, is_silent: bool
+) -> None:
+    post = replace(POST, images=[1], started_s=last_s - 1, ended_s=last_s)
+    late = replace(POST, started_s=99.0, ended_s=100.0, status=409, answer={"code": "window-closed"})
+    last = Exchange(1, "GET /v1/session", 99.0, 100.0, 200)
+    assert ("silent-at-the-end" in broken(LOGIN, FETCH, post, last)) == is_silent
+    assert "late-posts" in broken(LOGIN, FETCH, post, late)
+
+
+def test_a_second_run_needs_its_log_in() -> None:
+    assert broken(LOGIN, LOGOUT, replace(LOGIN, started_s=101.0, ended_s=102.0)) == []
+
+
+def test_it_says_how_often_when_first_and_the_first_problem() -> None:
+    refused = replace(
+        POST, status=422, answer={"code": "bad-rows", "problems": [{"line": 1, "problem": "no category 9"}]}
+    )
+    found = {one.name: one for one in Run([LOGIN, FETCH, refused, refused, POST, LOGOUT]).judge()}[
+        "rows-refused"
+    ]
+    assert (found.result, found.count, found.first_s) == ("FAULT", 2, 3.0)
+    assert found.detail == "2 x, first at 3.0 s: nothing of such a body counts. no category 9"
+
+
+def test_who_waited_for_whom() -> None:
+    beside = replace(FETCH, connection=2, started_s=4.5, ended_s=6.0)
+    run = Run([LOGIN, FETCH, POST, beside, LOGOUT])
+    assert (run.waited_s(), run.ended_s - run.opened_s) == (4.0, 99.0)
+
+
+def test_the_page_has_every_check_and_rule_in_order() -> None:
+    page = (ROOT / "docs" / "conformance.md").read_text()
+    checks = [name[len("_check_") :].replace("_", "-") for name in vars(Checks) if name.startswith("_check_")]
+    hints = [f"{name}` | {severity.lower()}" for name, (severity, _, _) in RULES.items()]
+    assert re.findall(r"^\| `([a-z-]+)`", page, re.MULTILINE) == [*checks, *RULES]
+    assert re.findall(r"^\| `([a-z-]+` \| (?:fault|hint)) \|", page, re.MULTILINE) == hints
+    assert f"{len(checks)} checks" in page
+    assert f"{len(hints)} rules" in page

@@ -1,0 +1,48 @@
+"""The table of problems."""
+
+from __future__ import annotations
+
+import pytest
+
+from lpirc_testsets import Problems
+
+
+@pytest.mark.parametrize(
+    ("sentences", "kind"),
+    [
+        (
+            (
+                "p/a.jpg: No such file or directory (image of x/a.xml)",
+                "p/b.jpg: No such file or directory (image of x/b.xml)",
+            ),
+            "No such file or directory (image of ...)",
+        ),
+        (
+            (
+                "x: line 3: label 'car' is not a whole number from 1 to 1000",
+                "y: line 9: label 'b' is not a whole number from 1 to 1000",
+            ),
+            "label ... is not a whole number from ... to ...",
+        ),
+        (
+            (
+                "x.xml: box [1.0, 2.0] leaves image d.jpg of 40 x 30 pixels",
+                "y.xml: box [3.5, 2.0] leaves image e.JPEG of 9 x 8 pixels",
+            ),
+            "box ... leaves image ... of ... pixels",
+        ),
+    ],
+)
+def test_problems_that_differ_in_values_are_of_one_kind(sentences: tuple[str, ...], kind: str) -> None:
+    problems = Problems()
+    problems.add(*sentences)
+    assert problems.kinds == {kind: 2}
+
+
+def test_a_row_has_file_place_and_value_and_all_rows_are_counted() -> None:
+    problems = Problems(limit=1)
+    for line in (7, 8):
+        problems.add(f"boxes.csv: line {line}: XMin 'nan' is not a number", remedy="do this")
+    (row,) = problems.rows
+    assert (row.file, row.place, row.value, row.remedy) == ("boxes.csv", "line 7", "'nan'", "do this")
+    assert (problems.count, problems.kept) == (2, ("boxes.csv: line 7: XMin 'nan' is not a number",))

@@ -21,7 +21,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("url", metavar="URL", nargs="?", help="the referee's, http://host:port")
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     add = parser.add_argument_group("a detector, without a referee").add_argument
-    add("--detector", metavar="NAME", help="sample, or module:function of your own")
+    add("--detector", metavar="NAME", help="sample, module:function of your own, onnx:FILE or litert:FILE")
     add("--images", type=Path, metavar="DIR", help="test-set folder, or any folder of JPEG files")
     add("--ground-truth", type=Path, metavar="FILE", help="test-set folder or COCO file, for an mAP")
     add("--categories", type=Path, metavar="FILE", help="names of the categories 1, 2, ..., one a line")

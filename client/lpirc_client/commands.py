@@ -7,6 +7,7 @@ import getpass
 import json
 import os
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Callable, Mapping
@@ -16,7 +17,7 @@ from lpirc_client.errors import ClientError
 from lpirc_client.parent import ending_with
 from lpirc_client.receipts import ReceiptFile
 from lpirc_client.run import FAILED, FINISHED, WINDOW_CLOSED, Answer, ImageRun, Plan, Summary
-from lpirc_client.session import INTERRUPTED_S, Session
+from lpirc_client.session import Session
 from lpirc_client.terminal import result, say
 from lpirc_client.timeline import Timeline
 from lpirc_client.wire import Login
@@ -53,23 +54,24 @@ def password_from(file: Path | None) -> str:
 
 
 def _contest(options: argparse.Namespace) -> None:
-    prepare = _preparation(options)
     password = password_from(options.password_file)
-    end = (options.stay, options.logout_on_error, options.least, options.stop)
-    plan = Plan(options.first, options.images, options.fetch, *end)
-    receipts = None if options.receipts is None else ReceiptFile(options.receipts)
+    plan = Plan(options.first, options.images, options.fetch, options.least, options.stop)
+    receipts = None if options.receipts is None else ReceiptFile(options.receipts.absolute())
     session = Session(
         options.url,
         options.team,
         password,
-        ca_cert=options.ca_cert,
+        ca_cert=options.ca_cert and str(Path(options.ca_cert).absolute()),
         receipts=receipts,
         batch=options.batch,
         packed=options.command != "replay",  # a recording counts with all its digits
+        stay=options.stay,
+        logout_on_error=options.logout_on_error,
         wait_s=options.wait,
         timeline=Timeline(options.timeline),
     )
     try:
+        prepare = _preparation(options)  # after the files are open: a detector may change the folder
         if options.command == "run" and not options.no_preflight:
             trial.preflight(options.detector, options.preflight, session.wait())
         summary = _work(session, plan, prepare, options.progress)
@@ -105,7 +107,8 @@ def _work(session: Session, plan: Plan, prepare: Callable[[Login], Answer], prog
     try:
         return run.go()
     except KeyboardInterrupt as interrupt:
-        session.flush_quietly(INTERRUPTED_S)
+        with suppress(KeyboardInterrupt):  # a second one
+            session.finish(interrupt)
         raise KeyboardInterrupt(
             f"interrupted; run {login.run} is still open and its time goes on:"
             f" the same command with --first {run.next_image} resumes it"

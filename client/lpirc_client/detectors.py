@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Callable, Sequence
 
 from lpirc_client.errors import AnswerError, ClientError, missing_extra
+from lpirc_client.rows import listed
 from lpirc_client.run import Answer
 from lpirc_client.wire import Category, Login
 
@@ -42,11 +43,12 @@ def answers_of(detector: Detector, login: Login) -> Answer:
 
     def answer(number: int, jpeg: bytes) -> Any:
         try:
-            found = detector(jpeg, login.categories)
-            return list(found) if hasattr(found, "__next__") else found
-        except Exception as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            raise AnswerError("detector-failed", f"image {number}: the detector failed: {reason}") from error
+            return list(listed(number, detector(jpeg, login.categories)))
+        except ClientError:
+            raise
+        except (Exception, SystemExit) as error:  # it is anybody's code
+            what = f"image {number}: the detector failed: {_reason(error)}"
+            raise AnswerError("detector-failed", what) from error
 
     return answer
 
@@ -54,13 +56,16 @@ def answers_of(detector: Detector, login: Login) -> Answer:
 def _module(name: str, here: str) -> object:
     try:
         return importlib.import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and error.name == name:
             sentence = f"detector: there is no module {name!r}, neither in {here} nor installed"
         else:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            sentence = f"detector: importing {name!r} failed: {reason}"
+            sentence = f"detector: importing {name!r} failed: {_reason(error)}"
         raise ClientError("bad-detector", sentence) from error
+
+
+def _reason(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def _adapter(kind: str, file: Path) -> Detector:

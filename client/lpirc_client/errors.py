@@ -21,7 +21,7 @@ class ClientError(Exception):
 class AnswerError(ClientError):
     """The detector or the recording failed, or the referee refused the rows; connection and run are fine.
 
-    What was found before it is still posted, then the run is logged out.
+    What was found before it is still posted; the run stays open unless it is to be logged out on errors.
     """
 
 

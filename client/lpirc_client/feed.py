@@ -6,7 +6,6 @@ import threading
 import time
 from collections import deque
 from contextlib import closing
-from types import TracebackType
 from typing import Iterator, NamedTuple, Sequence
 
 from lpirc_client.connection import Connection, pauses_s
@@ -25,7 +24,7 @@ class Image(NamedTuple):
 
 
 class Feed:
-    """Images of these numbers, in this order, fetched ahead on a connection of their own; a context manager.
+    """Images of these numbers, in this order, fetched ahead on a connection of their own, until `close`.
 
     Up to `size` of consecutive numbers come in one request. While the detector works on one batch, the next one
     arrives: at most two are in memory. A batch is read to its end at once, so the referee never waits for the
@@ -42,25 +41,22 @@ class Feed:
         self._done = 0
         self._failure: ClientError | None = None
         self._is_over = False
-        self._thread = threading.Thread(target=self._fetch_all, name="feed", daemon=True)
+        threading.Thread(target=self._fetch_all, name="feed", daemon=True).start()
 
-    def __enter__(self) -> Feed:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """End the thread, but do not wait for a batch that is still arriving: the meter would run on meanwhile."""
         with self._changed:
             self._is_over = True
+            self._ready.clear()
             self._changed.notify_all()
-        # It does not wait for a batch that is still arriving: the meter would run on meanwhile.
 
     def __iter__(self) -> Iterator[Image]:
         """Yield the images in order. Raises ClientError in place of the image that could not be fetched."""
         for expected in self._numbers:
             with self._changed:
-                self._changed.wait_for(lambda: self._ready or self._failure)
+                self._changed.wait_for(lambda: self._ready or self._failure or self._is_over)
+                if self._is_over:
+                    return
                 if not self._ready:
                     assert self._failure is not None  # noqa: S101 - wait_for saw it
                     raise self._failure

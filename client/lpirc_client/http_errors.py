@@ -33,8 +33,12 @@ def from_transport(url: str, error: requests.RequestException | OSError) -> Clie
     """Say why no answer came from `url`."""
     causes = list(_chain(error))
     if isinstance(error, requests.exceptions.SSLError):
-        why = f"the TLS connection failed: {_root_cause(error)}; a self-signed referee needs --ca-cert"
-        return ClientError("tls", f"{url}: {why}")
+        why = _root_cause(error)
+        is_plain = "WRONG_VERSION" in why or "record layer" in why.lower()
+        hint = (
+            "does it speak plain HTTP? Write http://" if is_plain else "a self-signed referee needs --ca-cert"
+        )
+        return ClientError("tls", f"{url}: the TLS connection failed: {why}; {hint}")
     if any(isinstance(cause, NameResolutionError) for cause in causes):
         return TransientError("unknown-host", f"{url}: the host name is unknown here; check its spelling")
     if isinstance(error, requests.ConnectTimeout):
@@ -65,6 +69,8 @@ def from_response(url: str, response: requests.Response) -> ClientError:
     if retry_after and response.status_code in (429, 503):
         sentence = f"{sentence.rstrip('.')}; try again in {retry_after} s"
     kind = AnswerError if response.status_code in REFUSED_BODY else BY_CODE.get(code, ClientError)
+    if kind is UnknownRoute:
+        sentence = f"{url}: {sentence}"
     return kind(code, " ".join(sentence.split()))
 
 

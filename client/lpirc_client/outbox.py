@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from array import array
+from collections import deque
 from typing import TYPE_CHECKING, Callable
 
 from lpirc_client.connection import Connection
@@ -18,11 +19,17 @@ if TYPE_CHECKING:
 MOST_ROWS = 30_000
 """Of one body: the 4 MiB that a referee takes are 149,796 packed rows, or as few as 35,000 in JSON."""
 
+URGENT_S = 5.0
+"""So near the window's end no row waits for its batch."""
+
+LOOK_S = 0.5
+
 
 class Outbox:
     """Posts the rows of `batch` images or more in one body; while a body is on its way, the next one gathers.
 
-    `images` counts those whose rows the referee has on disk, in the order of `put`; `detections` counts their rows.
+    A body has all rows of its images, unless those of a single one are more than MOST_ROWS. `images` counts those whose
+    rows the referee has on disk, in the order of `put`; `detections` counts the rows that it has accepted.
     `posted` is called with each receipt, in this thread.
     """
 
@@ -36,14 +43,15 @@ class Outbox:
         is_packed: bool = True,
     ) -> None:
         self._connection = connection.twin()
-        self._batch = batch
+        self._batch = max(batch, 1)
         self._timeline = timeline
         self._posted = posted
         self._is_packed = is_packed
         self._changed = threading.Condition()
-        self._rows: Rows = array("d")
-        self._put = 0
-        self._is_due = False
+        self._pending: deque[Rows] = deque()  # each of an image
+        self._numbers = 0  # in them
+        self._sending = 0  # images on their way
+        self._is_flushed = False
         self._is_over = False
         self._failure: ClientError | None = None
         self.images = 0
@@ -51,22 +59,22 @@ class Outbox:
         self._thread = threading.Thread(target=self._post_all, name="outbox", daemon=True)
         self._thread.start()
 
-    def put(self, rows: Rows, *, is_urgent: bool = False) -> None:
+    def put(self, rows: Rows) -> None:
         """Take the rows of one more image; waits while too many are pending. Raises the ClientError of a POST."""
         with self._changed:
-            self._changed.wait_for(lambda: self._failure or len(self._rows) < 2 * MOST_ROWS * NUMBERS)
+            self._changed.wait_for(lambda: self._failure or self._numbers < 2 * MOST_ROWS * NUMBERS)
             self._raise()
-            self._rows += rows
-            self._put += 1
-            self._is_due = self._is_due or is_urgent or self._put - self.images >= self._batch
-            self._changed.notify_all()
+            self._pending.append(rows)
+            self._numbers += len(rows)
+            if self._is_due():
+                self._changed.notify_all()
 
     def flush(self, timeout_s: float | None = None) -> None:
         """Return once everything that was put is on the referee's disk. Raises the ClientError of a POST."""
         with self._changed:
-            self._is_due = True
+            self._is_flushed = True
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self._failure or self._put == self.images, timeout_s)
+            self._changed.wait_for(lambda: self._failure or not (self._pending or self._sending), timeout_s)
             self._raise()
 
     def close(self) -> None:
@@ -92,11 +100,12 @@ class Outbox:
     def _post_next(self) -> bool:
         """Wait until a body is due, and post it; False once no more will be."""
         with self._changed:
-            self._changed.wait_for(lambda: self._is_over or (self._is_due and self._put > self.images))
+            while not (self._is_over or self._is_due()):
+                # The detector may be busy with one image until the window ends: rows do not wait for it.
+                self._changed.wait(max(LOOK_S, self._connection.remaining_s - URGENT_S))
             if self._is_over:
                 return False
-            rows, until = self._rows, self._put
-            self._rows, self._is_due = array("d"), False
+            rows = self._taken()
         for start in range(0, len(rows), MOST_ROWS * NUMBERS):
             body, kind = body_of(rows[start : start + MOST_ROWS * NUMBERS], is_packed=self._is_packed)
             with self._timeline.span(SEND):
@@ -104,10 +113,24 @@ class Outbox:
             self.detections += receipt.accepted
             self._posted(receipt)
         with self._changed:
-            self.images = until
-            self._is_due = self._is_due or self._put - until >= self._batch
+            self.images += self._sending
+            self._sending = 0
             self._changed.notify_all()
         return True
+
+    def _is_due(self) -> bool:
+        is_urgent = self._is_flushed or self._connection.remaining_s < URGENT_S
+        return len(self._pending) >= (1 if is_urgent else self._batch)
+
+    def _taken(self) -> Rows:
+        """Take the rows of the next images, at most MOST_ROWS, but at least those of one."""
+        rows = array("d")
+        while self._pending and (not rows or len(rows) + len(self._pending[0]) <= MOST_ROWS * NUMBERS):
+            rows += self._pending.popleft()
+            self._sending += 1
+        self._numbers -= len(rows)
+        self._is_flushed = self._is_flushed and bool(self._pending)
+        return rows
 
     def _fail(self, error: ClientError) -> None:
         with self._changed:

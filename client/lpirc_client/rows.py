@@ -25,6 +25,9 @@ JSON_TYPE, PACKED_TYPE = "application/json", "application/octet-stream"
 LARGEST = 3.4e38
 """A float32 holds no more."""
 
+NO_NUMBER = (TypeError, ValueError, ArithmeticError, RuntimeError)
+"""What Python, NumPy, Decimal and PyTorch raise for a value that is none."""
+
 FIRST_INEXACT = 2**24
 """From here on a float32 does not hold every whole number."""
 
@@ -35,31 +38,30 @@ def checked(number: int, found: Any, categories: Mapping[int, str]) -> Rows:
     `categories`: id -> name. Raises AnswerError `detector-failed` that names image, row, value and what was expected.
     """
     rows = array("d")
-    add = rows.extend
-    for place, row in enumerate(_listed(number, found), start=1):
-        try:
-            category, confidence, xmin, ymin, xmax, ymax = row
-            if (
-                category in categories
-                and xmin <= xmax
-                and ymin <= ymax
-                and abs(confidence) + abs(xmin) + abs(ymin) + abs(xmax) + abs(ymax) < LARGEST
-            ):
-                add((number, category, confidence, xmin, ymin, xmax, ymax))
-                continue
-        except (TypeError, ValueError, OverflowError):
-            pass  # the sentence below says what is wrong
-        what, value, expected = problem_of(row, categories)
-        sentence = f"image {number}, row {place}: {what} is {value}; expected {expected}"
-        raise AnswerError("detector-failed", sentence, what=what, value=value, expected=expected)
+    for place, row in enumerate(listed(number, found), start=1):
+        if not (_takes(rows, number, row, categories) or _takes(rows, number, _plain(row), categories)):
+            what, value, expected = problem_of(row, categories)
+            sentence = f"image {number}, row {place}: {what} is {value}; expected {expected}"
+            raise AnswerError("detector-failed", sentence, what=what, value=value, expected=expected)
     return rows
+
+
+def listed(number: int, found: Any) -> Iterable[Any]:
+    """Return the rows one by one; an array as lists of plain numbers. Raises AnswerError for what has no rows."""
+    if hasattr(found, "tolist"):
+        found = found.tolist()
+    if isinstance(found, (str, bytes)) or not hasattr(found, "__iter__"):
+        facts = {"what": "the answer", "value": _shown(found), "expected": "rows, [] where nothing is found"}
+        sentence = "image {number}: {what} is {value}; expected {expected}".format(number=number, **facts)
+        raise AnswerError("detector-failed", sentence, **facts)
+    return found  # type: ignore[no-any-return]  # whatever can be iterated
 
 
 def problem_of(row: Any, categories: Mapping[int, str]) -> tuple[str, str, str]:
     """Return what is wrong with a row that is not good: its name, the value, and what was expected."""
     try:
         values = list(row)
-    except TypeError:
+    except NO_NUMBER:
         values = []
     if isinstance(row, str) or len(values) != len(NAMES):
         return "the row", _shown(row), f"six numbers: {', '.join(NAMES)}"
@@ -71,7 +73,7 @@ def problem_of(row: Any, categories: Mapping[int, str]) -> tuple[str, str, str]:
         box = ", ".join(f"{value:g}" for value in map(float, values[2:]))
         return "the box", box, "xmin <= xmax and ymin <= ymax: corners, not a corner with width and height"
     for known, name in categories.items():
-        if category == name:
+        if isinstance(category, str) and category == name:
             return "category", f"the name {_shown(category)}", f"its id, {known}"
     return "category", _shown(category), f"an id: {_listed_categories(categories)}"
 
@@ -91,20 +93,35 @@ def body_of(rows: Rows, *, is_packed: bool) -> tuple[bytes, str]:
     return json.dumps(lists, separators=(",", ":"), allow_nan=False).encode("ascii"), JSON_TYPE
 
 
-def _listed(number: int, found: Any) -> Iterable[Any]:
-    """Return the rows one by one; a NumPy array as lists of plain numbers."""
-    if hasattr(found, "tolist"):
-        found = found.tolist()
-    if isinstance(found, (str, bytes)) or not hasattr(found, "__iter__"):
-        what = f"image {number}: the detector returned {_shown(found)}; expected a list of rows"
-        raise AnswerError("detector-failed", what)
-    return found  # type: ignore[no-any-return]  # whatever can be iterated
+def _takes(rows: Rows, number: int, row: Any, categories: Mapping[int, str]) -> bool:
+    """Append a row to `rows` if it is good."""
+    try:
+        category, confidence, xmin, ymin, xmax, ymax = row
+        if (
+            category in categories
+            and -LARGEST < confidence < LARGEST
+            and -LARGEST < xmin <= xmax < LARGEST
+            and -LARGEST < ymin <= ymax < LARGEST
+        ):
+            rows.fromlist([number, category, confidence, xmin, ymin, xmax, ymax])  # all or nothing
+            return True
+    except NO_NUMBER:
+        pass  # `problem_of` says what is wrong
+    return False
+
+
+def _plain(row: Any) -> Any:
+    """Return a row of tensors or arrays of one number each, as PyTorch has them, as one of plain numbers."""
+    try:
+        return [value.item() if hasattr(value, "item") else value for value in row]
+    except NO_NUMBER:
+        return row
 
 
 def _is_number(value: Any) -> bool:
     try:
         return not isinstance(value, str) and abs(float(value)) < LARGEST
-    except (TypeError, ValueError, OverflowError):
+    except NO_NUMBER:
         return False
 
 

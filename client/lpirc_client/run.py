@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
-from lpirc_client.errors import AnswerError, ClientError, WindowClosed
+from lpirc_client.errors import ClientError, WindowClosed
 from lpirc_client.progress import Progress, Reporter
 from lpirc_client.session import Session
 from lpirc_client.stopping import MINUTE_S, Sample, account, is_over
@@ -21,7 +21,7 @@ Answer = Callable[[int, bytes], Any]
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do in a run: at most `limit` images from `first` on, then log out or stay.
+    """What to do in a run: at most `limit` images from `first` on.
 
     `fetch` images come in one request, and as many again are fetched ahead of the detector.
     `least_s`: log out no earlier than this many seconds after the log-in, to give a meter time to measure.
@@ -31,8 +31,6 @@ class Plan:
     first: int = 1
     limit: int | None = None
     fetch: int = 50
-    stay: bool = False
-    logout_on_error: bool = False
     least_s: float = 0.0
     stop: str | None = None
 
@@ -69,8 +67,7 @@ class Summary:
 class ImageRun:
     """One pass over the images of an open session.
 
-    `prepare` takes the login and returns what answers each image; both may raise AnswerError. Then what was found
-    before is posted, and the run stays open unless `plan.logout_on_error`, as it does after a lost connection.
+    `prepare` takes the login and returns what answers each image; both may raise AnswerError.
     """
 
     def __init__(
@@ -94,24 +91,16 @@ class ImageRun:
 
     def go(self) -> Summary:
         """Work through the images until they, the window or the connection end."""
-        started = time.monotonic()
-        failure: ClientError | None = None
+        session, failure = self._session, None
         try:
             self._work()
+            session.finish()
+        except WindowClosed as error:
+            session.finish(error)
         except ClientError as error:
             failure = error
-        is_over = isinstance(failure, WindowClosed)
-        stays = self._plan.stay if failure is None else not self._plan.logout_on_error
-        try:
-            if failure is None or is_over or isinstance(failure, AnswerError):
-                if not (stays or is_over):
-                    self._linger(started)
-                self._session.finish(stay=stays)
-        except ClientError as error:
-            failure = failure or error
+            session.finish(error)
         self._report()
-        session = self._session
-        failure = None if is_over else failure
         complete = self._is_stopped or session.images_posted == len(self._numbers)
         return Summary(
             run=session.login.run,
@@ -119,7 +108,7 @@ class ImageRun:
             of=len(self._numbers),
             detections=session.detections_posted,
             elapsed_s=round(
-                time.monotonic() - started if session.elapsed_s is None else session.elapsed_s, 3
+                time.monotonic() - self._started_s if session.elapsed_s is None else session.elapsed_s, 3
             ),
             ended=FAILED if failure else FINISHED if complete else WINDOW_CLOSED,
             logged_out=session.logged_out,
@@ -130,24 +119,18 @@ class ImageRun:
             stop=self._stop,
         )
 
-    def _linger(self, started: float) -> None:
-        """Wait until the run has lasted `least_s`, or its window ends."""
-        left_s = self._plan.least_s - (time.monotonic() - started)
-        time.sleep(max(min(left_s, self._session.remaining_s), 0.0))
-
     def _work(self) -> None:
         session = self._session
         answer = self._prepare(session.login)
-        try:
-            for number, jpeg in session.images(self._numbers, self._plan.fetch):
-                session.post(number, answer(number, jpeg))
-                self._report()
-                if self._plan.stop is not None and self._is_enough(number):
-                    break
-        except AnswerError:
-            session.flush()
-            raise
+        for number, jpeg in session.images(self._numbers, self._plan.fetch):
+            session.post(number, answer(number, jpeg))
+            self._report()
+            if self._plan.stop is not None and self._is_enough(number):
+                break
         session.flush()
+        if not (session.stay or session.is_closed):
+            left_s = self._plan.least_s - (time.monotonic() - self._started_s)
+            time.sleep(max(min(left_s, session.remaining_s), 0.0))
 
     def _is_enough(self, number: int) -> bool:
         """After image `number`, look at the provisional score if a look is due, and say whether to stop."""
@@ -155,7 +138,12 @@ class ImageRun:
         if now_s - self._looked_s < LOOK_S:
             return False
         self._looked_s = now_s
-        found = self._session.connection.status().get("provisional") or {}
+        try:
+            found = self._session.connection.status().get("provisional") or {}
+        except WindowClosed:
+            raise
+        except ClientError:  # the run goes on without this look
+            return False
         if found.get("score") is None:
             return False
         left, at_s = self._numbers.stop - 1 - number, now_s - self._started_s - found["age_s"]

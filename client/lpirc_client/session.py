@@ -10,12 +10,20 @@ Two threads beside the detector's fetch ahead and post. Python 3.8 and `requests
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from types import TracebackType
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterable, Iterator
 
 from lpirc_client.connection import Connection
-from lpirc_client.errors import ClientError, NotStarted, TransientError, WindowClosed, printable
+from lpirc_client.errors import (
+    AnswerError,
+    ClientError,
+    ConnectionLost,
+    NotStarted,
+    TransientError,
+    WindowClosed,
+    printable,
+)
 from lpirc_client.feed import Feed, Image
 from lpirc_client.outbox import Outbox
 from lpirc_client.receipts import ReceiptFile
@@ -24,13 +32,13 @@ from lpirc_client.terminal import say
 from lpirc_client.timeline import DETECTING, POSTING, WAITING, Timeline
 from lpirc_client.wire import Login, Receipt
 
-URGENT_S = 5.0
-"""So near the window's end no row waits for its batch."""
-
 INTERRUPTED_S = 2.0
 """After Ctrl-C, rows that were found are still posted for so long."""
 
 WAIT_PAUSE_S = 0.2
+
+BROKEN_S = 1.0
+"""A connection that breaks before the log-in is made again for so long."""
 
 
 class Session:
@@ -68,13 +76,13 @@ class Session:
         self.elapsed_s: float | None = None
         self._team, self._password, self._wait_s = team, password, wait_s
         self._batch, self._packed = batch, packed
-        self._stay, self._logout_on_error = stay, logout_on_error
+        self.stay, self._logout_on_error = stay, logout_on_error
         self._login: Login | None = None
         self._outbox: Outbox | None = None
         self._names: dict[int, str] = {}
         self._is_warned = False
         self._since_s = 0.0
-        self._slowest_s = 0.0
+        self._feeds: list[Feed] = []
 
     def __enter__(self) -> Session:
         self.open()
@@ -84,15 +92,7 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         try:
-            if error is None or isinstance(error, WindowClosed):
-                self.is_closed = self.is_closed or error is not None
-                self.finish(stay=self._stay)
-            elif isinstance(error, KeyboardInterrupt):
-                self.flush_quietly(INTERRUPTED_S)
-            else:
-                self.flush_quietly()
-                if self._logout_on_error:
-                    self.finish(stay=False)
+            self.finish(error)
         finally:
             self.close()
         return isinstance(error, WindowClosed)
@@ -111,7 +111,7 @@ class Session:
 
     @property
     def images_posted(self) -> int:
-        """How many images' rows the referee has on disk, in the order they were posted."""
+        """How many images' rows the referee has on disk, in the order they were posted; each `post` counts."""
         return 0 if self._outbox is None else self._outbox.images
 
     @property
@@ -129,13 +129,14 @@ class Session:
         self._outbox = Outbox(self.connection, self._batch, self.timeline, self._warn, is_packed=is_packed)
         return login
 
-    def images(self, numbers: Sequence[int] | None = None, prefetch: int = 50) -> Iterator[Image]:
+    def images(self, numbers: Iterable[int] | None = None, prefetch: int = 50) -> Iterator[Image]:
         """Yield the images of these numbers (all), `prefetch` of them in one request and as many again ahead.
 
         They may be answered in any order. Ends early when the window has closed.
         """
-        wanted = range(1, self.login.images + 1) if numbers is None else numbers
-        with Feed(self.connection, wanted, prefetch, self.timeline) as feed:
+        wanted = range(1, self.login.images + 1) if numbers is None else tuple(numbers)
+        with closing(Feed(self.connection, wanted, prefetch, self.timeline)) as feed:
+            self._feeds.append(feed)
             coming = iter(feed)
             while True:
                 asked_s = time.perf_counter()
@@ -154,15 +155,17 @@ class Session:
         """Hand in what was found in image `number`: rows of (category id, confidence, xmin, ymin, xmax, ymax).
 
         A list or a NumPy array (n, 6), pixels, corners included; see `lpirc_client.rows`. Returns at once: the rows are
-        on the referee's disk after `flush`. Raises AnswerError for a bad row, which is not sent.
+        on the referee's disk after `flush`. A second call for an image adds rows. Raises AnswerError for a bad row or
+        an unknown image, and then sends nothing of it.
         """
+        if not 1 <= number <= self.login.images:
+            what = f"image {number}: there is no such image; expected 1 to {self.login.images}, as `images` gives"
+            raise AnswerError("image-unknown", what)
         found_s = time.perf_counter()
         if self._since_s:
             self.timeline.add(DETECTING, self._since_s, found_s, number)
-            self._slowest_s = max(self._slowest_s, found_s - self._since_s)
             self._since_s = 0.0
-        is_urgent = self.remaining_s < max(URGENT_S, 3 * self._slowest_s)
-        self._posting.put(checked(number, rows, self._names), is_urgent=is_urgent)
+        self._posting.put(checked(number, rows, self._names))
         self.timeline.add(POSTING, found_s, time.perf_counter(), number)
 
     def flush(self, timeout_s: float | None = None) -> None:
@@ -170,32 +173,50 @@ class Session:
         with self.timeline.span(POSTING):
             self._posting.flush(timeout_s)
 
-    def flush_quietly(self, timeout_s: float | None = None) -> None:
-        """Post what can be posted, at most for `timeout_s`, before another exception goes on."""
-        with suppress(ClientError):
-            self.flush(timeout_s)
+    def finish(self, error: BaseException | None = None) -> None:
+        """Post what is pending and, unless `stay`, log out: the meter stops, the run is closed for good.
 
-    def finish(self, *, stay: bool = False) -> None:
-        """Post what is pending and, unless `stay`, log out: the meter stops, the run is closed for good."""
+        After an `error` it logs out only with `logout_on_error`, and raises nothing.
+        """
+        self.is_closed = self.is_closed or isinstance(error, WindowClosed)
+        if error is not None and not self.is_closed:
+            self._give_up(is_interrupted=isinstance(error, KeyboardInterrupt))
+            return
         try:
             if not self.is_closed:
                 self.flush()
-                if stay:
-                    return
-                self.elapsed_s = self.connection.logout()
-                self.logged_out = True
+                if not (self.stay or self.logged_out):
+                    self._log_out()
         except WindowClosed:
             self.is_closed = True
+        except AnswerError:
+            self._give_up()
+            raise
         if self.is_closed and self.connection.receipts is not None:
             with suppress(ClientError):
                 self.connection.logout()  # it changes nothing any more, but waits for the closing receipt
 
     def close(self) -> None:
         """Close the connections; the run stays as it is."""
+        for feed in self._feeds:
+            feed.close()
         if self._outbox is not None:
             self._outbox.close()
         self.connection.close()
         self.timeline.close()
+
+    def _give_up(self, *, is_interrupted: bool = False) -> None:
+        """Post what can be posted, before the exception goes on."""
+        with suppress(ClientError):
+            self.flush(INTERRUPTED_S if is_interrupted else None)
+        if self._logout_on_error and not is_interrupted:
+            with suppress(ClientError):
+                self._log_out()
+
+    def _log_out(self) -> None:
+        if not self.logged_out:
+            self.elapsed_s = self.connection.logout()
+            self.logged_out = True
 
     @property
     def _posting(self) -> Outbox:
@@ -205,12 +226,13 @@ class Session:
 
     def wait(self) -> dict[str, Any]:
         """Wait for the referee; return how it describes itself. No log-in is needed."""
-        until = time.monotonic() + self._wait_s
+        began_s = time.monotonic()
         while True:
             try:
                 return self.connection.health()
-            except TransientError:  # noqa: PERF203 - one request a turn
-                if time.monotonic() + WAIT_PAUSE_S > until:
+            except TransientError as error:  # noqa: PERF203 - one request a turn
+                least_s = BROKEN_S if isinstance(error, ConnectionLost) else 0.0
+                if time.monotonic() + WAIT_PAUSE_S - began_s > max(self._wait_s, least_s):
                     raise
                 time.sleep(WAIT_PAUSE_S)
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Sequence
 
 MINUTE_S = 60.0
+LOSS = 0.05
+"""So large a part of the score must be at stake in the next minute: a provisional mAP scatters."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,13 @@ def expected_score(samples: Sequence[Sample], ahead_s: float) -> float:
 
 
 def is_over(samples: Sequence[Sample], least_s: float) -> bool:
-    """Whether to log out: the next minute is expected to lower the score. Never before `least_s`."""
-    return samples[-1].at_s >= least_s and expected_score(samples, MINUTE_S) < samples[-1].score
+    """Whether to log out: the last two looks expected a clear LOSS of the next minute. Never before `least_s`."""
+    looks = samples[:-1], samples
+    return (
+        len(samples) > 1
+        and samples[-1].at_s >= least_s
+        and all(expected_score(seen, MINUTE_S) < (1 - LOSS) * seen[-1].score for seen in looks)
+    )
 
 
 def account(samples: Sequence[Sample], left_s: float) -> dict[str, float]:

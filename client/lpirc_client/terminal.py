@@ -22,9 +22,10 @@ def prepare() -> None:
 
 
 def say(text: str) -> None:
-    """Write one line to stderr at once."""
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+    """Write one line to stderr at once, unless it is closed or its disk full: no run ends because of that."""
+    with suppress(OSError):
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
 
 
 def result(text: str) -> None:

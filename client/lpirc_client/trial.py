@@ -16,7 +16,7 @@ from lpirc_client.errors import AnswerError, ClientError, printable
 from lpirc_client.manifest import NAME, read_manifest
 from lpirc_client.mean_ap import mean_ap
 from lpirc_client.plausibility import doubts, jpeg_size
-from lpirc_client.rows import checked
+from lpirc_client.rows import checked, listed
 from lpirc_client.terminal import result, say
 from lpirc_client.wire import Category
 
@@ -42,7 +42,9 @@ class Trial:
         names, found = {one.id: one.name for one in self.categories} or ANY_IDS, []
         begun_s = time.perf_counter()
         try:
-            found = list(self.detector(jpeg, self.categories))
+            found = list(listed(0, self.detector(jpeg, self.categories)))
+        except AnswerError as error:
+            self._note(REFUSED, image, 1, *map(str, error.facts.values()))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - it is anybody's code
             failure = f"{type(error).__name__}: {error}"
             self._note(REFUSED, image, 1, "the answer", failure, "rows, [] where nothing is found")
@@ -82,6 +84,8 @@ def preflight(detector: Detector, file: Path | None, health: Mapping[str, Any]) 
 def execute(options: argparse.Namespace) -> None:
     """Run the detector and say what it did. Raises ClientError, also where a referee would refuse rows."""
     detector = load(options.detector)
+    if hasattr(detector, "description"):
+        say(printable(detector.description))
     images, categories = _images_of(options.images)
     if options.ground_truth is not None:
         ids, objects, categories = _truth_of(options.ground_truth, images)

@@ -258,3 +258,19 @@ def test_starting_loads_nothing_of_the_extras() -> None:
     code = "import sys, lpirc_client.cli; print({'numpy', 'PIL', 'rich', 'ai_edge_litert'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_a_detector_that_changes_the_folder_moves_no_file_of_the_client(
+    serve: Callable[..., Referee], client: Client, tmp_path: Path
+) -> None:
+    referee = serve(gives_receipts=True)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "mover.py").write_text(
+        "import os\nos.chdir('elsewhere')\ndef detect(jpeg, categories):\n    return []\n"
+    )
+    (tmp_path / "password").write_text(PASSWORD)
+    files = ["--password-file", "password", "--receipts", "kept.jsonl", "--timeline", "trace.json"]
+    done = client("run", referee.url, "--team", "alpha", "--detector", "mover:detect", *files)
+    assert done.returncode == 0, done.stderr
+    assert not list((tmp_path / "elsewhere").iterdir())
+    assert (tmp_path / "kept.jsonl").read_text()

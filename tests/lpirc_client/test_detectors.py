@@ -47,12 +47,14 @@ def test_a_function_of_a_file_here_is_found(folder: Path) -> None:
             "importing 'mine_c' failed: ModuleNotFoundError: No module named 'no_such_framework'",
         ),
         ("mine_d:detect", "importing 'mine_d' failed: SyntaxError"),
+        ("mine_e:detect", "importing 'mine_e' failed: SystemExit: 2"),
     ],
 )
 def test_a_detector_that_cannot_be_loaded_is_named(folder: Path, name: str, words: str) -> None:
     (folder / "mine_b.py").write_text("number = 1\n")
     (folder / "mine_c.py").write_text("import no_such_framework\n")
     (folder / "mine_d.py").write_text("def\n")
+    (folder / "mine_e.py").write_text("raise SystemExit(2)\n")
     with pytest.raises(ClientError) as caught:
         detectors.load(name)
     assert words in caught.value.sentence
@@ -73,3 +75,11 @@ def test_an_exception_names_the_image_also_when_it_comes_late() -> None:
 
     with pytest.raises(AnswerError, match="image 12: the detector failed: OSError: camera gone"):
         detectors.answers_of(late, LOGIN)(12, b"")
+
+
+def test_a_detector_that_ends_the_program_is_an_answer_like_another_failure() -> None:
+    def leaves(*_: object) -> None:
+        sys.exit("no weights")
+
+    with pytest.raises(AnswerError, match="image 12: the detector failed: SystemExit: no weights"):
+        detectors.answers_of(leaves, LOGIN)(12, b"")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 
 import pytest
@@ -20,7 +21,7 @@ IMAGES = [b"jpeg %d" % n for n in range(1, 6)]
 
 
 def fed(session: Connection, numbers: Sequence[int], size: int) -> list[tuple[int, bytes]]:
-    with Feed(session, numbers, size, Timeline()) as feed:
+    with closing(Feed(session, numbers, size, Timeline())) as feed:
         return [tuple(image) for image in feed]
 
 
@@ -61,7 +62,7 @@ def test_a_connection_that_brings_nothing_is_repeated_until_the_window_ends(
 def test_a_refusal_comes_after_the_images_before_it(referee: Referee, session: Connection) -> None:
     referee.faults["GET /v1/images?first=3&count=2"] = [(409, "window-closed")]
     came: list[int] = []
-    with Feed(session, range(1, 6), 2, Timeline()) as feed, pytest.raises(WindowClosed):
+    with closing(Feed(session, range(1, 6), 2, Timeline())) as feed, pytest.raises(WindowClosed):
         came.extend(number for number, _ in feed)
     assert came == [1, 2]
 
@@ -70,7 +71,7 @@ def test_at_most_two_batches_wait_for_a_slow_detector(referee: Referee, session:
     def requests(number: int) -> int:
         return referee.requests[f"GET /v1/images/{number}"]
 
-    with Feed(session, range(1, 6), 1, Timeline()) as feed:
+    with closing(Feed(session, range(1, 6), 1, Timeline())) as feed:
         for number, _ in feed:
             referee.until(partial(requests, min(number + 2, 5)))
             assert requests(number + 3) == 0
@@ -83,7 +84,7 @@ def test_answers_to_the_feed_extend_the_window_of_the_session(referee: Referee, 
 
 
 def test_an_abandoned_feed_ends(referee: Referee, session: Connection) -> None:
-    with Feed(session, range(1, 6), 1, Timeline()):
+    with closing(Feed(session, range(1, 6), 1, Timeline())):
         (thread,) = (thread for thread in threading.enumerate() if thread.name == "feed")
     thread.join(PATIENCE_S)
     assert not thread.is_alive()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import struct
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,8 @@ def test_nothing_found_is_no_row(nothing: Any) -> None:
 @pytest.mark.parametrize(
     ("found", "sentence"),
     [
-        (None, "image 12: the detector returned None; expected a list of rows"),
-        ("text", "image 12: the detector returned 'text'; expected a list of rows"),
+        (None, "image 12: the answer is None; expected rows, [] where nothing is found"),
+        ("text", "image 12: the answer is 'text'; expected rows"),
         (
             [GOOD, GOOD[:5]],
             "image 12, row 2: the row is (7, 0.5, 1, 2, 3); expected six numbers: category, confidence, ",
@@ -87,3 +88,17 @@ def test_json_keeps_what_a_float32_rounds() -> None:
     rows = checked(3, [(7, 0.1, 1, 2, 3, 4)], CATEGORIES)
     assert json.loads(body_of(rows, is_packed=False)[0]) == [[3, 7, 0.1, 1, 2, 3, 4]]
     assert struct.unpack("<7f", body_of(rows, is_packed=True)[0])[2] != 0.1
+
+
+def test_numbers_in_arrays_of_one_are_numbers() -> None:
+    one = [np.array(7), np.array(0.5), np.array([1.0]), 2.0, np.float32(3), np.int64(4)]
+    assert list(checked(12, [one], {7: "red"})) == [12, 7, 0.5, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [(np.array([7, 8]), 0.5, 1, 2, 3, 4), (7, Decimal("NaN"), 1, 2, 3, 4), (7, 0.5, np.zeros(2), 2, 3, 4)],
+)
+def test_a_value_that_cannot_be_compared_is_named_like_any_other(row: object) -> None:
+    with pytest.raises(AnswerError, match="image 12, row 1: "):
+        checked(12, [row], {7: "red"})

@@ -43,8 +43,8 @@ def leaving(referee: Referee, left_s: float, after: int) -> Answer:
     return answer
 
 
-def go(referee: Referee, plan: Plan, answer: Answer = one_row, batch: int = 10) -> Summary:
-    session = Session(referee.url, "alpha", PASSWORD, batch=batch)
+def go(referee: Referee, plan: Plan, answer: Answer = one_row, **options: Any) -> Summary:
+    session = Session(referee.url, "alpha", PASSWORD, **options)
     try:
         session.open()
         return ImageRun(session, plan, lambda _: answer, Reporter()).go()
@@ -76,7 +76,7 @@ def test_rows_go_out_by_batches_while_the_detector_works_and_the_run_is_logged_o
 
 
 def test_a_run_can_be_taken_up_at_any_image(referee: Referee) -> None:
-    first = go(referee, Plan(limit=2, stay=True))
+    first = go(referee, Plan(limit=2), stay=True)
     assert (first.ended, first.next_image, first.logged_out, referee.phase) == ("finished", 3, False, "open")
     go(referee, Plan(first=first.next_image))
     assert posted_images(referee) == [1, 2, 3, 4, 5]
@@ -114,7 +114,7 @@ def test_a_window_that_ends_before_the_logout_leaves_the_run_finished(referee: R
 
 @pytest.mark.parametrize("logs_out", [False, True])
 def test_what_was_found_before_the_detector_failed_is_posted(referee: Referee, logs_out: bool) -> None:
-    summary = go(referee, Plan(logout_on_error=logs_out), failing_at(4))
+    summary = go(referee, Plan(), failing_at(4), logout_on_error=logs_out)
     assert posted_images(referee) == [1, 2, 3]
     assert (summary.ended, summary.images, summary.logged_out) == ("failed", 3, logs_out)
     assert summary.failure is not None
@@ -173,3 +173,13 @@ def test_the_first_warnings_of_a_run_are_shown_once(
     told = capsys.readouterr().err
     assert told.count("\n") == 1
     assert "1 of 2 boxes lie outside. Another." in told
+
+
+def test_a_refused_look_at_the_provisional_score_ends_no_run(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lpirc_client.run.LOOK_S", 0.0)
+    referee.faults["GET /v1/session"] = [(429, "too-many-requests")] * 5
+    summary = go(referee, Plan(stop="best"))
+    assert (summary.ended, summary.images, summary.stop) == ("finished", 5, None)
+    assert referee.requests["GET /v1/session"] == 5

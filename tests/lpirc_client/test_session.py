@@ -150,3 +150,116 @@ def test_a_timeline_on_a_full_disk_ends_and_the_run_does_not(
                     session.post(image.number, [FOUND])
     assert referee.phase == "closed"
     assert capsys.readouterr().err.count("nothing more is kept: No space left on device") == 1
+
+
+def test_rows_do_not_wait_for_a_detector_that_is_busy_until_the_window_ends(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lpirc_client.outbox.URGENT_S", 59.9)
+    with opened(referee, batch=100) as session:
+        session.post(1, [FOUND])
+        referee.until(lambda: numbers_of(referee) == [1])  # neither a flush nor another post
+
+
+def test_a_body_has_whole_images_so_what_was_accepted_before_a_refusal_is_counted(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lpirc_client.outbox.MOST_ROWS", 4)
+    go_on, plain, answers = threading.Event(), referee._take, []  # noqa: SLF001
+
+    def second_refused(headers: object, body: bytes) -> tuple[int, dict[str, object]]:
+        assert go_on.wait(15)
+        answers.append(len(body) // 28)
+        return referee.problem(422, "bad-rows") if len(answers) > 1 else plain(headers, body)
+
+    referee._take = second_refused  # type: ignore[method-assign]  # noqa: SLF001
+    session = opened(referee, batch=100)
+    session.open()
+    try:
+        for number in (1, 2, 3):
+            session.post(number, [FOUND] * 2)
+        threading.Timer(0.05, go_on.set).start()
+        with pytest.raises(ClientError, match="bad-rows"):
+            session.flush()
+    finally:
+        session.close()
+    assert answers == [4, 2]
+    assert (session.images_posted, session.detections_posted, numbers_of(referee)) == (2, 4, [1, 1, 2, 2])
+
+
+def test_an_image_with_more_rows_than_a_body_takes_is_counted_once(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lpirc_client.outbox.MOST_ROWS", 2)
+    with opened(referee) as session:
+        session.post(1, [])
+        session.post(2, [FOUND] * 5)
+    assert (session.images_posted, session.detections_posted) == (2, 5)
+    assert [len(body) // 28 for body in referee.posts] == [2, 2, 1]
+
+
+def test_a_refused_post_is_logged_out_where_that_is_wanted(referee: Referee) -> None:
+    referee.faults[POST] = [(422, "bad-rows")]
+    with pytest.raises(ClientError, match="bad-rows"), opened(referee, logout_on_error=True) as session:
+        session.post(1, [FOUND])
+    assert referee.phase == "closed"
+
+
+def test_finishing_twice_logs_out_once(referee: Referee) -> None:
+    with opened(referee) as session:
+        session.finish()
+        session.finish()
+    assert (session.logged_out, session.is_closed) == (True, False)
+    assert referee.requests["DELETE /v1/session"] == 1
+
+
+@pytest.mark.parametrize("number", [0, 6])
+def test_rows_of_an_image_that_there_is_not_are_not_sent_with_the_others(
+    referee: Referee, number: int
+) -> None:
+    with opened(referee, stay=True) as session:
+        session.post(5, [FOUND])
+        with pytest.raises(ClientError, match=f"image {number}: there is no such image; expected 1 to 5"):
+            session.post(number, [FOUND])
+    assert numbers_of(referee) == [5]
+
+
+def test_abandoned_images_end_with_the_session(referee: Referee) -> None:
+    with opened(referee) as session:
+        images = session.images(prefetch=1)
+        assert next(images).number == 1
+    feeds = [thread for thread in threading.enumerate() if thread.name == "feed"]
+    for thread in feeds:
+        thread.join(15)
+    assert not any(thread.is_alive() for thread in feeds)
+    assert list(images) == []
+
+
+def test_rows_come_from_several_threads_and_for_images_of_any_iterable(referee: Referee) -> None:
+    with opened(referee, batch=3) as session:
+        found = list(session.images(iter((2, 5))))
+        threads = [
+            threading.Thread(target=lambda: [session.post(n, [FOUND]) for n in range(1, 6)]) for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert {image.number for image in found} == {2, 5}
+    assert sorted(numbers_of(referee)) == sorted([1, 2, 3, 4, 5] * 4)
+    assert session.images_posted == 20
+
+
+def test_a_connection_that_breaks_before_the_login_is_made_again(referee: Referee) -> None:
+    referee.faults["GET /v1/health"] = ["drop-before", "drop-before"]
+    with opened(referee) as session:
+        session.post(1, [FOUND])
+    assert session.logged_out
+
+
+def test_what_speaks_another_protocol_is_told_with_the_scheme_to_try(referee: Referee) -> None:
+    referee.faults["GET /v1/health"] = ["drop-before"] * 100
+    with pytest.raises(ClientError, match=r"does it speak TLS\? Write https://"):
+        opened(referee).open()
+    with pytest.raises(ClientError, match=r"does it speak plain HTTP\? Write http://"):
+        Session(referee.url.replace("http:", "https:"), "alpha", PASSWORD).open()

@@ -106,7 +106,7 @@ ROWS = "rows, [] where nothing is found"
         ("percent", "warned", "the confidence", "90", "0 to 1, not percent"),
         ("fractions", "warned", "a box of fractions", "0.", "pixels of an image of 96 x 64"),
         ("xywh", "refused", "the box", "60, 40, 20, 10", CORNERS),
-        ("nothing", "refused", "the answer", "TypeError: 'NoneType' object is not iterable", ROWS),
+        ("nothing", "refused", "the answer", "None", ROWS),
         ("leaves", "refused", "the answer", "SystemExit: no licence", ROWS),
         ("midway", "refused", "the answer", "IndexError: anchor\n8400", ROWS),
         ("one_row", "refused", "the row", "", "six numbers: category, confidence, xmin, ymin, xmax, ymax"),

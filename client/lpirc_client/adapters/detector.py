@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,36 @@ _INPUT = {"colour": "rgb", "scale": 1 / 255, "mean": 0.0, "std": 1.0, "threads":
 DEFAULTS = {**_INPUT, "score": 0.001, "per_class": True, "max": 300}
 CHOICES = {"layout": "NCHW NHWC", "resize": "letterbox stretch", "colour": "rgb bgr"}
 CHOICES.update(boxes="pixels fraction", order="xyxy yxyx xywh", head=" ".join(HEADS))
+
+
+def _are(
+    values: Any, least: float, most: float, counts: tuple[int, ...] = (), kinds: Any = (int, float)
+) -> bool:
+    """Whether this is a number in that range, or a list of as many as one of `counts`."""
+    if isinstance(values, list):
+        return len(values) in counts and all(_are(one, least, most, (), kinds) for one in values)
+    return type(values) in kinds and least <= values <= most
+
+
+def _are_names(values: Any) -> bool:
+    numbers, names = (values.keys(), values.values()) if isinstance(values, dict) else ((), values)
+    is_list = isinstance(values, (dict, list)) and all(isinstance(name, str) for name in names)
+    return is_list and all(number.isdecimal() for number in numbers)
+
+
+EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "scale": ("a number", lambda value: _are(value, -1e9, 1e9)),
+    "mean": ("a number, or three", lambda value: _are(value, -1e9, 1e9, (3,))),
+    "std": ("a number above 0, or three", lambda value: _are(value, 1e-9, 1e9, (3,))),
+    "score": ("a number from 0 to 1", lambda value: _are(value, 0, 1)),
+    "iou": ("a number from 0 to 1", lambda value: _are(value, 0, 1)),
+    "max": ("a whole number above 0", lambda value: _are(value, 1, 1e9, (), (int,))),
+    "threads": ("a whole number, not a text", lambda value: _are(value, 0, 1e4, (), (int,))),
+    "size": ("a whole number above 0, or [height, width]", lambda value: _are(value, 1, 1e5, (2,), (int,))),
+    "names": ('a list, ["person", ...], or a table, {0 = "person"}, of names', _are_names),
+    "per_class": ("true or false", lambda value: isinstance(value, bool)),
+    "model": ("the name of a file", lambda value: isinstance(value, str)),
+}
 KEYS = [*CHOICES, *DEFAULTS, "iou", "model", "names", "size"]
 
 
@@ -104,8 +134,9 @@ def _stated(kind: str, file: Path) -> tuple[Path, dict[str, Any]]:
         words = CHOICES.get(key, "").split() if key in KEYS else KEYS
         if words and (value not in words or key not in KEYS):
             raise ModelError("bad-settings", f"{path}: {key} = {value!r:.60}: there is {', '.join(words)}")
-        if isinstance(value, str) and key not in (*CHOICES, "model"):
-            raise ModelError("bad-settings", f"{path}: {key} = {value!r:.60}: must not be a text")
+        expected, is_good = EXPECTED.get(key, ("", bool))
+        if expected and not is_good(value):
+            raise ModelError("bad-settings", f"{path}: {key} = {value!r:.60}: must be {expected}")
     if file in beside:
         file = file.parent / stated.get("model", file.stem + {"onnx": ".onnx", "litert": ".tflite"}[kind])
     if not file.is_file():
@@ -137,11 +168,6 @@ def _completed(kind: str, model: runtimes.Model, stated: dict[str, Any]) -> tupl
         raise ValueError(f"{what}: its outputs are {listed}; of a detector state head: {', '.join(HEADS)}")
     chosen = {"head": head, "layout": layout, "size": size}
     settings = {**DEFAULTS, **HEADS[head], **model.settings, **stated, **chosen}
-    for key in ("scale", "mean", "std", "score", "iou", "max"):
-        value = np.asarray(settings[key])
-        is_number = value.dtype.kind in "if" and value.shape in ((), (3,))
-        if not is_number or (key == "std" and not value.all()):
-            raise ValueError(f"{key} = {settings[key]!r:.60}: must be a number, or in mean and std three")
     names = settings.get("names")
     if isinstance(names, str):  # of an ONNX file, as Ultralytics writes it
         names = ast.literal_eval(names) if names.startswith("{") else {}

@@ -7,6 +7,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from lpirc_client import cli
 from tests import warm_programs
 from tests.lpirc_client.adapters.models import finder
 from tests.lpirc_client.adapters.test_detector import jpeg
@@ -30,6 +33,19 @@ def test_a_run_with_a_model_by_name_posts_its_boxes(
     )
     assert done.returncode == 0, done.stderr
     assert sorted(referee.rows) == [[1, 7, 0.75, 8, 16, 39, 31], [3, 7, 0.75, 32, 8, 63, 39]]
+
+
+def test_a_check_tells_the_settings_of_a_model_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "model.onnx").write_bytes(finder("yolov8"))
+    for name in ("1.jpg", "2.jpg"):
+        (tmp_path / name).write_bytes(jpeg((64, 64), (8, 16, 40, 32)))
+    command = ["check", "--detector", f"onnx:{tmp_path / 'model.onnx'}", "--images", str(tmp_path)]
+    assert cli.main(command) == 0
+    told = capsys.readouterr()
+    assert told.err.count("head = yolov8, ") == told.err.count("\n") == 1
+    assert "2 images, 2 rows" in told.out
 
 
 def test_a_model_that_is_not_there_costs_no_log_in(referee: Referee, client: Client) -> None:

@@ -12,7 +12,7 @@ CORRECT = "correct it in that file"
 PLACE = r"(?:(?:line|object|image|category) -?\d+|\w+\[\d+\]):? "
 FORM = re.compile(rf"(?:(?P<file>.*?): )?(?P<place>{PLACE})?(?P<what>.*)", re.DOTALL)
 FILE = r"\S*(?:/[^\s,)]*|\.(?i:jpe?g)\b)"
-VALUE = re.compile(rf"""'[^']*'|"[^"]*"|\[[^]]*\]|{FILE}|-?\d[\w.]*(?: x \d+)?""")
+VALUE = re.compile(rf"""'[^']*'|"[^"]*"|\[[^]]*\]|{FILE}|-?\d[\w.]*(?:(?<=e)\+\d+)?(?: x \d+)?""")
 
 
 @dataclass(frozen=True)

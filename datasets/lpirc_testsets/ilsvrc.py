@@ -47,8 +47,8 @@ def import_ilsvrc(
     named = numbered(rows, synsets, problems)
     listed = None if image_list is None else _listed(image_list, problems)
     if listed is not None and blacklist is not None:
-        banned = {words[0] for _, words in _lines(blacklist, 1)}
-        listed = {id_: number for id_, number in listed.items() if not {id_, number} & banned}
+        banned = _blacklisted(blacklist, listed, problems)
+        listed = {id_: number for id_, number in listed.items() if id_ not in banned}
     return import_annotations(
         annotations, images, out, named, None if listed is None else list(listed), reports
     )
@@ -69,6 +69,18 @@ def _listed(path: Path, problems: Problems) -> dict[str, str]:
     if not found:
         problems.add(f"{path}: no images in it")
     return dict(found)
+
+
+def _blacklisted(path: Path, listed: dict[str, str], problems: Problems) -> set[str]:
+    """The listed images that a blacklist names; that of a training list has 1 for all, which is not a number."""
+    ids = {number: id_ for id_, number in listed.items()}
+    found: set[str] = set()
+    for line, (word, *_) in _lines(path, 1):
+        id_ = ids.get(word, word) if len(ids) == len(listed) else word
+        if id_ not in listed:
+            problems.add(f"{path}: line {line}: {shown(word)} is neither an image of --list nor its number")
+        found.add(id_)
+    return found
 
 
 def _lines(path: Path, splits: int) -> list[tuple[int, list[str]]]:

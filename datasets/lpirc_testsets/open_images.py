@@ -90,11 +90,10 @@ def _boxes(
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file)
             header = next(reader, [])
-            if wrong := [name for name in COLUMNS if header.count(name) != 1]:
-                sentence = (
-                    f"{path}: line 1: {header.count(wrong[0])} columns are named {wrong[0]}, expected is 1"
-                )
-                raise TestSetError("ground-truth-unreadable", sentence)
+            for name in COLUMNS:
+                if header.count(name) != 1:
+                    what = "two columns" if name in header else "no column"
+                    raise TestSetError("ground-truth-unreadable", f"{path}: line 1: {what} {name}")
             places = [header.index(name) for name in COLUMNS]
             for cells in filter(None, reader):
                 line = reader.line_num

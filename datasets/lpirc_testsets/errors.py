@@ -81,8 +81,7 @@ class Problems:
             return
         others = self.count - 1
         more = f" (and {others} more problem{'s' if others > 1 else ''})" if others else ""
-        first = self.kept[0] if self.rows else "what is wrong is counted only"
-        raise TestSetError(code, first + more, self.kept)
+        raise TestSetError(code, self.kept[0] + more, self.kept)
 
 
 @dataclass(frozen=True)

@@ -105,13 +105,13 @@ def subset(
     TestSetError `bad-selection`.
     """
     known = {name: row for row, one in enumerate(test_set.images) for name in (one.source_id, one.file)}
-    ids = category_ids(test_set, wanted)
-    unknown = [name for name in only if name not in known]
-    if unknown:
-        raise TestSetError("bad-selection", f"{test_set.folder}: it has no image {shown(unknown[0])}")
+    names = {one.name for one in test_set.categories}
+    for what, unknown in (("image", set(only) - known.keys()), ("category", set(wanted) - names)):
+        if unknown:
+            raise TestSetError("bad-selection", f"{test_set.folder}: it has no {what} {shown(min(unknown))}")
     rows, counts = sorted({known[name] for name in only} or range(len(test_set.images))), contents(test_set)
-    if ids:
-        columns = [place for place, one in enumerate(test_set.categories) if one.id in ids]
+    if wanted:
+        columns = [place for place, one in enumerate(test_set.categories) if one.name in wanted]
         counts = counts[:, columns]
         rows = [row for row in rows if counts[row].any()]
     if not 0 < (images or 1) <= len(rows):
@@ -126,21 +126,12 @@ def subset(
     return [rows[at] for at in chosen]
 
 
-def category_ids(test_set: TestSet, names: Collection[str]) -> set[int]:
-    """The ids of categories by name. Raises TestSetError `bad-selection`."""
-    ids = {category.name: category.id for category in test_set.categories}
-    for name in names:
-        if name not in ids:
-            raise TestSetError("bad-selection", f"{test_set.folder}: it has no category {shown(name)}")
-    return {ids[name] for name in names}
-
-
 def write_selection(
-    test_set: TestSet, rows: Sequence[int], out: Path, reports: Reports, ids: Collection[int] = ()
+    test_set: TestSet, rows: Sequence[int], out: Path, reports: Reports, wanted: Collection[str] = ()
 ) -> TestSet:
     """Copy these images, numbered again from 1, with their objects, into the new folder `out`.
 
-    Categories keep their ids; of `ids`, if any, only those and their objects stay. Raises TestSetError as an import
+    Categories keep their ids; only the `wanted` ones, if any, and their objects stay. Raises TestSetError as an import
     does, also for an image that changed since the set was made.
     """
     if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(test_set.folder)):
@@ -155,14 +146,15 @@ def write_selection(
         labels = read_labels(test_set).by_image
         of_files = {test_set.images[row].file: int(labels[row]) for row in rows}
         return build_test_set(out, sources, (), (), reports, labels_csv(of_files))
+    categories = [one for one in test_set.categories if not wanted or one.name in wanted]
+    ids = {one.id for one in categories}
     objects = [
         replace(one, image=numbers[one.image])
         for one in object_records(read_ground_truth(test_set.folder))
-        if one.image in numbers and (not ids or one.category in ids)
+        if one.image in numbers and one.category in ids
     ]
     if not objects:
         reports.problems.add(
             f"{out}: no objects in any of the images of this part", remedy="choose more images"
         )
-    categories = [one for one in test_set.categories if not ids or one.id in ids]
     return build_test_set(out, sources, categories, objects, reports)

@@ -8,7 +8,7 @@ import click
 
 from lpirc_testsets import load_test_set
 from lpirc_testsets.file_bytes import read_text
-from lpirc_testsets.selection import category_ids, split, subset, write_selection
+from lpirc_testsets.selection import split, subset, write_selection
 from lpirc_testsets.writing import require_new
 from referee.cli.options import as_json
 from referee.cli.testset_output import folder_path, out_option, report, reporting, seed_option, show_option
@@ -72,5 +72,5 @@ def subset_command(
     test_set = load_test_set(folder)
     rows = subset(test_set, images, only, wanted, seed)
     with reporting(show, as_json=as_json) as reports:
-        made = write_selection(test_set, rows, out, reports, category_ids(test_set, wanted))
+        made = write_selection(test_set, rows, out, reports, wanted)
     report(made, as_json=as_json)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Container, Iterator
+from operator import itemgetter
 from pathlib import Path
 
 from PIL import Image as Pillow
@@ -94,13 +95,13 @@ def _boxes(
                 if header.count(name) != 1:
                     what = "two columns" if name in header else "no column"
                     raise TestSetError("ground-truth-unreadable", f"{path}: line 1: {what} {name}")
-            places = [header.index(name) for name in COLUMNS]
+            pick = itemgetter(*map(header.index, COLUMNS))
             for cells in filter(None, reader):
                 line = reader.line_num
                 if len(cells) != len(header):
                     problems.add(f"{path}: line {line}: {len(cells)} values, the header has {len(header)}")
                     continue
-                id_, *values = (cells[place] for place in places)
+                id_, *values = pick(cells)
                 try:
                     if wanted is None or id_ in wanted:
                         yield contained(id_), _box(values, named)

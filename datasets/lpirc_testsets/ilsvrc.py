@@ -6,7 +6,6 @@ Its readme.txt has the forms: `map_det.txt` "WNID NUMBER NAME", lists of images 
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 from lpirc_testsets.errors import Problems, Reports
@@ -56,19 +55,20 @@ def import_ilsvrc(
 
 def _listed(path: Path, problems: Problems) -> dict[str, str]:
     """The images of a list and their numbers, as written."""
-    found: list[tuple[str, str]] = []
-    for line, (id_, *numbers) in _lines(path, 1):
+    found: dict[str, str] = {}
+    for line, (name, *numbers) in _lines(path, 1):
         try:
+            id_ = contained(name.removesuffix(".JPEG"))
             number = integer(numbers[0], "number") if numbers else None
+            if id_ in found:
+                problems.add(f"{path}: line {line}: the image {shown(id_)} is listed more than once")
             if number != PARTLY_ANNOTATED:
-                found.append((contained(id_.removesuffix(".JPEG")), str(number)))
+                found[id_] = str(number)
         except ValueError as error:
             problems.add(f"{path}: line {line}: {error}")
-    for id_ in (id_ for id_, uses in Counter(id_ for id_, _ in found).items() if uses > 1):
-        problems.add(f"{path}: the image {shown(id_)} is listed more than once")
     if not found:
         problems.add(f"{path}: no images in it")
-    return dict(found)
+    return found
 
 
 def _blacklisted(path: Path, listed: dict[str, str], problems: Problems) -> set[str]:

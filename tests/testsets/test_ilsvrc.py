@@ -98,7 +98,7 @@ def test_what_is_wrong_with_the_lists_is_told_with_its_line(det: VocSource) -> N
         "map_det.txt: category 'n02672831' is listed more than once",
         "image_list.txt: line 3: '../up' is not a plain file name",
         "image_list.txt: line 4: number 'x'",
-        "image_list.txt: the image 'val_1' is listed more than once",
+        "image_list.txt: line 2: the image 'val_1' is listed more than once",
         "nowhere: No such file",
     ):
         assert expected in told, expected

@@ -12,7 +12,7 @@ CORRECT = "correct it in that file"
 PLACE = r"(?:(?:line|object|image|category) -?\d+|\w+\[\d+\]):? "
 FORM = re.compile(rf"(?:(?P<file>.*?): )?(?P<place>{PLACE})?(?P<what>.*)", re.DOTALL)
 FILE = r"\S*(?:/[^\s,)]*|\.(?i:jpe?g)\b)"
-VALUE = re.compile(rf"""'[^']*'|"[^"]*"|\[[^]]*\]|{FILE}|-?\d[\w.]*(?: x \d+)?""")
+VALUE = re.compile(rf"""'[^']*'|"[^"]*"|\[[^]]*\]|{FILE}|-?\d[\w.]*(?:(?<=e)\+\d+)?(?: x \d+)?""")
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,7 @@ class Problems:
             return
         others = self.count - 1
         more = f" (and {others} more problem{'s' if others > 1 else ''})" if others else ""
-        first = self.kept[0] if self.rows else "what is wrong is counted only"
-        raise TestSetError(code, first + more, self.kept)
+        raise TestSetError(code, self.kept[0] + more, self.kept)
 
 
 @dataclass(frozen=True)

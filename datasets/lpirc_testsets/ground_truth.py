@@ -14,6 +14,16 @@ Row = tuple[int, int, float, float, float, float, bool]
 """An object: image, category, xmin, ymin, xmax, ymax, difficult."""
 
 
+@dataclass(frozen=True)
+class NamedBox:
+    """An object by the name of its category: corners xmin, ymin, xmax, ymax in inclusive pixels."""
+
+    name: str
+    corners: tuple[float, float, float, float]
+    difficult: bool = False
+    crowd: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class GroundTruth:
     """Objects of a set of images, as parallel numpy columns.

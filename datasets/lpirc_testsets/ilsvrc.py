@@ -6,7 +6,6 @@ Its readme.txt has the forms: `map_det.txt` "WNID NUMBER NAME", lists of images 
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 from lpirc_testsets.errors import Problems, Reports
@@ -47,8 +46,8 @@ def import_ilsvrc(
     named = numbered(rows, synsets, problems)
     listed = None if image_list is None else _listed(image_list, problems)
     if listed is not None and blacklist is not None:
-        banned = {words[0] for _, words in _lines(blacklist, 1)}
-        listed = {id_: number for id_, number in listed.items() if not {id_, number} & banned}
+        banned = _blacklisted(blacklist, listed, problems)
+        listed = {id_: number for id_, number in listed.items() if id_ not in banned}
     return import_annotations(
         annotations, images, out, named, None if listed is None else list(listed), reports
     )
@@ -56,19 +55,32 @@ def import_ilsvrc(
 
 def _listed(path: Path, problems: Problems) -> dict[str, str]:
     """The images of a list and their numbers, as written."""
-    found: list[tuple[str, str]] = []
-    for line, (id_, *numbers) in _lines(path, 1):
+    found: dict[str, str] = {}
+    for line, (name, *numbers) in _lines(path, 1):
         try:
+            id_ = contained(name.removesuffix(".JPEG"))
             number = integer(numbers[0], "number") if numbers else None
+            if id_ in found:
+                problems.add(f"{path}: line {line}: the image {shown(id_)} is listed more than once")
             if number != PARTLY_ANNOTATED:
-                found.append((contained(id_.removesuffix(".JPEG")), str(number)))
+                found[id_] = str(number)
         except ValueError as error:
             problems.add(f"{path}: line {line}: {error}")
-    for id_ in (id_ for id_, uses in Counter(id_ for id_, _ in found).items() if uses > 1):
-        problems.add(f"{path}: the image {shown(id_)} is listed more than once")
     if not found:
         problems.add(f"{path}: no images in it")
-    return dict(found)
+    return found
+
+
+def _blacklisted(path: Path, listed: dict[str, str], problems: Problems) -> set[str]:
+    """The listed images that a blacklist names; that of a training list has 1 for all, which is not a number."""
+    ids = {number: id_ for id_, number in listed.items()}
+    found: set[str] = set()
+    for line, (word, *_) in _lines(path, 1):
+        id_ = ids.get(word, word) if len(ids) == len(listed) else word
+        if id_ not in listed:
+            problems.add(f"{path}: line {line}: {shown(word)} is neither an image of --list nor its number")
+        found.add(id_)
+    return found
 
 
 def _lines(path: Path, splits: int) -> list[tuple[int, list[str]]]:

@@ -15,10 +15,11 @@ import numpy as np
 from PIL import Image as Pillow
 from PIL import UnidentifiedImageError
 
-from lpirc_testsets.boxes import corners_from_coco, outside
+from lpirc_testsets.boxes import coco_from_corners, corners_from_coco, outside
 from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.file_bytes import file_bytes
 from lpirc_testsets.folder import IMAGES, LABELS, Category, Image, TestSet, contained, load_test_set
+from lpirc_testsets.ground_truth import NamedBox
 from lpirc_testsets.values import shown
 from lpirc_testsets.writing import ObjectRecord, new_folder, write_records
 
@@ -29,6 +30,8 @@ AT_ONCE = 256  # so many images at most are still copied after Ctrl-C
 REPLACE = "put a whole JPEG with the stated size there, or take the image out of the annotations"
 
 Sizes = dict[str, tuple[int, int]]
+Categories = dict[str, Category]
+"""By what annotations call them."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +78,38 @@ def build_test_set(
     return load_test_set(out)
 
 
+def build_annotated(
+    out: Path,
+    annotated: Sequence[tuple[SourceImage, Sequence[NamedBox]]],
+    named: Categories,
+    annotations: Path,
+    reports: Reports,
+) -> TestSet:
+    """Build a set from images and what is in them, read from `annotations`. Raises as `build_test_set` does."""
+    objects, problems = [], reports.problems
+    for number, (source, boxes) in enumerate(annotated, start=1):
+        for box in boxes:
+            if box.name not in named:
+                problems.add(f"{source.origin}: {shown(box.name)} is not among the categories")
+                continue
+            x, y, width, height = coco_from_corners(np.array([box.corners])).tolist()[0]
+            bbox = (x, y, width, height)
+            objects.append(
+                ObjectRecord(number, named[box.name].id, bbox, width * height, box.crowd, box.difficult)
+            )
+    if not objects and not problems.count:
+        problems.add(f"{annotations}: no objects of these images in it")
+    categories = sorted(named.values(), key=lambda each: each.id)
+    return build_test_set(out, [source for source, _ in annotated], categories, objects, reports)
+
+
 def require_folder(folder: Path) -> None:
     """Raise TestSetError `import-missing` if there is no such folder."""
     if not folder.is_dir():
         raise TestSetError("import-missing", f"{folder}: no such folder")
 
 
-def numbered(names: Iterable[tuple[str, int, str]], path: Path, problems: Problems) -> dict[str, Category]:
+def numbered(names: Iterable[tuple[str, int, str]], path: Path, problems: Problems) -> Categories:
     """The categories of the file `path` by what annotations call them: (that, number, name) each."""
     found = [(key, Category(number, name)) for key, number, name in names]
     if not found:

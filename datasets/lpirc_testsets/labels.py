@@ -71,7 +71,7 @@ def import_labels(labels: Path, images: Path, out: Path, reports: Reports | None
     reports = reports or Reports()
     found = dict(sorted(_parse(labels, reports.problems).items()))
     sources = [SourceImage(images / file, file, None, Path(file).stem, origin=labels) for file in found]
-    return build_test_set(out, sources, (), (), reports, _csv(found))
+    return build_test_set(out, sources, (), (), reports, labels_csv(found))
 
 
 def _labels_of(test_set: TestSet, problems: Problems) -> dict[str, int]:
@@ -116,7 +116,8 @@ def _label(cell: str) -> int | None:
     return int(text) if 1 <= int(text) <= LARGEST_LABEL else None
 
 
-def _csv(labels: Mapping[str, int]) -> bytes:
+def labels_csv(labels: Mapping[str, int]) -> bytes:
+    """The content of `labels.csv`."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([COLUMNS, *labels.items()])
     return text.getvalue().encode()

@@ -9,23 +9,27 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Container, Iterator
+from operator import itemgetter
 from pathlib import Path
 
 from PIL import Image as Pillow
 
 from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.file_bytes import read_text, require_regular
-from lpirc_testsets.folder import Category, TestSet, contained
-from lpirc_testsets.importing import SourceImage, build_test_set, numbered, require_folder
+from lpirc_testsets.folder import TestSet, contained
+from lpirc_testsets.ground_truth import NamedBox
+from lpirc_testsets.importing import (
+    Categories,
+    SourceImage,
+    build_annotated,
+    numbered,
+    require_folder,
+)
 from lpirc_testsets.values import finite_number, is_name, shown
 from lpirc_testsets.voc import image_file
-from lpirc_testsets.writing import ObjectRecord
 
-EDGES = ("XMin", "YMin", "XMax", "YMax")
-NEEDED = ("ImageID", "LabelName", *EDGES)
-
-Box = tuple[str, tuple[float, float, float, float], bool, int]
-"""A class as LabelName, the edges from 0 to 1, whether it is a group, and the line of the file."""
+COLUMNS = ("ImageID", "LabelName", "IsGroupOf", "XMin", "YMin", "XMax", "YMax")
+FLAGS = ("0", "1", "-1")  # -1: unknown
 
 
 def import_open_images(
@@ -46,31 +50,21 @@ def import_open_images(
     """
     require_folder(images)
     reports = reports or Reports()
-    problems = reports.problems
-    named = _classes(classes, problems)
+    named = _classes(classes, reports.problems)
     entries = {Path(entry).name: entry for entry in _listed(image_list)} if image_list else None
-    found: dict[str, list[Box]] = {id_: [] for id_ in entries or ()}
-    for id_, box in _boxes(boxes, None if entries is None else entries.keys(), problems):
-        if box[0] not in named:
-            problems.add(f"{boxes}: line {box[3]}: LabelName {shown(box[0])} is not among the classes")
+    found: dict[str, list[NamedBox]] = {id_: [] for id_ in entries or ()}
+    for id_, box in _boxes(boxes, None if entries is None else entries.keys(), named, reports.problems):
         found.setdefault(id_, []).append(box)
-    if not any(found.values()) and not problems.count:
-        problems.add(f"{boxes}: no boxes of these images in it")
-    sources, objects = [], []
-    for number, id_ in enumerate(sorted(found), start=1):
+    annotated = []
+    for id_ in sorted(found):
         file = image_file(images, Path((entries or {}).get(id_, id_) + ".csv"), "")
         size = _size(images / file)
-        sources.append(SourceImage(images / file, file, size, id_, origin=image_list or boxes))
-        width, height = size or (0, 0)
-        for label, (left, top, right, bottom), group, _ in found[id_] if size else ():
-            across, down = (right - left) * width, (bottom - top) * height
-            corner_and_sides = (left * width, top * height, across, down)
-            if label in named:
-                objects.append(ObjectRecord(number, named[label].id, corner_and_sides, across * down, group))
-    return build_test_set(out, sources, list(named.values()), objects, reports)
+        source = SourceImage(images / file, file, size, id_, origin=image_list or boxes)
+        annotated.append((source, [_in_pixels(box, *size) for box in found[id_]] if size else []))
+    return build_annotated(out, annotated, named, boxes, reports)
 
 
-def _classes(path: Path, problems: Problems) -> dict[str, Category]:
+def _classes(path: Path, problems: Problems) -> Categories:
     try:
         rows = [row for row in csv.reader(read_text(path).splitlines()) if row]
     except csv.Error as error:
@@ -87,33 +81,58 @@ def _listed(path: Path) -> list[str]:
     return [cell.removesuffix(".jpg") for cell in cells if cell not in ("", "ImageID")]
 
 
-def _boxes(path: Path, wanted: Container[str] | None, problems: Problems) -> Iterator[tuple[str, Box]]:
-    """The valid boxes of the images that are wanted, one by one: the file of the training set has 2 GB."""
+def _boxes(
+    path: Path, wanted: Container[str] | None, named: Categories, problems: Problems
+) -> Iterator[tuple[str, NamedBox]]:
+    """The valid boxes, in shares, of the images that are wanted, one by one: the training set's file has 2 GB."""
+    line = 1
     try:
         require_regular(path)
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, restval="")
-            missing = [name for name in NEEDED if name not in (reader.fieldnames or ())]
-            if missing:
-                raise TestSetError("ground-truth-unreadable", f"{path}: line 1: no column {missing[0]}")
-            for row in reader:
-                if wanted is not None and row["ImageID"] not in wanted:
+            reader = csv.reader(file)
+            header = next(reader, [])
+            for name in COLUMNS:
+                if header.count(name) != 1:
+                    what = "two columns" if name in header else "no column"
+                    raise TestSetError("ground-truth-unreadable", f"{path}: line 1: {what} {name}")
+            pick = itemgetter(*map(header.index, COLUMNS))
+            for cells in filter(None, reader):
+                line = reader.line_num
+                if len(cells) != len(header):
+                    problems.add(f"{path}: line {line}: {len(cells)} values, the header has {len(header)}")
                     continue
+                id_, *values = pick(cells)
                 try:
-                    yield contained(row["ImageID"]), _box(row, reader.line_num)
+                    if wanted is None or id_ in wanted:
+                        yield contained(id_), _box(values, named)
                 except ValueError as error:
-                    problems.add(f"{path}: line {reader.line_num}: {error}")
+                    problems.add(f"{path}: line {line}: {error}")
     except FileNotFoundError as error:
         raise TestSetError("ground-truth-missing", f"{path}: no such file") from error
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise TestSetError("ground-truth-unreadable", f"{path}: {error}") from error
+    except OSError as error:
+        raise TestSetError("ground-truth-unreadable", f"{path}: {error.strerror}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        sentence = f"{path}: not CSV in UTF-8 after line {line}: {error}"
+        raise TestSetError("ground-truth-unreadable", sentence) from error
 
 
-def _box(row: dict[str, str], line: int) -> Box:
-    left, top, right, bottom = (finite_number(row[name], name) for name in EDGES)
+def _box(values: list[str], named: Categories) -> NamedBox:
+    """The box of the cells of `COLUMNS` after ImageID; its corners are shares."""
+    label, group, *edges = values
+    if label not in named:
+        raise ValueError(f"LabelName {shown(label)} is not among the classes")
+    if group not in FLAGS:
+        raise ValueError(f"IsGroupOf {shown(group)} is neither 0, 1 nor -1")
+    left, top, right, bottom = (finite_number(*one) for one in zip(edges, COLUMNS[3:], strict=True))
     if not (0 <= left <= right <= 1 and 0 <= top <= bottom <= 1):
         raise ValueError(f"box {[left, top, right, bottom]} is inverted, or not within 0 and 1")
-    return row["LabelName"], (left, top, right, bottom), row.get("IsGroupOf") == "1", line
+    return NamedBox(label, (left, top, right, bottom), crowd=group == "1")
+
+
+def _in_pixels(box: NamedBox, width: int, height: int) -> NamedBox:
+    left, top, right, bottom = box.corners
+    corners = (left * width, top * height, right * width - 1, bottom * height - 1)
+    return NamedBox(box.name, corners, crowd=box.crowd)
 
 
 def _size(path: Path) -> tuple[int, int] | None:

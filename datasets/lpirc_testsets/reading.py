@@ -46,6 +46,9 @@ def _read(path: Path) -> GroundTruth:
             raise TestSetError("testset-damaged", f"{path}: no such file")
         if sha256_of(path) != test_set.ground_truth_sha256:
             raise TestSetError("testset-damaged", f"{path}: changed since the manifest was written")
+        if test_set.labels_path.exists():
+            sentence = f"{test_set.folder}: a set for classification has labels and no boxes"
+            raise TestSetError("ground-truth-invalid", sentence)
         return coco_reader.read_coco(path)
     if _looks_like_json(path):
         return coco_reader.read_coco(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,18 +15,36 @@ from numpy.typing import NDArray
 from lpirc_testsets.coco import object_records
 from lpirc_testsets.errors import Reports, TestSetError
 from lpirc_testsets.folder import MANIFEST, TestSet
+from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.importing import SourceImage, build_test_set
+from lpirc_testsets.labels import labels_csv, read_labels
 from lpirc_testsets.reading import read_ground_truth
 from lpirc_testsets.values import shown
 
 
 def contents(test_set: TestSet) -> NDArray[np.int64]:
-    """How many objects of each category each image has: (N, K). Raises TestSetError as reading does."""
-    truth = read_ground_truth(test_set.folder)
+    """How many objects of each category each image has: (N, K). Raises TestSetError as `truth_of` does."""
+    truth = truth_of(test_set)
     counts = np.zeros((len(truth.image_ids), len(truth.category_ids)), np.int64)
     places = np.searchsorted(truth.category_ids, truth.category)
     np.add.at(counts, (np.searchsorted(truth.image_ids, truth.image), places), 1)
     return counts
+
+
+def truth_of(test_set: TestSet) -> GroundTruth:
+    """The objects of a set; in one for classification its labels, each a category of an object as large as the image.
+
+    Raises TestSetError as `read_ground_truth` and `read_labels` do.
+    """
+    if not test_set.labels_path.exists():
+        return read_ground_truth(test_set.folder)
+    labels = read_labels(test_set).by_image.tolist()
+    rows = [
+        (one.number, label, 0, 0, one.width - 1, one.height - 1, False)
+        for one, label in zip(test_set.images, labels, strict=True)
+    ]
+    files = {one.number: one.file for one in test_set.images}
+    return GroundTruth.of_corners(files, {label: str(label) for label in sorted(set(labels))}, rows)
 
 
 def stratified(counts: NDArray[np.int64], sizes: Sequence[int], order: Sequence[int]) -> list[list[int]]:
@@ -86,13 +105,13 @@ def subset(
     TestSetError `bad-selection`.
     """
     known = {name: row for row, one in enumerate(test_set.images) for name in (one.source_id, one.file)}
-    ids = category_ids(test_set, wanted)
-    unknown = [name for name in only if name not in known]
-    if unknown:
-        raise TestSetError("bad-selection", f"{test_set.folder}: it has no image {shown(unknown[0])}")
+    names = {one.name for one in test_set.categories}
+    for what, unknown in (("image", set(only) - known.keys()), ("category", set(wanted) - names)):
+        if unknown:
+            raise TestSetError("bad-selection", f"{test_set.folder}: it has no {what} {shown(min(unknown))}")
     rows, counts = sorted({known[name] for name in only} or range(len(test_set.images))), contents(test_set)
-    if ids:
-        columns = [place for place, one in enumerate(test_set.categories) if one.id in ids]
+    if wanted:
+        columns = [place for place, one in enumerate(test_set.categories) if one.name in wanted]
         counts = counts[:, columns]
         rows = [row for row in rows if counts[row].any()]
     if not 0 < (images or 1) <= len(rows):
@@ -107,37 +126,35 @@ def subset(
     return [rows[at] for at in chosen]
 
 
-def category_ids(test_set: TestSet, names: Collection[str]) -> set[int]:
-    """The ids of categories by name. Raises TestSetError `bad-selection`."""
-    ids = {category.name: category.id for category in test_set.categories}
-    for name in names:
-        if name not in ids:
-            raise TestSetError("bad-selection", f"{test_set.folder}: it has no category {shown(name)}")
-    return {ids[name] for name in names}
-
-
 def write_selection(
-    test_set: TestSet, rows: Sequence[int], out: Path, reports: Reports, ids: Collection[int] = ()
+    test_set: TestSet, rows: Sequence[int], out: Path, reports: Reports, wanted: Collection[str] = ()
 ) -> TestSet:
     """Copy these images, numbered again from 1, with their objects, into the new folder `out`.
 
-    Categories keep their ids; of `ids`, if any, only those and their objects stay. Raises TestSetError as an import
+    Categories keep their ids; only the `wanted` ones, if any, and their objects stay. Raises TestSetError as an import
     does, also for an image that changed since the set was made.
     """
+    if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(test_set.folder)):
+        raise TestSetError("bad-selection", f"{out}: it would lie in the test set {test_set.folder}")
     chosen = [test_set.images[row] for row in rows]
     numbers = {one.number: number for number, one in enumerate(chosen, start=1)}
     of, origin = test_set.image_path, test_set.folder / MANIFEST
     sources = [
         SourceImage(of(i.number), i.file, (i.width, i.height), i.source_id, origin, i.sha256) for i in chosen
     ]
+    if test_set.labels_path.exists():
+        labels = read_labels(test_set).by_image
+        of_files = {test_set.images[row].file: int(labels[row]) for row in rows}
+        return build_test_set(out, sources, (), (), reports, labels_csv(of_files))
+    categories = [one for one in test_set.categories if not wanted or one.name in wanted]
+    ids = {one.id for one in categories}
     objects = [
         replace(one, image=numbers[one.image])
         for one in object_records(read_ground_truth(test_set.folder))
-        if one.image in numbers and (not ids or one.category in ids)
+        if one.image in numbers and one.category in ids
     ]
     if not objects:
         reports.problems.add(
             f"{out}: no objects in any of the images of this part", remedy="choose more images"
         )
-    categories = [one for one in test_set.categories if not ids or one.id in ids]
     return build_test_set(out, sources, categories, objects, reports)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
+from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.folder import TestSet
 from lpirc_testsets.ground_truth import GroundTruth
 
@@ -64,18 +66,12 @@ def _spread(values: NDArray[Any]) -> dict[str, float] | None:
 def contact_sheet(
     test_set: TestSet, truth: GroundTruth, numbers: list[int], columns: int = 6
 ) -> Pillow.Image:
-    """Draw the images 1..N with their boxes and names in a grid. Raises OSError for an image that cannot be read."""
+    """Draw the images 1..N with their boxes and names in a grid. Raises TestSetError `testset-damaged`."""
     names = dict(zip(truth.category_ids.tolist(), truth.category_names, strict=True))
     rows = -(-len(numbers) // columns)
     sheet = Pillow.new("RGB", (columns * CELL[0], rows * (CELL[1] + TITLE)), "black")
     for place, number in enumerate(numbers):
-        with Pillow.open(test_set.image_path(number)) as picture:
-            size = picture.size
-            scale = min(CELL[0] / size[0], CELL[1] / size[1])
-            picture.draft("RGB", CELL)  # decodes no more than is seen
-            small = picture.convert("RGB").resize(
-                (max(1, round(size[0] * scale)), max(1, round(size[1] * scale)))
-            )
+        small, scale = _small(test_set.image_path(number))
         draw = ImageDraw.Draw(small)
         for category, box in zip(
             *(column[truth.image == number].tolist() for column in (truth.category, truth.boxes)), strict=True
@@ -90,3 +86,16 @@ def contact_sheet(
             (left + 2, top), f"{number} {test_set.images[number - 1].file}", fill="white"
         )
     return sheet
+
+
+def _small(path: Path) -> tuple[Pillow.Image, float]:
+    """An image as large as a cell has room for, and its scale."""
+    try:
+        with Pillow.open(path) as picture:
+            width, height = picture.size
+            scale = min(CELL[0] / width, CELL[1] / height)
+            picture.draft("RGB", CELL)  # decodes no more than is seen
+            size = (max(1, round(width * scale)), max(1, round(height * scale)))
+            return picture.convert("RGB").resize(size), scale
+    except (OSError, SyntaxError) as error:
+        raise TestSetError("testset-damaged", f"{path}: cannot be read: {error}") from error

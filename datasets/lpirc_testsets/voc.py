@@ -7,20 +7,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
-
-from lpirc_testsets.boxes import coco_from_corners
 from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.file_bytes import read_text
 from lpirc_testsets.folder import Category, TestSet
-from lpirc_testsets.importing import SourceImage, build_test_set, numbered, require_folder
-from lpirc_testsets.values import shown
+from lpirc_testsets.ground_truth import NamedBox
+from lpirc_testsets.importing import (
+    Categories,
+    SourceImage,
+    build_annotated,
+    numbered,
+    require_folder,
+)
 from lpirc_testsets.voc_reader import VocAnnotation, read_voc
-from lpirc_testsets.writing import ObjectRecord
 
 EXTENSIONS = ("", ".jpg", ".JPG", ".jpeg", ".JPEG")
-
-Annotated = tuple[SourceImage, VocAnnotation]
 
 
 def import_voc(
@@ -48,35 +48,28 @@ def import_annotations(
     annotations: Path,
     images: Path,
     out: Path,
-    named: dict[str, Category] | None,
+    named: Categories | None,
     listed: Sequence[str] | None,
     reports: Reports,
 ) -> TestSet:
-    """Import as `import_voc` does, with the categories by the names in the annotations.
+    """Import as `import_voc` does; `listed` has the images' ids, without extension, in the order of their numbers.
 
-    `listed` has the images' ids, without extension, in the order of their numbers; those without annotation have no
-    objects.
+    Those without annotation have no objects.
     """
     require_folder(annotations)
     require_folder(images)
-    problems = reports.problems
-    annotated = list(_read_all(annotations, images, listed, problems))
+    annotated = list(_read_all(annotations, images, listed, reports.problems))
     if listed is None:
         annotated.sort(key=lambda each: each[0].file)
     if named is None:
-        names = sorted({item.name for _, annotation in annotated for item in annotation.objects})
+        names = sorted({box.name for _, boxes in annotated for box in boxes})
         named = {name: Category(number, name) for number, name in enumerate(names, start=1)}
-    objects = list(_objects(annotated, named, problems))
-    if not objects and not problems.count:
-        problems.add(f"{annotations}: no objects in any annotation")
-    sources = [source for source, _ in annotated]
-    categories = sorted(named.values(), key=lambda each: each.id)
-    return build_test_set(out, sources, categories, objects, reports)
+    return build_annotated(out, annotated, named, annotations, reports)
 
 
 def _read_all(
     annotations: Path, images: Path, listed: Sequence[str] | None, problems: Problems
-) -> Iterator[Annotated]:
+) -> Iterator[tuple[SourceImage, tuple[NamedBox, ...]]]:
     found = sorted(path for path in annotations.rglob("*") if path.suffix.lower() == ".xml")
     if not found:
         problems.add(f"{annotations}: no XML files in it")
@@ -91,7 +84,7 @@ def _read_all(
         name = path.relative_to(annotations)
         file = image_file(images, name, annotation.file)
         source_id = name.with_suffix("").as_posix()
-        yield SourceImage(images / file, file, annotation.size, source_id, origin=path), annotation
+        yield SourceImage(images / file, file, annotation.size, source_id, origin=path), annotation.objects
 
 
 def _of_list(annotations: Path, listed: Sequence[str], found: Sequence[Path]) -> list[Path]:
@@ -117,25 +110,10 @@ def image_file(images: Path, annotation: Path, stated: str) -> str:
     return stated or plain
 
 
-def _listed(path: Path, problems: Problems) -> dict[str, Category]:
+def _listed(path: Path, problems: Problems) -> Categories:
     try:
         names = [line.strip() for line in read_text(path).splitlines() if line.strip()]
     except TestSetError as error:
         problems.add(error.sentence)
         return {}
     return numbered(((name, number, name) for number, name in enumerate(names, start=1)), path, problems)
-
-
-def _objects(
-    annotated: Sequence[Annotated], named: dict[str, Category], problems: Problems
-) -> Iterator[ObjectRecord]:
-    for number, (source, annotation) in enumerate(annotated, start=1):
-        for item in annotation.objects:
-            if item.name not in named:
-                problems.add(f"{source.origin}: {shown(item.name)} is not among the categories")
-                continue
-            x, y, width, height = coco_from_corners(np.array([item.corners])).tolist()[0]
-            area = width * height
-            yield ObjectRecord(
-                number, named[item.name].id, (x, y, width, height), area, difficult=item.difficult
-            )

@@ -15,12 +15,10 @@ from xml.etree import ElementTree as ET
 from lpirc_testsets.errors import Problems
 from lpirc_testsets.file_bytes import file_bytes
 from lpirc_testsets.folder import MANIFEST
-from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.ground_truth import GroundTruth, NamedBox
 from lpirc_testsets.values import LONGEST_NAME, finite_number, is_name, shown
 
 MOST_BYTES = 2 * 2**20  # some ten thousand objects
-
-Corners = tuple[float, float, float, float]
 
 
 class _WithoutDtd(ET.TreeBuilder):
@@ -32,21 +30,12 @@ class _WithoutDtd(ET.TreeBuilder):
 
 
 @dataclass(frozen=True)
-class VocObject:
-    """A named object: corners xmin, ymin, xmax, ymax in inclusive pixels."""
-
-    name: str
-    corners: Corners
-    difficult: bool
-
-
-@dataclass(frozen=True)
 class VocAnnotation:
     """What a file states about its image: `size` (width, height) if any; `problems` for what is invalid."""
 
     file: str
     size: tuple[int, int] | None
-    objects: tuple[VocObject, ...]
+    objects: tuple[NamedBox, ...]
     problems: tuple[str, ...]
 
 
@@ -135,7 +124,7 @@ def _size(root: ET.Element) -> tuple[int, int] | None:
     return int(width), int(height)
 
 
-def _object(element: ET.Element) -> VocObject:
+def _object(element: ET.Element) -> NamedBox:
     name = (element.findtext("name") or "").strip()
     if not is_name(name):
         raise ValueError(f"<name> {shown(name)} is not a name of 1 to {LONGEST_NAME} characters")
@@ -149,7 +138,7 @@ def _object(element: ET.Element) -> VocObject:
     difficult = (element.findtext("difficult") or "0").strip()
     if difficult not in ("0", "1"):
         raise ValueError(f"{shown(name)}: difficult {shown(difficult)} is neither 0 nor 1")
-    return VocObject(name, (xmin, ymin, xmax, ymax), difficult == "1")
+    return NamedBox(name, (xmin, ymin, xmax, ymax), difficult == "1")
 
 
 def _number(element: ET.Element, tag: str) -> float:

@@ -41,6 +41,12 @@ class ObjectRecord:
     difficult: bool = False
 
 
+def require_new(out: Path) -> None:
+    """Raise TestSetError `testset-exists` if `out` exists and is not an empty folder."""
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise TestSetError("testset-exists", f"{out}: exists already and is not an empty folder")
+
+
 @contextmanager
 def new_folder(out: Path, *, resumable: bool = False) -> Iterator[Path]:
     """Make a folder beside `out`, with an empty `images/`, that becomes `out` when the block ends without failure.
@@ -50,8 +56,7 @@ def new_folder(out: Path, *, resumable: bool = False) -> Iterator[Path]:
     if `out` exists and is not an empty folder, `testset-not-written` if the system refuses.
     """
     out = Path(os.path.realpath(out))  # unlike Path.resolve it accepts a loop of links
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise TestSetError("testset-exists", f"{out}: exists already and is not an empty folder")
+    require_new(out)
     partial = out.with_name(f".{out.name}{'' if resumable else '.' + secrets.token_hex(4)}.partial")
     keep = resumable
     try:

@@ -8,7 +8,8 @@ import click
 
 from lpirc_testsets import load_test_set
 from lpirc_testsets.file_bytes import read_text
-from lpirc_testsets.selection import category_ids, split, subset, write_selection
+from lpirc_testsets.selection import split, subset, write_selection
+from lpirc_testsets.writing import require_new
 from referee.cli.options import as_json
 from referee.cli.testset_output import folder_path, out_option, report, reporting, seed_option, show_option
 
@@ -31,9 +32,12 @@ def split_command(folder: Path, parts: str, seed: int, out: Path, show: int, *, 
     ):
         raise click.UsageError(f"--parts {parts!r} is not two or more whole numbers above 0, such as 80,20.")
     test_set = load_test_set(folder)
-    for number, rows in enumerate(split(test_set, [int(word) for word in words], seed), start=1):
+    outs = [out.with_name(f"{out.name}-{number}") for number in range(1, len(words) + 1)]
+    for one in outs:
+        require_new(one)
+    for one, rows in zip(outs, split(test_set, [int(word) for word in words], seed), strict=True):
         with reporting(show, as_json=as_json) as reports:
-            made = write_selection(test_set, rows, out.with_name(f"{out.name}-{number}"), reports)
+            made = write_selection(test_set, rows, one, reports)
         report(made, as_json=as_json)
 
 
@@ -68,5 +72,5 @@ def subset_command(
     test_set = load_test_set(folder)
     rows = subset(test_set, images, only, wanted, seed)
     with reporting(show, as_json=as_json) as reports:
-        made = write_selection(test_set, rows, out, reports, category_ids(test_set, wanted))
+        made = write_selection(test_set, rows, out, reports, wanted)
     report(made, as_json=as_json)

@@ -10,14 +10,13 @@ from pathlib import Path
 import click
 
 from lpirc_testsets import load_test_set, read_ground_truth
-from lpirc_testsets.selection import subset
+from lpirc_testsets.selection import subset, truth_of
 from lpirc_testsets.stats import contact_sheet, statistics
 from referee.cli.options import as_json
 from referee.cli.terminal import Column, print_table
-from referee.cli.testset_output import folder_path, seed_option
+from referee.cli.testset_output import folder_path
 from referee.detections.files import read_detections
 from referee.files.atomic_write import write_atomically
-from referee.scoring.bootstrap import BOOTSTRAP_METRICS
 from referee.scoring.power import difference_sd, gap_found, images_needed
 
 
@@ -29,7 +28,8 @@ def stats_command(folder: Path, *, as_json: bool) -> None:
 
     Example: referee testset stats sets/voc2012
     """
-    facts = statistics(load_test_set(folder), read_ground_truth(folder))
+    test_set = load_test_set(folder)
+    facts = statistics(test_set, truth_of(test_set))
     if as_json:
         click.echo(json.dumps(facts))
         return
@@ -51,8 +51,7 @@ def stats_command(folder: Path, *, as_json: bool) -> None:
 @click.option(
     "--images", type=click.IntRange(1, 400), default=30, show_default=True, help="How many at most."
 )
-@seed_option
-def sheet_command(folder: Path, out: Path, images: int, seed: int) -> None:
+def sheet_command(folder: Path, out: Path, images: int) -> None:
     """Draw images of the test set in FOLDER with their boxes and names in a grid.
 
     Example: referee testset sheet sets/voc2012 --out sheet.jpg
@@ -60,8 +59,8 @@ def sheet_command(folder: Path, out: Path, images: int, seed: int) -> None:
     if out.suffix.lower() not in (".jpg", ".png"):
         raise click.UsageError(f"--out {str(out)!r} is not a .jpg or .png.")
     test_set, picture = load_test_set(folder), io.BytesIO()
-    numbers = [row + 1 for row in subset(test_set, min(images, len(test_set.images)), (), (), seed)]
-    sheet = contact_sheet(test_set, read_ground_truth(folder), numbers)
+    numbers = [row + 1 for row in subset(test_set, min(images, len(test_set.images)), (), (), seed=0)]
+    sheet = contact_sheet(test_set, truth_of(test_set), numbers)
     sheet.save(picture, "PNG" if out.suffix.lower() == ".png" else "JPEG")
     write_atomically(out, picture.getvalue())
     click.echo(f"{out}: {len(numbers)} of {len(test_set.images)} images")
@@ -76,18 +75,9 @@ def sheet_command(folder: Path, out: Path, images: int, seed: int) -> None:
 @click.option(
     "--power", type=click.FloatRange(0.5, 0.999), default=0.8, show_default=True, help="The chance."
 )
-@click.option("--metric", type=click.Choice(BOOTSTRAP_METRICS), default="lpirc", show_default=True)
-@seed_option
 @as_json
 def power_command(
-    folder: Path,
-    detections: tuple[Path, ...],
-    gap: float,
-    power: float,
-    metric: str,
-    seed: int,
-    *,
-    as_json: bool,
+    folder: Path, detections: tuple[Path, ...], gap: float, power: float, *, as_json: bool
 ) -> None:
     """Tell how many images like those of FOLDER tell two entries apart.
 
@@ -99,7 +89,7 @@ def power_command(
         raise click.UsageError("--gap and --power are numbers.")
     truth = read_ground_truth(folder)
     read = [read_detections(file, truth) for file in detections]
-    sd, images = difference_sd(truth, read, metric, seed), len(truth.image_ids)
+    sd, images = difference_sd(truth, read), len(truth.image_ids)
     facts = {
         "images": images,
         "sd_of_difference": sd,

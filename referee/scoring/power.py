@@ -17,29 +17,31 @@ from statistics import NormalDist
 import numpy as np
 
 from lpirc_testsets.ground_truth import GroundTruth
+from referee.errors import RefereeError
 from referee.scoring.bootstrap import bootstrap_samples
 from referee.scoring.columns import Detections
 
 SURE = 0.95
+LEAST_SD = 1e-9  # less is rounding
 
 
-def difference_sd(
-    truth: GroundTruth,
-    entries: Sequence[Detections],
-    metric: str = "lpirc",
-    seed: int = 0,
-    resamples: int = 1000,
-) -> float:
+def difference_sd(truth: GroundTruth, entries: Sequence[Detections], resamples: int = 1000) -> float:
     """Return the standard deviation of the difference of two mAPs over choices of as many images as `truth` has.
 
     Two entries are resampled on the same draws. Of one, it is that of two such entries whose errors have nothing in
     common, sqrt(2) times its own: more than of real entries, which mostly fail on the same images.
-    Raises RefereeError as `bootstrap_samples` does.
+    Raises RefereeError as `bootstrap_samples` does, and `no-difference` where the choice of images changes nothing.
     """
-    first, *second = (bootstrap_samples(truth, entry, metric, resamples, seed) for entry in entries)
-    if not second:
-        return math.sqrt(2) * float(np.std(first, ddof=1))
-    return float(np.std(first - second[0], ddof=1))
+    first, *second = (bootstrap_samples(truth, entry, resamples=resamples) for entry in entries)
+    difference = first - second[0] if second else math.sqrt(2) * first
+    sd = float(np.std(difference, ddof=1))
+    if sd < LEAST_SD:
+        raise RefereeError(
+            "no-difference",
+            "The detections say nothing of how mAPs vary with the images: there are none, all are right, or both "
+            "entries are the same; give those of a real entry, or of two that differ.",
+        )
+    return sd
 
 
 def images_needed(sd: float, images: int, gap: float, power: float) -> int:

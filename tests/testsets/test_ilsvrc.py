@@ -76,6 +76,17 @@ def test_blacklisted_images_are_left_out_by_number_or_id(det: VocSource, blackli
     assert [image.source_id for image in made.images] == ["val_2"]
 
 
+@pytest.mark.parametrize(
+    ("listed", "blacklist"), [("val_2 1\nval_1 2\n", "3 n1\n"), ("val_1 1\nval_2 1\n", "1 n1\n")]
+)
+def test_a_blacklist_of_another_list_is_told(det: VocSource, listed: str, blacklist: str) -> None:
+    """A training list has 1 for all its images: that is not their number."""
+    with pytest.raises(
+        TestSetError, match=r"blacklist\.txt: line 1: '.' is neither an image of --list nor its number"
+    ):
+        imported(det, listed, blacklist)
+
+
 def test_what_is_wrong_with_the_lists_is_told_with_its_line(det: VocSource) -> None:
     (det.root / "map_det.txt").write_text(SYNSETS + "n1 x bad\nn02672831 50 other\nn2\n")
     with pytest.raises(TestSetError) as caught:
@@ -87,7 +98,7 @@ def test_what_is_wrong_with_the_lists_is_told_with_its_line(det: VocSource) -> N
         "map_det.txt: category 'n02672831' is listed more than once",
         "image_list.txt: line 3: '../up' is not a plain file name",
         "image_list.txt: line 4: number 'x'",
-        "image_list.txt: the image 'val_1' is listed more than once",
+        "image_list.txt: line 2: the image 'val_1' is listed more than once",
         "nowhere: No such file",
     ):
         assert expected in told, expected

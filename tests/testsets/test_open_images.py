@@ -103,3 +103,28 @@ def test_files_that_are_missing_or_something_else_are_named(source: Path) -> Non
     (source / "boxes.csv").unlink()
     with pytest.raises(TestSetError, match=r"boxes\.csv: no such file"):
         imported(source)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "words"),
+    [
+        ("IsInside", "XMin", "line 1: two columns XMin"),
+        ("IsGroupOf", "Group", "line 1: no column IsGroupOf"),
+        (BOXES[1], BOXES[1] + ",7", "line 3: 14 values, the header has 13"),
+        ("-1,0,1,0,0", "-1,0,7,0,0", "line 3: IsGroupOf '7' is neither 0, 1 nor -1"),
+        (BOXES[1], "0" * 140_000, "not CSV in UTF-8 after line 2"),
+    ],
+)
+def test_columns_are_those_of_the_header(source: Path, was: str, now: str, words: str) -> None:
+    text = (source / "boxes.csv").read_text()
+    assert was in text
+    (source / "boxes.csv").write_text(text.replace(was, now))
+    with pytest.raises(TestSetError, match=words):
+        imported(source)
+
+
+def test_a_folder_instead_of_a_file_is_told_in_plain_words(source: Path) -> None:
+    (source / "boxes.csv").unlink()
+    (source / "boxes.csv").mkdir()
+    with pytest.raises(TestSetError, match=r"boxes\.csv: Is a directory$"):
+        imported(source)

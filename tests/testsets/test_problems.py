@@ -31,6 +31,13 @@ from lpirc_testsets import Problems
             ),
             "box ... leaves image ... of ... pixels",
         ),
+        (
+            (
+                "x: XMin 'a' is not a finite number up to 1e+15",
+                "x: XMin 'b' is not a finite number up to 1e+15",
+            ),
+            "XMin ... is not a finite number up to ...",
+        ),
     ],
 )
 def test_problems_that_differ_in_values_are_of_one_kind(sentences: tuple[str, ...], kind: str) -> None:

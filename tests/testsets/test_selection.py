@@ -15,9 +15,11 @@ from lpirc_testsets import (
     TestSet,
     TestSetError,
     check,
+    import_labels,
     import_voc,
     load_test_set,
     read_ground_truth,
+    read_labels,
     synthesize,
 )
 from lpirc_testsets.selection import contents, drawn_order, split, stratified
@@ -139,3 +141,51 @@ def test_photographs_keep_their_shares(voc100: Path, tmp_path: Path) -> None:
     counts = contents(made)
     first, _ = split(made, [50, 50], seed=1)
     assert (np.abs(counts[first].sum(axis=0) - counts.sum(axis=0) / 2) <= 3).all()
+
+
+@pytest.fixture
+def classified(whole: TestSet, tmp_path: Path) -> TestSet:
+    """Sixty images of two labels, 40 and 20."""
+    lines = [f"{one.file},{7 if one.number % 3 else 9}" for one in whole.images]
+    (tmp_path / "labels.csv").write_text("\n".join(["file,label", *lines]))
+    return import_labels(tmp_path / "labels.csv", whole.folder / "images", tmp_path / "classified")
+
+
+def test_sets_for_classification_are_divided_by_label(classified: TestSet, tmp_path: Path) -> None:
+    assert run("split", classified.folder, "--parts", "50,50", "--out", tmp_path / "part").exit_code == 0
+    assert run("subset", classified.folder, "--images", 6, "--out", tmp_path / "small").exit_code == 0
+    label = dict(
+        zip((one.sha256 for one in classified.images), read_labels(classified).by_image.tolist(), strict=True)
+    )
+    for name, shares in (("part-1", [20, 10]), ("part-2", [20, 10]), ("small", [4, 2])):
+        made = load_test_set(tmp_path / name)
+        found = read_labels(made).by_image.tolist()
+        assert [found.count(7), found.count(9)] == shares
+        assert found == [label[one.sha256] for one in made.images]
+        assert check(made.folder) == ()
+
+
+def test_sets_for_classification_have_figures_and_a_sheet_but_no_power(
+    classified: TestSet, tmp_path: Path
+) -> None:
+    facts = json.loads(run("stats", classified.folder, "--json").stdout)
+    assert [(one["id"], one["objects"]) for one in facts["categories"]] == [(7, 40), (9, 20)]
+    assert run("sheet", classified.folder, "--out", tmp_path / "sheet.jpg").exit_code == 0
+    result = run("power", classified.folder, "--detections", tmp_path / "none")
+    assert isinstance(result.exception, TestSetError)
+    assert "a set for classification has labels and no boxes" in result.exception.sentence
+
+
+def test_no_part_is_made_when_one_cannot_be(whole: TestSet, tmp_path: Path) -> None:
+    (tmp_path / "part-2").write_text("mine")
+    result = run("split", whole.folder, "--parts", "50,50", "--out", tmp_path / "part")
+    assert "part-2: exists already" in str(result.exception)
+    assert [one.name for one in tmp_path.iterdir()] == ["part-2"]
+
+
+def test_nothing_is_written_into_the_set_itself(test_set: TestSet) -> None:
+    """It may be one that a contest serves."""
+    result = run("subset", test_set.folder, "--images", 2, "--out", test_set.folder / "images" / "small")
+    assert isinstance(result.exception, TestSetError)
+    assert "it would lie in the test set" in result.exception.sentence
+    assert check(test_set.folder) == ()

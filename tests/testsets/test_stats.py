@@ -10,7 +10,7 @@ import numpy as np
 from click.testing import CliRunner, Result
 from PIL import Image
 
-from lpirc_testsets import TestSet, import_coco
+from lpirc_testsets import TestSet, TestSetError, import_coco
 from referee.cli.testset import testset as command
 
 if TYPE_CHECKING:
@@ -57,3 +57,11 @@ def test_a_sheet_shows_the_images_and_outlines_their_boxes(test_set: TestSet, tm
     pure = (pixels == 255).any(axis=2) & (pixels == 0).any(axis=2)  # no scene has a pure colour
     assert pure[14:, : 4 * 240].sum() > 200
     assert run("sheet", test_set.folder, "--out", tmp_path / "sheet.gif").exit_code == 2
+
+
+def test_a_sheet_names_the_image_that_is_broken(test_set: TestSet, tmp_path: Path) -> None:
+    broken = test_set.image_path(2)
+    broken.write_bytes(broken.read_bytes()[:600])
+    result = run("sheet", test_set.folder, "--out", tmp_path / "sheet.jpg")
+    assert isinstance(result.exception, TestSetError)
+    assert result.exception.sentence.startswith(f"{broken}: cannot be read: ")

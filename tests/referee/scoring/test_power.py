@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
 
 from lpirc_testsets import GroundTruth, synthesize
 from referee.cli.testset import testset as command
+from referee.errors import RefereeError
 from referee.scoring import evaluate
 from referee.scoring.columns import Detections
 from referee.scoring.power import difference_sd, gap_found, images_needed
@@ -73,7 +75,8 @@ def test_one_entry_alone_asks_for_more_images_than_the_pair() -> None:
     truth, entries = Population(5).drawn(np.arange(300))
     alone, paired = difference_sd(truth, entries[:1]), difference_sd(truth, entries)
     assert images_needed(alone, 300, 0.01, POWER) > images_needed(paired, 300, 0.01, POWER)
-    assert difference_sd(truth, [entries[0], entries[0]]) == 0
+    with pytest.raises(RefereeError, match="both entries are the same"):
+        difference_sd(truth, [entries[0], entries[0]])
 
 
 def test_the_gap_of_a_set_needs_that_set() -> None:

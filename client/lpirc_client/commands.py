@@ -22,6 +22,9 @@ from lpirc_client.terminal import result, say
 from lpirc_client.timeline import Timeline
 from lpirc_client.wire import Login
 
+RESUMED_S = 2.0
+"""A log-in takes less: a window that has lasted longer was open before."""
+
 ENDS = {FINISHED: "finished", WINDOW_CLOSED: "the window closed", FAILED: "failed"}
 STOP = (
     "\n--stop best: score {score:.4g} at {stopped_s:.0f} s; best one seen {best_score:.4g} at {best_s:.0f} s;"
@@ -102,6 +105,7 @@ def _work(session: Session, plan: Plan, prepare: Callable[[Login], Answer], prog
     if plan.first > login.images:
         what = f"run {login.run} has {login.images} images; it stays open"
         raise ClientError("image-unknown", f"--first {plan.first}: {what}")
+    _say_if_it_goes_on(session, login)
     reporter = progress.reporter(progress_choice)
     run = ImageRun(session, plan, prepare, reporter)
     try:
@@ -115,6 +119,16 @@ def _work(session: Session, plan: Plan, prepare: Callable[[Login], Answer], prog
         ) from interrupt
     finally:
         reporter.close()
+
+
+def _say_if_it_goes_on(session: Session, login: Login) -> None:
+    """A run that was open already has rows that count, and energy that was used."""
+    open_s = login.window_s - login.remaining_s
+    if open_s > RESUMED_S:
+        posted = session.connection.status().get("detections_accepted", "its")
+        say(
+            f"run {login.run} goes on: it is open since {open_s:.0f} s, and {posted} detections posted before count"
+        )
 
 
 def _document(summary: Summary) -> dict[str, object]:
@@ -141,7 +155,7 @@ def time_in_words(time: Mapping[str, float]) -> str:
     """Say where the time of a run went."""
     return (
         f"time: detecting {time['detecting_s']:.1f} s, waiting for images {time['waiting_s']:.1f} s,"
-        f" posting {time['posting_s']:.1f} s, else {time['idle_s']:.1f} s"
+        f" posting {time['posting_s']:.1f} s, else, with the log-out, {time['idle_s']:.1f} s"
     )
 
 

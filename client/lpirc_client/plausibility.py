@@ -6,6 +6,8 @@ from typing import Iterator, Sequence
 
 from lpirc_client.errors import ClientError
 
+FRACTIONS = "a box of fractions"
+
 
 def doubts(row: Sequence[float], size: tuple[int, int]) -> Iterator[tuple[str, str, str]]:
     """Yield what is odd about a good row (category, confidence, box) for an image of `size` (width, height).
@@ -18,7 +20,7 @@ def doubts(row: Sequence[float], size: tuple[int, int]) -> Iterator[tuple[str, s
     if confidence > 1:
         yield "the confidence", f"{confidence:g}", "0 to 1, not percent"
     if min(xmin, ymin) >= 0 and max(xmax, ymax) <= 1:
-        yield "a box of fractions", box, pixels
+        yield FRACTIONS, box, pixels
     elif xmin > width or ymin > height or xmax < 0 or ymax < 0:
         yield "a box outside its image", box, pixels
 

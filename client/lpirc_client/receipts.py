@@ -40,7 +40,7 @@ class ReceiptFile:
         self.path = path
         self._run: int | str = ""
         self._last: dict[str, Any] = {}
-        self._given = 0
+        self._given = self._lost = 0
         self._open(path)
 
     def begin(self, run: str) -> None:
@@ -97,6 +97,8 @@ class ReceiptFile:
         self._file.close()
         if not self._given:
             say(printable(f"The referee gave no receipts (an older version?): {self.path} got none."))
+        elif self._lost:
+            say(printable(f"{self.path} has {self._given - self._lost} of {self._given} receipts"))
 
     def _open(self, path: Path) -> None:
         try:
@@ -121,7 +123,9 @@ class ReceiptFile:
             while written < len(line):  # a disk that gets full takes the part that fits
                 written += self._file.write(line[written:])
         except OSError as error:
-            say(printable(f"{self.path}: a receipt could not be kept: {error}"))
+            if not self._lost:
+                say(printable(f"{self.path}: a receipt cannot be kept: {error.strerror}; the run goes on"))
+            self._lost += 1
             if written:  # the next line must not follow half a line
                 with suppress(OSError):
                     os.ftruncate(self._file.fileno(), os.fstat(self._file.fileno()).st_size - written)

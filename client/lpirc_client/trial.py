@@ -15,7 +15,7 @@ from lpirc_client.detectors import Detector, load
 from lpirc_client.errors import AnswerError, ClientError, printable
 from lpirc_client.manifest import NAME, read_manifest
 from lpirc_client.mean_ap import mean_ap
-from lpirc_client.plausibility import doubts, jpeg_size
+from lpirc_client.plausibility import FRACTIONS, doubts, jpeg_size
 from lpirc_client.rows import checked, listed
 from lpirc_client.terminal import result, say
 from lpirc_client.wire import Category
@@ -76,7 +76,7 @@ def preflight(detector: Detector, file: Path | None, health: Mapping[str, Any]) 
     trial.look(str(file or "preflight.jpg"), jpeg or b"")
     for one in trial.problems.values():
         text = "preflight with {image}, row {row}: {what} is {value}; expected {expected}".format_map(one)
-        if one["weight"] == REFUSED:
+        if one["weight"] == REFUSED or one["what"] == FRACTIONS:  # all rows would be for nothing
             raise ClientError("preflight-failed", f"{text} (not logged in; --no-preflight skips this)")
         say(printable(text))
 
@@ -167,8 +167,9 @@ def _in_words(document: dict[str, Any]) -> str:
         "an image takes {median_s:.4g} s (median), {p95_s:.4g} s (95 %), {slowest_s:.4g} s (slowest)",
         "in ten minutes: {in_600_s} images; all {all_images} of the folder: {all_images_s:.1f} s",
         *["mAP: {map:.4f}"] * ("map" in document),
-        *["categories unknown, ids not checked: --categories FILE"] * (not document["categories"]),
+        *["no categories are known: the detector was given none, ids are not checked; --categories FILE"]
+        * (not document["categories"]),
     ]
-    cells = [[printable(str(one[key]))[:60] for key in COLUMNS] for one in document["problems"]]
+    cells = [[printable(str(one[key])) for key in COLUMNS] for one in document["problems"]]
     table = ["{:7}  {:23}  {:>5}  {:16}  {:>3}  {:36}  {}".format(*row) for row in (COLUMNS, *cells)]
     return "\n".join([*(line.format_map(document) for line in lines), *table * bool(cells)])

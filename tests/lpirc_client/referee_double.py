@@ -88,7 +88,8 @@ class Referee:
         if headers.get("Authorization") != "Bearer token-1":
             return self.problem(401, "bad-token")
         if path == "/v1/session" and method == "GET":
-            return 200, {"phase": self.phase, "remaining_s": self.remaining_s}
+            posted = {"detections_accepted": len(self.rows)}
+            return 200, {"phase": self.phase, "remaining_s": self.remaining_s, **posted}
         over = self.phase == "closed" or self.remaining_s <= 0
         if over and not (method == "DELETE" and self.gives_receipts):
             return self.problem(409, "window-closed")

@@ -198,6 +198,24 @@ def test_an_interrupted_run_stays_open_and_is_taken_up_again(
     assert [row[0] for row in referee.rows] == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.usefixtures("mine")
+def test_a_run_that_was_open_before_is_named_with_what_it_has(referee: Referee, client: Client) -> None:
+    assert client("run", referee.url, *OWN, "--stay").stderr.count("goes on") == 0
+    assert referee.opened_at is not None
+    referee.opened_at -= 30
+    told = client("run", referee.url, *OWN).stderr
+    assert "run r1 goes on: it is open since 30 s, and 5 detections posted before count\n" in told
+
+
+@pytest.mark.usefixtures("mine")
+def test_boxes_of_fractions_cost_no_attempt(referee: Referee, client: Client, mine: Path) -> None:
+    referee.health = {"categories": referee.categories}
+    mine.write_text("def detect(jpeg, categories):\n    yield 7, 0.5, 0.1, 0.2, 0.3, 0.4\n")
+    done = client("run", referee.url, *OWN)
+    assert (done.returncode, referee.phase) == (1, "armed")
+    assert "row 1: a box of fractions is 0.1, 0.2, 0.3, 0.4; expected pixels of an image of" in done.stderr
+
+
 @pytest.fixture
 def bystander() -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(["sleep", "60"])

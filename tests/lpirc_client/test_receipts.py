@@ -220,7 +220,10 @@ def test_a_disk_that_takes_half_a_line_leaves_a_file_of_whole_ones(
         session.post(*ROW)
     receipts.end()
     assert [one["number"] for one in lines(path)] == [1, 3]
-    assert f"{path}: a receipt could not be kept" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"{path}: a receipt cannot be kept" in told
+    assert told.count("cannot be kept") == 1
+    assert f"{path} has 2 of 3 receipts" in told
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_a_limit_projects_to_all_images_and_scores_what_was_looked_at(check: Che
 def test_a_folder_without_a_manifest_takes_its_categories_from_a_file(check: Check, folder: Path) -> None:
     code, told, _ = check("right", images="set/images")
     assert code == 0
-    assert "ids not checked" in told
+    assert "ids are not checked" in told
     (folder / "names.txt").write_text("red-disc\n")
     code, told, _ = check("right", "--categories", "names.txt", images="set/images")
     assert code == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import re
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -43,10 +44,10 @@ def served() -> Iterator[tuple[int, list[str]]]:
         server.shutdown()
 
 
-def answered(port: int) -> list[int]:
+def answered(port: int, asked: int = ASKED) -> list[int]:
     """The requests, one after another on kept-alive connections where these last, whose answers came whole."""
     whole, connection = [], http.client.HTTPConnection("127.0.0.1", port)
-    for number in range(ASKED):
+    for number in range(asked):
         body = f"{number:<10}".encode() * 20_000
         try:
             connection.request("POST", "/", body)
@@ -74,6 +75,13 @@ def test_as_many_requests_are_cut_before_as_after_they_took_effect_and_the_same_
         assert relay.told() == f"{told} they took effect. "
         lost.append(cut)
     assert lost[0] == lost[1]
+
+
+def test_each_answer_is_late(served: tuple[int, list[str]]) -> None:
+    relay = Relay(Listen(port=0), ("127.0.0.1", served[0]), {"slow": 0.1}, seed=1)
+    began_s = time.monotonic()
+    assert answered(relay.port, 3) == [0, 1, 2]
+    assert time.monotonic() - began_s >= 0.3
 
 
 def test_a_relay_to_a_server_that_is_away_cuts_whoever_comes() -> None:

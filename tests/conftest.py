@@ -18,6 +18,7 @@ from tests.browser import browser  # noqa: F401 - a fixture for all
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+gc.disable()
 _FORGIVING = settings(
     deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
@@ -27,5 +28,6 @@ settings.load_profile("shared")
 
 
 def pytest_collection_finish() -> None:
-    """The garbage collector need not look through five thousand collected tests again and again."""
+    """The garbage collector need not look through five thousand tests, neither while they are collected nor later."""
     gc.freeze()
+    gc.enable()

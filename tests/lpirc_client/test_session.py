@@ -42,6 +42,13 @@ def test_images_may_be_asked_for_and_answered_in_any_order_and_as_arrays(referee
     assert numbers_of(referee) == [2, 2, 3, 3, 4, 4]
 
 
+def test_categories_that_a_float32_does_not_hold_go_out_as_json(referee: Referee) -> None:
+    referee.categories = [{"id": 2**24 + 1, "name": "fine"}]
+    with opened(referee) as session:
+        session.post(1, [(2**24 + 1, *FOUND[1:])])
+    assert referee.rows == [[1, 2**24 + 1, *FOUND[1:]]]
+
+
 def test_flush_returns_when_every_row_is_on_the_referees_disk(referee: Referee) -> None:
     with opened(referee, batch=100) as session:
         session.post(3, [FOUND])

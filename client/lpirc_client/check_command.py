@@ -1,29 +1,23 @@
-"""The command `check`: of a detector without a referee (`trial`), or of a referee and of its clients.
-
-The latter is `conformance.command`: it adds its own options in `add_options(parser)`, and works in `execute(options)`.
-"""
+"""The command `check`: of a detector without a referee (`trial`), or of a referee or a client (`conformance`)."""
 
 from __future__ import annotations
 
 import argparse
-from importlib import import_module, util
 from pathlib import Path
 from typing import Any
 
 from lpirc_client import trial
 from lpirc_client.option_types import whole
 
-ABOUT = "Check a detector on a folder of images, every row as a referee does; with URL: check a referee."
+ABOUT = "Check a detector on a folder of images, every row as a referee does; with URL: check a referee, or a client."
 EXAMPLE = "example: lpirc-client check --detector mymodule:detect --images DIR"
-CONFORMANCE = "lpirc_client.conformance"
 
 
 def add_parser(subparsers: Any) -> None:
     """Add the command to the command line."""
-    text = "check a detector or a referee"
+    text = "check a detector, a referee or a client"
     parser = subparsers.add_parser("check", help=text, description=ABOUT, epilog=EXAMPLE, allow_abbrev=False)
-    conformance = import_module(f"{CONFORMANCE}.command") if util.find_spec(CONFORMANCE) else None
-    parser.set_defaults(conformance=conformance, refuse_usage=parser.error)
+    parser.set_defaults(refuse_usage=parser.error)
     parser.add_argument("url", metavar="URL", nargs="?", help="the referee's, http://host:port")
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     add = parser.add_argument_group("a detector, without a referee").add_argument
@@ -32,8 +26,16 @@ def add_parser(subparsers: Any) -> None:
     add("--ground-truth", type=Path, metavar="FILE", help="test-set folder or COCO file, for an mAP")
     add("--categories", type=Path, metavar="FILE", help="names of the categories 1, 2, ..., one a line")
     add("--limit", type=whole(1), metavar="N", help="look at the first N images (default: all)")
-    if conformance is not None:
-        conformance.add_options(parser)
+    add = parser.add_argument_group("a referee, or with --proxy a client of it").add_argument
+    add("--team", help="log in as this team: a complete check, which uses up one of its attempts")
+    text = "file whose first line is the password (else LPIRC_PASSWORD, else a prompt)"
+    add("--password-file", type=Path, metavar="F", help=text)
+    add("--yes", action="store_true", help="yes, use up an attempt of the team")
+    add("--read-only", action="store_true", help="only what uses nothing up (but makes one failed log-in)")
+    text = "listen there for a client, pass all on to URL, and report what the client does wrong"
+    add("--proxy", metavar="[HOST:]PORT", help=text)
+    add("--ca-cert", metavar="F", help="PEM file to trust, for a referee with a certificate of its own")
+    add("--junit", type=Path, metavar="F", help="write JUnit XML, too")
 
 
 def execute(options: argparse.Namespace) -> None:
@@ -41,7 +43,9 @@ def execute(options: argparse.Namespace) -> None:
     wanted = (options.url is None, options.detector is not None, options.images is not None)
     if all(wanted):
         trial.execute(options)
-    elif any(wanted) or options.conformance is None:
+    elif any(wanted):
         options.refuse_usage("give --detector and --images, or a referee's URL")
     else:
-        options.conformance.execute(options)
+        from lpirc_client.conformance import command  # late: a run needs none of it
+
+        command.execute(options)

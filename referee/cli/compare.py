@@ -21,7 +21,9 @@ from referee.store.records import Run, Score
 
 JUDGED = ("score", "map", "energy_wh", "mean_power_w", "elapsed_s", "window_s", "images", "detections")
 KEYS = ("figure", "first", "second", "difference")
-MUST_AGREE = ("metric", "test_set", "window_s")
+RATIO = """\
+The second score is {:.3f} times the first: {:.3f} by mAP, {:.3f} by energy (log ratio {:+.3f} = {:+.3f} {:+.3f})."""
+MUST_AGREE = ("state", "metric", "test_set", "window_s")
 
 
 @click.command()
@@ -39,12 +41,9 @@ def compare(runs: tuple[str, str], folder: Path, form: str | None) -> None:
     documents = [dict(zip(KEYS, row, strict=True)) for row in rows]
     columns = [Column(""), *(Column(name, is_figure=True) for name in (*runs, "difference"))]
     texts = [["" if one is None else _text(one) for one in row] for row in rows]
-    named = {
-        "title": " and ".join(runs),
-        "about": "The difference is the second less the first.",
-        "empty": "",
-    }
-    print_listing(form, documents, KEYS, columns, texts, notes=["", *_notes(first, second)], **named)
+    about, notes = "The difference is the second less the first.", ["", *_notes(first, second)]
+    title = " and ".join(runs)
+    print_listing(form, documents, KEYS, columns, texts, title=title, about=about, notes=notes, empty="")
 
 
 def _figures(name: str, folder: Path) -> dict[str, Any]:
@@ -67,7 +66,7 @@ def _figures_of(contest: Contest, run: Run, judged: Score) -> dict[str, Any]:
     course, found = course_of(contest, run), explain(contest, run, judged)
     document, regret, posts_s = score_document(run, judged), found.regret, course.posts_s.tolist()
     return (
-        {"metric": document["metric"], "test_set": contest.test_set.digest[:12]}
+        {"state": run.state.value, "metric": document["metric"], "test_set": contest.test_set.digest[:12]}
         | {name: document[name] for name in JUDGED}
         | {"images_fetched": len(course.served_s), "images_answered": len({*found.detections.image.tolist()})}
         | {"images_per_s": course.images_per_s, "first_post_s": min(posts_s, default=None)}
@@ -97,9 +96,7 @@ def _place(row: tuple[Any, ...]) -> float:
 def _notes(first: dict[str, Any], second: dict[str, Any]) -> Iterator[str]:
     if first["score"] and second["score"]:
         whole, of_map = (math.log(second[key] / first[key]) for key in ("score", "map"))
-        factors = [f"{math.exp(one):.3f}" for one in (whole, of_map, whole - of_map)]
-        yield "The second score is {} times the first: {} by mAP, {} by energy".format(*factors) + (
-            f" (log ratio {whole:+.3f} = {of_map:+.3f} {whole - of_map:+.3f})."
-        )
-    differ = [name for name in MUST_AGREE if first[name] != second[name]]
-    yield f"They differ in {', '.join(differ)}." if differ else "Metric, test set and window are the same."
+        logs = whole, of_map, whole - of_map
+        yield RATIO.format(*map(math.exp, logs), *logs)
+    differ = ", ".join(name for name in MUST_AGREE if first[name] != second[name])
+    yield f"They differ in {differ}." if differ else "State, metric, test set and window are the same."

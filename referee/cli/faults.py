@@ -6,7 +6,9 @@ import random
 import re
 import socket
 import threading
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from itertools import product
 from pathlib import Path
 from select import select
 from urllib.parse import urlsplit
@@ -53,9 +55,10 @@ class Relay:
         self._target, self._share, self._slow_s = target, faults.get("drop", 0.0), faults.get("slow", 0.0)
         self._random, self._lock = random.Random(seed), threading.Lock()  # noqa: S311 - nothing is secret
         self._requests = self._cut = 0
-        self.port = with_free_port(listen).port
+        listen = with_free_port(listen)
+        self.port, is_any = listen.port, listen.host == "::"  # of both kinds, as the server takes it
         family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
-        listener = socket.create_server((listen.host, self.port), family=family)
+        listener = socket.create_server((listen.host, self.port), family=family, dualstack_ipv6=is_any)
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 
     def _accept(self, listener: socket.socket) -> None:
@@ -120,12 +123,12 @@ class Hall:
         server = own_child(self._folder, "server", "referee", "serve", *where)
         return server, server.first_line()
 
-    def look(self, run: Run) -> None:
+    def look(self, runs: Sequence[Run]) -> None:
         """Let happen what is due in a run. Raises RefereeError `child-failed` when there is no server any more."""
         if self._server.exit_code is not None:
             raise self._server.failure()
-        at_s = Clock().monotonic_s() - (run.start_s or 0.0)
-        for name, due_s in self._due_s.items():
+        for run, (name, due_s) in product(runs, self._due_s.items()):
+            at_s = Clock().monotonic_s() - (run.start_s or 0.0)
             if run.state is RunState.OPEN and at_s >= due_s and (name, run.id) not in self._done:
                 did = self._restart() if name == "restart" else self._silence()
                 self._done[name, run.id] = f"Run {run.id}, after {at_s:.1f} s: {did}"

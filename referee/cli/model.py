@@ -38,6 +38,7 @@ from referee.tracks.submissions.submitting import (
     to_measure_again,
 )
 
+LONGEST_NAME = 100  # which a board shows whole
 WITHDRAWN = "a submission that was being measured is withdrawn."
 file_path = click.Path(path_type=Path)
 model_file = click.argument("model", type=file_path)
@@ -188,8 +189,8 @@ def submit_command(
 
     A --result that somebody else measured is marked with --measured-by, and may come without MODEL.
     """
-    if measured_by is not None and result is None:
-        raise click.UsageError("--measured-by is for --result.")
+    if measured_by is not None and (result is None or len(measured_by) > LONGEST_NAME):
+        raise click.UsageError(f"--measured-by is for --result: a name of at most {LONGEST_NAME} characters.")
     if model is None and measured_by is None:
         raise click.UsageError("Give MODEL, or --result with --measured-by.")
     if result is not None and metering is not None:

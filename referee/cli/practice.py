@@ -27,9 +27,11 @@ from referee.judging.results import current_judgement
 from referee.judging.uncertainty import judge_with_interval
 from referee.store.records import Run, RunState
 from referee.web.listener import Listen
+from referee.web.processes import sole_server
 
 WINDOW_S = 600
 LOOK_S = 0.1
+TEAM = "practice"
 PASSWORD = "practice-password"  # noqa: S105 - a file, by which a contest of practice is known
 
 
@@ -41,36 +43,34 @@ PASSWORD = "practice-password"  # noqa: S105 - a file, by which a contest of pra
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free port."
 )
-@click.option("--team", default="practice", show_default=True, help="Its name.")
 @faults_option
 @seed_option
 def practice(
-    folder: Path, testset: Path | None, meter: str, host: str, port: int, team: str, faults: Faults, seed: int
+    folder: Path, testset: Path | None, meter: str, host: str, port: int, faults: Faults, seed: int
 ) -> None:
     """Be a referee at home, until Ctrl-C; DIR, by default ./practice, is kept, and continued the next time.
 
     Each log-in begins a run, which is judged when it ends. Example: referee practice --host 0.0.0.0
     """
     kind, _, load = meter.partition(":")
-    if kind != "sim":
-        try_meter(meter, faults)
-    if not team.strip() or not team.isprintable():
-        raise click.UsageError(f"--team {team!r} is blank or cannot be printed; name one, or leave it out.")
+    try_meter(meter, {} if kind == "sim" else faults)
     kept = f"{folder} is kept; go on with: referee practice {folder}"
     with interruption_reported(lambda: kept), ExitStack() as processes:
-        password, control = _prepare(folder, testset, meter, team), ""
+        password, control = _prepare(folder, testset, meter), ""
         if kind == "sim":  # beside the server, which it outlives as a real one does
             simulate = ("meter", "simulate", "--load", load or "constant:5W", "--control", "0")
             simulated = processes.enter_context(own_child(folder, "meter", *simulate))
             meter, control = simulated.first_line(), simulated.first_line().removeprefix("control ")
-        _set_meter(folder / CONFIG_NAME, meter)
+        with sole_server(folder):  # the one that serves it would change its meter at a restart
+            _set_meter(folder / CONFIG_NAME, meter)
         hall = Hall(processes, folder, Listen(host, port), faults, seed, control)
-        login = quote(json.dumps({"team": team, "password": password}))
+        login = quote(json.dumps({"team": TEAM, "password": password}))
+        elsewhere = "   for boards elsewhere: --host 0.0.0.0" * (host == "127.0.0.1")
         click.echo(f"""\
 board     {"/  ".join(hall.pages)}/
-referee   {"  ".join(hall.urls)}   for boards elsewhere: --host 0.0.0.0
-log-in    team {team}, password {password}, which is in {folder / PASSWORD}
-a client  LPIRC_PASSWORD={password} lpirc-client run {hall.urls[0]} --team {quote(team)}
+referee   {"  ".join(hall.urls)}{elsewhere}
+log-in    team {TEAM}, password {password}, which is in {folder / PASSWORD}
+a client  LPIRC_PASSWORD={password} lpirc-client run {hall.urls[0]} --team {TEAM}
 by hand   curl {hall.urls[0]}/v1/session -H 'Content-Type: application/json' -d {login}
 Each log-in begins a run, which is judged when it ends. Ctrl-C ends practice.""")
         try:
@@ -79,8 +79,8 @@ Each log-in begins a run, which is judged when it ends. Ctrl-C ends practice."""
             click.echo("\n".join(hall.told()))
 
 
-def _prepare(folder: Path, testset: Path | None, meter: str, team: str) -> str:
-    """Make the contest unless it is there; register the team. Returns the password of all its teams."""
+def _prepare(folder: Path, testset: Path | None, meter: str) -> str:
+    """Make the contest unless it is there; register the team. Returns its password."""
     file = folder / PASSWORD
     if not (folder / CONFIG_NAME).exists():
         if testset is None and not (folder / "testset").exists():  # there, if this was broken off before
@@ -98,8 +98,8 @@ def _prepare(folder: Path, testset: Path | None, meter: str, team: str) -> str:
         raise RefereeError("contest-exists", f"{folder} has the test set {kept}; choose another DIR.")
     password = file.read_text().strip()
     with open_contest(folder) as contest:
-        if team not in contest.store.teams():
-            contest.store.add_team(team, hash_password(password), Clock().utc())
+        if TEAM not in contest.store.teams():
+            contest.store.add_team(TEAM, hash_password(password), Clock().utc())
     return password
 
 
@@ -115,8 +115,8 @@ def _judge_runs(folder: Path, hall: Hall) -> None:
     clock, never, seen = Clock(), threading.Event(), set[tuple[int, float | None]]()
     with open_contest(folder) as contest:
         while not clock.wait(never, clock.monotonic_s() + LOOK_S):
-            for run in contest.store.runs():
-                hall.look(run)
+            hall.look(runs := contest.store.runs())
+            for run in runs:
                 is_over = run.state in (RunState.CLOSED, RunState.JUDGED)
                 if is_over and (run.id, run.energy_wh) not in seen:
                     seen.add((run.id, run.energy_wh))

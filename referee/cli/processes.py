@@ -17,9 +17,14 @@ import click
 from referee.errors import RefereeError
 
 TIMEOUT_S = 10.0
-# Reads its command line from stdin, then becomes that program, with one stream for all output: its process id is known
-# before its arguments.
-HELD = "import os, sys, json; args = json.loads(sys.stdin.readline()); os.dup2(2, 1); os.execv(args[0], args)"
+# Reads its command line from stdin, then becomes that program, with one stream for all output and no input: its process
+# id is known before its arguments.
+HELD = """import os, sys, json
+args = json.loads(sys.stdin.readline())
+os.dup2(2, 1), os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+try: os.execv(args[0], args)
+except OSError as error: sys.exit(f"{args[0]} cannot be executed: {error.strerror}")
+"""
 
 
 class Child:

@@ -48,6 +48,7 @@ UPDATE_INTERVAL_S = 0.1
 CLOSE_TIMEOUT_S = 30.0
 CLIENT_END_S = 10.0  # after its window a client may go on for so long
 LOOK_S = 0.05
+MOST_SAID = 1 << 20  # characters at a look: some clients write faster than this shows them
 CLIENT_LOG = "client.log"
 PLACE = re.compile(r"\{(url|team|password_file|password)\}")
 # A fast client would end before the meter has measured anything.
@@ -165,7 +166,7 @@ def _client_words(client: str | None, replay: Path | None) -> tuple[str, ...]:
     if not words or "{url}" not in client:
         raise click.UsageError(f"--client {client!r} has no {{url}}: it must be given the referee's address.")
     if (path := shutil.which(words[0])) is None:
-        raise RefereeError("client-missing", f"There is no program {words[0]!r} to run as the client.")
+        raise RefereeError("client-missing", f"There is no program {words[0]!r} that may be executed.")
     return (path, *words[1:])
 
 
@@ -207,7 +208,7 @@ def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
         stage(hall.serving)
         client.write(json.dumps(_client_arguments(plan, hall.urls[0], password)))
         told = _await_client(plan, client, hall, images)
-        run = _closed_run(plan, hall)
+        run = _closed_run(plan, hall, told)
         if run.closed_by == "deadline":
             told.append("The client did not log out: the run lasted until the end of its window.")
         told += hall.told()
@@ -269,17 +270,16 @@ def _await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[st
 
     Raises RefereeError `child-failed` of the sample client.
     """
-    clock, never, told, rest, console = Clock(), threading.Event(), list[str](), "", Console(stderr=True)
-    limit_s = clock.monotonic_s() + plan.window_s + CLIENT_END_S
+    clock, never, rest, console = Clock(), threading.Event(), "", Console(stderr=True)
+    limit_s, kept = clock.monotonic_s() + plan.window_s + CLIENT_END_S, plan.folder / CLIENT_LOG
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     progress = Progress(*columns, console=console, disable=bool(plan.client) or not console.is_terminal)
-    task = progress.add_task("images", total=images)
-    log = (plan.folder / CLIENT_LOG).open(errors="replace")
+    task, log = progress.add_task("images", total=images), kept.open(errors="replace")
     with closing(Store(plan.folder / "contest.db")) as store, log, progress:
-        is_running = True
-        while is_running:
+        is_running, said = True, ""
+        while is_running or said:
             is_running = client.exit_code is None and not clock.wait(never, clock.monotonic_s() + LOOK_S)
-            said = log.read()
+            said = log.read(MOST_SAID)
             if plan.client:
                 click.echo(said, nl=False, err=True)
             *lines, rest = ("" if plan.client else rest + said).split("\n")
@@ -287,35 +287,30 @@ def _await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[st
                 named = f"{done['detections']} detections"
                 progress.update(task, completed=done["images"], description=named)
             for run in store.runs()[:1]:
-                hall.look(run)
+                hall.look([run])
                 limit_s = (run.start_s or clock.monotonic_s()) + plan.window_s + CLIENT_END_S
             if is_running and clock.monotonic_s() > limit_s:
-                told.append(
-                    f"The client ran on {CLIENT_END_S:g} s after its {plan.window_s} s, and was killed."
-                )
                 client.kill()
-    client.kill()
+                return [f"The client ran on {CLIENT_END_S:g} s after its {plan.window_s} s, and was killed."]
+    client.kill()  # what it has left in its session
     if client.exit_code and not plan.client:
         raise client.failure()
-    if client.exit_code and not told:
-        told.append(f"The client failed with exit code {client.exit_code}; see {plan.folder / CLIENT_LOG}.")
-    return told
+    return [f"The client failed with exit code {client.exit_code}; see {kept}."] if client.exit_code else []
 
 
-def _closed_run(plan: Plan, hall: Hall) -> Run:
+def _closed_run(plan: Plan, hall: Hall, told: list[str]) -> Run:
     """The rehearsal's run, once it is closed: by the client's logout, or by the deadline. Raises RefereeError."""
     clock, never = Clock(), threading.Event()
     until_s = clock.monotonic_s() + plan.window_s + CLOSE_TIMEOUT_S
     with closing(Store(plan.folder / "contest.db")) as store:
-        while clock.monotonic_s() <= until_s:
-            run = next(iter(store.runs()), None)
-            if run is None:
-                sentence = f"The client never logged in, so there is no run; see {plan.folder / CLIENT_LOG}."
-                raise RefereeError("no-log-in", sentence)
-            hall.look(run)
+        while (run := next(iter(store.runs()), None)) and clock.monotonic_s() <= until_s:
+            hall.look([run])
             if run.state is not RunState.OPEN:
                 return run
             clock.wait(never, clock.monotonic_s() + LOOK_S)
+    if run is None:
+        why = " ".join(told) or f"See {plan.folder / CLIENT_LOG}."
+        raise RefereeError("no-log-in", f"The client never logged in, so there is no run. {why}")
     raise RefereeError("run-state", f"The run did not close; see {plan.folder / 'server.log'}.")
 
 

@@ -10,27 +10,28 @@ import re
 import socket
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
 from typing import Any
 from urllib.parse import urlsplit
 
 from lpirc_client.conformance.rules import LOGOUT, Exchange
+from lpirc_client.rows import PACKED_TYPE
 
 PIECE_BYTES = 16384
 LINGER_S = 3.0  # after the end of the run, for a client that goes on
-FORM, PACKED = "application/x-www-form-urlencoded", "application/octet-stream"
-TEXT_ROW, FORM_ROW, JSON_ROW = rb"(?m)^\s*(\d{1,9})", rb"image_name=(\d{1,9})", rb"\[\s*(\d{1,9})"
-ROWS_BY_TYPE = {"text/plain": TEXT_ROW, "text/csv": TEXT_ROW, FORM: FORM_ROW}
+TEXT_ROW, JSON_ROW = rb"(?m)^\s*(\d{1,9})", rb"\[\s*(\d{1,9})"
+FORM = "application/x-www-form-urlencoded"
+ROWS_BY_TYPE = {"text/plain": TEXT_ROW, "text/csv": TEXT_ROW, FORM: rb"image_name=(\d{1,9})"}
 
 
-class Proxy(ThreadingHTTPServer):
+class Proxy(ThreadingTCPServer):
     """Listens for a client of the referee at `url`; a thread for each connection fills `exchanges`."""
 
-    daemon_threads = True
+    allow_reuse_address = daemon_threads = True
     request_queue_size = 128
     timeout = 0.1
 
@@ -39,15 +40,28 @@ class Proxy(ThreadingHTTPServer):
         self.numbers = itertools.count(1)
         self.exchanges: dict[int, Exchange] = {}
         self.clients: set[int] = set()
-        self.newest_s, self.told_s, self.end_s = 0.0, 0.0, float("inf")
+        self.asking: set[int] = set()
+        self.told_s, self.end_s, self.is_out = 0.0, float("inf"), False
         super().__init__(address, Passage)
 
     def serve(self) -> None:
         """Pass on until the log-out or the end of the window, and a little longer for a client that goes on."""
-        quiet_s = -1.0
-        while quiet_s < 0 or (self.clients and quiet_s < LINGER_S):
+        while True:
             self.handle_request()
-            quiet_s = time.monotonic() - max(self.end_s, self.newest_s)
+            over_s = time.monotonic() - self.end_s
+            may_go_on = over_s < LINGER_S and (self.clients or not self.is_out)
+            if over_s >= 0 and not self.asking and not may_go_on:
+                return
+
+    def note_window(self, seen: Exchange, left_ms: str) -> None:
+        """Learn from a whole answer when the run ends; one that comes late must not undo a log-out."""
+        if seen.started_s < self.told_s:
+            return
+        self.told_s, now_s = seen.started_s, time.monotonic()
+        if seen.route in LOGOUT and seen.status == 200:
+            self.is_out, left_ms = True, "0"
+        if left_ms.isdecimal():
+            self.end_s = now_s + int(left_ms) / 1000 if int(left_ms) else min(self.end_s, now_s)
 
 
 class Passage(BaseHTTPRequestHandler):
@@ -66,78 +80,99 @@ class Passage(BaseHTTPRequestHandler):
     def handle(self) -> None:
         """Pass on until one side ends it."""
         self.number = self.place = next(self.server.numbers)
+        self.referee: socket.socket | None = None
         self.server.clients.add(self.number)
-        self.referee = http.client.HTTPConnection(
-            self.server.referee.hostname or "", self.server.referee.port
-        )
         try:
             super().handle()
         except OSError:  # a reset: the client did not read what it was sent
             self._note(is_unread=True)
         finally:
-            self.referee.close()
+            if self.referee is not None:
+                self.referee.close()
+            self.server.asking.discard(self.number)
             self.server.clients.remove(self.number)
 
     def log_message(self, *_: Any) -> None:
         """Say nothing: the report does."""
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what is no HTTP, in a referee's way, and note it."""
+        now_s, told = time.monotonic(), {"detail": f"This is no HTTP: {message}"}
+        refused = Exchange(self.number, "? /v1/", now_s, now_s, int(code), told)
+        self.server.exchanges[next(self.server.numbers)] = refused
+        self.wfile.write(b"HTTP/1.1 %d Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n" % code)
+        self.close_connection = True
+
     def _pass_on(self) -> None:
         """Pass on one request and its answer. Raises OSError if the client has gone."""
-        size, kind = (
-            self.headers.get("Content-Length", ""),
-            self.headers.get("Content-Type", "").partition(";")[0],
-        )
-        self.server.newest_s = started_s = time.monotonic()
-        body, path = self.rfile.read(int(size) if size.isdigit() else 0), urlsplit(self.path).path
-        self.place = next(self.server.numbers)
+        started_s, length = time.monotonic(), self.headers.get("Content-Length", "0")
+        has_end = re.fullmatch(r"\d{1,8}", length) and "Transfer-Encoding" not in self.headers
+        body = self.rfile.read(int(length)) if has_end else b""
+        is_cut = bool(has_end) and len(body) < int(length)
+        kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        target = self.path[len(self.server.referee.path.rstrip("/")) :]
+        path, self.place = urlsplit(target).path, next(self.server.numbers)
         self.server.exchanges[self.place] = Exchange(
-            self.number, f"{self.command} {path.rstrip('0123456789')}", started_s,
-            is_unread=size.isdigit() and len(body) < int(size), media_type=kind, images=_images(self.path, kind, body),
-            key=self.headers.get("Idempotency-Key", ""), sha256=hashlib.sha256(body).hexdigest(),
+            self.number, f"{self.command} {path.rstrip('0123456789')}", started_s, is_unread=is_cut,
+            media_type=kind, images=_images(target, kind, body), key=self.headers.get("Idempotency-Key", ""),
+            sha256=hashlib.sha256(body).hexdigest() if has_end else "",
         )  # fmt: skip
         is_last, self.close_connection = self.close_connection, True
-        answer = None if self.server.exchanges[self.place].is_unread else self._answer_to(body)
+        self.server.asking.add(self.number)
+        answer = None if is_cut else self._answer_to(body)
+        if answer is None or answer.will_close:
+            self._note(is_ended_by_referee=not is_last)
         if answer is not None and self._pass_back(answer):
-            self.close_connection = is_last or answer.will_close
+            self.close_connection = is_last or answer.will_close or not has_end
+        self.server.asking.discard(self.number)
+        if not has_end:  # chunked, or huge: refused. What is left, unread, would reset the connection
+            with suppress(OSError):
+                self.connection.shutdown(socket.SHUT_WR)
+                self.connection.settimeout(LINGER_S)
+                while self.connection.recv(PIECE_BYTES):
+                    pass
 
     def _answer_to(self, body: bytes) -> http.client.HTTPResponse | None:
-        """Return the referee's answer; None if it ends the connection instead."""
-        if self.referee.sock is not None and _has_ended(self.referee.sock):
-            self.referee.close()  # it was idle; the next request opens another one
+        """Return the referee's answer to the request; None if it gives none."""
+        head = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
         with suppress(OSError, http.client.HTTPException):
-            vars(self.referee)["_http_vsn_str"] = self.request_version  # there is no public way
-            self.referee.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
-            for header in self.headers.items():
-                self.referee.putheader(*header)
+            if self.referee is None or _has_ended(self.referee):  # it was idle for too long
+                to = self.server.referee
+                self.referee = socket.create_connection((to.hostname or "", to.port or 80))
             with suppress(ConnectionError):  # it may refuse before it has read all
-                self.referee.endheaders(body)
-            return self.referee.getresponse()
+                self.referee.sendall(f"{self.requestline}\r\n{head}\r\n".encode("latin-1") + body)
+            answer = http.client.HTTPResponse(self.referee, method=self.command)
+            answer.begin()
+            return answer
         return None
 
     def _pass_back(self, answer: http.client.HTTPResponse) -> bool:
         """Pass the answer on, and note it; return whether it was whole."""
-        has_left, content = _has_ended(self.connection), b""
-        self.send_response_only(answer.status, answer.reason)
-        for header in answer.getheaders():
-            self.send_header(*header)
-        self.end_headers()
-        for piece in _pieces(answer):
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if answer.chunked else piece)
-            content += piece if "json" in answer.headers.get_content_type() else b""
-        if answer.chunked:
-            self.wfile.write(b"0\r\n\r\n")
+        has_left, content, piece = _has_ended(self.connection), b"", b"-"
+        is_chunked = answer.chunked and self.command != "HEAD"
+        is_json = "json" in answer.getheader("Content-Type", "")
+        lines = [f"HTTP/{answer.version / 10} {answer.status} {answer.reason}"]
+        lines += [f"{name}: {value}" for name, value in answer.getheaders()]
+        self.wfile.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
+        while piece:
+            try:
+                piece = answer.read(PIECE_BYTES)
+            except (OSError, http.client.HTTPException):
+                return False
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if is_chunked else piece)
+            content += piece if is_json else b""
         if answer.length:
             return False
-        wait_s, left_ms = (answer.headers.get(name, "") for name in ("Retry-After", "X-Window-Remaining-Ms"))
-        now_s, retry_after_s = time.monotonic(), float(wait_s) if wait_s.isdigit() else 0.0
-        self._note(ended_s=now_s, status=answer.status, is_unread=has_left, retry_after_s=retry_after_s)
+        wait_s = answer.getheader("Retry-After", "")
+        retry_after_s = float(wait_s) if wait_s.isdecimal() else 0.0
+        self._note(ended_s=time.monotonic(), status=answer.status, retry_after_s=retry_after_s)
+        if has_left:
+            self._note(is_unread=True)
         with suppress(ValueError):
-            self._note(answer=json.loads(content))
-        seen = self.server.exchanges[self.place]
-        if seen.started_s >= self.server.told_s:  # an answer that comes late must not undo a log-out
-            self.server.told_s, is_out = seen.started_s, seen.route in LOGOUT and seen.status == 200
-            if is_out or left_ms.isdigit():
-                self.server.end_s = now_s if is_out else now_s + int(left_ms) / 1000
+            document = json.loads(content)
+            self._note(answer=document if isinstance(document, dict) else {})
+        left_ms = answer.getheader("X-Window-Remaining-Ms", "")
+        self.server.note_window(self.server.exchanges[self.place], left_ms)
         return True
 
     def _note(self, **facts: Any) -> None:
@@ -152,11 +187,6 @@ def _has_ended(connection: socket.socket) -> bool:
     return False
 
 
-def _pieces(answer: http.client.HTTPResponse) -> Iterator[bytes]:
-    with suppress(OSError, http.client.HTTPException):
-        yield from iter(partial(answer.read, PIECE_BYTES), b"")
-
-
 def _images(target: str, kind: str, body: bytes) -> Sequence[int]:
     """Return the images that a request of version 1 asks for or has rows of."""
     parts = urlsplit(target)
@@ -166,7 +196,7 @@ def _images(target: str, kind: str, body: bytes) -> Sequence[int]:
         return range(first, first + min(int(query.get("count", 100)), 1000))
     if parts.path != "/v1/detections":
         return [int(image) for image in re.findall(r"^/v1/(?:images|display)/(\d{1,9})$", parts.path)]
-    if kind == PACKED:
+    if kind == PACKED_TYPE:
         rows = struct.iter_unpack("<7f", body[: len(body) // 28 * 28])
         return sorted({int(row[0]) for row in rows if 0 < row[0] < 1e9})
     return sorted({int(image) for image in re.findall(ROWS_BY_TYPE.get(kind, JSON_ROW), body)})

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Sequence
 
 from lpirc_client.errors import printable
 
 PASS, FAIL, SKIP, FAULT, HINT = "PASS", "FAIL", "SKIP", "FAULT", "HINT"
 BAD = (FAIL, FAULT)
-JUNIT_TAG = {FAIL: "failure", FAULT: "failure", SKIP: "skipped", HINT: "system-out"}
+JUNIT_TAGS = {FAIL: "failure", FAULT: "failure", SKIP: "skipped", HINT: "system-out"}
 
 
 @dataclass(frozen=True)
 class Finding:
     """What a check (PASS, FAIL, SKIP) or a rule (PASS, FAULT, HINT) came to.
 
-    Of a rule: how often it was broken, and first at how many s after the window opened.
+    Of a check: how long it took. Of a rule: how often it was broken, and first at how many s after the window opened.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Finding:
     detail: str = ""
     count: int = 0
     first_s: float | None = None
+    took_s: float = 0.0
 
 
 def table(findings: Sequence[Finding]) -> str:
@@ -37,11 +38,16 @@ def table(findings: Sequence[Finding]) -> str:
 
 def junit(suite: str, findings: Sequence[Finding]) -> str:
     """Return JUnit XML with a testcase for each finding; one with a hint passes."""
-    tags = [JUNIT_TAG.get(one.result, "") for one in findings]
-    counts = {"tests": len(tags), "failures": tags.count("failure"), "skipped": tags.count("skipped")}
-    root = ET.Element("testsuite", {"name": suite, **{name: str(count) for name, count in counts.items()}})
+    tags = [JUNIT_TAGS.get(one.result, "") for one in findings]
+    facts = {
+        "name": suite, "tests": len(tags), "failures": tags.count("failure"), "errors": 0,
+        "skipped": tags.count("skipped"), "time": f"{sum(one.took_s for one in findings):.3f}",
+    }  # fmt: skip
+    root = ET.Element("testsuite", {name: str(fact) for name, fact in facts.items()})
     for tag, one in zip(tags, findings):
-        case = ET.SubElement(root, "testcase", classname=suite, name=one.name)
+        case = ET.SubElement(root, "testcase", classname=suite, name=one.name, time=f"{one.took_s:.3f}")
         if tag:
-            ET.SubElement(case, tag, message=printable(one.detail)).text = printable(one.detail)
+            text = printable(one.detail)
+            said = {"failure": {"message": text, "type": one.result}, "skipped": {"message": text}}
+            ET.SubElement(case, tag, said.get(tag, {})).text = text
     return ET.tostring(root, encoding="unicode")

@@ -13,9 +13,13 @@ LOGIN = ("POST /v1/session", "GET /login", "POST /login", "GET /get_token", "POS
 LOGOUT = ("DELETE /v1/session", "GET /logout", "POST /logout")
 STATUS, ROWS, IMAGE = "GET /v1/session", "POST /v1/detections", "GET /v1/images/"
 FETCHES = (IMAGE, "GET /v1/images", "PUT /v1/display/")
+LEGACY_FETCHES = tuple(f"{method} /{what}" for method in ("GET", "POST") for what in ("image", "zipimages"))
 POLL_S, SILENCE_S, FEW = 1.0, 30.0, 3
-# Refusals of which another rule tells, or that are not the client's fault.
-TOLD = ("window-closed", "bad-rows", "token-missing", "not-armed", "not-started", "too-many-requests")
+# Refusals of which another rule tells, or that are not the client's fault: then it waits, or the operator must act.
+TOLD = (
+    "window-closed", "bad-rows", "token-missing", "not-armed", "not-started", "too-many-requests",
+    "attempts-used", "station-busy", "team-busy", "wrong-address", "display-failed",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Exchange:
     """One request and its answer; times in s of one clock. Without a whole answer `status` is 0.
 
     `route` is method and path, without an image's number. `images` are those it asks for or has rows of. `is_unread`:
-    the client ended the connection before it had read the whole answer.
+    the client ended the connection before it had read the whole answer; `is_ended_by_referee`: the referee ended it.
     """
 
     connection: int
@@ -33,11 +37,16 @@ class Exchange:
     status: int = 0
     answer: Mapping[str, Any] = field(default_factory=dict)
     is_unread: bool = False
+    is_ended_by_referee: bool = False
     media_type: str = ""
     key: str = ""
     sha256: str = ""
     images: Sequence[int] = ()
     retry_after_s: float = 0.0
+
+    def is_same(self, other: Exchange) -> bool:
+        """Whether the client asked the same before or again."""
+        return (self.route, self.sha256, [*self.images]) == (other.route, other.sha256, [*other.images])
 
 
 class Run:
@@ -45,17 +54,19 @@ class Run:
 
     def __init__(self, seen: Sequence[Exchange]) -> None:
         self.all, self.version_1 = seen, [one for one in seen if " /v1/" in one.route]
-        requests = Counter(one.connection for one in self.version_1)
-        self.lone = [one for one in self.version_1 if requests[one.connection] == 1]
+        requests = Counter(one.connection for one in seen)
+        alone = [one for one in self.version_1 if requests[one.connection] == 1]
+        self.lone = [one for one in alone if not one.is_ended_by_referee]
         self.logins = [one for one in seen if one.route in LOGIN and one.status in (200, 201)]
         self.logouts = [one for one in seen if one.route in LOGOUT and one.status == 200]
-        self.polls = _pairs([one for one in seen if one.route == STATUS])
+        self.polls = _pairs([one for one in seen if one.route == STATUS and one.status])
         self.turns = _pairs([one for one in seen if one in self.logins or one in self.logouts])
         self.posts = [one for one in seen if one.route == ROWS]
-        self.lost = {one.sha256: one for one in reversed(self.posts) if not one.status}
+        self.lost = {one.sha256: one for one in reversed(self.posts) if one.sha256 and not one.status}
         self.waits = [(one, one.ended_s + one.retry_after_s) for one in seen if one.retry_after_s]
         fetches = [one for one in seen if one.route in FETCHES and one.status in (0, 200)]
         self.asked = {n for one in fetches for n in one.images}
+        self.is_mixed = any(one.route in LEGACY_FETCHES for one in seen)
         last = max((one.answer.get("images", 0) for one in self.logins), default=0)
         self.fetched = [(one, n) for one in fetches if one.status for n in one.images if n <= last]
         self.first = {n: one for one, n in reversed(self.fetched)}
@@ -80,7 +91,8 @@ class Run:
             if broken:
                 first_s = round(broken[0].started_s - self.opened_s, 3)
                 said = (broken[0].answer.get("problems") or [broken[0].answer])[0]
-                detail = f"{len(broken)} x, first at {first_s:.1f} s: {advice}"
+                when = f"at {first_s:.1f} s" if first_s >= 0 else "before the window opened"
+                detail = f"{len(broken)} x, first {when}: {advice}"
                 detail = f"{detail}. {said.get('problem') or said.get('detail', '')}".rstrip(". ")
             findings.append(Finding(name, severity if broken else PASS, detail, len(broken), first_s))
         return findings
@@ -95,12 +107,13 @@ RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
         lambda run: [one for one in run.posts if one.answer.get("code") == "window-closed"]),
     "no-log-out": (FAULT, "log out when all is posted: the meter runs until then",
         lambda run: [] if run.logouts or not run.logins else list(run.all[-1:])),
-    "connection-per-request": (FAULT, "keep one connection open",
+    "connection-per-request": (HINT, "keep one connection open: each new one costs both ends time",
         lambda run: run.lone if len(run.lone) >= FEW and 2 * len(run.lone) > len(run.version_1) else []),
     "unread-answers": (FAULT, "read each answer to its end before you end the connection",
         lambda run: [one for one in run.all if one.is_unread]),
     "rows-of-unfetched-images": (FAULT, "only rows of images that were fetched count",
-        lambda run: [one for one in run.posts if one.status == 202 and not run.asked.issuperset(one.images)]),
+        lambda run: [one for one in run.posts
+                     if one.status == 202 and not run.is_mixed and not run.asked.issuperset(one.images)]),
     "rows-refused": (FAULT, "nothing of such a body counts",
         lambda run: [one for one in run.posts if one.status == 422]),
     "other-refusals": (FAULT, "correct the request", lambda run: [
@@ -118,7 +131,7 @@ RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
         lambda run: [one for one in run.version_1 if one.answer.get("code") == "token-missing"]),
     "retry-after-ignored": (FAULT, "wait as many seconds as Retry-After says",
         lambda run: [one for one in run.all for refused, end_s in run.waits
-                     if one.route == refused.route and refused.ended_s <= one.started_s < end_s]),
+                     if one.is_same(refused) and refused.ended_s <= one.started_s < end_s]),
     "unanswered-images": (HINT, "no rows for these images: did the detector find nothing?", lambda run: run.unanswered),
     "single-images": (HINT, "fetch batches: GET /v1/images?first=1&count=100",
         lambda run: [one for one in run.all if one.route == IMAGE][FEW:]),

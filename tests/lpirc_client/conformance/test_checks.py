@@ -126,6 +126,52 @@ def test_our_referee_passes_also_behind_the_relay(url: str) -> None:
         assert failed(honest) == []
 
 
+def without_batches(message: Message) -> None:
+    document = json.loads(message.content)
+    del document["paths"]["/v1/images"]
+    message.content = json.dumps(document).encode()
+
+
+def without_receipts(message: Message) -> None:
+    document = json.loads(message.content)
+    document.pop("receipt", None)
+    message.content = json.dumps(document).encode()
+
+
+def test_what_a_referee_of_another_implementer_does_not_have_is_skipped(url: str) -> None:
+    def lessen(message: Message) -> None:
+        when(is_to("GET", "/v1/openapi.json"), without_batches)(message)
+        when(POST, when(answers(202), without_receipts))(message)
+        when(is_to("DELETE", "/v1/session"), without_receipts)(message)
+
+    with relay(url, nothing, lessen) as lesser:
+        found = {one.name: one for one in Checks(lesser, TEAMS[-1], PASSWORD).all() if one.result != "PASS"}
+    assert {name: one.result for name, one in found.items()} == {"batch": "SKIP", "receipts": "SKIP"}
+
+
+def test_a_server_that_is_no_referee_fails_and_one_that_speaks_no_http_is_one_sentence(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def welcome(message: Message) -> None:
+        message.status, message.content = 200, b"<h1>Welcome!</h1>"
+
+    with relay(url, nothing, welcome) as page:
+        found = {one.name: one for one in Checks(page, TEAM, PASSWORD).all()}
+        assert main(["check", page, "--proxy", "0"]) == 1
+    assert "is this its URL?" in capsys.readouterr().err
+    assert "is this a referee?" in found["health"].detail
+    assert {one.result for name, one in found.items() if name in READ_ONLY[:4]} == {"FAIL"}
+    assert found["documented"].result == "SKIP"
+    assert main(["check", url.replace("http", "https"), "--read-only"]) == 1
+    shown = capsys.readouterr()
+    assert (shown.out, "TLS" in shown.err) == ("", True)
+
+
+def test_a_refused_log_in_is_told_in_the_words_of_the_referee(url: str) -> None:
+    found = {one.name: one for one in Checks(url, "nobody", "wrong").all()}
+    assert found["log-in"].detail.startswith("POST /v1/session: expected 201, got 401 bad-credentials (")
+
+
 def test_without_a_log_in_the_checks_of_a_run_are_skipped(url: str) -> None:
     findings = list(Checks(url, "nobody", "wrong").all())
     assert [one.name for one in findings if one.result == "PASS"] == READ_ONLY
@@ -153,7 +199,12 @@ def test_the_command_reports_as_table_and_junit_and_opens_a_run_only_if_told(
         assert len(store.runs()) == runs
     assert main(["check", url, "--team", TEAM, "--yes", "--junit", str(tmp_path / "found.xml")]) == 0
     assert capsys.readouterr().out.endswith("21 PASS\n")
-    assert ET.parse(tmp_path / "found.xml").getroot().attrib["tests"] == "21"  # noqa: S314 - our own
+    suite = ET.parse(tmp_path / "found.xml").getroot()  # noqa: S314 - our own
+    counts = {name: suite.attrib[name] for name in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "21", "failures": "0", "errors": "0", "skipped": "0"}
+    assert float(suite.attrib["time"]) == pytest.approx(
+        sum(float(one.attrib["time"]) for one in suite), abs=1e-6
+    )
 
 
 def test_a_failure_ends_the_command_with_1_and_is_in_the_junit_file(

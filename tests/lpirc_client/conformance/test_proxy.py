@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import http.client
 import json
+import re
 import signal
 import socket
 import struct
@@ -32,11 +33,26 @@ def proxied(url: str, findings: list[Finding], seen: list[Exchange] | None = Non
     with Proxy(("127.0.0.1", 0), url) as proxy:
         thread = threading.Thread(target=proxy.serve)
         thread.start()
-        yield f"http://127.0.0.1:{proxy.server_port}"
+        yield address_of(proxy)
         thread.join(PATIENCE_S)
         assert not thread.is_alive()
         seen += proxy.exchanges.values()
         findings += Run(seen).judge()
+
+
+@contextlib.contextmanager
+def serving(url: str) -> Iterator[Proxy]:
+    """A proxy that no run ends."""
+    with Proxy(("127.0.0.1", 0), url) as proxy:
+        thread = threading.Thread(target=proxy.serve_forever, args=(0.01,))
+        thread.start()
+        yield proxy
+        proxy.shutdown()
+        thread.join()
+
+
+def address_of(proxy: Proxy) -> str:
+    return "http://{}:{}".format(*proxy.server_address)
 
 
 class Client:
@@ -192,15 +208,41 @@ def test_what_goes_through_is_the_same_bytes_with_the_window_and_legacy_routes_t
     assert {one.name: one.result for one in findings}["no-log-out"] == "PASS"
 
 
-def test_a_client_of_http_1_0_gets_its_answer_and_the_end_of_the_connection(url: str) -> None:
-    with (
-        Proxy(("127.0.0.1", 0), url) as proxy,
-        socket.create_connection(proxy.server_address, PATIENCE_S) as connection,
-        connection.makefile("rb") as answer,
-    ):
-        connection.sendall(b"GET /v1/health HTTP/1.0\r\n\r\n")
-        proxy.handle_request()
-        assert b'"status":"ok"' in answer.read()
+STRANGE = {
+    "HTTP/1.0": b"GET /v1/health HTTP/1.0\r\n\r\n",
+    "two at once": b"GET /v1/health HTTP/1.1\r\nHost: a\r\n\r\n" * 2 + b"GET /help HTTP/1.0\r\n\r\n",
+    "not ASCII": "GET /é HTTP/1.0\r\nHost: a\r\n\r\n".encode("latin-1"),
+    "chunked": b"POST /v1/detections HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n",
+    "a length that is none": b"POST /login HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n",
+    "expect": b"POST /v1/session HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nConnection: close\r\n"
+    b"Content-Length: 2\r\n\r\n{}",
+    "larger than it sends": b"POST /login HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+    b"Content-Length: 99999999999\r\n\r\n12",
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_a_strange_request_gets_the_very_bytes_that_the_referee_answers(url: str, name: str) -> None:
+    def answer(to: str) -> bytes:
+        with socket.create_connection(to.rpartition("/")[2].split(":"), PATIENCE_S) as connection:
+            connection.sendall(STRANGE[name])
+            with connection.makefile("rb") as read:
+                return re.sub(rb"\r\ndate: [^\r]*|\r\nconnection: close", b"", read.read())
+
+    with serving(url) as proxy:
+        assert answer(address_of(proxy)) == answer(url) != b""
+
+
+def test_what_is_no_http_is_refused_and_reported(url: str) -> None:
+    with serving(url) as proxy:
+        with socket.create_connection(proxy.server_address, PATIENCE_S) as connection:
+            connection.sendall(b"\x16\x03\x01 tls\r\n\r\n")
+            with connection.makefile("rb") as answer:
+                assert answer.read().startswith(b"HTTP/1.1 400 ")
+        (found,) = [one for one in Run([*proxy.exchanges.values()]).judge() if one.result == "FAULT"]
+    assert found.name == "other-refusals"
+    assert "This is no HTTP" in found.detail
 
 
 def test_interrupted_it_reports_what_it_has_seen_and_that_nobody_logged_out(url: str, tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import re
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import pytest
 
 from lpirc_client.conformance.checks import Checks
+from lpirc_client.conformance.report import Finding, junit
 from lpirc_client.conformance.rules import RULES, Exchange, Run
 from tests.contest_day import ROOT
 
@@ -50,6 +52,56 @@ def test_a_body_whose_answer_got_lost_is_sent_again_with_its_key(
 @pytest.mark.parametrize(("started_s", "rules"), [(6.9, ["retry-after-ignored"]), (7.0, [])])
 def test_retry_after_is_waited_for(started_s: float, rules: list[str]) -> None:
     assert broken(LOGIN, FETCH, BUSY, replace(POST, started_s=started_s, ended_s=8.0), LOGOUT) == rules
+
+
+def test_another_image_may_be_asked_for_while_one_is_refused() -> None:
+    busy = Exchange(1, "GET /v1/images/", 2.0, 2.1, 429, BUSY.answer, images=[1], retry_after_s=1.0)
+    other = replace(busy, started_s=2.2, ended_s=2.3, status=200, answer={}, images=[2], retry_after_s=0.0)
+    assert "retry-after-ignored" not in broken(LOGIN, busy, other, LOGOUT)
+    assert "retry-after-ignored" in broken(LOGIN, busy, replace(other, images=[1]), LOGOUT)
+
+
+def test_what_the_referee_or_the_operator_does_is_no_fault_of_the_client() -> None:
+    polls = [
+        Exchange(1, "GET /v1/session", at_s, at_s + 0.1, status) for at_s, status in ((2.0, 0), (2.1, 200))
+    ]
+    assert broken(LOGIN, *polls, FETCH, POST, LOGOUT) == []
+    busy = [
+        Exchange(1, "POST /v1/session", 0, 0, 409, {"code": code}) for code in ("station-busy", "team-busy")
+    ]
+    assert broken(*busy, LOGIN, FETCH, POST, LOGOUT) == []
+    ended = [
+        replace(LOGIN, connection=n, route="GET /v1/health", is_ended_by_referee=True) for n in range(5, 15)
+    ]
+    assert broken(*ended, LOGIN, FETCH, POST, LOGOUT) == []
+    lone = [replace(one, is_ended_by_referee=False) for one in ended]
+    assert broken(*lone, LOGIN, FETCH, POST, LOGOUT) == ["connection-per-request"]
+
+
+def test_rows_of_images_that_an_old_route_served_are_no_fault() -> None:
+    assert "rows-of-unfetched-images" in broken(LOGIN, POST, LOGOUT)
+    assert broken(LOGIN, Exchange(1, "POST /image", 2.0, 3.0, 200), POST, LOGOUT) == []
+
+
+def test_two_bodies_that_are_not_known_are_not_the_same() -> None:
+    chunked = replace(POST, status=411, sha256="", key="", answer={"code": "length-missing"})
+    assert broken(LOGIN, FETCH, replace(chunked, status=0), chunked, POST, LOGOUT) == ["other-refusals"]
+
+
+def test_junit_counts_a_fault_as_a_failure_and_a_hint_not() -> None:
+    findings = [
+        Finding("a", "FAULT", "x"),
+        Finding("b", "HINT", "y"),
+        Finding("c", "SKIP", "z"),
+        Finding("d", "PASS"),
+    ]
+    suite = ET.fromstring(junit("s", findings))  # noqa: S314 - our own
+    assert suite.attrib == {
+        "name": "s", "time": "0.000", "tests": "4", "failures": "1", "errors": "0", "skipped": "1",
+    }  # fmt: skip
+    assert [[(tag.tag, *tag.attrib) for tag in case] for case in suite] == [
+        [("failure", "message", "type")], [("system-out",)], [("skipped", "message")], [],
+    ]  # fmt: skip
 
 
 def test_rows_may_come_before_their_image() -> None:

@@ -62,7 +62,7 @@ def test_the_ratio_of_the_scores_is_divided_into_map_and_energy(build: Callable[
     whole, of_map = scores["second"] / scores["first"], maps["second"] / maps["first"]
     assert f"The second score is {whole:.3f} times the first: {of_map:.3f} by mAP, 2.000 by energy" in told
     assert f"(log ratio {math.log(whole):+.3f} = {math.log(of_map):+.3f} +0.693)" in told
-    assert "Metric, test set and window are the same." in told
+    assert "State, metric, test set and window are the same." in told
     assert "<td>regret</td>" in called("compare", "1", "2", "--contest", str(hall.folder), "--html").stdout
 
 
@@ -78,6 +78,16 @@ def test_two_folders_with_a_run_each_are_compared_and_what_they_differ_in_is_tol
     told = called("compare", *(str(hall.folder) for hall in halls)).stdout
     assert told.splitlines()[-1] == "They differ in metric."
     assert "times the first" not in told
+
+
+def test_a_void_run_is_shown_as_one(build: Callable[..., House]) -> None:
+    hall = build()
+    judged(hall, 2, 0.08)
+    judged(hall, 2, 0.08)
+    hall.store.change_run(2, (RunState.JUDGED,), state=RunState.VOID.value)
+    told = called("compare", "1", "2", "--contest", str(hall.folder)).stdout
+    assert told.splitlines()[1].split() == ["state", "judged", "void"]
+    assert told.splitlines()[-1] == "They differ in state."
 
 
 @pytest.mark.parametrize(

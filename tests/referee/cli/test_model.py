@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
 import pytest
 from click.testing import CliRunner, Result
@@ -591,7 +592,8 @@ def elsewhere(hall: Hall, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 def test_a_document_written_by_hand_from_the_page_is_ranked_and_says_who_measured_it(
     hall: Hall, elsewhere: Path
 ) -> None:
-    who, origin = "Acme cloud", "(measured by Acme cloud, not by the organiser)"
+    who = "Acme <b>& [red]cloud $^$"
+    origin = f"(measured by {who}, not by the organiser)"
     words = ("submit", "--track", "phones", "--team", "alpha", "--result", elsewhere, "--measured-by", who)
     made = hall.told(*words)
     # Three of the four pictures carry the label that the page's example gives.
@@ -608,7 +610,7 @@ def test_a_document_written_by_hand_from_the_page_is_ranked_and_says_who_measure
     assert "(no model file; " in line
     drawing = hall.folder / "board.svg"
     hall.board("phones", "--plot", str(drawing))
-    assert origin in drawing.read_text()
+    assert escape(origin) in drawing.read_text()
     assert hall.call("remeasure", "--track", "phones").stdout == "Nothing is left to measure.\n"
     assert not (hall.day / MODELS).exists()
 
@@ -627,6 +629,7 @@ def test_a_document_of_another_program_needs_its_author_and_the_boards_device_an
     assert "but the board of the track phones is that of 'Snapdragon 8 Elite'" in hall.refusal(*words, *by)
     elsewhere.write_text(text.replace('"sha256": "', '"sha256": "0'))
     assert "images.sha256 is '0" in hall.refusal(*words, *by)
+    assert "at most 100 characters" in hall.call(*words, "--measured-by", "b" * 101).stderr
     for incomplete in ((words[0], *words[2:6]), (*words[:6], *by), (words[0], *words[2:])):
         assert hall.call(*incomplete).exit_code == 2
 

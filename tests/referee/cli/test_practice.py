@@ -19,8 +19,9 @@ from referee.cli.contest import config_text
 from referee.cli.practice import _prepare, _set_meter
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
+from referee.web.processes import sole_server
 from tests import warm_programs
-from tests.contest_day import PATIENCE_S, descendants_of, is_running, processes_naming, until
+from tests.contest_day import PATIENCE_S, called, descendants_of, is_running, processes_naming, until
 
 FAULTS = "drop:25%,slow:10ms,meter-gap:1s,restart:2s"
 
@@ -100,33 +101,50 @@ def test_a_run_goes_through_the_faults_and_its_score_is_told_and_on_the_board(
     until(lambda: not any(map(is_running, family)) and not processes_naming(str(folder)))
 
 
-def test_what_there_is_goes_on_with_another_team_and_another_meter(
-    tmp_path: Path, small_set: TestSet
-) -> None:
+def test_what_there_is_goes_on_with_another_meter(tmp_path: Path, small_set: TestSet) -> None:
     folder = tmp_path / "home"
-    password = _prepare(folder, small_set.folder, "sim:", "ant")
+    password = _prepare(folder, small_set.folder, "sim:")
     config = folder / "contest.toml"
     config.write_text(config.read_text().replace("window_s = 600", "window_s = 60"))
-    assert _prepare(folder, small_set.folder, "sim:", "bee") == password
+    assert _prepare(folder, small_set.folder, "sim:") == password
     _set_meter(config, 'TCPIP::10.0.0.1,"\\9::INSTR')
     assert tomllib.loads(config.read_text())["stations"][0]["meter"] == 'TCPIP::10.0.0.1,"\\9::INSTR'
     _set_meter(config, "rapl:")
     with open_contest(folder) as contest:
-        assert [*contest.store.teams()] == ["ant", "bee"]
+        assert [*contest.store.teams()] == ["practice"]
         assert (contest.config.window_s, contest.config.stations[0].meter) == (60, "rapl:")
         assert contest.config.auto_arm
         assert contest.config.public_score
         assert contest.config.teams_see_score
 
 
+def test_a_contest_that_is_served_keeps_its_meter(tmp_path: Path, small_set: TestSet) -> None:
+    folder = tmp_path / "home"
+    _prepare(folder, small_set.folder, "sim:constant:7W")
+    before = (folder / "contest.toml").read_bytes()
+    with sole_server(folder):
+        result = called("practice", str(folder), "--port", "0")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert (
+        f"{folder} is being served already by process {os.getpid()}; stop that server first." in result.stderr
+    )
+    assert (folder / "contest.toml").read_bytes() == before
+
+
+def test_a_load_that_there_is_not_makes_nothing(tmp_path: Path) -> None:
+    result = called("practice", str(tmp_path / "home"), "--meter", "sim:bogus:5W")
+    assert (result.returncode, [*tmp_path.iterdir()]) == (1, [])
+    assert "There is no load 'bogus:5W'" in result.stderr
+
+
 def test_another_test_set_or_a_contest_of_others_is_refused(tmp_path: Path, small_set: TestSet) -> None:
-    _prepare(tmp_path / "home", small_set.folder, "sim:", "ant")
+    _prepare(tmp_path / "home", small_set.folder, "sim:")
     other = synthesize(tmp_path / "other", images=1, categories=1, seed=1, size=(96, 64))
     create_contest(tmp_path / "day", config_text("Day", 60, "sim:", str(other.folder), auto_arm=False))
     (tmp_path / "day" / "password").touch()  # as a rehearsal has one
     before = (tmp_path / "day" / "contest.toml").read_bytes()
     with pytest.raises(RefereeError, match=r"has the test set .*; choose another DIR"):
-        _prepare(tmp_path / "home", other.folder, "sim:", "ant")
+        _prepare(tmp_path / "home", other.folder, "sim:")
     with pytest.raises(RefereeError, match="is no contest of practice; choose another DIR"):
-        _prepare(tmp_path / "day", None, "sim:", "ant")
+        _prepare(tmp_path / "day", None, "sim:")
     assert (tmp_path / "day" / "contest.toml").read_bytes() == before

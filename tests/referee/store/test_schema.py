@@ -9,6 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pytest
 from lpirc_power.meter import Setup
 from referee.errors import RefereeError
 from referee.store import Store
-from referee.store.records import EnergyMissing
+from referee.store.records import EnergyMissing, Submission
 from referee.store.schema import VERSION
 from tests.referee.factories import START, reading, rows, run_record, stored_run, told
 
@@ -157,6 +158,28 @@ def test_readings_of_form_8_stay_what_they_are_and_know_no_ranges(tmp_path: Path
     assert math.isnan(first.voltage_range_v)
     assert math.isnan(first.current_range_a)
     assert (new.voltage_range_v, new.changed) == (150.0, "HOLD")
+
+
+def test_a_submission_of_form_12_was_measured_by_no_one_else(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    words = {
+        "track": "t",
+        "team": "ant",
+        "split": "public",
+        "build": "b",
+        "model_file": "m",
+        "model_sha256": "5",
+    }
+    made = Submission(0, "", **words, testset_digest="d", counts=True)
+    with contextlib.closing(Store(path, create=True)) as store:
+        store.add_team("ant", "hash", START)
+        store.accept_submission(made, START, limit=9)
+        (before,) = store.submissions("t")
+    changed(path, "ALTER TABLE submissions DROP COLUMN measured_by", "PRAGMA user_version = 12")
+    with contextlib.closing(Store(path)) as store:
+        assert store.submissions("t") == [before]
+        store.accept_submission(replace(made, measured_by="Acme"), START, limit=9)
+        assert [one.measured_by for one in store.submissions("t")] == [None, "Acme"]
 
 
 def test_a_run_of_an_earlier_form_gets_its_setup_from_its_station(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""For all tests: machines are shared, so no example of Hypothesis fails for being slow; there are 50, always the same.
+"""For all tests: machines are shared, so no example of Hypothesis fails for being slow; there are 25, always the same.
 
 `--hypothesis-profile=thorough` looks for what so few examples do not find.
 
@@ -18,14 +18,16 @@ from tests.browser import browser  # noqa: F401 - a fixture for all
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+gc.disable()
 _FORGIVING = settings(
     deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
-settings.register_profile("shared", _FORGIVING, derandomize=True, max_examples=40)
+settings.register_profile("shared", _FORGIVING, derandomize=True, max_examples=25)
 settings.register_profile("thorough", _FORGIVING, max_examples=1000)
 settings.load_profile("shared")
 
 
 def pytest_collection_finish() -> None:
-    """The garbage collector need not look through five thousand collected tests again and again."""
+    """The garbage collector need not look through five thousand tests, neither while they are collected nor later."""
     gc.freeze()
+    gc.enable()

@@ -50,6 +50,7 @@ class Referee:
     skips: int = 0  # bodies of another process of the team before the first one
     head: str = "ab" * 32  # of the chain
     stop_s: float = 0.0  # a logout is answered so late, as by a referee with a slow meter
+    provisional: Callable[[], dict[str, Any]] | None = None  # in the answer to a question for the status
     port: int = 0
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
@@ -88,8 +89,9 @@ class Referee:
         if headers.get("Authorization") != "Bearer token-1":
             return self.problem(401, "bad-token")
         if path == "/v1/session" and method == "GET":
-            posted = {"detections_accepted": len(self.rows)}
-            return 200, {"phase": self.phase, "remaining_s": self.remaining_s, **posted}
+            shown: dict[str, Any] = {} if self.provisional is None else {"provisional": self.provisional()}
+            shown["detections_accepted"] = len(self.rows)
+            return 200, {"phase": self.phase, "remaining_s": self.remaining_s, **shown}
         over = self.phase == "closed" or self.remaining_s <= 0
         if over and not (method == "DELETE" and self.gives_receipts):
             return self.problem(409, "window-closed")

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 
 from lpirc_client import cli
@@ -43,6 +44,11 @@ def test_it_is_the_referees(contest: Any) -> None:
     )
     mine = mean_ap([one[:3] for one in objects if not one[3]], rows)
     assert mine == evaluate(truth, oracle.detections(rows)).map
+
+
+@pytest.mark.parametrize(("bottom", "expected"), [(4, 1.0), (3, 0.0)])
+def test_a_box_that_overlaps_by_half_is_found(bottom: float, expected: float) -> None:
+    assert mean_ap([(1, 1, (0, 0, 9, 9))], [(1, 1, 0.5, 0, 0, 9, bottom)]) == expected
 
 
 def test_it_is_the_referees_for_real_detections_by_file_name(

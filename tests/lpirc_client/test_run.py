@@ -160,6 +160,16 @@ def test_a_short_run_lasts_as_long_as_it_must(referee: Referee) -> None:
     assert summary.elapsed_s >= 0.1
 
 
+@pytest.mark.parametrize(("least_s", "images"), [(0.0, 5), (1e-6, 2)])
+def test_a_falling_score_ends_no_run_within_a_minute_or_the_least(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch, least_s: float, images: int
+) -> None:
+    monkeypatch.setattr("lpirc_client.run.LOOK_S", 0.0)
+    energies_wh = iter(range(1, 10))
+    referee.provisional = lambda: {"score": 1.0, "map": 0.5, "energy_wh": next(energies_wh), "age_s": 0.0}
+    assert go(referee, Plan(least_s=least_s, stop="best")).images == images
+
+
 def test_waiting_ends_with_the_window(referee: Referee) -> None:
     referee.window_s = 0.3
     assert go(referee, Plan(least_s=60)).elapsed_s < 30

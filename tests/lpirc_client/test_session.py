@@ -42,6 +42,13 @@ def test_images_may_be_asked_for_and_answered_in_any_order_and_as_arrays(referee
     assert numbers_of(referee) == [2, 2, 3, 3, 4, 4]
 
 
+def test_categories_that_a_float32_does_not_hold_go_out_as_json(referee: Referee) -> None:
+    referee.categories = [{"id": 2**24 + 1, "name": "fine"}]
+    with opened(referee) as session:
+        session.post(1, [(2**24 + 1, *FOUND[1:])])
+    assert referee.rows == [[1, 2**24 + 1, *FOUND[1:]]]
+
+
 def test_flush_returns_when_every_row_is_on_the_referees_disk(referee: Referee) -> None:
     with opened(referee, batch=100) as session:
         session.post(3, [FOUND])
@@ -115,6 +122,36 @@ def test_while_a_post_is_on_its_way_the_detector_goes_on_and_the_next_body_gathe
     assert numbers_of(referee) == [1, 2, 3, 4, 5]
 
 
+def test_many_rows_go_out_in_several_bodies_and_no_more_than_two_of_them_wait(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lpirc_client.outbox.MOST_ROWS", 4)
+    go_on, put, plain = threading.Event(), [], referee._take  # noqa: SLF001
+
+    def slowly(headers: object, body: bytes) -> tuple[int, dict[str, object]]:
+        assert go_on.wait(15)
+        return plain(headers, body)
+
+    referee._take = slowly  # type: ignore[method-assign]  # noqa: SLF001
+
+    def work(session: Session) -> None:
+        for number in (1, 2, 3, 4):
+            session.post(number, [FOUND] * 9)
+            put.append(number)
+
+    with opened(referee, batch=1) as session:
+        worker = threading.Thread(target=work, args=(session,))
+        worker.start()
+        referee.until(lambda: referee.requests[POST] == 1)
+        worker.join(0.2)
+        waiting = len(put)
+        go_on.set()
+        worker.join(15)
+    assert waiting <= 2
+    assert numbers_of(referee) == [1] * 9 + [2] * 9 + [3] * 9 + [4] * 9
+    assert max(len(body) for body in referee.posts) == 4 * 28
+
+
 def test_a_session_that_is_not_open_says_so(referee: Referee) -> None:
     with pytest.raises(ClientError, match="not open"):
         opened(referee).post(1, [])
@@ -126,12 +163,15 @@ def test_a_timeline_is_a_chrome_trace_with_each_image(referee: Referee, tmp_path
     path = tmp_path / "trace.json"
     with opened(referee, timeline=Timeline(path)) as session:
         for image in session.images(prefetch=2):
+            threading.Event().wait(0.01)  # the detector's time
             session.post(image.number, [FOUND])
     events = [event for event in json.loads(path.read_text()) if event]
     assert {event["name"] for event in events} == {"waiting", "detecting", "posting", "fetch", "send"}
     assert [event["args"]["image"] for event in events if event["name"] == "detecting"] == [1, 2, 3, 4, 5]
     assert all(event["ts"] >= 0 and event["dur"] >= 0 and event["ph"] == "X" for event in events)
-    assert sum(session.timeline.report().values()) > 0
+    detecting_us = sum(event["dur"] for event in events if event["name"] == "detecting")
+    detecting_s = session.timeline.report()["detecting_s"]
+    assert 0.05 <= detecting_s == pytest.approx(detecting_us / 1e6, abs=0.001)
 
 
 def test_a_timeline_that_cannot_be_written_is_said_before_the_run(tmp_path: Path) -> None:

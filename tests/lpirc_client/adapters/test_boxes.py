@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -67,6 +67,8 @@ BOX = st.tuples(*[st.integers(0, 8)] * 2, *[st.integers(1, 4)] * 2, st.integers(
 
 
 @settings(max_examples=60, deadline=None)
+@example([(0, 0, 4, 4, 0, 4), (0, 0, 4, 4, 1, 3)], 0.5, True, 9)
+@example([(0, 0, 4, 4, 0, 4), (0, 0, 4, 4, 1, 3)], 0.5, False, 9)
 @given(st.lists(BOX, max_size=12), st.sampled_from([0.25, 0.5, 1.0]), st.booleans(), st.integers(1, 9))
 def test_suppression_is_torchvisions_rule(
     drawn: list[tuple[int, ...]], iou: float, per_class: bool, most: int

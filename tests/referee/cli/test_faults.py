@@ -6,6 +6,7 @@ import http.client
 import re
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -44,10 +45,10 @@ def served() -> Iterator[tuple[int, list[str]]]:
         server.shutdown()
 
 
-def answered(port: int) -> list[int]:
+def answered(port: int, asked: int = ASKED) -> list[int]:
     """The requests, one after another on kept-alive connections where these last, whose answers came whole."""
     whole, connection = [], http.client.HTTPConnection("127.0.0.1", port)
-    for number in range(ASKED):
+    for number in range(asked):
         body = f"{number:<10}".encode() * 20_000
         try:
             connection.request("POST", "/", body)
@@ -75,6 +76,13 @@ def test_as_many_requests_are_cut_before_as_after_they_took_effect_and_the_same_
         assert relay.told() == f"{told} they took effect. "
         lost.append(cut)
     assert lost[0] == lost[1]
+
+
+def test_each_answer_is_late(served: tuple[int, list[str]]) -> None:
+    relay = Relay(Listen(port=0), ("127.0.0.1", served[0]), {"slow": 0.1}, seed=1)
+    began_s = time.monotonic()
+    assert answered(relay.port, 3) == [0, 1, 2]
+    assert time.monotonic() - began_s >= 0.3
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="no IPv6 here")

@@ -88,7 +88,13 @@ def test_a_run_goes_through_the_faults_and_its_score_is_told_and_on_the_board(
     assert (process.returncode, "Traceback" in stderr) == (130, False)
     cut, gap, restart = rest.splitlines()
     assert re.fullmatch(r"\d+ of \d+ requests were cut off, .* Each answer was 0\.01 s late\.", cut)
-    assert re.fullmatch(r"Run 1, after 1\.\d s: the meter answered nothing for 1 s\.", gap)
+    silence = re.fullmatch(r"Run 1, after (1\.\d) s: the meter answered nothing for 1 s\.", gap)
+    assert silence is not None, gap
+    began_s = float(silence[1])
+    with open_contest(folder) as contest:
+        read_s = [one.monotonic_s for one in contest.store.readings(1, 0.0)]
+    assert [one for one in read_s if began_s + 0.3 < one < began_s + 0.8] == []
+    assert min(read_s) < began_s
     assert re.fullmatch(
         r"Run 1, after [23]\.\d s: the server was killed, and served again .* s later\.", restart
     )

@@ -25,7 +25,14 @@ def server(hall: Day) -> Server:
 def test_health_needs_no_login(server: Server) -> None:
     answer = server.ask("GET", "/v1/health")
     assert answer.status_code == 200
-    assert answer.json() == {"status": "ok", "contest": "Test day", "version": "0.1.0", "window_s": 600}
+    names = ("red-disc", "green-square", "blue-triangle")
+    assert answer.json() == {
+        "status": "ok",
+        "contest": "Test day",
+        "version": "0.1.0",
+        "window_s": 600,
+        "categories": [{"id": number, "name": name} for number, name in enumerate(names, start=1)],
+    }
 
 
 @pytest.mark.parametrize(("team", "password"), [(TEAM, "wrong"), ("nobody", PASSWORD), ("", "")])

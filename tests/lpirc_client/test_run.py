@@ -160,7 +160,7 @@ def test_a_short_run_lasts_as_long_as_it_must(referee: Referee) -> None:
     assert summary.elapsed_s >= 0.1
 
 
-@pytest.mark.parametrize(("least_s", "images"), [(0.0, 5), (1e-6, 2)])
+@pytest.mark.parametrize(("least_s", "images"), [(0.0, 5), (1e-6, 3)])
 def test_a_falling_score_ends_no_run_within_a_minute_or_the_least(
     referee: Referee, monkeypatch: pytest.MonkeyPatch, least_s: float, images: int
 ) -> None:

@@ -51,5 +51,5 @@ def is_over(samples: Sequence[Sample], least_s: float) -> bool:
 def account(samples: Sequence[Sample], left_s: float) -> dict[str, float]:
     """Compare the last sample with the best one seen, and with going on for the `left_s` of the window."""
     now, best = samples[-1], max(samples, key=lambda one: one.score)
-    told = {"stopped_s": now.at_s, "score": now.score, "best_s": best.at_s, "best_score": best.score}
-    return {**told, "expected_at_end": expected_score(samples, left_s)}
+    seen = {"stopped_s": now.at_s, "score": now.score, "best_s": best.at_s, "best_score": best.score}
+    return {**seen, "expected_at_end": expected_score(samples, left_s)}

@@ -1,4 +1,4 @@
-"""Take the pictures in docs/images anew, of the demo's real pages: `make screenshots`. Needs Chromium."""
+"""Take the pictures in docs/images again, of the demo's real pages: `make screenshots`. Needs Chromium."""
 
 from __future__ import annotations
 

@@ -52,13 +52,15 @@ def _figures(name: str, folder: Path) -> dict[str, Any]:
     with open_contest(folder if is_number else Path(name)) as contest:
         numbers = [int(name)] if is_number else [run.id for run in contest.store.runs()]
         if len(numbers) != 1:
-            told = f"{name} has {len(numbers)} runs; name two by number: referee compare 1 2 --contest {name}"
-            raise RefereeError("run-unknown", told)
+            sentence = (
+                f"{name} has {len(numbers)} runs; name two by number: referee compare 1 2 --contest {name}"
+            )
+            raise RefereeError("run-unknown", sentence)
         run = contest.store.run(numbers[0])
         judged = current_judgement(contest, run)
         if judged is None:
-            told = f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
-            raise RefereeError("run-state", told)
+            sentence = f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
+            raise RefereeError("run-state", sentence)
         return _figures_of(contest, run, judged)
 
 

@@ -35,8 +35,8 @@ def _read(ctx: click.Context, param: click.Parameter, text: str | None) -> Fault
         match, name = FORM.fullmatch(word.strip()), word.partition(":")[0].strip()
         value = float(match[2]) * UNITS[match[3]] if match and name not in found else 0.0
         if not 0 < value < (1 if name == "drop" else LONGEST_S):
-            told = f"{word!r} is no fault, or named twice. Write {EXAMPLE}: a share below 100 %, times below a day."
-            raise click.BadParameter(told, ctx, param)
+            problem = f"{word!r} is no fault, or named twice. Write {EXAMPLE}: a share below 100 %, times below a day."
+            raise click.BadParameter(problem, ctx, param)
         found[name] = value
     return found
 
@@ -88,7 +88,7 @@ class Relay:
             self._cut += is_cut
             return ("after", "before")[self._cut % 2] if is_cut else ""
 
-    def told(self) -> str:
+    def account(self) -> str:
         """What it did."""
         sides = f"{(self._cut + 1) // 2} before and {self._cut // 2} after they took effect"
         cut = f"{self._cut} of {self._requests} requests were cut off, {sides}. " * bool(self._share)
@@ -147,8 +147,8 @@ class Hall:
         self._server, _ = self._served(self._port)
         return f"the server was killed, and served again {Clock().monotonic_s() - began_s:.1f} s later."
 
-    def told(self) -> list[str]:
+    def account(self) -> list[str]:
         """What has happened, and what has not."""
         missed = sorted(self._due_s.keys() - {name for name, _ in self._done})
-        relayed = [self._relay.told()] if self._relay else []
+        relayed = [self._relay.account()] if self._relay else []
         return [*relayed, *self._done.values(), *(f"No run lasted until {name} was due." for name in missed)]

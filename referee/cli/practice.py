@@ -77,7 +77,7 @@ Each log-in begins a run, or goes on with one that is open. Runs are judged when
         try:
             _judge_runs(folder, hall)
         finally:
-            click.echo("\n".join(hall.told()))
+            click.echo("\n".join(hall.account()))
 
 
 def _prepare(folder: Path, testset: Path | None, meter: str) -> str:
@@ -135,5 +135,5 @@ def _judged(contest: Contest, run: Run) -> str:
     failed = ", ".join(f"{check.severity} {check.code}" for check in score.checks if not check.ok)
     if any(check.code == "no-data" and not check.ok for check in score.checks):
         failed += " (too short for a reading of the meter: lpirc-client run --least 2)"
-    told = f"Run {run.id}: mAP {score.map:.5f}, {energy}, {reached}; checks: {failed or 'ok'}"
-    return f"{told}; referee report {run.id} --contest {contest.folder}"
+    sentence = f"Run {run.id}: mAP {score.map:.5f}, {energy}, {reached}; checks: {failed or 'ok'}"
+    return f"{sentence}; referee report {run.id} --contest {contest.folder}"

@@ -138,8 +138,8 @@ def rehearse(
     of_run = images or DEFAULT_IMAGES, window_s, load or CLIENT_LOAD, meter, testset, replay
     plan = Plan(folder, *of_run, words, faults, seed)
     with interruption_reported(lambda: f"everything is stopped, {folder} is kept as it is."):
-        run, score, told, code = carry_out(plan)
-    document = score_document(run, score) | {"told": told, "exit_code": code, "paths": _paths(plan)}
+        run, score, remarks, code = carry_out(plan)
+    document = score_document(run, score) | {"remarks": remarks, "exit_code": code, "paths": _paths(plan)}
     write_atomically(folder / "report.json", f"{json.dumps(document, indent=2)}\n".encode())
     if as_json:
         click.echo(json.dumps(document))
@@ -147,7 +147,7 @@ def rehearse(
         print_score(run, score)
         for name, path in _paths(plan).items():
             click.echo(f"{name:>10}  {path}")
-    for sentence in told:
+    for sentence in remarks:
         click.echo(sentence, err=True)
     sys.exit(1 if code else 0)
 
@@ -207,18 +207,18 @@ def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
         hall = Hall(processes, plan.folder, Listen(port=0), plan.faults, plan.seed, control)
         stage(hall.serving)
         client.write(json.dumps(_client_arguments(plan, hall.urls[0], password)))
-        told = _await_client(plan, client, hall, images)
-        run = _closed_run(plan, hall, told)
+        remarks = _await_client(plan, client, hall, images)
+        run = _closed_run(plan, hall, remarks)
         if run.closed_by == "deadline":
-            told.append("The client did not log out: the run lasted until the end of its window.")
-        told += hall.told()
+            remarks.append("The client did not log out: the run lasted until the end of its window.")
+        remarks += hall.account()
     stage(f"Run {run.id} closed; judging")
     with open_contest(plan.folder) as contest:
         score = judge_with_interval(contest, run.id, Clock())
         stage("Writing the report")
         write_report(contest, run.id, plan.folder, PAGE_NAME)
         export_bundle(contest, run.id, plan.folder / BUNDLE_NAME, Clock().utc())
-        return contest.store.run(run.id), score, told, client.exit_code or 0
+        return contest.store.run(run.id), score, remarks, client.exit_code or 0
 
 
 def _prepare_test_set(plan: Plan) -> int:
@@ -298,7 +298,7 @@ def _await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[st
     return [f"The client failed with exit code {client.exit_code}; see {kept}."] if client.exit_code else []
 
 
-def _closed_run(plan: Plan, hall: Hall, told: list[str]) -> Run:
+def _closed_run(plan: Plan, hall: Hall, remarks: list[str]) -> Run:
     """The rehearsal's run, once it is closed: by the client's logout, or by the deadline. Raises RefereeError."""
     clock, never = Clock(), threading.Event()
     until_s = clock.monotonic_s() + plan.window_s + CLOSE_TIMEOUT_S
@@ -309,7 +309,7 @@ def _closed_run(plan: Plan, hall: Hall, told: list[str]) -> Run:
                 return run
             clock.wait(never, clock.monotonic_s() + LOOK_S)
     if run is None:
-        why = " ".join(told) or f"See {plan.folder / CLIENT_LOG}."
+        why = " ".join(remarks) or f"See {plan.folder / CLIENT_LOG}."
         raise RefereeError("no-log-in", f"The client never logged in, so there is no run. {why}")
     raise RefereeError("run-state", f"The run did not close; see {plan.folder / 'server.log'}.")
 

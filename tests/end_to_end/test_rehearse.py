@@ -156,7 +156,7 @@ def test_any_program_is_the_contestant_and_one_that_hangs_is_ended_and_judged(
         "The client ran on 3 s after its 1 s, and was killed.",
         "The client did not log out: the run lasted until the end of its window.",
     ]
-    assert document["told"] == told
+    assert document["remarks"] == told
     assert result.stderr.splitlines()[-2:] == told
     log = (folder / "client.log").read_text()
     assert log.startswith("the client is at http://127.0.0.1:")

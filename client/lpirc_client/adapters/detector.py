@@ -80,8 +80,8 @@ class Adapter:
             raise missing_extra(f"the detector {kind}:{file}", error.name, kind) from error
         except Exception as error:  # each runtime has its own
             raise ModelError("bad-model", f"{self._path}: {str(error)[:600]}") from error
-        told = ", ".join(f"{key} = {value}" for key, value in self._settings.items())
-        self.description = f"{self._path}: {told}"
+        shown = ", ".join(f"{key} = {value}" for key, value in self._settings.items())
+        self.description = f"{self._path}: {shown}"
         self._known: tuple[Any, dict[int, int]] = None, {}
 
     def __call__(self, jpeg: bytes, categories: Sequence[Category]) -> Iterator[tuple[float, ...]]:

@@ -97,8 +97,8 @@ class Passage(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuse what is no HTTP, in a referee's way, and note it."""
-        now_s, told = time.monotonic(), {"detail": f"This is no HTTP: {message}"}
-        refused = Exchange(self.number, "? /v1/", now_s, now_s, int(code), told)
+        now_s, answer = time.monotonic(), {"detail": f"This is no HTTP: {message}"}
+        refused = Exchange(self.number, "? /v1/", now_s, now_s, int(code), answer)
         self.server.exchanges[next(self.server.numbers)] = refused
         self.wfile.write(b"HTTP/1.1 %d Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n" % code)
         self.close_connection = True

@@ -73,7 +73,7 @@ def test_as_many_requests_are_cut_before_as_after_they_took_effect_and_the_same_
         assert [str(one) in taken for one in cut] == [place % 2 == 1 for place in range(len(cut))]
         assert 6 <= len(cut) <= 20
         told = f"{len(cut)} of {ASKED} requests were cut off, {(len(cut) + 1) // 2} before and {len(cut) // 2} after"
-        assert relay.told() == f"{told} they took effect. "
+        assert relay.account() == f"{told} they took effect. "
         lost.append(cut)
     assert lost[0] == lost[1]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import io
 import json
-import socket
 import time
 import uuid
 from dataclasses import dataclass
@@ -35,7 +35,6 @@ from lpirc_client.wire import Login, Receipt, elapsed_from, login_from, receipt_
 
 CONNECT_S = 5.0
 ANSWER_S = 15.0
-MOST_AT_ONCE = 2**16
 METER_S = 60.0  # the referee answers a login only when the meter integrates, a logout when it has stopped
 LOGIN_RETRY_S = 5.0
 LOGIN_PAUSE_S = 0.2
@@ -55,7 +54,7 @@ class Window:
 
 
 class Connection:
-    """A client of the referee at `url` ("http://host:port"), on one kept-alive connection; a context manager.
+    """A client of the referee at `url` ("http://host:port"), on a kept-alive connection; a context manager.
 
     `ca_cert` is a PEM file for a referee with a certificate of its own. It ignores proxies and `~/.netrc`: the referee
     is in the same hall, and a netrc entry would replace the token. Every method raises ClientError.
@@ -69,8 +68,11 @@ class Connection:
             raise ClientError("bad-url", f"{url!r} is not a referee's URL; write http://host:port")
         self.url = url.rstrip("/")
         self._prefix = requote_uri(urlsplit(self.url).path)
-        self._host = urlsplit(self.url).netloc.rpartition("@")[2]
-        self._is_simple = True  # the files come with their size, as they are
+        parts = urlsplit(self.url)
+        self._single = http.client.HTTPConnection(
+            parts.hostname or "", parts.port
+        )  # opened when it is used first
+        self._authorization = ""
         self._http = requests.Session()
         self._http.trust_env = False
         self._adapter = HTTPAdapter()
@@ -98,6 +100,7 @@ class Connection:
         for key in pools.keys():  # noqa: SIM118 - not a mapping: it cannot be iterated
             pools[key].close()
         self._http.close()
+        self._single.close()
 
     @property
     def remaining_s(self) -> float:
@@ -130,11 +133,14 @@ class Connection:
                     raise
                 time.sleep(LOGIN_PAUSE_S)
         login = _read(response, 201, login_from)
-        self._http.headers["Authorization"] = f"Bearer {login.token}"
+        self._authorize(f"Bearer {login.token}")
         self.window.deadline = time.monotonic() + login.remaining_s
         if self.receipts is not None:
             self.receipts.begin(login.run)
         return login
+
+    def _authorize(self, authorization: str) -> None:
+        self._authorization = self._http.headers["Authorization"] = authorization
 
     def status(self) -> dict[str, Any]:
         """Return the phase of the run and what the referee has received of it."""
@@ -154,58 +160,32 @@ class Connection:
     def _at_once(self, path: str) -> bytes | None:
         """Return the file at `path`; None where the usual way should ask again: it waits, and says why.
 
-        On the socket that requests keeps open: for one small file its own layers take four times as long. Raises the
-        ClientError of a refusal.
+        By http.client: for one small file the layers of requests take several times as long. TLS goes the usual way.
+        Raises the ClientError of a refusal.
         """
-        pools = self._adapter.poolmanager.pools
-        made = list(pools.keys())  # by the first request, which goes the usual way
-        if len(made) != 1 or not self._is_simple:
+        if not self.url.startswith("http://"):
             return None
-        kept, answer = pools[made[0]].pool, None
-        connection = kept.get()
+        single = self._single
+        single.timeout = max(1.0, min(ANSWER_S, self.remaining_s + 1.0))
         try:
-            if connection is not None and connection.sock is not None:
-                connection.sock.settimeout(max(1.0, min(ANSWER_S, self.remaining_s + 1.0)))
-                answer = self._answer(connection.sock, path)
-        except OSError:
-            pass
-        finally:
-            if answer is None and connection is not None:
-                connection.close()
-            kept.put(connection)
-        if answer is None or answer.status_code in TRANSIENT_STATUSES:
+            if single.sock is not None:
+                single.sock.settimeout(single.timeout)
+            single.request("GET", self._prefix + path, headers={"Authorization": self._authorization})
+            answer = single.getresponse()
+            content = answer.read()
+        except (OSError, http.client.HTTPException):
+            single.close()
             return None
-        self._note_window(answer.headers)
-        if answer.status_code != 200:
-            raise from_response(self.url + path, answer)
-        return answer.content
-
-    def _answer(self, sock: socket.socket, path: str) -> requests.Response | None:
-        """Ask for `path` and read the answer; None where it is cut off, or not of a stated size."""
-        about = f"Host: {self._host}\r\nAuthorization: {self._http.headers.get('Authorization')!s}"
-        sock.sendall(f"GET {self._prefix}{path} HTTP/1.1\r\n{about}\r\n\r\n".encode("latin-1"))
-        received = bytearray()
-        while (end := received.find(b"\r\n\r\n")) < 0:
-            part = sock.recv(MOST_AT_ONCE)
-            if not part or len(received) > MOST_AT_ONCE:
-                return None
-            received += part
-        status, *lines = received[:end].decode("latin-1").split("\r\n")
-        headers = {name.title(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-        code, size = status[9:12], headers.get("Content-Length", "")
-        if not (code.isdecimal() and size.isdecimal()) or "Content-Encoding" in headers:  # of some proxy
-            self._is_simple = False
+        if answer.status in TRANSIENT_STATUSES:
             return None
-        del received[: end + 4]
-        while len(received) < int(size):
-            part = sock.recv(min(MOST_AT_ONCE, int(size) - len(received)))
-            if not part:
-                return None
-            received += part
-        answer = requests.Response()
-        answer.status_code, answer._content = int(code), bytes(received)  # noqa: SLF001 - no public way
-        answer.headers.update(headers)
-        return answer
+        headers = dict(answer.headers)
+        self._note_window(headers)
+        if answer.status == 200:
+            return content
+        refusal = requests.Response()
+        refusal.status_code, refusal.raw = answer.status, io.BytesIO(content)
+        refusal.headers.update(headers)
+        raise from_response(self.url + path, refusal)
 
     def batch(self, first: int, count: int) -> Generator[tuple[int, bytes], None, None]:
         """Yield (number, JPEG file) of `count` images from `first` on, each as soon as it has arrived.
@@ -226,7 +206,7 @@ class Connection:
     def twin(self) -> Connection:
         """Return another connection in the same run, for another thread, which closes it."""
         twin = Connection(self.url, self._ca_cert, self.receipts)
-        twin._http.headers.update(self._http.headers)
+        twin._authorize(self._authorization)
         twin.window = self.window
         return twin
 

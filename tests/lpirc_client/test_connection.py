@@ -40,12 +40,12 @@ def test_a_login_tells_the_run_and_its_categories(referee: Referee) -> None:
         assert session.status()["phase"] == "open"
 
 
-def test_a_whole_run_uses_one_connection(referee: Referee, session: Connection) -> None:
+def test_a_whole_run_uses_one_connection_and_another_for_single_images(referee: Referee, session: Connection) -> None:
     assert session.image(2) == b"jpeg 2"
     receipt = session.post(*ROW)
     session.logout()
     assert (receipt.accepted, receipt.received_total) == (1, 1)
-    assert len(referee.connections) == 1
+    assert len(referee.connections) == 2
     assert referee.phase == "closed"
 
 

@@ -74,8 +74,8 @@ class ModelTrack:
     """A competition of models: its test sets, its rule (one of `referee.tracks`) and the settings of that rule.
 
     `testset` and `holdout` are test-set folders, relative to the contest folder. A team may submit
-    `submissions_per_day` models per UTC day. `device` is the host whose measurements count; if empty, the host of the
-    first measurement. `runtime` takes the models: `litert`, `onnxruntime`, or `any` of the two.
+    `submissions_per_day` models per UTC day, for `runtime` (`litert`, `onnxruntime`, `any`). `device` is the host whose
+    measurements count, "": that of the first one.
     """
 
     name: str
@@ -396,6 +396,5 @@ def network(text: str) -> IPv4Network | IPv6Network:
         raise ValueError(f"its network is {meant}") from None
     if isinstance(read, IPv6Network) and read.prefixlen >= MAPPED_BITS:
         within = read.network_address.ipv4_mapped
-        if within is not None:
-            return IPv4Network((within, read.prefixlen - MAPPED_BITS))
+        return read if within is None else IPv4Network((within, read.prefixlen - MAPPED_BITS))
     return read

@@ -40,7 +40,9 @@ def test_a_login_tells_the_run_and_its_categories(referee: Referee) -> None:
         assert session.status()["phase"] == "open"
 
 
-def test_a_whole_run_uses_one_connection_and_another_for_single_images(referee: Referee, session: Connection) -> None:
+def test_a_whole_run_uses_one_connection_and_another_for_single_images(
+    referee: Referee, session: Connection
+) -> None:
     assert session.image(2) == b"jpeg 2"
     receipt = session.post(*ROW)
     session.logout()

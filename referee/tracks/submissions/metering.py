@@ -14,9 +14,9 @@ from lpirc_power.sampling.sampler import Sampler
 from referee.clock import Clock
 from referee.tracks.submissions import harness
 from referee.tracks.submissions.energy import inference_energy
+from referee.tracks.submissions.fields import field_of, number, whole
 from referee.tracks.submissions.harness import Limits
 from referee.tracks.submissions.open_track import OpenTrack
-from referee.tracks.submissions.result_document import field_of, number, whole
 from referee.tracks.submissions.submitting import Bench
 
 UPDATE_INTERVAL_S = 0.1

@@ -8,120 +8,40 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from referee.errors import ModelFault
+from referee.tracks.submissions.fields import (
+    Field,
+    bad,
+    boolean,
+    field_of,
+    is_number,
+    list_of,
+    number,
+    one_of,
+    optional,
+    shown,
+    text,
+    whole,
+)
 
 LARGEST_BYTES = 256 << 20
 MOST_IMAGES = 10_000_000
 TOLERANCE = 1e-3  # relative: a document may round its figures
 ORDERED = ("min_ms", "p50_ms", "p90_ms", "p99_ms", "max_ms")
-LONGEST_TEXT = 1000
-LARGEST_NUMBER = 1e12
-SHOWN_CHARACTERS = 60
 MOST_ROWS_BY_IMAGE = 100
 LARGEST_CATEGORY = 1_000_000
 LARGEST_INDEX = 1000
 LARGEST_PIXEL = 1e9
 COLUMNS = ("image", "category", "confidence", "xmin", "ymin", "xmax", "ymax")
-
-Field = Callable[[str, object], None]
-"""Takes the path and the value; raises ModelFault `bad-result`."""
-
-
-def bad(problem: str) -> ModelFault:
-    """The error of a document with this problem."""
-    return ModelFault("bad-result", f"The result document cannot be taken: {problem}.")
-
-
-def field_of(values: Mapping[str, Any], path: str) -> Any:
-    """The value at a path such as `latency.mean_ms`. Raises ModelFault `bad-result` where there is none."""
-    found: Any = values
-    for name in path.split("."):
-        if not isinstance(found, Mapping) or name not in found:
-            raise bad(f"{path} is missing")
-        found = found[name]
-    return found
-
-
-def number(least: float) -> Field:
-    """A finite number, not below `least`."""
-
-    def check(path: str, value: object) -> None:
-        if not _is_number(value) or value < least:
-            raise bad(f"{path} = {shown(value)} is not a number from {least:g} to {LARGEST_NUMBER:g}")
-
-    return check
-
-
-def whole(least: int, most: int) -> Field:
-    """A whole number in that range."""
-
-    def check(path: str, value: object) -> None:
-        if type(value) is not int or not least <= value <= most:
-            raise bad(f"{path} = {shown(value)} is not a whole number from {least} to {most}")
-
-    return check
-
-
-def one_of(*words: str) -> Field:
-    """One of those words."""
-
-    def check(path: str, value: object) -> None:
-        if value not in words:
-            raise bad(f"{path} = {shown(value)} is not one of {', '.join(words)}")
-
-    return check
-
-
-def optional(field: Field) -> Field:
-    """Null, or what `field` accepts."""
-
-    def check(path: str, value: object) -> None:
-        if value is not None:
-            field(path, value)
-
-    return check
-
-
-def list_of(field: Field) -> Field:
-    """A list whose items `field` accepts."""
-
-    def check(path: str, value: object) -> None:
-        if not isinstance(value, list):
-            raise bad(f"{path} = {shown(value)} is not a list")
-        for place, one in enumerate(value):
-            field(f"{path}[{place}]", one)
-
-    return check
-
-
-def text(path: str, value: object) -> None:
-    """Check that it is a printable line of at most a thousand characters, not empty."""
-    if not isinstance(value, str) or not value or len(value) > LONGEST_TEXT or not value.isprintable():
-        raise bad(f"{path} = {shown(value)} is not a line of text")
-
-
-def boolean(path: str, value: object) -> None:
-    """Check that it is true or false."""
-    if not isinstance(value, bool):
-        raise bad(f"{path} = {shown(value)} is neither true nor false")
-
-
-def shown(value: object) -> str:
-    """A value for a sentence: one line, not too long."""
-    if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
-        return "a huge number"
-    words = repr(value)
-    return words if len(words) <= SHOWN_CHARACTERS else words[:SHOWN_CHARACTERS] + "…"
-
 
 FIELDS: Mapping[str, Field] = {
     "task": one_of("detection", "classification"),
@@ -401,8 +321,4 @@ def _require_whole(table: NDArray[np.float64], column: int, most: int) -> None:
         raise bad(f"{what} is not a whole number from 1 to {most}")
 
 
-def _is_number(value: object, largest: float = LARGEST_NUMBER) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= largest  # not NaN
-
-
-_is_pixel = partial(_is_number, largest=LARGEST_PIXEL)
+_is_pixel = partial(is_number, largest=LARGEST_PIXEL)

@@ -24,9 +24,10 @@ from referee.files.atomic_write import sync_folder, write_atomically
 from referee.store.records import ModelMeasurement, Submission
 from referee.store.submissions import submission_limit
 from referee.tracks import Measured, Verdict
+from referee.tracks.submissions.fields import bad
 from referee.tracks.submissions.lock import Record, handing_in_lock, measuring_lock
 from referee.tracks.submissions.open_track import PUBLIC, OpenTrack, configured_track
-from referee.tracks.submissions.result_document import ResultDocument, bad, parse_result, says_same
+from referee.tracks.submissions.result_document import ResultDocument, parse_result, says_same
 from referee.tracks.submissions.stability import disturbance
 
 MODELS = "models"

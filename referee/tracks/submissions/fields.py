@@ -1,0 +1,107 @@
+"""The fields of a result document: each is checked, and what is wrong with it said in one sentence. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeGuard
+
+from referee.errors import ModelFault
+
+LONGEST_TEXT = 1000
+LARGEST_NUMBER = 1e12
+SHOWN_CHARACTERS = 60
+
+Field = Callable[[str, object], None]
+"""Takes the path and the value; raises ModelFault `bad-result`."""
+
+
+def bad(problem: str) -> ModelFault:
+    """The error of a document with this problem."""
+    return ModelFault("bad-result", f"The result document cannot be taken: {problem}.")
+
+
+def field_of(values: Mapping[str, Any], path: str) -> Any:
+    """The value at a path such as `latency.mean_ms`. Raises ModelFault `bad-result` where there is none."""
+    found: Any = values
+    for name in path.split("."):
+        if not isinstance(found, Mapping) or name not in found:
+            raise bad(f"{path} is missing")
+        found = found[name]
+    return found
+
+
+def number(least: float) -> Field:
+    """A finite number, not below `least`."""
+
+    def check(path: str, value: object) -> None:
+        if not is_number(value) or value < least:
+            raise bad(f"{path} = {shown(value)} is not a number from {least:g} to {LARGEST_NUMBER:g}")
+
+    return check
+
+
+def whole(least: int, most: int) -> Field:
+    """A whole number in that range."""
+
+    def check(path: str, value: object) -> None:
+        if type(value) is not int or not least <= value <= most:
+            raise bad(f"{path} = {shown(value)} is not a whole number from {least} to {most}")
+
+    return check
+
+
+def one_of(*words: str) -> Field:
+    """One of those words."""
+
+    def check(path: str, value: object) -> None:
+        if value not in words:
+            raise bad(f"{path} = {shown(value)} is not one of {', '.join(words)}")
+
+    return check
+
+
+def optional(field: Field) -> Field:
+    """Null, or what `field` accepts."""
+
+    def check(path: str, value: object) -> None:
+        if value is not None:
+            field(path, value)
+
+    return check
+
+
+def list_of(field: Field) -> Field:
+    """A list whose items `field` accepts."""
+
+    def check(path: str, value: object) -> None:
+        if not isinstance(value, list):
+            raise bad(f"{path} = {shown(value)} is not a list")
+        for place, one in enumerate(value):
+            field(f"{path}[{place}]", one)
+
+    return check
+
+
+def text(path: str, value: object) -> None:
+    """Check that it is a printable line of at most a thousand characters, not empty."""
+    if not isinstance(value, str) or not value or len(value) > LONGEST_TEXT or not value.isprintable():
+        raise bad(f"{path} = {shown(value)} is not a line of text")
+
+
+def boolean(path: str, value: object) -> None:
+    """Check that it is true or false."""
+    if not isinstance(value, bool):
+        raise bad(f"{path} = {shown(value)} is neither true nor false")
+
+
+def shown(value: object) -> str:
+    """A value for a sentence: one line, not too long."""
+    if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+        return "a huge number"
+    words = repr(value)
+    return words if len(words) <= SHOWN_CHARACTERS else words[:SHOWN_CHARACTERS] + "…"
+
+
+def is_number(value: object, largest: float = LARGEST_NUMBER) -> TypeGuard[float]:
+    """Whether it is a finite number, not beyond `largest`."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= largest  # not NaN

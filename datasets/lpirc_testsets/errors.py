@@ -17,23 +17,27 @@ VALUE = re.compile(rf"""'[^']*'|"[^"]*"|\[[^]]*\]|{FILE}|-?\d[\w.]*(?:(?<=e)\+\d
 
 @dataclass(frozen=True)
 class Problem:
-    """A sentence "file: place: what is wrong" as the columns of a table; `remedy` is what to do."""
+    """A sentence "file: place: what is wrong" as the columns of a table; `remedy` is what to do.
+
+    `kind` is what is wrong without its values, to count by.
+    """
 
     sentence: str
     file: str
     place: str
-    kind: str
+    problem: str
     value: str
     remedy: str
+    kind: str
 
     @classmethod
     def of(cls, sentence: str, remedy: str) -> Problem:
-        """Take a sentence of this room apart, for people to read; its kind is what is wrong, without the values."""
+        """Take a sentence of this room apart, for people to read."""
         parts = FORM.fullmatch(sentence)
         file, place, what = parts.groups("") if parts else ("", "", sentence)
         value = VALUE.search(what)
         kind = VALUE.sub("...", what)
-        return cls(sentence, file, place.strip(": "), kind, value[0] if value else "", remedy)
+        return cls(sentence, file, place.strip(": "), what, value[0] if value else "", remedy, kind)
 
 
 class TestSetError(Exception):

@@ -47,7 +47,7 @@ def reporting(show: int, *, as_json: bool) -> Iterator[Reports]:
 
 def print_problems(problems: Problems, *, as_json: bool, **facts: str) -> None:
     """Print the problems that are kept as a table, and how often each kind was found."""
-    names = ("file", "place", "kind", "value", "remedy")
+    names = ("file", "place", "problem", "value", "remedy")
     cells = [[getattr(row, name) for name in names] for row in problems.rows]
     if as_json:
         table = [dict(zip(names, row, strict=True)) for row in cells]

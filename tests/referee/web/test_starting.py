@@ -106,7 +106,7 @@ def test_a_test_set_of_labels_only_is_not_served(
     labels = import_labels(table, pictures, tmp_path / "labels").folder
     made = day(served=False, testset=labels)
     assert "has no categories" in stated(refers("serve", str(made.folder), "--port", "0"))
-    with pytest.raises(SystemExit, match=r"^live score: .*categor"):
+    with pytest.raises(SystemExit, match=r"^live score: .*labels and no boxes"):
         live_process.main([str(made.folder), str(os.getppid())])
 
 

@@ -124,11 +124,14 @@ def _work(session: Session, plan: Plan, prepare: Callable[[Login], Answer], prog
 def _say_if_it_goes_on(session: Session, login: Login) -> None:
     """A run that was open already has rows that count, and energy that was used."""
     open_s = login.window_s - login.remaining_s
-    if open_s > RESUMED_S:
-        posted = session.connection.status().get("detections_accepted", "its")
-        say(
-            f"run {login.run} goes on: it is open since {open_s:.0f} s, and {posted} detections posted before count"
-        )
+    if open_s <= RESUMED_S:
+        return
+    posted: object = "its"
+    with suppress(ClientError):  # the run goes on without this look
+        posted = session.connection.status().get("detections_accepted", posted)
+    say(
+        f"run {login.run} goes on: it is open since {open_s:.0f} s, and {posted} detections posted before count"
+    )
 
 
 def _document(summary: Summary) -> dict[str, object]:

@@ -206,6 +206,16 @@ def test_a_run_that_was_open_before_is_named_with_what_it_has(referee: Referee, 
 
 
 @pytest.mark.usefixtures("mine")
+def test_a_referee_that_refuses_to_say_what_a_run_has_ends_no_run(referee: Referee, client: Client) -> None:
+    assert client("run", referee.url, *OWN, "--images", 2, "--stay").returncode == 0
+    assert referee.opened_at is not None
+    referee.opened_at -= 30
+    referee.faults["GET /v1/session"] = [(404, "not-found")]
+    done = client("run", referee.url, *OWN, "--first", 3)
+    assert (done.returncode, referee.phase, len(referee.rows)) == (0, "closed", 5), done.stderr
+
+
+@pytest.mark.usefixtures("mine")
 def test_boxes_of_fractions_cost_no_attempt(referee: Referee, client: Client, mine: Path) -> None:
     referee.health = {"categories": referee.categories}
     mine.write_text("def detect(jpeg, categories):\n    yield 7, 0.5, 0.1, 0.2, 0.3, 0.4\n")

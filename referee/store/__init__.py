@@ -9,6 +9,7 @@ from referee.store.day import DayTables
 from referee.store.evidence import EvidenceTables
 from referee.store.group_commit import Combining, Job
 from referee.store.identity import IdentityTables
+from referee.store.jobs import JobTables
 from referee.store.log import Event, LoggedEvent
 from referee.store.posts import NewPost
 from referee.store.published import PublishedTable
@@ -25,6 +26,7 @@ class Store(
     EvidenceTables,
     ScoreTables,
     SubmissionTables,
+    JobTables,
     DayTables,
     PublishedTable,
 ):

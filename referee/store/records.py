@@ -294,7 +294,8 @@ class Submission:
 
     The same model of the same team again is another build of the same submission: the best one counts. `counts`:
     towards the team's limit of that UTC day. `withdrawn` says why it is worth nothing. `measurement` is None until it
-    has been measured. `measured_by` made its result document elsewhere; then there may be no model file.
+    has been measured. `measured_by` made its result document elsewhere; then there may be no model file. `job` names
+    what makes the result of an upload.
     """
 
     id: int
@@ -310,6 +311,7 @@ class Submission:
     withdrawn: str | None = None
     measurement: ModelMeasurement | None = None
     measured_by: str | None = None
+    job: str | None = None
 
     @property
     def model_key(self) -> tuple[str, str]:
@@ -325,3 +327,43 @@ class Submission:
     def is_unstable(self) -> bool:
         """Whether it is to be measured again."""
         return self.measurement is not None and self.measurement.unstable
+
+
+class JobKind(StrEnum):
+    """Who does a job."""
+
+    SCORING = "scoring"  # a worker of `referee judge`
+    MEASURING = "measuring"  # a device
+
+
+class JobState(StrEnum):
+    """The life of a job. A lease that has run out is given back to whoever asks for work next."""
+
+    WAITING = "waiting"
+    LEASED = "leased"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+ENDED = (JobState.DONE, JobState.FAILED, JobState.CANCELLED)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be done once. `name` is the hash of all that its outcome follows from; `about` is for people.
+
+    `failures` counts workers that said why they failed, `losses` those that vanished; `reason` is the newest of both.
+    """
+
+    name: str
+    kind: JobKind
+    about: str
+    state: JobState
+    failures: int
+    losses: int
+    worker: str | None
+    lease_until_utc: str | None
+    reason: str | None
+    created_utc: str
+    ended_utc: str | None

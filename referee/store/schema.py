@@ -15,7 +15,7 @@ from referee.store.records import ENERGY_MISSING, EnergyMissing
 if TYPE_CHECKING:
     import sqlite_utils
 
-VERSION = 13
+VERSION = 14
 
 # fmt: off
 _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
@@ -136,6 +136,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "testset_digest": str, "counts": int,  # towards the team's limit of that UTC day
             "withdrawn": str,  # why it is worth nothing and no longer counts; NULL: it stands
             "measured_by": str,  # who made its result document elsewhere; NULL: the organiser, or of an earlier form
+            "job": str,  # of an upload: the name of the job that makes its result; NULL: handed in by the operator
         },
         {
             "pk": "id", "foreign_keys": [("team", "teams", "name")],
@@ -158,6 +159,33 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "pk": "submission", "foreign_keys": [("submission", "submissions", "id")],
             "not_null": {"measured_utc", "valid", "sentence"},
         },
+    ),
+    # What is to be computed or measured, each once: the name is the hash of all that the outcome follows from.
+    "jobs": (
+        {
+            "name": str, "kind": str,  # scoring: a worker's; measuring: a device's
+            "about": str,  # for people: run 12, submission 7
+            "state": str,  # waiting, leased, done, failed, cancelled
+            "failures": int, "losses": int,  # of its workers that said why, and that vanished
+            "worker": str, "lease_until_utc": str,  # of the newest lease
+            "reason": str,  # why it failed, or was given back the last time
+            "created_utc": str, "ended_utc": str,
+        },
+        {"pk": "name", "not_null": {"kind", "about", "state", "failures", "losses", "created_utc"}},
+    ),
+    # The results of scoring jobs, for any run with the same name: a judgement adds what is the run's own.
+    "scorings": (
+        {
+            "name": str, "stem": str,  # the hash of the same without the ground truth
+            "utc": str, "figures": str,  # JSON
+            "resampled": bytes,  # AP by category and resample, little-endian float64; NULL: no bootstrap
+        },
+        {"pk": "name", "not_null": {"stem", "utc", "figures"}},
+    ),
+    # Devices that pull work of the model tracks.
+    "devices": (
+        {"name": str, "key_hash": str, "created_utc": str, "seen_utc": str},
+        {"pk": "name", "not_null": {"key_hash", "created_utc"}},
     ),
 }
 # fmt: on
@@ -183,6 +211,8 @@ def create_tables(database: sqlite_utils.Database) -> None:
     for name in _FOUND_BY_RUN:
         database.table(name).create_index(["run"], if_not_exists=True)
     database.table("submissions").create_index(["track", "team"], if_not_exists=True)
+    database.table("scorings").create_index(["stem"], if_not_exists=True)
+    database.table("scorings").create_index(["stem"], if_not_exists=True)
     database.execute("DROP INDEX IF EXISTS idx_posts_run_idempotency_key")  # of every post, up to form 5
     database.execute(_POSTS_BY_KEY)
     _add_totals(database)

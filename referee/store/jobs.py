@@ -1,0 +1,162 @@
+"""Jobs with their leases, and the results of scoring.
+
+A lease says until when a worker is believed to be at a job. Whoever asks for work takes a waiting job, or one whose
+lease has run out: no job waits for a worker that is gone.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+from referee.errors import RefereeError
+from referee.store.acts import put_on_record
+from referee.store.database import Database
+from referee.store.records import Job, JobKind, JobState
+from referee.store.schema import insert
+
+MOST_FAILURES = 3
+MOST_LOSSES = 10
+"""A worker that is killed may not be the job's fault; ten in a row are."""
+
+_OPEN = "state IN ('waiting', 'leased')"
+_ADD = insert("jobs") + (
+    " ON CONFLICT (name) DO UPDATE SET state = 'waiting', failures = 0, losses = 0, worker = NULL,"
+    " lease_until_utc = NULL, ended_utc = NULL WHERE state IN ('failed', 'cancelled')"
+)
+_NEXT = "SELECT name FROM jobs WHERE kind = :kind AND state = 'waiting' ORDER BY created_utc, rowid LIMIT 1"
+_LEASE = (
+    "UPDATE jobs SET state = 'leased', worker = :worker, lease_until_utc = :until"
+    " WHERE name = (" + _NEXT + ") RETURNING *"
+)
+_RENEW = (
+    "UPDATE jobs SET lease_until_utc = ?"
+    " WHERE name = ? AND worker = ? AND state = 'leased' AND lease_until_utc > ?"
+)
+_GIVE_BACK = (
+    "UPDATE jobs SET failures = failures + :failed, losses = losses + :lost, reason = :reason, lease_until_utc = NULL,"
+    " state = CASE WHEN failures + :failed >= :most_failures OR losses + :lost >= :most_losses"
+    " THEN 'failed' ELSE 'waiting' END,"
+    " ended_utc = CASE WHEN failures + :failed >= :most_failures OR losses + :lost >= :most_losses THEN :utc END"
+    " WHERE name = :name AND worker = :worker AND state = 'leased'"
+)
+_END = "UPDATE jobs SET state = ?, ended_utc = ?, lease_until_utc = NULL, reason = NULL WHERE name = ?"
+
+
+class JobTables(Database):
+    """Jobs and the results of scoring."""
+
+    def add_jobs(self, kind: JobKind, about: Mapping[str, str], now: datetime) -> None:
+        """Add the jobs that are missing, by name; one that failed or was cancelled waits again."""
+        common = dict.fromkeys(("worker", "lease_until_utc", "reason", "ended_utc")) | {
+            "kind": kind.value,
+            "state": JobState.WAITING.value,
+            "failures": 0,
+            "losses": 0,
+            "created_utc": now.isoformat(),
+        }
+        with self._transaction() as connection:
+            connection.executemany(
+                _ADD, [common | {"name": name, "about": told} for name, told in about.items()]
+            )
+            put_on_record(connection)
+
+    def lease_job(self, kind: JobKind, worker: str, now: datetime, lease_s: float) -> Job | None:
+        """Lease the oldest job that waits; those whose lease has run out are given back first. None: none waits."""
+        values = {"kind": kind.value, "worker": worker, "until": _after(now, lease_s)}
+        with self._transaction() as connection:
+            sql = "SELECT name, worker FROM jobs WHERE kind = ? AND state = 'leased' AND lease_until_utc <= ?"
+            for name, holder in connection.execute(sql, (kind.value, now.isoformat())).fetchall():
+                _give_back(connection, name, holder, f"{holder} vanished: its lease ran out.", now, lost=True)
+            rows = connection.execute(_LEASE, values).fetchall()
+        return _job(rows[0]) if rows else None
+
+    def renew_leases(
+        self, names: Iterable[str], worker: str, now: datetime, lease_s: float
+    ) -> frozenset[str]:
+        """Lease jobs for longer; returns those that `worker` still holds: the others were cancelled or given back."""
+        until = _after(now, lease_s)
+        with self._transaction() as connection:
+            held = [
+                name
+                for name in names
+                if connection.execute(_RENEW, (until, name, worker, now.isoformat())).rowcount
+            ]
+        return frozenset(held)
+
+    def give_job_back(self, name: str, worker: str, reason: str, now: datetime, *, lost: bool) -> Job:
+        """Let a job that failed, or whose worker was `lost`, wait again; after too many it has failed.
+
+        Nothing changes unless `worker` holds it. Raises RefereeError `job-unknown`.
+        """
+        with self._transaction() as connection:
+            _give_back(connection, name, worker, reason, now, lost=lost)
+        return self.job(name)
+
+    def job_done(self, name: str, now: datetime) -> None:
+        """Note that the outcome of a job is stored, whoever held it."""
+        with self._transaction() as connection:
+            connection.execute(_END, (JobState.DONE.value, now.isoformat(), name))
+
+    def cancel_jobs(self, names: Iterable[str], now: datetime) -> int:
+        """Cancel jobs that have not ended; returns how many. Their workers learn of it at their next renewal."""
+        sql = f"{_END} AND {_OPEN}"
+        values = [(JobState.CANCELLED.value, now.isoformat(), name) for name in names]
+        with self._transaction() as connection:
+            count = connection.executemany(sql, values).rowcount
+            put_on_record(connection)
+        return count
+
+    def job(self, name: str) -> Job:
+        """One job. Raises RefereeError `job-unknown`."""
+        rows = self._rows("SELECT * FROM jobs WHERE name = ?", name)
+        if not rows:
+            raise RefereeError("job-unknown", f"There is no job {name}; see: referee jobs")
+        return _job(rows[0])
+
+    def jobs(self, *states: JobState) -> list[Job]:
+        """The jobs, oldest first, all or those in some states."""
+        marks = ", ".join("?" * len(states)) or "state"
+        sql = f"SELECT * FROM jobs WHERE state IN ({marks}) ORDER BY created_utc, rowid"  # noqa: S608 - marks
+        return [_job(row) for row in self._rows(sql, *(state.value for state in states))]
+
+    def add_scoring(self, name: str, stem: str, figures: str, resampled: bytes | None, now: datetime) -> None:
+        """Store the result of a scoring job, `figures` as JSON, and end the job, in one transaction."""
+        values = {
+            "name": name,
+            "stem": stem,
+            "utc": now.isoformat(),
+            "figures": figures,
+            "resampled": resampled,
+        }
+        with self._transaction() as connection:
+            connection.execute(insert("scorings", "INSERT OR IGNORE"), values)
+            connection.execute(_END, (JobState.DONE.value, now.isoformat(), name))
+
+    def scoring(self, name: str) -> tuple[str, bytes | None] | None:
+        """The result of that name: figures as JSON, AP by category and resample."""
+        rows = self._rows("SELECT figures, resampled FROM scorings WHERE name = ?", name)
+        return tuple(rows[0]) if rows else None
+
+    def scoring_of_stem(self, stem: str) -> tuple[str, bytes | None] | None:
+        """The newest result of the same detections and settings, by whatever ground truth."""
+        sql = "SELECT figures, resampled FROM scorings WHERE stem = ? ORDER BY rowid DESC LIMIT 1"
+        rows = self._rows(sql, stem)
+        return tuple(rows[0]) if rows else None
+
+
+def _give_back(
+    connection: sqlite3.Connection, name: str, worker: str, reason: str, now: datetime, *, lost: bool
+) -> None:
+    limits = {"most_failures": MOST_FAILURES, "most_losses": MOST_LOSSES}
+    values = {"name": name, "worker": worker, "reason": reason, "utc": now.isoformat()}
+    connection.execute(_GIVE_BACK, limits | values | {"failed": not lost, "lost": lost})
+
+
+def _after(now: datetime, lease_s: float) -> str:
+    return (now + timedelta(seconds=lease_s)).isoformat()
+
+
+def _job(row: sqlite3.Row) -> Job:
+    return Job(**(dict(row) | {"kind": JobKind(row["kind"]), "state": JobState(row["state"])}))

@@ -25,9 +25,10 @@ _ADD = insert("jobs") + (
     " ON CONFLICT (name) DO UPDATE SET state = 'waiting', failures = 0, losses = 0, worker = NULL,"
     " lease_until_utc = NULL, ended_utc = NULL WHERE state IN ('failed', 'cancelled')"
 )
-_NEXT = "SELECT name FROM jobs WHERE kind = :kind AND state = 'waiting' ORDER BY created_utc, rowid LIMIT 1"
+_NEXT = "SELECT name FROM jobs WHERE kind = :kind AND state = 'waiting'"
+_NEXT += " AND name = coalesce(:name, name) ORDER BY created_utc, rowid LIMIT 1"
 _LEASE = (
-    "UPDATE jobs SET state = 'leased', worker = :worker, lease_until_utc = :until"
+    "UPDATE jobs SET state = 'leased', worker = :worker, lease_until_utc = :until"  # noqa: S608 - constants
     " WHERE name = (" + _NEXT + ") RETURNING *"
 )
 _RENEW = (
@@ -62,9 +63,14 @@ class JobTables(Database):
             )
             put_on_record(connection)
 
-    def lease_job(self, kind: JobKind, worker: str, now: datetime, lease_s: float) -> Job | None:
-        """Lease the oldest job that waits; those whose lease has run out are given back first. None: none waits."""
-        values = {"kind": kind.value, "worker": worker, "until": _after(now, lease_s)}
+    def lease_job(
+        self, kind: JobKind, worker: str, now: datetime, lease_s: float, name: str | None = None
+    ) -> Job | None:
+        """Lease the oldest job that waits, or that of a name; None if there is none.
+
+        Those whose lease has run out are given back first.
+        """
+        values = {"kind": kind.value, "worker": worker, "until": _after(now, lease_s), "name": name}
         with self._transaction() as connection:
             sql = "SELECT name, worker FROM jobs WHERE kind = ? AND state = 'leased' AND lease_until_utc <= ?"
             for name, holder in connection.execute(sql, (kind.value, now.isoformat())).fetchall():
@@ -85,13 +91,15 @@ class JobTables(Database):
             ]
         return frozenset(held)
 
-    def give_job_back(self, name: str, worker: str, reason: str, now: datetime, *, lost: bool) -> Job:
-        """Let a job that failed, or whose worker was `lost`, wait again; after too many it has failed.
+    def give_job_back(
+        self, name: str, worker: str, reason: str, now: datetime, *, failed: bool = False, lost: bool = False
+    ) -> Job:
+        """Let a job wait again; one that `failed`, or whose worker was `lost`, too often has failed.
 
         Nothing changes unless `worker` holds it. Raises RefereeError `job-unknown`.
         """
         with self._transaction() as connection:
-            _give_back(connection, name, worker, reason, now, lost=lost)
+            _give_back(connection, name, worker, reason, now, failed=failed, lost=lost)
         return self.job(name)
 
     def job_done(self, name: str, now: datetime) -> None:
@@ -147,11 +155,18 @@ class JobTables(Database):
 
 
 def _give_back(
-    connection: sqlite3.Connection, name: str, worker: str, reason: str, now: datetime, *, lost: bool
+    connection: sqlite3.Connection,
+    name: str,
+    worker: str,
+    reason: str,
+    now: datetime,
+    *,
+    failed: bool = False,
+    lost: bool = False,
 ) -> None:
     limits = {"most_failures": MOST_FAILURES, "most_losses": MOST_LOSSES}
     values = {"name": name, "worker": worker, "reason": reason, "utc": now.isoformat()}
-    connection.execute(_GIVE_BACK, limits | values | {"failed": not lost, "lost": lost})
+    connection.execute(_GIVE_BACK, limits | values | {"failed": failed, "lost": lost})
 
 
 def _after(now: datetime, lease_s: float) -> str:

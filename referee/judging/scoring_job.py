@@ -83,7 +83,9 @@ def scored_from(figures: str, resampled: bytes | None) -> Scored:
         values["aps"][what] = {int(category): ap for category, ap in aps.items()}
     values["objects"] = {int(category): digest for category, digest in values["objects"].items()}
     values["implausible"] = Implausible(**values["implausible"])
-    samples = None if resampled is None else np.frombuffer(resampled, "<f8").reshape(len(values["objects"]), -1)
+    samples = (
+        None if resampled is None else np.frombuffer(resampled, "<f8").reshape(len(values["objects"]), -1)
+    )
     return Scored(**values, resampled=samples)
 
 
@@ -91,7 +93,9 @@ def stem_of(
     metric: str, count_unserved: bool, bodies: object, order: Ints, served: NDArray[np.bool_], limits: Floats
 ) -> str:
     """The hash of all but the ground truth; `bodies` identifies the rows as they came, `order` their images."""
-    arrays = [hashlib.sha256(np.ascontiguousarray(one).tobytes()).hexdigest() for one in (order, served, limits)]
+    arrays = [
+        hashlib.sha256(np.ascontiguousarray(one).tobytes()).hexdigest() for one in (order, served, limits)
+    ]
     settings = ["lpirc-scoring-1", RULES_VERSION, metric, count_unserved, RESAMPLES, SEED]
     return hashlib.sha256(json.dumps([*settings, *arrays, bodies]).encode()).hexdigest()
 
@@ -135,7 +139,9 @@ def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
         kept = {} if former is None else _kept(former.aps[what], former.objects, objects)
         ground_truth, its_rows = of_categories(given.ground_truth, its_rows, set(objects) - set(kept))
         found = evaluate(ground_truth, scored_detections(its_rows, metric), metric)
-        aps[what] = {category: found.ap[category] if category in found.ap else kept[category] for category in objects}
+        aps[what] = {
+            category: found.ap[category] if category in found.ap else kept[category] for category in objects
+        }
         maps[what] = found.map if former is None else _mean(aps[what])
     return Scored(
         maps,
@@ -183,7 +189,9 @@ def scored_detections(rows: Floats, metric: str) -> Detections:
     return Detections.from_rows(rows)
 
 
-def of_categories(ground_truth: GroundTruth, rows: Floats, categories: set[int]) -> tuple[GroundTruth, Floats]:
+def of_categories(
+    ground_truth: GroundTruth, rows: Floats, categories: set[int]
+) -> tuple[GroundTruth, Floats]:
     """The part of both that is about these categories of the ground truth."""
     ids = ground_truth.category_ids
     if len(categories) == len(ids):
@@ -192,7 +200,9 @@ def of_categories(ground_truth: GroundTruth, rows: Floats, categories: set[int])
     kept = np.isin(ids, wanted)
     part = ground_truth.of_objects(np.isin(ground_truth.category, wanted))
     names = tuple(compress(ground_truth.category_names, kept))
-    return replace(part, category_ids=ids[kept], category_names=names), rows[np.isin(rows[:, CATEGORY], wanted)]
+    return replace(part, category_ids=ids[kept], category_names=names), rows[
+        np.isin(rows[:, CATEGORY], wanted)
+    ]
 
 
 def _kept(

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class WorkerLost(Exception):
-    """The worker vanished in mid-work: killed, out of memory, its host gone. Whether the work is at fault is not known."""
+    """The worker vanished in mid-work: killed, out of memory, its host gone. The work may be at fault, or not."""
 
 
 class Workers(Protocol):

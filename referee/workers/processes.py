@@ -32,7 +32,8 @@ class LocalWorkers:
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(PRELOADED)
         self._threads = [
-            threading.Thread(target=self._serve, name=f"worker-{place}", daemon=True) for place in range(count)
+            threading.Thread(target=self._serve, name=f"worker-{place}", daemon=True)
+            for place in range(count)
         ]
         for thread in self._threads:
             thread.start()

@@ -10,7 +10,7 @@ import os
 import socket
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 from typing import Any
@@ -61,10 +61,18 @@ def carry_out(
         dispatch.give_back()
 
 
-def mapped(workers: Workers, work: Callable[..., T], arguments: Iterable[tuple[Any, ...]]) -> list[T]:
-    """The results of `work` with each of the arguments, in their order; what a lost worker did is done again."""
-    given = [(args, workers.submit(work, *args)) for args in arguments]
-    return [_result(workers, work, args, future) for args, future in given]
+def mapped(workers: Workers, work: Callable[..., T], arguments: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+    """The results of `work` with each of the arguments, in their order; what a lost worker did is done again.
+
+    Arguments are taken as workers become free: neither all of them nor all results are in memory.
+    """
+    given: deque[tuple[tuple[Any, ...], Future[T]]] = deque()
+    for args in arguments:
+        given.append((args, workers.submit(work, *args)))
+        if len(given) > workers.count:  # one more than there are workers: none waits
+            yield _result(workers, work, *given.popleft())
+    for each in given:
+        yield _result(workers, work, *each)
 
 
 def _result(workers: Workers, work: Callable[..., T], args: tuple[Any, ...], future: Future[T]) -> T:

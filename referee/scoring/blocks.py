@@ -18,24 +18,15 @@ from referee.scoring.columns import Detections
 from referee.scoring.ordering import descending
 from referee.scoring.rules import rule_named
 
-Bools = NDArray[np.bool_]
 
+def match_block(ground_truth: GroundTruth, rows: Floats, metrics: Sequence[str]) -> list[Category]:
+    """Match the rows (n, 7), in order of arrival, of some images: all categories by the first metric, by the second ...
 
-def match_block(ground_truth: GroundTruth, rows: Floats, metric: str, first_image: int) -> list[Category]:
-    """Match the rows (n, 7), in order of arrival, of a block of images by a metric with one IoU threshold.
-
-    `first_image` is the place of the block's first image among all. Raises `RefereeError` as `evaluate` does.
+    The ground truth has all images and the objects of these. Raises `RefereeError` as `evaluate` does.
     """
-    rule = rule_named(metric)
-    detections = Detections.from_rows(rows[np.argsort(rows[:, 0], kind="stable")])
-    return [
-        replace(
-            each,
-            image=(each.image + first_image).astype(np.uint32),
-            object_images=(each.object_images + first_image).astype(np.uint32),
-        )
-        for each in ranked_images(ground_truth, detections, rule, frozenset(), None)
-    ]
+    found = Detections.from_rows(rows[np.argsort(rows[:, 0], kind="stable")])
+    rules = map(rule_named, metrics)
+    return [each for rule in rules for each in ranked_images(ground_truth, found, rule, frozenset(), None)]
 
 
 def merged(parts: Sequence[Category]) -> Category:
@@ -50,15 +41,17 @@ def merged(parts: Sequence[Category]) -> Category:
 
 
 def score_category(
-    parts: Sequence[Category], metric: str, counted: Sequence[Bools], resamples: int, seed: int
-) -> tuple[list[float | None], Floats]:
-    """Return the AP of a category by each choice of images whose detections count (N,), None without objects.
+    parts: Sequence[Category], metric: str, counted: NDArray[np.bool_], resamples: int, seed: int
+) -> tuple[float | None, float | None, Floats]:
+    """Return the AP of a category, None without objects: of the images that are `counted` (N,), and of all.
 
-    And by the first choice its AP in each resample (R,), as `category_samples`.
+    And that of the former in each resample (R,), as `category_samples`.
     """
-    whole, rule = merged(parts), rule_named(metric)
-    its = [which.take(whole.image) for which in counted]
-    ranks = [np.flatnonzero(whole.is_true[which]) + 1 for which in its]
-    aps = [rule.average(each, whole.objects) if whole.objects else None for each in ranks]
-    first = replace(whole, image=whole.image[its[0]], is_true=whole.is_true[its[0]])
-    return aps, resampled_ap(first, multiplicities(len(counted[0]), resamples, seed))
+    whole = merged(parts)
+    which = counted.take(whole.image)
+    part = replace(whole, image=whole.image[which], is_true=whole.is_true[which])
+    ranks = [np.flatnonzero(each.is_true) + 1 for each in (part, whole)]
+    ap, of_all = (
+        rule_named(metric).average(each, whole.objects) if whole.objects else None for each in ranks
+    )
+    return ap, of_all, resampled_ap(part, multiplicities(len(counted), resamples, seed))

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,9 +119,9 @@ class Category:
     """
 
     confidence: Floats
-    image: NDArray[np.integer[Any]]
+    image: NDArray[np.uint32]
     is_true: NDArray[np.bool_]
-    object_images: NDArray[np.integer[Any]]
+    object_images: NDArray[np.uint32]
     objects: int
 
 
@@ -135,9 +134,9 @@ def ranked_images(
 ) -> Iterator[Category]:
     """Match by a rule: every category in the order of the ids. Raises as `ranked_categories` does."""
     groups = group_objects(ground_truth, ~ground_truth.crowd, banned)
-    object_images = groups.images.places(ground_truth.image[groups.objects])
+    object_images = groups.images.places(ground_truth.image[groups.objects]).astype(np.uint32)
     object_categories = ground_truth.category[groups.objects]
-    images = groups.images.places(detections.image)
+    images = groups.images.places(detections.image).astype(np.uint32)
     for each in ranked_categories(ground_truth, detections, rule, rule.threshold(iou), banned):
         is_true = np.zeros(len(each.members), np.bool_)
         is_true[each.ranks - 1] = True

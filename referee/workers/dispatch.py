@@ -62,17 +62,16 @@ def carry_out(
 
 
 def mapped(workers: Workers, work: Callable[..., T], arguments: Iterable[tuple[Any, ...]]) -> Iterator[T]:
-    """The results of `work` with each of the arguments, in their order; what a lost worker did is done again.
+    """The results of `work` in the order of the arguments, which are made as workers become free for them.
 
-    Arguments are taken as workers become free: neither all of them nor all results are in memory.
+    What a lost worker did is done again.
     """
     given: deque[tuple[tuple[Any, ...], Future[T]]] = deque()
     for args in arguments:
         given.append((args, workers.submit(work, *args)))
-        if len(given) > workers.count:  # one more than there are workers: none waits
+        if len(given) > workers.count:
             yield _result(workers, work, *given.popleft())
-    for each in given:
-        yield _result(workers, work, *each)
+    yield from (_result(workers, work, *each) for each in given)
 
 
 def _result(workers: Workers, work: Callable[..., T], args: tuple[Any, ...], future: Future[T]) -> T:

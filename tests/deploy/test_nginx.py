@@ -31,6 +31,7 @@ from tests.deploy.deployment import (
     program,
     read_answer,
     substitutions,
+    upstream,
 )
 
 BOARD = "127.0.9.1"
@@ -122,7 +123,7 @@ def test_failed_log_ins_of_one_board_keep_no_other_one_out(deployment: Deploymen
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
     """nginx without a referee behind it."""
     program("nginx")
-    with contextlib.closing(Nginx(tmp_path_factory.mktemp("alone"), free_port())) as nginx:
+    with contextlib.closing(Nginx(tmp_path_factory.mktemp("alone"), upstream(free_port()))) as nginx:
         yield nginx
 
 
@@ -142,7 +143,7 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_sent(alone: Nginx) -> 
 
 def test_the_guide_lists_every_place_that_the_tests_change() -> None:
     guide = (GUIDE / "README.md").read_text()
-    for place in substitutions(Path("/nowhere"), 1, 2, 3):
+    for place in substitutions(Path("/nowhere"), 1, 2) | upstream(3):
         assert f"`{place.strip()}`" in guide, place
 
 

@@ -93,6 +93,16 @@ def test_a_body_of_4_mib_arrives_and_no_larger_one(deployment: Deployment) -> No
     assert posted(most + 1).problem() == (413, "too-large")
 
 
+def test_an_entry_may_be_larger(deployment: Deployment, alone: Nginx) -> None:
+    sent = deployment.ask(BOARD, "POST", "/v1/entries", body=bytes(LARGEST_BODY_BYTES + 1))
+    assert sent.status != 413  # the referee itself answers
+    with socket.create_connection((HOST, alone.port), PATIENCE_S) as connection:
+        connection.sendall(head("POST", "/v1/entries", "x", 512 * 2**20 + 1))
+        refused = read_answer(begun(connection))
+    assert refused.problem() == (413, "too-large")
+    assert refused.json()["detail"] == "The body has more than 512 MiB."
+
+
 def test_a_chunked_body_arrives_whole(deployment: Deployment) -> None:
     with contextlib.closing(deployment.connection(BOARD)) as connection:
         headers = {"Authorization": f"Bearer {deployment.token}", "Content-Type": "text/plain"}

@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -106,6 +105,13 @@ def runs(season: Season) -> Iterator[Season]:
         assert season.ask(ELSEWHERE, "DELETE", "/v1/session", token).status in (200, 409)
 
 
+def served(day: Day) -> list[int]:
+    """The images that the open run has on record."""
+    with day.store() as store:
+        (run,) = store.runs(RunState.OPEN)
+        return store.served_images(run.id)
+
+
 def whole_run(season: Season, board: str, team: str, confidence: float) -> set[bytes]:
     """Log in, fetch and post image by image, log out: the images."""
     fetched = set()
@@ -137,16 +143,12 @@ def test_whole_runs_at_the_same_time_reach_the_host_of_their_board(season: Seaso
 
 def test_a_token_decides_over_the_address_and_the_name(runs: Season) -> None:
     """Also on one connection, and however the header is written."""
-    both = ((runs.day, runs.token), (runs.day_b, runs.other_token))
     with contextlib.closing(runs.connection(BOARD_A)) as kept:
-        for _, token in both * 3:
+        for token in (runs.token, runs.other_token) * 3:
             headers = {"Host": HALL_B, "Authorization": f"bearer  {token} "}
             assert asked(kept, "POST", "/v1/detections", None, ROWS[:1], **headers).status == 202
             assert asked(kept, "GET", "/v1/images?count=2", token).status == 200
-    for day, _ in both:
-        with day.store() as store:
-            (run,) = store.runs(RunState.OPEN)
-            until(partial(lambda store, run: store.served_images(run) == [1, 2], store, run.id))
+    until(lambda: [served(runs.day), served(runs.day_b)] == [[1, 2], [1, 2]])
     assert (runs.accepted(runs.token), runs.accepted(runs.other_token)) == (3, 3)
     stray = runs.other_token.replace(contest_id(runs.day_b.folder), contest_id(runs.day.folder))
     assert runs.ask(BOARD_B, "GET", "/v1/session", stray).problem() == (401, "bad-token")

@@ -15,6 +15,7 @@ from referee.web import pages, problems
 from referee.web.answers import NOT_TO_BE_KEPT
 from referee.web.config_watch import ConfigWatch
 from referee.web.contestant import session as contest_routes
+from referee.web.contestant import work as work_routes
 from referee.web.gateway import Gateway
 from referee.web.image_files import ImageFiles
 from referee.web.judge_process import Judging
@@ -47,6 +48,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         status=LiveStatus(contest, control, clock, judging, config_watch),
     )
     app.register_blueprint(contest_routes.blueprint)
+    app.register_blueprint(work_routes.blueprint)
     for operators in (access, operator_routes, day_routes, board_routes, console):
         app.register_blueprint(operators.blueprint)
     app.register_blueprint(legacy_routes.blueprint)

@@ -8,7 +8,6 @@ import signal
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -102,8 +101,8 @@ class Desk:
         words = ["lpirc-client", "work", self.url, "--name", "pixel-4", "--images", str(folder / "kept")]
         environment = {"LPIRC_PASSWORD": self.keys["pixel-4"], "PATH": "/usr/bin:/bin"}
         process = warm_programs.start([*words, *options], cwd=folder, env=environment)
-        self.house.stack.callback(process.wait)
-        self.house.stack.callback(process.kill)
+        for end in (process.stdout.close, process.stderr.close, process.wait, process.kill):
+            self.house.stack.callback(end)
         return process
 
 
@@ -132,8 +131,113 @@ def test_a_model_goes_through_the_queue_to_the_board_though_the_referee_was_away
     ours.serve()
     assert client.wait(PATIENCE_S) == 0
     (told,) = client.stderr.read().splitlines()
-    assert told.startswith("phones, handed in.tflite: accuracy 75")
+    assert told.startswith("phones, handed in.tflite: 75.000 % of 4 images")
     (line,) = json.loads(ours.referee("model", "board", "--track", "phones", "--json"))["lines"]
     assert (line["team"], line["device"]) == (TEAM, "pixel-4")
     assert "pixel-4  20" in ours.referee("device", "list")
     assert ours.ask("POST", json=HELLO).status_code == 204
+
+
+def test_a_device_that_is_interrupted_or_killed_gives_the_model_to_another_which_measures_it_once(
+    desk: Callable[..., Desk],
+) -> None:
+    ours = desk("pixel-4", "jetson")
+    ours.serve()
+    endless = models.endless()
+    made = ours.queue(endless)
+
+    def measuring() -> tuple[Any, list[int]]:
+        client = ours.device()
+        # The harness, and the model's process in it.
+        until(lambda: len(descendants_of(client.pid)) >= 2)
+        return client, descendants_of(client.pid)
+
+    client, harness = measuring()
+    client.send_signal(signal.SIGINT)
+    assert client.wait(PATIENCE_S) == 130
+    job = ours.house.store.job(str(made.job))
+    assert (job.state, job.failures, job.losses) == (JobState.WAITING, 0, 0)
+    assert job.reason == "pixel-4 was interrupted."
+    client, more = measuring()
+    assert ours.ask("POST", name="jetson", json=HELLO | {"name": "jetson"}).status_code == 204
+    client.kill()
+    until(lambda: not any(map(is_running, [*harness, *more])))
+    ours.house.clock.advance(LEASE_S + 1)
+
+    work = ours.lease("jetson")
+    document = packed(result(ours.test_set, endless, [7, 8, 9, 8], device__host="jetson"))
+    problem(ours.hand_in(work, document), 409, "lease-lost")
+    assert ours.sentence() == ""
+    assert ours.hand_in(work, document, "jetson").json() == {"outcome": ours.sentence()}
+    for name in ("jetson", "pixel-4"):
+        late = problem(ours.hand_in(work, document, name), 409, "lease-lost")
+        assert late["detail"] == "The lease of this job is lost: it is over, or another device's now."
+    job = ours.house.store.job(str(made.job))
+    assert (job.state, job.losses) == (JobState.DONE, 1)
+    assert (
+        json.loads(ours.referee("model", "board", "--track", "phones", "--json"))["lines"][0]["builds"] == 1
+    )
+    assert ours.submission().measurement.device == "jetson"  # type: ignore[union-attr]  # it is measured
+
+
+def test_a_model_that_crashes_is_an_outcome_and_one_that_no_device_can_measure_costs_nothing(
+    desk: Callable[..., Desk],
+) -> None:
+    ours = desk("pixel-4", submissions_per_day=2)
+    ours.serve()
+    ours.queue(models.greedy(when_run=True))
+    assert ours.device("--once").wait(PATIENCE_S) == 0
+    assert ours.sentence().startswith("handed in.tflite: ")
+    assert "memory" in ours.sentence()
+
+    other = ours.queue(models.classifier())
+    document = packed(result(ours.test_set, b"another model", [7, 8, 9, 8]))
+    for _ in range(3):
+        work = ours.lease()
+        refused = problem(ours.hand_in(work, document), 422, "not-measured")
+        assert "model.sha256" in refused["detail"]
+    assert ours.ask("POST", json=HELLO).status_code == 204
+    assert ours.sentence(other.id) == refused["detail"]
+    job = ours.house.store.job(str(other.job))
+    assert (job.state, job.failures) == (JobState.FAILED, 3)
+    assert not ours.submission(other.id).counts
+    assert ours.submission(1).counts
+
+
+def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:
+    ours = desk("pixel-4", "jetson", device="pixel-4")
+    ours.serve()
+    ours.queue(models.classifier())
+    told = problem(ours.ask("POST", json=HELLO | {"version": "0.2.0"}), 409, "wrong-version")
+    assert "lpirc-client 0.2.0 does not fit the referee's 0.1.0" in told["detail"]
+    assert (
+        "is that of device jetson, not of pixel-4"
+        in problem(ours.ask("POST", name="jetson", json=HELLO), 401, "bad-token")["detail"]
+    )
+    assert ours.ask("POST", name="jetson", json=HELLO | {"name": "jetson"}).status_code == 204
+
+    work = ours.lease()
+    assert ours.ask("POST", json=HELLO).status_code == 204  # one at a time
+    archive = zipfile.ZipFile(io.BytesIO(ours.ask("GET", f"/{work['job']}/images").content))
+    assert archive.namelist() == ["1.jpg", "2.jpg", "3.jpg", "4.jpg"]
+    assert ours.ask("GET", f"/{work['job']}/model").content == models.classifier()
+    for path in ("/model", "/images"):
+        problem(ours.ask("GET", f"/{work['job']}{path}", "jetson"), 409, "lease-lost")
+    problem(ours.ask("PUT", f"/{'0' * 64}"), 409, "lease-lost")
+
+    ours.referee("model", "withdraw", 1, "--reason", "too late")
+    problem(ours.ask("PUT", f"/{work['job']}"), 409, "lease-lost")
+    ours.referee("device", "remove", "pixel-4")
+    problem(ours.ask("POST", json=HELLO), 401, "bad-token")
+    said = called("device", "remove", "pixel-4", "--contest", str(ours.house.folder)).stderr
+    assert said == "referee: There is no device 'pixel-4'; see: referee device list\n"
+    assert {"device-add", "device-remove"} <= {
+        event["detail"].get("action") for event in ours.house.store.events_after(0, 100)[1]
+    }
+
+
+def test_a_job_that_is_cancelled_withdraws_what_was_handed_in(desk: Callable[..., Desk]) -> None:
+    ours = desk("pixel-4")
+    made = ours.queue(models.classifier())
+    assert ours.house.store.cancel_jobs([str(made.job), "another"], ours.house.clock.utc()) == 1
+    assert ours.submission().withdrawn == "its job was cancelled"

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from bench import workload
-from referee.judging.case import scored_detections
 from referee.judging.live import SHARE, TICK_S
+from referee.judging.scoring_job import scored_detections
 from referee.scoring import evaluate
 from referee.scoring.bootstrap import bootstrap_samples
 

@@ -19,6 +19,16 @@ class RefereeError(Exception):
         self.sentence = sentence
         self.facts = facts
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """It comes back from another process as it was: what subclasses take differs."""
+        return _again, (type(self), self.code, self.sentence, self.facts)
+
+
+def _again(kind: type[RefereeError], code: str, sentence: str, facts: dict[str, object]) -> RefereeError:
+    error = kind.__new__(kind)
+    RefereeError.__init__(error, code, sentence, **facts)
+    return error
+
 
 class LoginRefused(RefereeError):
     """A log-in that is not allowed: `bad-credentials`, `too-many-failures`, `wrong-address`."""

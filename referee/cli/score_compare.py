@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from referee.cli.terminal import console, figures_table
-from referee.judging.uncertainty import RESAMPLES, SEED
+from referee.judging.scoring_job import RESAMPLES, SEED
 from referee.scoring import format_score
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap_samples, centred
 from referee.scoring.interval import Resampled, chance_of_order

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lpirc_power.energy import Check
 from lpirc_power.meter import Limits, Reading
 from lpirc_testsets import GroundTruth, TestSet
-from referee.detections.plausibility import implausible, limits_by_number
+from referee.detections.plausibility import limits_by_number
 from referee.judging.checks import (
     event_checks,
     images_not_fetched,
@@ -27,11 +27,20 @@ from referee.judging.checks import (
     rows_refused,
     run_checks,
 )
-from referee.scoring import Detections, Evaluation, evaluate, lists_ties_by_image, score
+from referee.judging.scoring_job import (
+    CONTEST,
+    IMAGE,
+    WITH_UNSERVED,
+    Scored,
+    ScoringInput,
+    scored,
+    scored_detections,
+    served_rows,
+)
+from referee.scoring import Evaluation, evaluate, score, signature_of
 from referee.scoring.rules import PUBLISHED
 from referee.store.records import ENERGY_MISSING, RUN_CLOSED, Run, Score
 
-IMAGE = 0
 START_S = 0.0  # readings of a closed run are timed from its start
 
 
@@ -59,31 +68,38 @@ class Case:
     limits: Limits | None
 
 
-def judgement_of(case: Case, judged_utc: str) -> Score:
-    """The judgement of a case, without an interval."""
-    run, metric, digest = case.run, case.metric, case.test_set.digest
-    ground_truth, rows, unserved = counted_of(case)
-    evaluation = with_them = published = evaluated(ground_truth, rows, metric, digest)
-    if metric != PUBLISHED:
-        published = evaluate(ground_truth, Detections.from_rows(rows), PUBLISHED)
-    if len(unserved) and not case.count_unserved:
-        with_them = evaluated(ground_truth, np.concatenate([rows, unserved]), metric, digest)
-    fetched = images_not_fetched(unserved[:, IMAGE], with_them.map, count=case.count_unserved)
-    plausibility = implausible_boxes(implausible(rows, limits_by_number(case.test_set)))
-    checks = (*_checks(case), fetched, plausibility)
+def judgement_of(case: Case, judged_utc: str, found: Scored | None = None) -> Score:
+    """The judgement of a case, without an interval; where its scoring is `found` already, `rows` may be missing."""
+    run, found = case.run, found or scored(scoring_input(case))
+    unserved = found.unserved_rows, found.unserved_images
+    fetched = images_not_fetched(*unserved, found.map_of(WITH_UNSERVED), count=case.count_unserved)
+    checks = (*_checks(case), fetched, implausible_boxes(found.implausible))
+    signature = signature_of(case.metric, case.test_set.digest)
     return Score(
         run=run.id,
         judged_utc=judged_utc,
-        map=evaluation.map,
+        map=found.map_of(CONTEST),
         energy_wh=run.energy_wh,
-        score=score(evaluation.map, run.energy_wh) if is_scorable(run.energy_wh) else None,
+        score=score(found.map_of(CONTEST), run.energy_wh) if is_scorable(run.energy_wh) else None,
         mean_power_w=_mean_power_w(run, checks),
         images=run.images,
-        detections=evaluation.detections,
-        ap=evaluation.ap,
-        signature="|".join([evaluation.signature, _images(case), *_measured_by(run)]),
+        detections=found.detections,
+        ap=dict(found.aps[CONTEST]),
+        signature="|".join([signature, _images(case), *_measured_by(run)]),
         checks=checks,
-        map_ilsvrc_det=published.map,
+        map_ilsvrc_det=found.map_of(PUBLISHED),
+    )
+
+
+def scoring_input(case: Case) -> ScoringInput:
+    """What the scoring of a case takes."""
+    return ScoringInput(
+        metric=case.metric,
+        count_unserved=case.count_unserved,
+        ground_truth=restricted_to(case.ground_truth, case.order),
+        rows=undo_image_order(case.rows.copy(), case.order),
+        served=were_served(case.order, case.served, len(case.test_set.images)),
+        limits=limits_by_number(case.test_set),
     )
 
 
@@ -93,14 +109,8 @@ def counted_of(case: Case) -> tuple[GroundTruth, NDArray[np.float64], NDArray[np
     These are, in order of arrival and with the test set's image numbers, those of images that it was served, or all by
     `count_unserved`. The last array holds the rows (m, 7) of images that it was not served.
     """
-    rows = undo_image_order(case.rows.copy(), case.order)
-    is_served = were_served(case.order, case.served, len(case.test_set.images))[
-        rows[:, IMAGE].astype(np.int64)
-    ]
-    unserved = rows[~is_served]
-    if len(unserved) and not case.count_unserved:
-        rows = rows[is_served]
-    return restricted_to(case.ground_truth, case.order), rows, unserved
+    given = scoring_input(case)
+    return given.ground_truth, *served_rows(given)
 
 
 def were_served(order: NDArray[np.int64], served: Sequence[int], images: int) -> NDArray[np.bool_]:
@@ -116,16 +126,6 @@ def evaluated(
     """Evaluate rows (n, 7) in order of arrival, with the test set's own image numbers."""
     detections = scored_detections(rows, metric)
     return evaluate(ground_truth, detections, metric, ground_truth_digest=testset_digest)
-
-
-def scored_detections(rows: NDArray[np.float64], metric: str) -> Detections:
-    """The detections of a run as its metric scores them, from rows (n, 7) in order of arrival.
-
-    A metric that lists equal confidences in order of arrival gets them image by image: the network has no say.
-    """
-    if not lists_ties_by_image(metric):
-        rows = rows[np.argsort(rows[:, IMAGE], kind="stable")]
-    return Detections.from_rows(rows)
 
 
 def restricted_to(ground_truth: GroundTruth, images: NDArray[np.int64]) -> GroundTruth:

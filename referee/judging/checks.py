@@ -6,9 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lpirc_power.energy import Check, Measurement, energy_checks
 from lpirc_power.meter import Identity, Limits, Reading
 from referee.detections.plausibility import Implausible
@@ -65,12 +62,11 @@ def rows_refused(total: int, kept: Sequence[Mapping[str, Any]]) -> tuple[Check, 
     return (Check("rows-refused", False, "warning", sentence, {"rows": total}),)
 
 
-def images_not_fetched(unserved: NDArray[np.float64], map_with_them: float, *, count: bool) -> Check:
-    """`images-not-fetched`, from the images (n,) of the rows that are for images which the run was not served.
+def images_not_fetched(rows: int, images: int, map_with_them: float, *, count: bool) -> Check:
+    """`images-not-fetched`, from the number of rows that are for images which the run was not served.
 
     A warning: the score is right without them. `count`: they count, by contest.toml.
     """
-    rows, images = len(unserved), len(np.unique(unserved))
     what = "count, by count_unserved" if count else f"do not count; with them mAP is {map_with_them:.5f}"
     sentence = "Every row is for an image that the run was served."
     if rows:

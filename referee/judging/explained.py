@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from lpirc_testsets import GroundTruth
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.judging.case import scored_detections
 from referee.judging.checks import is_scorable
 from referee.judging.judge import counted
 from referee.judging.regret import StopRegret, stop_regret
+from referee.judging.scoring_job import scored_detections
 from referee.scoring import COCO, CocoCurve, Curve, Detections, coco_curves, precision_recall_curves, score
 from referee.scoring.error_types import ErrorAnalysis, ErrorType, ImageErrors, analyse_errors, worst_images
 from referee.scoring.result import DIGEST_LENGTH, signature_parts

@@ -18,8 +18,9 @@ from lpirc_testsets.boxes import coco_from_corners
 from referee.contest import Contest, require_same_images
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
-from referee.judging.case import IMAGE, START_S, undo_image_order
+from referee.judging.case import START_S, undo_image_order
 from referee.judging.judge import served_images
+from referee.judging.scoring_job import IMAGE
 from referee.store.records import Run
 
 AT_ONCE = 100_000  # rows

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,23 +23,24 @@ from referee.judging.case import (
     undo_image_order,
     were_served,
 )
+from referee.judging.scoring_job import Scored
 from referee.scoring import Evaluation
 from referee.store import Store
 from referee.store.records import Run, RunState, Score
 
 
-def judge(contest: Contest, number: int, clock: Clock, *, corrected: bool = False) -> Score:
+def judge(
+    contest: Contest, number: int, clock: Clock, *, corrected: bool = False, found: Scored | None = None
+) -> Score:
     """Judge a closed run, or judge it again; the new score is appended and replaces the earlier one in every result.
 
     `corrected` also takes a test set with the run's images and another ground truth than it was armed with; the event
-    then names both. Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`;
-    TestSetError.
+    then names both. `found` is the run's scoring, where it is known. Raises RefereeError `run-unknown`, `run-state`
+    (not closed yet, or void), `testset-changed`; TestSetError.
     """
-    require = require_same_images if corrected else require_same_test_set
     while True:
-        run = contest.store.run(number)
-        require(contest, run)
-        judged = judgement(contest, run, clock)
+        run = judgeable(contest, number, corrected=corrected)
+        judged = judgement(contest, run, clock, found)
         contest.store.add_score(judged)
         states = (RunState.CLOSED, RunState.JUDGED)
         # If the energy was read meanwhile, the run is judged again.
@@ -49,19 +53,26 @@ def judge(contest: Contest, number: int, clock: Clock, *, corrected: bool = Fals
     return judged
 
 
-def judgement(contest: Contest, run: Run, clock: Clock) -> Score:
-    """What the judge says of a closed run by the contest's metric and ground truth, which is of the run's images.
-
-    Nothing is stored. Raises RefereeError `run-state`; TestSetError.
-    """
+def judgeable(contest: Contest, number: int, *, corrected: bool = False) -> Run:
+    """The run, if it can be judged now. Raises RefereeError as `judge` does."""
+    run = contest.store.run(number)
+    (require_same_images if corrected else require_same_test_set)(contest, run)
     if run.state not in (RunState.CLOSED, RunState.JUDGED):
         raise RefereeError(
             "run-state", f"Run {run.id} is {run.state}; only a closed run can be judged.", run=run.id
         )
-    return judgement_of(case_of(contest, run), clock.utc().isoformat())
+    return run
 
 
-def case_of(contest: Contest, run: Run) -> Case:
+def judgement(contest: Contest, run: Run, clock: Clock, found: Scored | None = None) -> Score:
+    """What the judge says of a closed run by the contest's metric and ground truth, which is of the run's images.
+
+    Nothing is stored. Raises TestSetError.
+    """
+    return judgement_of(case_of(contest, run, with_rows=found is None), clock.utc().isoformat(), found)
+
+
+def case_of(contest: Contest, run: Run, *, with_rows: bool = True) -> Case:
     """The case of a run, as it is stored. Raises TestSetError."""
     store = contest.store
     return Case(
@@ -69,9 +80,9 @@ def case_of(contest: Contest, run: Run) -> Case:
         metric=contest.config.metric,
         count_unserved=contest.config.count_unserved,
         test_set=contest.test_set,
-        ground_truth=read_ground_truth(contest.test_set.folder),
+        ground_truth=ground_truth_of(contest.test_set.folder, contest.test_set.digest),
         order=store.image_order(run.id),
-        rows=store.detections(run.id),
+        rows=store.detections(run.id) if with_rows else np.empty((0, 7)),
         served=store.served_images(run.id),
         readings=store.readings(run.id, START_S),
         events=store.events(run.id),
@@ -79,6 +90,12 @@ def case_of(contest: Contest, run: Run) -> Case:
         refused_rows=store.refused_rows(run.id),
         limits=limits_of(Identity.parse(run.meter_identity or "").model),
     )
+
+
+@lru_cache(1)  # of many runs it is one, and reading it takes longer than judging
+def ground_truth_of(folder: Path, digest: str) -> GroundTruth:
+    """The ground truth of a test set with that digest. Raises TestSetError."""
+    return read_ground_truth(folder)
 
 
 def counted(contest: Contest, run: Run) -> tuple[GroundTruth, NDArray[np.float64], NDArray[np.float64]]:

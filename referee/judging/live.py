@@ -17,9 +17,10 @@ from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError, StorageFailed
-from referee.judging.case import IMAGE, restricted_to, undo_image_order
+from referee.judging.case import restricted_to, undo_image_order
 from referee.judging.checks import is_scorable
 from referee.judging.judge import evaluate_rows
+from referee.judging.scoring_job import IMAGE
 from referee.scoring import score
 from referee.store.records import Provisional, Run, RunState
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from lpirc_testsets import GroundTruth
 from referee.contest import Contest
-from referee.judging.case import IMAGE, START_S
+from referee.judging.case import START_S
 from referee.judging.checks import is_scorable
 from referee.judging.judge import testset_rows
+from referee.judging.scoring_job import IMAGE
 from referee.scoring import COCO, Detections
 from referee.scoring.evaluation import maps_over_time
 from referee.store.records import Run

@@ -10,30 +10,50 @@ from numpy.typing import NDArray
 from lpirc_testsets import GroundTruth
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.judging.case import scored_detections
+from referee.judging.case import scoring_input
 from referee.judging.checks import is_scorable
-from referee.judging.judge import counted, judge
-from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap_samples, centred
+from referee.judging.judge import case_of, judge, judgeable
+from referee.judging.known import job_of, known_of, store_scoring, stored_scoring
+from referee.judging.scoring_job import RESAMPLES, SEED, Scored, scored, scored_detections, with_resampled
+from referee.scoring.bootstrap import bootstrap_samples, centred, mean_of_categories
 from referee.scoring.interval import Resampled, middle
 from referee.store.records import Run, Score, ScoreInterval
 
 Floats = NDArray[np.float64]
 
 LEVEL = 0.95
-RESAMPLES = 1000
-SEED = 0
 
 
 def judge_with_interval(contest: Contest, number: int, clock: Clock, *, corrected: bool = False) -> Score:
     """Judge a run, then add the interval of its score, if its metric has a bootstrap. Raises as `judge` does.
 
-    The score is stored first: the interval takes a thousand times as long, and no prize depends on it.
+    A scoring that is known is not made again. A new one is stored in two steps: the interval takes a thousand times as
+    long as the score, and no prize depends on it.
     """
-    judged, metric = judge(contest, number, clock, corrected=corrected), contest.config.metric
-    if metric not in BOOTSTRAP_METRICS:
+    run = judgeable(contest, number, corrected=corrected)
+    job = job_of(contest, run)
+    found = stored_scoring(contest.store, job)
+    if found is not None:
+        return judge_scored(contest, number, clock, found, corrected=corrected)
+    given, known = scoring_input(case_of(contest, run)), known_of(contest.store, job)
+    found = scored(given, known)
+    judged = judge(contest, number, clock, corrected=corrected, found=found)
+    found = with_resampled(given, found, known)
+    store_scoring(contest.store, job, found, clock)
+    return _with_interval(contest, judged, found)
+
+
+def judge_scored(
+    contest: Contest, number: int, clock: Clock, found: Scored, *, corrected: bool = False
+) -> Score:
+    """Judge a run whose scoring is known, with the interval of its score. Raises as `judge` does."""
+    return _with_interval(contest, judge(contest, number, clock, corrected=corrected, found=found), found)
+
+
+def _with_interval(contest: Contest, judged: Score, found: Scored) -> Score:
+    if found.resampled is None:
         return judged
-    ground_truth, rows, _ = counted(contest, contest.store.run(number))
-    interval, maps = interval_of(ground_truth, rows, metric, judged)
+    interval, maps = interval_from(mean_of_categories(found.resampled), judged)
     contest.store.add_interval(judged, interval, maps)
     return replace(judged, interval=interval)
 
@@ -43,6 +63,11 @@ def interval_of(
 ) -> tuple[ScoreInterval, Floats]:
     """The interval of a judgement, and the mAPs (RESAMPLES,) of the resamples, from the rows (n, 7) that count."""
     samples = bootstrap_samples(ground_truth, scored_detections(rows, metric), metric, RESAMPLES, seed)
+    return interval_from(samples, judged, seed)
+
+
+def interval_from(samples: Floats, judged: Score, seed: int = SEED) -> tuple[ScoreInterval, Floats]:
+    """The interval of a judgement from the mAPs (RESAMPLES,) of resamples; and those, centred."""
     maps, bias = centred(samples, judged.map), float(samples.mean()) - judged.map
     uncertainty = energy_uncertainty(judged)
     of_score: tuple[float | None, float | None] = None, None

@@ -2,7 +2,7 @@
 
 from referee.scoring.columns import Detections
 from referee.scoring.curves import CocoCurve, Curve, coco_curves, precision_recall_curves
-from referee.scoring.evaluation import evaluate
+from referee.scoring.evaluation import evaluate, signature_of
 from referee.scoring.result import Counts, Evaluation, format_score, score
 from referee.scoring.rules import COCO, METRICS, STRICT, Tolerance, lists_ties_by_image, tolerance_of
 
@@ -22,5 +22,6 @@ __all__ = [
     "lists_ties_by_image",
     "precision_recall_curves",
     "score",
+    "signature_of",
     "tolerance_of",
 ]

@@ -46,13 +46,45 @@ def bootstrap_samples(
 
     Raises `RefereeError` as `evaluate` does, and `metric-without-bootstrap`.
     """
+    return mean_of_categories(
+        category_samples(ground_truth, detections, metric, resamples, seed, blacklist, iou)
+    )
+
+
+def category_samples(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    metric: str,
+    resamples: int,
+    seed: int,
+    blacklist: Iterable[tuple[int, int]] = (),
+    iou: float | None = None,
+) -> Floats:
+    """Return the AP (K, R) of each category and resample, in the order of the ids; the same for the same seed.
+
+    It is NaN where the resample has no object of the category. Raises as `bootstrap_samples` does.
+    """
     if metric not in BOOTSTRAP_METRICS:
         known = ", ".join(BOOTSTRAP_METRICS)
         raise RefereeError(
             "metric-without-bootstrap", f"There is no bootstrap for {metric!r}; there is one for {known}."
         )
     categories = _categories(ground_truth, detections, rule_named(metric), frozenset(blacklist), iou)
-    return _maps(categories, multiplicities(len(ground_truth.image_ids), resamples, seed))
+    drawn = multiplicities(len(ground_truth.image_ids), resamples, seed)
+    samples = np.empty((len(ground_truth.category_ids), resamples))
+    for ap, category in zip(samples, categories, strict=True):
+        ap[:] = _resampled_ap(category, drawn)
+    return samples
+
+
+def mean_of_categories(samples: Floats) -> Floats:
+    """Return the mAP (R,) of each resample, 0 without objects, from the AP (K, R) of each category."""
+    has_objects = ~np.isnan(samples)
+    total = np.zeros(samples.shape[1])
+    for ap in np.where(has_objects, samples, 0.0):  # in turn: the sum does not depend on how numpy adds
+        total += ap
+    maps: Floats = total / np.maximum(has_objects.sum(axis=0), 1)
+    return maps
 
 
 def centred(samples: Floats, value: float) -> Floats:
@@ -105,15 +137,11 @@ def _categories(
         yield _Category(images[each.members], is_true, object_images[object_categories == each.id])
 
 
-def _maps(categories: Iterable[_Category], drawn: Counts) -> Floats:
-    total = np.zeros(drawn.shape[1])
-    scored = np.zeros(drawn.shape[1])
-    for category in categories:
-        objects = _objects(category, drawn)
-        total += _sums_of_precisions(category, drawn) / np.maximum(objects, 1)
-        scored += objects > 0
-    maps: Floats = total / np.maximum(scored, 1)
-    return maps
+def _resampled_ap(category: _Category, drawn: Counts) -> Floats:
+    objects = _objects(category, drawn)
+    ap = _sums_of_precisions(category, drawn) / np.maximum(objects, 1)
+    ap[objects == 0] = np.nan
+    return ap
 
 
 def _objects(category: _Category, drawn: Counts) -> Floats:

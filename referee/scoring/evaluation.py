@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lpirc_testsets.ground_truth import GroundTruth
 from referee.errors import RefereeError
 from referee.scoring.average_precision import averages, mean_known
-from referee.scoring.coco import evaluate_coco
+from referee.scoring.coco import IOU_RANGE, evaluate_coco
 from referee.scoring.columns import Detections
 from referee.scoring.groups import group_objects, list_detections
 from referee.scoring.matching import IGNORED, Objects, Pairs, in_turn, pairs_of
@@ -77,6 +77,12 @@ def evaluate(
         detections=len(detections),
         signature=signature(metric, threshold, banned, ground_truth_digest),
     )
+
+
+def signature_of(metric: str, ground_truth_digest: str) -> str:
+    """The signature of `evaluate` by a metric as it stands, without a blacklist."""
+    iou = IOU_RANGE if metric == COCO else rule_named(metric).iou
+    return signature(metric, iou, (), ground_truth_digest)
 
 
 def ranked_categories(

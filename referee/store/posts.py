@@ -142,6 +142,11 @@ class PostTables(Database):
         rows = self._rows("SELECT elapsed_s, row_count FROM posts WHERE run = ? ORDER BY id", run)
         return [(row["elapsed_s"], row["row_count"]) for row in rows]
 
+    def body_digests(self, run: int) -> list[tuple[str, int, int]]:
+        """Of each post of a run, in order of arrival: the SHA-256 of its body, the rows taken and refused."""
+        sql = "SELECT sha256, row_count, coalesce(refused, 0) FROM posts WHERE run = ? ORDER BY id"
+        return [tuple(row) for row in self._rows(sql, run)]
+
     def bodies(self, run: int) -> list[tuple[dict[str, Any], Post]]:
         """The posts of a run in order of arrival: id, elapsed_s, content_type, refused, body or else rows; receipt."""
         rows = self._rows(_BODIES, run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,14 @@ def posted(contest: Contest, run: Run, seed: int = 0) -> None:
     boxes = truth.boxes + chance.integers(0, 2, (len(truth.image), 1))
     found = np.column_stack([truth.image, truth.category, chance.random(len(boxes)), boxes])
     found = found[chance.random(len(found)) < 0.9]
-    contest.store.append_post(run.id, found, sha256="0" * 64, idempotency_key=None, elapsed_s=10.0, now=START)
+    contest.store.append_post(
+        run.id,
+        found,
+        sha256=hashlib.sha256(found.tobytes()).hexdigest(),
+        idempotency_key=None,
+        elapsed_s=10.0,
+        now=START,
+    )
 
 
 def closed_run(contest: Contest, team: str, energy_wh: float = 1.0, seed: int = 0, **different: Any) -> Run:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -46,7 +48,12 @@ def closed_run(
     teams[:, 0] = images + 1 - teams[:, 0]
     for elapsed_s, part in enumerate(np.array_split(teams, 2), start=1):
         store.append_post(
-            run.id, part, sha256="s", idempotency_key=None, elapsed_s=float(elapsed_s), now=START
+            run.id,
+            part,
+            sha256=hashlib.sha256(part.tobytes()).hexdigest(),
+            idempotency_key=None,
+            elapsed_s=float(elapsed_s),
+            now=START,
         )
     ranges = {"voltage_range_v": 150.0, "current_range_a": 0.5}
     store.append_readings(run.id, 0.0, [reading(tenth / 10, **ranges) for tenth in range(101)])

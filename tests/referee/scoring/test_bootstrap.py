@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +14,14 @@ from lpirc_testsets import GroundTruth
 from referee.errors import RefereeError
 from referee.scoring import bootstrap as bootstrap_module
 from referee.scoring import evaluate
-from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap_samples, centred, multiplicities
+from referee.scoring.bootstrap import (
+    BOOTSTRAP_METRICS,
+    bootstrap_samples,
+    category_samples,
+    centred,
+    mean_of_categories,
+    multiplicities,
+)
 from referee.scoring.columns import Detections
 from referee.scoring.interval import middle
 from tests.referee.scoring import oracle
@@ -97,6 +106,23 @@ def test_a_larger_contest_agrees_too_however_it_is_cut(monkeypatch: pytest.Monke
     assert whole == pytest.approx(expected, abs=EXACT)
     monkeypatch.setattr(bootstrap_module, "_CELLS_AT_ONCE", 100)
     assert bootstrap_samples(truth, found, resamples=RESAMPLES).tolist() == whole.tolist()
+
+
+def test_a_category_has_its_samples_alone_as_with_the_others() -> None:
+    truth, found = some_contest()
+    whole = category_samples(truth, found, "lpirc", RESAMPLES, seed=4)
+    assert whole.shape == (3, RESAMPLES)
+    assert (
+        mean_of_categories(whole).tolist() == bootstrap_samples(truth, found, "lpirc", RESAMPLES, 4).tolist()
+    )
+    alone = replace(
+        truth.of_objects(truth.category == 2), category_ids=np.array([2]), category_names=("two",)
+    )
+    of_two = Detections(*(column[found.category == 2] for column in list(vars(found).values())[:4]))
+    assert category_samples(alone, of_two, "lpirc", RESAMPLES, seed=4).tolist() == whole[1:2].tolist()
+    without = category_samples(truth.of_objects(truth.category != 2), found, "lpirc", RESAMPLES, seed=4)
+    assert np.isnan(without[1]).all()
+    assert without[[0, 2]].tolist() == whole[[0, 2]].tolist()
 
 
 def moved(images: int = 40, resamples: int = 200) -> tuple[float, NDArray[np.float64]]:

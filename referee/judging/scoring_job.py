@@ -1,0 +1,216 @@
+"""The part of a judgement that takes time, as a job: a pure function of arrays, named by the hash of all that it takes.
+
+A result is of every run with the same name. Of two names with one stem only the ground truth differs: then only the
+categories that it changes are scored, and what is known of the others is as if all were scored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import compress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_testsets import GroundTruth
+from referee.detections.plausibility import Implausible, implausible
+from referee.scoring import COCO, Detections, evaluate, lists_ties_by_image
+from referee.scoring.bootstrap import BOOTSTRAP_METRICS, category_samples
+from referee.scoring.result import RULES_VERSION
+from referee.scoring.rules import PUBLISHED
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+IMAGE, CATEGORY = 0, 1
+RESAMPLES = 1000
+SEED = 0
+CONTEST, WITH_UNSERVED = "contest", "with-unserved"
+"""With PUBLISHED the names of what is evaluated: the rows that count, and with them those of images not served."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringInput:
+    """What a run's scoring takes. `rows` (n, 7) are in order of arrival, with the test set's image numbers.
+
+    `ground_truth` is that of the run's images; `served` (N + 1,) and `limits` (N + 1, 5) go by image number.
+    """
+
+    metric: str
+    count_unserved: bool
+    ground_truth: GroundTruth
+    rows: Floats
+    served: NDArray[np.bool_]
+    limits: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """What the scoring found: mAP and AP by category of CONTEST, PUBLISHED and WITH_UNSERVED, where they differ.
+
+    `objects` has the digest of each category's objects. `resampled` (K, R): the APs of the resamples, by category as in
+    the ground truth; None: not computed, or the metric has none.
+    """
+
+    maps: Mapping[str, float]
+    aps: Mapping[str, Mapping[int, float | None]]
+    detections: int
+    unserved_rows: int
+    unserved_images: int
+    implausible: Implausible
+    objects: Mapping[int, str]
+    resampled: Floats | None = None
+
+    def map_of(self, what: str) -> float:
+        """The mAP of PUBLISHED or WITH_UNSERVED, which may be that of the contest."""
+        return self.maps.get(what, self.maps[CONTEST])
+
+    @property
+    def figures(self) -> str:
+        """All but `resampled`, as JSON."""
+        values = {name: value for name, value in vars(self).items() if name != "resampled"}
+        return json.dumps(values | {"implausible": asdict(self.implausible)})
+
+
+def scored_from(figures: str, resampled: bytes | None) -> Scored:
+    """A result as it was stored."""
+    values: dict[str, Any] = json.loads(figures)
+    for what, aps in values["aps"].items():
+        values["aps"][what] = {int(category): ap for category, ap in aps.items()}
+    values["objects"] = {int(category): digest for category, digest in values["objects"].items()}
+    values["implausible"] = Implausible(**values["implausible"])
+    samples = (
+        None if resampled is None else np.frombuffer(resampled, "<f8").reshape(len(values["objects"]), -1)
+    )
+    return Scored(**values, resampled=samples)
+
+
+def stem_of(
+    metric: str, count_unserved: bool, bodies: object, order: Ints, served: NDArray[np.bool_], limits: Floats
+) -> str:
+    """The hash of all but the ground truth; `bodies` identifies the rows as they came, `order` their images."""
+    arrays = [
+        hashlib.sha256(np.ascontiguousarray(one).tobytes()).hexdigest() for one in (order, served, limits)
+    ]
+    settings = ["lpirc-scoring-1", RULES_VERSION, metric, count_unserved, RESAMPLES, SEED]
+    return hashlib.sha256(json.dumps([*settings, *arrays, bodies]).encode()).hexdigest()
+
+
+def name_of(stem: str, objects: Mapping[int, str]) -> str:
+    """The name of the job with that stem, and these digests of each category's objects."""
+    return hashlib.sha256(json.dumps([stem, sorted(objects.items())]).encode()).hexdigest()
+
+
+def object_digests(ground_truth: GroundTruth) -> dict[int, str]:
+    """By category the digest of its objects, as the metrics take them."""
+    columns = ("image", "boxes", "difficult", "crowd", "area", "coco_boxes")
+    found = {}
+    for category in ground_truth.category_ids.tolist():
+        objects = ground_truth.of_objects(ground_truth.category == category)
+        digest = hashlib.sha256()
+        for name in columns:
+            digest.update(np.ascontiguousarray(getattr(objects, name)).tobytes())
+        found[category] = digest.hexdigest()
+    return found
+
+
+def score_whole(given: ScoringInput, known: Scored | None = None) -> Scored:
+    """Everything that a judgement and its interval need; `known` is a result of the same stem."""
+    return with_resampled(given, scored(given, known), known)
+
+
+def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
+    """The result without `resampled`. Raises RefereeError, as `evaluate` does."""
+    objects = object_digests(given.ground_truth)
+    rows, unserved = served_rows(given)
+    evaluated = {CONTEST: (given.metric, rows)}
+    if given.metric != PUBLISHED:
+        evaluated[PUBLISHED] = (PUBLISHED, rows)
+    if len(unserved) and not given.count_unserved:
+        evaluated[WITH_UNSERVED] = (given.metric, np.concatenate([rows, unserved]))
+    maps, aps = {}, {}
+    for what, (metric, its_rows) in evaluated.items():
+        # The mAP of COCO is not made of the APs by category.
+        former = known if known is not None and metric != COCO else None
+        kept = {} if former is None else _kept(former.aps[what], former.objects, objects)
+        ground_truth, its_rows = of_categories(given.ground_truth, its_rows, set(objects) - set(kept))
+        found = evaluate(ground_truth, scored_detections(its_rows, metric), metric)
+        aps[what] = {
+            category: found.ap[category] if category in found.ap else kept[category] for category in objects
+        }
+        maps[what] = found.map if former is None else _mean(aps[what])
+    return Scored(
+        maps,
+        aps,
+        detections=len(rows),
+        unserved_rows=len(unserved),
+        unserved_images=len(np.unique(unserved[:, IMAGE])),
+        implausible=implausible(rows, given.limits),
+        objects=objects,
+    )
+
+
+def with_resampled(given: ScoringInput, found: Scored, known: Scored | None = None) -> Scored:
+    """The result with `resampled`, if the metric has a bootstrap."""
+    if given.metric not in BOOTSTRAP_METRICS:
+        return found
+    categories = given.ground_truth.category_ids.tolist()
+    samples = np.empty((len(categories), RESAMPLES))
+    is_kept = np.zeros(len(categories), np.bool_)
+    if known is not None and known.resampled is not None:
+        is_kept[:] = [known.objects.get(category) == found.objects[category] for category in categories]
+        samples[is_kept] = known.resampled[is_kept]
+    rows, _ = served_rows(given)
+    others = {category for category, kept in zip(categories, is_kept.tolist(), strict=True) if not kept}
+    ground_truth, rows = of_categories(given.ground_truth, rows, others)
+    detections = scored_detections(rows, given.metric)
+    samples[~is_kept] = category_samples(ground_truth, detections, given.metric, RESAMPLES, SEED)
+    return replace(found, resampled=samples)
+
+
+def served_rows(given: ScoringInput) -> tuple[Floats, Floats]:
+    """The rows (n, 7) that count, and those (m, 7) of images that were not served."""
+    is_served = given.served[given.rows[:, IMAGE].astype(np.int64)]
+    unserved = given.rows[~is_served]
+    return (given.rows if given.count_unserved or not len(unserved) else given.rows[is_served]), unserved
+
+
+def scored_detections(rows: Floats, metric: str) -> Detections:
+    """The detections of a run as its metric scores them, from rows (n, 7) in order of arrival.
+
+    A metric that lists equal confidences in order of arrival gets them image by image: the network has no say.
+    """
+    if not lists_ties_by_image(metric):
+        rows = rows[np.argsort(rows[:, IMAGE], kind="stable")]
+    return Detections.from_rows(rows)
+
+
+def of_categories(
+    ground_truth: GroundTruth, rows: Floats, categories: set[int]
+) -> tuple[GroundTruth, Floats]:
+    """The part of both that is about these categories of the ground truth."""
+    ids = ground_truth.category_ids
+    if len(categories) == len(ids):
+        return ground_truth, rows
+    wanted = np.array(sorted(categories), np.int64)
+    kept = np.isin(ids, wanted)
+    part = ground_truth.of_objects(np.isin(ground_truth.category, wanted))
+    names = tuple(compress(ground_truth.category_names, kept))
+    return replace(part, category_ids=ids[kept], category_names=names), rows[
+        np.isin(rows[:, CATEGORY], wanted)
+    ]
+
+
+def _kept(
+    aps: Mapping[int, float | None], before: Mapping[int, str], objects: Mapping[int, str]
+) -> dict[int, float | None]:
+    return {category: aps[category] for category, digest in objects.items() if before.get(category) == digest}
+
+
+def _mean(aps: Mapping[int, float | None]) -> float:
+    known = [ap for ap in aps.values() if ap is not None]
+    return math.fsum(known) / len(known) if known else 0.0

@@ -1,0 +1,34 @@
+"""Work done elsewhere: by processes of this host, or by a cluster. It gives values back; whoever asked stores them.
+
+Start with `dispatch`: jobs leased, tried again, given back. Knows nothing of what the work is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class WorkerLost(Exception):
+    """The worker vanished in mid-work: killed, out of memory, its host gone. The work may be at fault, or not."""
+
+
+class Workers(Protocol):
+    """Somebody who works."""
+
+    @property
+    def count(self) -> int:
+        """How many pieces of work are done at a time."""
+
+    def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Do this as soon as a worker is free; everything must be picklable. The future may raise WorkerLost."""
+
+    def stop(self, future: Future[Any]) -> None:
+        """End a piece of work, if need be with its process; its future then raises CancelledError or WorkerLost."""
+
+    def close(self) -> None:
+        """End all workers, and what they do."""

@@ -1,0 +1,177 @@
+"""Gives jobs to workers and stores what they give back: nothing gets stuck, nothing is done twice.
+
+A job is leased for as long as it is at a worker, within a time limit. A worker that dies, and a referee that dies, give
+their jobs back: the former at once, the latter when its leases run out.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from dataclasses import dataclass
+from typing import Any
+
+from referee.clock import Clock
+from referee.errors import RefereeError
+from referee.store import Store
+from referee.store.records import JobKind, JobState
+from referee.workers import T, WorkerLost, Workers
+
+LEASE_S = 30.0
+RENEW_S = LEASE_S / 3
+LIMIT_S = 1800.0
+"""How long a job may be at a worker."""
+LOOK_S = 0.5
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be done for a job. `done` stores the result and ends the job; `found` is called where another did.
+
+    `failed` gets the reason of a job that has failed, or was cancelled.
+    """
+
+    about: str
+    start: Callable[[Workers], Future[Any]]
+    done: Callable[[Any], None]
+    found: Callable[[], None]
+    failed: Callable[[str], None]
+
+
+def carry_out(
+    store: Store,
+    tasks: Mapping[str, Task],
+    workers: Workers,
+    clock: Clock,
+    stop: threading.Event | None = None,
+    limit_s: float = LIMIT_S,
+) -> None:
+    """Do the jobs, by name; until `stop`, or until each is done, failed or cancelled, by whomever.
+
+    What is under way when this ends is given back.
+    """
+    dispatch = _Dispatch(store, tasks, workers, clock, limit_s)
+    try:
+        dispatch.run(stop or threading.Event())
+    finally:
+        dispatch.give_back()
+
+
+def mapped(workers: Workers, work: Callable[..., T], arguments: Iterable[tuple[Any, ...]]) -> list[T]:
+    """The results of `work` with each of the arguments, in their order; what a lost worker did is done again."""
+    given = [(args, workers.submit(work, *args)) for args in arguments]
+    return [_result(workers, work, args, future) for args, future in given]
+
+
+def _result(workers: Workers, work: Callable[..., T], args: tuple[Any, ...], future: Future[T]) -> T:
+    for _ in range(10):
+        try:
+            return future.result()
+        except WorkerLost:
+            future = workers.submit(work, *args)
+    return future.result()
+
+
+class _Dispatch:
+    """The jobs that wait for a worker, and those that are at one."""
+
+    def __init__(
+        self, store: Store, tasks: Mapping[str, Task], workers: Workers, clock: Clock, limit_s: float
+    ) -> None:
+        self._store, self._tasks, self._workers, self._clock = store, tasks, workers, clock
+        self._limit_s = limit_s
+        self._me = f"{socket.gethostname()} {os.getpid()}"
+        self._waiting = deque(tasks)
+        self._running: dict[Future[Any], tuple[str, float]] = {}  # name, since_s
+        self._renewed_s = clock.monotonic_s()
+
+    def run(self, stop: threading.Event) -> None:
+        about = {name: task.about for name, task in self._tasks.items()}
+        self._store.add_jobs(JobKind.SCORING, about, self._clock.utc())
+        while (self._waiting or self._running) and not stop.is_set():
+            self._fill()
+            if self._running:
+                for future in wait(self._running, LOOK_S, FIRST_COMPLETED).done:
+                    self._end(future)
+            else:  # others are at them
+                self._clock.wait(stop, self._clock.monotonic_s() + LOOK_S)
+            self._renew()
+
+    def give_back(self) -> None:
+        for future, (name, _) in self._running.items():
+            self._workers.stop(future)
+            reason = "The referee was stopped."
+            self._store.give_job_back(name, self._me, reason, self._clock.utc())
+        self._running.clear()
+
+    def _fill(self) -> None:
+        """Keep one more at hand than there are workers: none waits while a result is stored."""
+        for _ in range(len(self._waiting)):
+            if len(self._running) > self._workers.count:
+                return
+            name = self._waiting.popleft()
+            now = self._clock.utc()
+            if self._store.lease_job(JobKind.SCORING, self._me, now, LEASE_S, name) is None:
+                self._of_another(name)
+                continue
+            try:
+                future = self._tasks[name].start(self._workers)
+            except Exception as error:  # noqa: BLE001 - what it needs cannot be read, say; the others go on
+                self._failed(name, _reason(error))
+            else:
+                self._running[future] = name, self._clock.monotonic_s()
+
+    def _of_another(self, name: str) -> None:
+        """A job that another referee leases waits here, too: its lease may run out."""
+        job, task = self._store.job(name), self._tasks[name]
+        if job.state is JobState.DONE:
+            task.found()
+        elif job.state is JobState.FAILED:
+            task.failed(job.reason or "")
+        elif job.state is JobState.CANCELLED:
+            task.failed("It was cancelled.")
+        else:
+            self._waiting.append(name)
+
+    def _end(self, future: Future[Any]) -> None:
+        name, since_s = self._running.pop(future)
+        took_s = self._clock.monotonic_s() - since_s
+        try:
+            result = future.result()
+        except (WorkerLost, CancelledError) as error:
+            is_overdue = took_s > self._limit_s
+            reason = f"It did not end within {self._limit_s:g} s." if is_overdue else f"Given back: {error}."
+            self._failed(name, reason, lost=not is_overdue)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the job has failed with it
+            self._failed(name, _reason(error))
+        else:
+            self._tasks[name].done(result)
+
+    def _failed(self, name: str, reason: str, *, lost: bool = False) -> None:
+        now = self._clock.utc()
+        self._store.give_job_back(name, self._me, reason, now, failed=not lost, lost=lost)
+        self._waiting.append(name)
+
+    def _renew(self) -> None:
+        now_s = self._clock.monotonic_s()
+        for future, (_, since_s) in self._running.items():
+            if now_s - since_s > self._limit_s:
+                self._workers.stop(future)
+        if now_s - self._renewed_s < RENEW_S:
+            return
+        self._renewed_s = now_s
+        names = [name for name, _ in self._running.values()]
+        held = self._store.renew_leases(names, self._me, self._clock.utc(), LEASE_S)
+        for future, (name, _) in [*self._running.items()]:
+            if name not in held:  # cancelled, or leased to another after this one was suspended
+                del self._running[future]
+                self._workers.stop(future)
+                self._waiting.append(name)
+
+
+def _reason(error: Exception) -> str:
+    return error.sentence if isinstance(error, RefereeError) else f"{type(error).__name__}: {error}"

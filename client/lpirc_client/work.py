@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,9 +23,10 @@ from lpirc_client.batches import numbered
 from lpirc_client.commands import password_from
 from lpirc_client.connection import Connection, pauses_s
 from lpirc_client.errors import ClientError, TransientError, missing_extra
-from lpirc_client.http_errors import json_object
+from lpirc_client.http_errors import from_response, json_object
 from lpirc_client.terminal import say
 
+HARNESS = (sys.executable, "-m", "lpirc_client.harness.cli", "bench")
 ANSWER_S = 300.0  # the referee judges a result before it answers
 BATCH = 50
 TOLD = ("task", "runtime", "rules", "preprocessing", "threads", "budget_s")
@@ -61,7 +61,10 @@ def execute(options: argparse.Namespace) -> None:
             if answer.status_code == 204:
                 time.sleep(float(answer.headers.get("Retry-After", "5")))
                 continue
-            _work(connection, json_object(answer), options.images)
+            work = json_object(answer)
+            if "job" not in work:
+                raise from_response(f"{connection.url}/v1/work", answer)  # it is no referee
+            _work(connection, work, options.images)
             if options.once:
                 return
 
@@ -99,8 +102,7 @@ def _measured(connection: Connection, path: str, work: dict[str, Any], images: P
             "--",
             str(model),
         ]
-        command = [sys.executable, "-m", "lpirc_client.harness.cli", "bench", *given]
-        code, printed, complaint = _run(command, connection, path, work["lease_s"] / 3)
+        code, printed, complaint = _run([*HARNESS, *given], connection, path, work["lease_s"] / 3)
     if code != 0:
         return "failed", printed or complaint
     document = json.loads(printed)
@@ -126,7 +128,7 @@ def _run(command: list[str], connection: Connection, path: str, every_s: float) 
 
 def _fetched(connection: Connection, path: str, wanted: dict[str, Any], kept: Path) -> Path:
     """The folder with a test set's images, by number; those that are not kept yet are fetched."""
-    folder = kept / str(wanted["sha256"])
+    folder = kept / Path(wanted["sha256"]).name
     folder.mkdir(parents=True, exist_ok=True)
     files = {number: folder / f"{number:08}.jpg" for number in range(1, wanted["count"] + 1)}
     for first, file in files.items():
@@ -137,10 +139,9 @@ def _fetched(connection: Connection, path: str, wanted: dict[str, Any], kept: Pa
                 (folder / "partial").replace(files[number])
     digests = (f"{n} {hashlib.sha256(file.read_bytes()).hexdigest()}\n" for n, file in files.items())
     if hashlib.sha256("".join(digests).encode()).hexdigest() != wanted["sha256"]:
-        shutil.rmtree(folder)
-        raise ClientError(
-            "wrong-images", f"{folder}: not the images of the track; removed, to be fetched again"
-        )
+        for file in files.values():
+            file.unlink()
+        raise ClientError("wrong-images", f"{folder}: not the track's images; removed, to be fetched again")
     return folder
 
 

@@ -66,12 +66,11 @@ def track_of(contest: Contest, made: Submission) -> OpenTrack:
 
 
 def leased(contest: Contest, job: str, device: str, clock: Clock) -> Submission:
-    """Renew a lease, or take it up again if no one else has; the job's submission. Raises RefereeError `lease-lost`."""
-    now, queued = clock.utc(), contest.store.queued_submissions(JobKind.MEASURING)
-    is_held = bool(contest.store.renew_leases([job], device, now, LEASE_S))
-    made = next((one for one in queued if one.job == job), None)
-    if made and (is_held or contest.store.lease_job(JobKind.MEASURING, device, now, LEASE_S, job)):
-        return made
+    """The submission of a job that a device is at; renews the lease. Raises RefereeError `lease-lost`."""
+    if contest.store.renew_leases([job], device, clock.utc(), LEASE_S):
+        for made in contest.store.queued_submissions(JobKind.MEASURING):
+            if made.job == job:
+                return made
     raise lease_lost("this job")
 
 

@@ -42,10 +42,7 @@ Bench = Callable[[Path], bytes]
 
 @dataclass(frozen=True)
 class Order:
-    """Who hands in what. `result`: a document that `measured_by` made, or the team (None); None: measured here.
-
-    `queued`: a device will measure it.
-    """
+    """Who hands in what. `result`: a document of `measured_by`, or the team (None); None: measured here or `queued`."""
 
     team: str
     model: Path | None

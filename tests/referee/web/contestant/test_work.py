@@ -7,7 +7,7 @@ import json
 import signal
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk(build: Callable[..., House], tmp_path: Path) -> Iterator[Callable[..., Desk]]:
+def desk(build: Callable[..., House], tmp_path: Path) -> Callable[..., Desk]:
     def make(*devices: str, **track: object) -> Desk:
         test_set = colour_set(tmp_path, *SET)
         settings = {"name": "phones", "rule": "lpirc2018-track1", "testset": str(test_set.folder)}
@@ -116,7 +116,7 @@ def desk(build: Callable[..., House], tmp_path: Path) -> Iterator[Callable[..., 
             made.add(name)
         return made
 
-    yield make
+    return make
 
 
 def test_a_model_goes_through_the_queue_to_the_board_though_the_referee_was_away(
@@ -132,8 +132,9 @@ def test_a_model_goes_through_the_queue_to_the_board_though_the_referee_was_away
     assert client.wait(PATIENCE_S) == 0
     (told,) = client.stderr.read().splitlines()
     assert told.startswith("phones, handed in.tflite: 75.000 % of 4 images")
-    (line,) = json.loads(ours.referee("model", "board", "--track", "phones", "--json"))["lines"]
-    assert (line["team"], line["device"]) == (TEAM, "pixel-4")
+    (line,) = json.loads(ours.referee("model", "board", "--track", "phones", "--json"))["places"]
+    assert (line["team"], line["builds"]) == (TEAM, 1)
+    assert ours.submission().measurement.device == "pixel-4"  # type: ignore[union-attr]  # it is measured
     assert "pixel-4  20" in ours.referee("device", "list")
     assert ours.ask("POST", json=HELLO).status_code == 204
 
@@ -175,7 +176,7 @@ def test_a_device_that_is_interrupted_or_killed_gives_the_model_to_another_which
     job = ours.house.store.job(str(made.job))
     assert (job.state, job.losses) == (JobState.DONE, 1)
     assert (
-        json.loads(ours.referee("model", "board", "--track", "phones", "--json"))["lines"][0]["builds"] == 1
+        json.loads(ours.referee("model", "board", "--track", "phones", "--json"))["places"][0]["builds"] == 1
     )
     assert ours.submission().measurement.device == "jetson"  # type: ignore[union-attr]  # it is measured
 

@@ -240,7 +240,7 @@ class Connection:
         if response.ok:
             return response
         refusal = from_response(self.url + path, response)
-        if response.status_code in TRANSIENT_STATUSES:
+        if response.status_code in (429, *TRANSIENT_STATUSES):
             raise TransientError(refusal.code, refusal.sentence)
         raise refusal
 

@@ -211,7 +211,7 @@ def create_tables(database: sqlite_utils.Database) -> None:
     for name in _FOUND_BY_RUN:
         database.table(name).create_index(["run"], if_not_exists=True)
     database.table("submissions").create_index(["track", "team"], if_not_exists=True)
-    database.table("scorings").create_index(["stem"], if_not_exists=True)
+    database.table("submissions").create_index(["job"], if_not_exists=True)
     database.table("scorings").create_index(["stem"], if_not_exists=True)
     database.execute("DROP INDEX IF EXISTS idx_posts_run_idempotency_key")  # of every post, up to form 5
     database.execute(_POSTS_BY_KEY)

@@ -31,8 +31,8 @@ def queue_model(contest: Contest, track: OpenTrack, order: Order, clock: Clock) 
 def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | None:
     """Lease the oldest model that a device may measure, and say how; None: none waits, or it is at one already."""
     store, now = contest.store, clock.utc()
-    leases = {job.worker: job.lease_until_utc or "" for job in store.jobs(JobState.LEASED)}
-    if leases.get(device, "") > now.isoformat():
+    leases = [job.lease_until_utc or "" for job in store.jobs(JobState.LEASED) if job.worker == device]
+    if max(leases, default="") > now.isoformat():
         return None
     expected = {one.name: expected_device(contest, one.name) for one in contest.config.tracks}
     for made in store.queued_submissions(JobKind.MEASURING):

@@ -118,7 +118,8 @@ def measure_again(
     _require_build(build)
     _require_device(contest, track, platform.node(), "A model is measured here")
     data = kept_model(contest, earlier)
-    made = replace(earlier, split=track.split, build=build, testset_digest=track.digest, counts=False)
+    made = replace(earlier, split=track.split, build=build, testset_digest=track.digest)
+    made = replace(made, counts=False, job=None)
     with measuring_lock(contest, clock) as record:
         return _carry_out(contest, track, made, data, bench, record, clock)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import platform
 import signal
 import threading
 import zipfile
@@ -20,7 +21,7 @@ from lpirc_testsets import TestSet
 from referee.store.records import JobState, Submission
 from referee.tracks.submissions.measuring_queue import LEASE_S, queue_model
 from referee.tracks.submissions.open_track import open_track
-from referee.tracks.submissions.submitting import Order
+from referee.tracks.submissions.submitting import Order, measure_again
 from referee.web.app import create_app
 from tests import tflite_models as models
 from tests import warm_programs
@@ -31,6 +32,7 @@ from tests.referee.factories import TEAM, House
 from tests.referee.tracks.submissions.model_days import colour_set, packed, result
 
 SET = ("red", models.RED), ("green", models.GREEN), ("blue", models.BLUE), ("red", models.GREEN)
+MODEL = b"pretend this is a model"
 HELLO = {"name": "pixel-4", "version": "0.1.7"}
 
 
@@ -192,8 +194,14 @@ def test_a_model_that_crashes_is_an_outcome_and_one_that_no_device_can_measure_c
     assert "memory" in ours.sentence()
 
     other = ours.queue(models.classifier())
+    (kept,) = (ours.house.folder.parent / "kept").iterdir()
+    (kept / "00000002.jpg").write_bytes(b"another picture")
+    client = ours.device("--once")
+    assert client.wait(PATIENCE_S) == 0
+    assert "not the track's images; removed, to be fetched again" in client.stderr.read()
+    assert list(kept.glob("*.jpg")) == []
     document = packed(result(ours.test_set, b"another model", [7, 8, 9, 8]))
-    for _ in range(3):
+    for _ in range(2):
         work = ours.lease()
         refused = problem(ours.hand_in(work, document), 422, "not-measured")
         assert "model.sha256" in refused["detail"]
@@ -242,3 +250,16 @@ def test_a_job_that_is_cancelled_withdraws_what_was_handed_in(desk: Callable[...
     made = ours.queue(models.classifier())
     assert ours.house.store.cancel_jobs([str(made.job), "another"], ours.house.clock.utc()) == 1
     assert ours.submission().withdrawn == "its job was cancelled"
+
+
+def test_a_model_that_a_device_measured_can_be_measured_again(desk: Callable[..., Desk]) -> None:
+    ours = desk("pixel-4")
+    ours.serve()
+    made = ours.queue(MODEL)
+    ours.hand_in(
+        ours.lease(), packed(result(ours.test_set, MODEL, [7, 8, 9, 8], device__host=platform.node()))
+    )
+    contest, track = ours.house.contest, open_track(ours.house.contest, "phones")
+    again = packed(result(ours.test_set, MODEL, [7, 8, 9, 8], device__host=platform.node()))
+    later = measure_again(contest, track, ours.submission(made.id), "2", lambda _: again, ours.house.clock)
+    assert (later.job, later.measurement and later.measurement.valid) == (None, True)

@@ -217,6 +217,7 @@ def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:
     ours = desk("pixel-4", "jetson", device="pixel-4")
     ours.serve()
     ours.queue(models.classifier())
+    refused = ours.queue(MODEL)
     told = problem(ours.ask("POST", json=HELLO | {"version": "0.2.0"}), 409, "wrong-version")
     assert "lpirc-client 0.2.0 does not fit the referee's 0.1.0" in told["detail"]
     assert (
@@ -236,6 +237,11 @@ def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:
 
     ours.referee("model", "withdraw", 1, "--reason", "too late")
     problem(ours.ask("PUT", f"/{work['job']}"), 409, "lease-lost")
+    work = ours.lease()
+    error = {"code": "wrong-input", "sentence": f"{refused.model_sha256}: its input is int32.", "facts": {}}
+    answer = ours.ask("POST", f"/{work['job']}/failed", json={"error": error})
+    assert answer.json() == {"outcome": "handed in.tflite: its input is int32."}
+    assert ours.submission(refused.id).counts
     ours.referee("device", "remove", "pixel-4")
     problem(ours.ask("POST", json=HELLO), 401, "bad-token")
     said = called("device", "remove", "pixel-4", "--contest", str(ours.house.folder)).stderr

@@ -39,11 +39,11 @@ _GIVE_BACK = (
     " ended_utc = CASE WHEN failures + :failed >= :most_failures OR losses + :lost >= :most_losses THEN :utc END"
     " WHERE name = :name AND worker = :worker AND state = 'leased'"
 )
-# Of what a team handed in; it costs no attempt, since the job failed and not the model.
+# Of a model that no device could measure; it costs no attempt, since it is not the model's fault.
 _SAY_WHY = (
     "INSERT OR IGNORE INTO measurements (submission, measured_utc, valid, sentence, figures, unstable)"
     " SELECT id, :utc, 0, reason, '{}', 1 FROM submissions JOIN jobs ON job = name"
-    " WHERE name = :name AND state = 'failed' AND withdrawn IS NULL"
+    " WHERE name = :name AND kind = 'measuring' AND state = 'failed' AND withdrawn IS NULL"
 )
 _WITHDRAW = "UPDATE submissions SET withdrawn = 'its job was cancelled' WHERE job = ? AND withdrawn IS NULL"
 _END = "UPDATE jobs SET state = ?, ended_utc = ?, lease_until_utc = NULL, reason = NULL WHERE name = ?"

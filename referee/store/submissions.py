@@ -30,6 +30,7 @@ _COUNT = (
     " AND substr(accepted_utc, 1, 10) = ?"
     " AND NOT EXISTS (SELECT 1 FROM measurements WHERE submission = submissions.id AND unstable)"
 )
+_OF_DEVICE = "SELECT name FROM jobs JOIN submissions ON job = name WHERE id = ? AND kind = 'measuring'"
 _FIND = (
     f"SELECT submissions.*, {', '.join(_MEASURED)}"  # noqa: S608 - names of columns
     " FROM submissions LEFT JOIN measurements ON submission = submissions.id WHERE {} ORDER BY submissions.id"
@@ -70,17 +71,17 @@ class SubmissionTables(Database):
     def add_measurement(
         self, submission: int, measurement: ModelMeasurement, result: bytes | None = None
     ) -> None:
-        """Store the outcome of a submission, and the result document as received, if there is one; end its job.
+        """Store the outcome of a submission, and the result document as received, if there is one.
 
-        Raises RefereeError `lease-lost`, and stores nothing, if the job is over already.
+        It ends the job of a device. Raises RefereeError `lease-lost`, and stores nothing, if that is over already.
         """
         measured = None if measurement.measured is None else json.dumps(measurement.measured)
         values = asdict(measurement) | {"measured": measured, "figures": json.dumps(measurement.figures)}
         kept = None if result is None else zlib.compress(result)
         with self._transaction() as connection:
-            (job,) = connection.execute("SELECT job FROM submissions WHERE id = ?", (submission,)).fetchone()
-            if job is not None and not end_job(connection, job, JobState.DONE, measurement.measured_utc):
-                raise lease_lost(f"submission {submission}")
+            for (job,) in connection.execute(_OF_DEVICE, (submission,)).fetchall():
+                if not end_job(connection, job, JobState.DONE, measurement.measured_utc):
+                    raise lease_lost(f"submission {submission}")
             connection.execute(_INSERT_MEASUREMENT, (submission, *values.values(), kept))
 
     def withdraw_submission(self, number: int, reason: str) -> Submission:

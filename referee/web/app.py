@@ -48,10 +48,10 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         status=LiveStatus(contest, control, clock, judging, config_watch),
     )
     app.register_blueprint(contest_routes.blueprint)
-    app.register_blueprint(work_routes.blueprint)
     for operators in (access, operator_routes, day_routes, board_routes, console):
         app.register_blueprint(operators.blueprint)
     app.register_blueprint(legacy_routes.blueprint)
+    app.register_blueprint(work_routes.blueprint)
     app.register_blueprint(pages.blueprint)
     app.register_blueprint(display_routes.blueprint)
     app.register_blueprint(public_board.blueprint)

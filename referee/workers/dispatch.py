@@ -145,14 +145,11 @@ class _Dispatch:
             self._waiting.append(name)
 
     def _end(self, future: Future[Any]) -> None:
-        name, since_s = self._running.pop(future)
-        took_s = self._clock.monotonic_s() - since_s
+        name, _ = self._running.pop(future)
         try:
             result = future.result()
         except (WorkerLost, CancelledError) as error:
-            is_overdue = took_s > self._limit_s
-            reason = f"It did not end within {self._limit_s:g} s." if is_overdue else f"Given back: {error}."
-            self._failed(name, reason, lost=not is_overdue)
+            self._failed(name, f"Given back: {error}.", lost=True)
         except Exception as error:  # noqa: BLE001 - whatever it is, the job has failed with it
             self._failed(name, _reason(error))
         else:
@@ -165,9 +162,11 @@ class _Dispatch:
 
     def _renew(self) -> None:
         now_s = self._clock.monotonic_s()
-        for future, (_, since_s) in self._running.items():
+        for future, (name, since_s) in [*self._running.items()]:
             if now_s - since_s > self._limit_s:
+                del self._running[future]
                 self._workers.stop(future)
+                self._failed(name, f"It did not end within {self._limit_s:g} s.")
         if now_s - self._renewed_s < RENEW_S:
             return
         self._renewed_s = now_s

@@ -1,0 +1,87 @@
+"""`referee season`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import starmap
+from pathlib import Path
+from typing import cast
+
+import click
+
+from referee.cli.leaderboard import MARKS, cells_of, columns_of, note_on
+from referee.cli.listing import in_form, print_listing
+from referee.cli.terminal import Column, marks_caption, one_line
+from referee.cli.workers import worker_options, workers_of
+from referee.errors import RefereeError
+from referee.files.atomic_write import write_atomically
+from referee.judging.leaderboard import Place
+from referee.scoring.result import signature_parts
+from referee.season.board import SeasonBoard, SeasonStanding, season_board
+from referee.season.contests import read_season
+from referee.workers.dispatch import mapped
+
+SEASON_MARKS = {"=": "its order with a neighbour is not sure"} | MARKS | {"d": "differs from most runs"}
+KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "not_ranked", "latest"]
+
+
+@click.command()
+@click.argument("paths", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="Write season.html, .json and .csv there.")
+@click.option("--team", help="Show all runs of this team.")
+@worker_options
+@in_form
+def season(
+    paths: tuple[Path, ...],
+    out: Path | None,
+    team: str | None,
+    count: int | None,
+    form: str | None,
+) -> None:
+    """Rank the teams of many contests by their best run: contest folders and bundles, which are only read."""
+    runs, told = read_season(paths)
+    with workers_of(count) as workers:
+        board = season_board(runs, partial(mapped, workers) if workers else starmap)
+    for sentence in told + board.left_out:
+        click.echo(one_line(sentence), err=True)
+    if not runs:
+        raise RefereeError("season-empty", "None of these has a run that is over.")
+    if team and team not in board.history:
+        raise RefereeError("team-unknown", f"The team {team!r} has no run with a score in this season.")
+    if out:
+        out.mkdir(parents=True, exist_ok=True)
+        for name in ("html", "json", "csv"):
+            _print(board, name, None, partial(write_atomically, out / f"season.{name}"))
+    _print(board, form, team, partial(click.echo, nl=False))
+
+
+def _print(board: SeasonBoard, form: str | None, team: str | None, to: Callable[[bytes], None]) -> None:
+    metric = signature_parts(board.usual)["metric"]
+    *figures, run, marks = columns_of(metric)
+    more = [Column(name, is_figure=name != "ended") for name in ("ended", "latest", "runs")]
+    places = board.history[team] if team else board.places
+    rows = [_cells(board, place, metric) for place in places]
+    every = [one for place in board.places for one in board.history[place.standing.team]]
+    notes = [*filter(None, map(note_on, board.places)), *board.left_out] if form else []
+    print_listing(
+        form,
+        [one for one in board.documents if team in (None, one["team"])] if form else [],
+        KEYS,
+        [*figures, Column("contest"), run, *more, marks],
+        rows,
+        title="Season",
+        about=f"The best run of each team by its score, mAP / Wh. mAP is by the metric {metric}.",
+        notes=[marks_caption(SEASON_MARKS, rows), *notes],
+        empty="No run has a score.",
+        more=[_cells(board, place, metric) for place in every] if form == "html" else [],
+        to=to,
+    )
+
+
+def _cells(board: SeasonBoard, place: Place, metric: str) -> list[str]:
+    one, history = cast(SeasonStanding, place.standing), board.history[place.standing.team]
+    *cells, number, marks = cells_of(place, metric)
+    latest = f"{history[-1].standing.score:.4f}"
+    marks = "=" * bool(place.level_with) + marks
+    return [*cells, one.contest, number, one.utc[:10], latest, str(len(history)), marks]

@@ -1,0 +1,4 @@
+"""Many contests as one season: their folders and bundles are read, never written to, and ranked on one board.
+
+Start with `board`. It computes no figure of its own and knows nothing of HTTP.
+"""

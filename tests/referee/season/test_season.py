@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from referee.contest import open_contest
+from referee.evidence.container import MANIFEST, pack, unpack
 from referee.judging.leaderboard import SURE
 from referee.judging.results import standings
 from referee.store import DATABASE_NAME
@@ -179,6 +180,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(copy: Copy, made: Pat
         broken("foreign", _foreign): "not a contest's database",
         tmp_path / "absent": "is not a contest folder",
         bad: "is not a contest folder",
+        _file(tmp_path / "run.zip"): "not a bundle",
     }
     told = called("season", *map(str, bads), str(made / "spring"), "--json")
     assert told.returncode == 0
@@ -195,6 +197,11 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(copy: Copy, made: Pat
 def _foreign(folder: Path) -> None:
     (folder / DATABASE_NAME).unlink()
     change(folder, "CREATE TABLE birds (name)", "INSERT INTO birds VALUES ('heron')")
+
+
+def _file(path: Path) -> Path:
+    path.write_bytes(b"nothing")
+    return path
 
 
 def test_a_contest_of_an_earlier_form_is_read_as_far_as_it_goes(copy: Copy) -> None:
@@ -224,6 +231,32 @@ def test_of_a_contest_given_twice_the_longer_log_counts(copy: Copy) -> None:
         told = called("season", *map(str, folders), "--json")
         assert {one["contest"] for one in json.loads(told.stdout)} == {str(longer)}
         assert f"{spring} is left out: {longer} is of the same contest" in told.stderr
+
+
+def test_a_bundle_counts_where_its_contest_is_not_there(copy: Copy, made: Path, tmp_path: Path) -> None:
+    file, folder = tmp_path / "run-1.zip", copy("spring")
+    assert called("bundle", "export", "1", "-o", str(file), "--contest", str(folder)).returncode == 0
+    (one,) = documents(file, made / "autumn")[:1]
+    (own,) = documents(folder)[:1]
+    apart = {"contest", "rank", "level_with", "latest"}
+    assert {name: value for name, value in one.items() if name not in apart} == {
+        name: value for name, value in own.items() if name not in apart
+    }
+    beside = called("season", str(file), str(folder), "--json")
+    assert json.loads(beside.stdout) == documents(folder)
+    assert f"{file} is left out: {folder} is of the same contest" in beside.stderr
+    parts = unpack(file.read_bytes())
+    better = {"result.json": parts["result.json"].replace(b'"score": ', b'"score": 9')}
+    another = {MANIFEST: parts[MANIFEST].replace(b'"log_head": "', b'"log_head": "0')}
+    for forged, words in (
+        (better, "Part result.json has not the SHA-256"),
+        (another, "envelope is not of this"),
+    ):
+        file.write_bytes(b"".join(pack(parts | forged)))
+        told = called("season", str(file), str(made / "autumn"), "--json")
+        assert told.stderr.startswith(f"{file} is left out: ")
+        assert words in told.stderr
+        assert json.loads(told.stdout) == documents(made / "autumn")
 
 
 def test_many_contests_give_one_board(copy: Copy) -> None:

@@ -15,6 +15,8 @@ from referee.scoring.interval import chance_of_order
 from referee.season.contests import SeasonRun
 from referee.store.records import RunState
 
+ByRun = dict[tuple[str, int], Place]
+
 
 @dataclass(frozen=True)
 class SeasonStanding(Standing):
@@ -36,6 +38,12 @@ class SeasonBoard:
     history: dict[str, list[Place]]
     left_out: list[str]
     usual: str
+
+    @property
+    def by_run(self) -> ByRun:
+        """Every run by its contest and number."""
+        every = (one for its in self.history.values() for one in its)
+        return {(vars(one.standing)["contest"], one.standing.run): one for one in every}
 
     @property
     def documents(self) -> list[dict[str, Any]]:

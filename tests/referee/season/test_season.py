@@ -3,6 +3,8 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -13,10 +15,14 @@ from typing import Any
 
 import pytest
 
+from lpirc_testsets import TestSet, read_ground_truth
+from lpirc_testsets.writing import ObjectRecord, write_records
 from referee.contest import open_contest
 from referee.evidence.container import MANIFEST, pack, unpack
 from referee.judging.leaderboard import SURE
+from referee.judging.rejudge import rejudge
 from referee.judging.results import standings
+from referee.judging.scoring_job import Scored, ScoringInput, score_whole
 from referee.store import DATABASE_NAME
 from referee.store.read_only import ReadOnlyStore
 from tests.contest_day import called
@@ -257,6 +263,80 @@ def test_a_bundle_counts_where_its_contest_is_not_there(copy: Copy, made: Path, 
         assert told.stderr.startswith(f"{file} is left out: ")
         assert words in told.stderr
         assert json.loads(told.stdout) == documents(made / "autumn")
+
+
+@pytest.fixture
+def corrected_set(season_set: TestSet, tmp_path: Path) -> Path:
+    """The same images, with fewer objects of one category."""
+    folder = shutil.copytree(season_set.folder, tmp_path / "corrected")
+    truth = read_ground_truth(folder)
+    kept = (truth.category != 1) | (truth.image % 2 == 0)
+    columns = (truth.image[kept], truth.category[kept], truth.coco_boxes[kept].tolist())
+    objects = [
+        ObjectRecord(int(image), int(category), tuple(box), float(box[2] * box[3]))
+        for image, category, box in zip(*columns, strict=True)
+    ]
+    write_records(folder, "corrected", season_set.images, season_set.categories, objects)
+    return folder
+
+
+def test_a_corrected_ground_truth_gives_what_judging_each_contest_again_gives(
+    copy: Copy, corrected_set: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders, again = [copy("spring"), copy("autumn")], [copy("spring", "one"), copy("autumn", "two")]
+    before, out = [content(folder) for folder in folders], tmp_path / "out"
+    how = ["--testset", corrected_set, "--out", out]
+    was = {(one["contest"], one["run"]): one for one in documents(*folders)}
+    known = []
+
+    def watched(given: ScoringInput, former: Scored | None) -> Scored:
+        known.append(former is not None)
+        return score_whole(given, former)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("referee.judging.many.score_whole", watched)
+        dry = called("season", *map(str, (*folders, *how)), "--dry-run")
+    assert known == [True] * len(was)  # what the correction does not touch is not computed again
+    assert sorted(one.name for one in out.iterdir()) == ["season.db", "season.db-count"][:1]
+    with monkeypatch.context() as patched:
+        patched.setattr("referee.judging.many.score_whole", None)  # all is known now
+        found = documents(*folders, *how)
+    elsewhere = documents(
+        *folders, "--testset", corrected_set, "--out", tmp_path / "elsewhere", "--workers", "1"
+    )
+    assert elsewhere == found
+    assert [content(folder) for folder in folders] == before
+    for folder in again:
+        text = (folder / "contest.toml").read_text()
+        (folder / "contest.toml").write_text(re.sub(r"testset = '.*'", f"testset = '{corrected_set}'", text))
+        with open_contest(folder) as contest:
+            rejudge(contest, None, CLOCK)
+    renamed = dict(zip(map(str, again), map(str, folders), strict=True))
+    assert found == [one | {"contest": renamed[one["contest"]]} for one in documents(*again)]
+    for one in found:
+        former = was[one["contest"], one["run"]]
+        assert one["map"] != former["map"]
+        assert f"{former['map']:.5f} -> {one['map']:.5f}" in dry.stdout
+    assert dry.stderr == "No board was written.\n"
+
+
+def test_a_contest_of_an_earlier_form_is_corrected_unless_its_bodies_lie_in_parts(
+    copy: Copy, corrected_set: Path, tmp_path: Path
+) -> None:
+    folder, how = copy("spring"), ["--testset", corrected_set, "--out", tmp_path / "out"]
+    now = documents(folder, *how)
+    change(folder, "ALTER TABLE runs DROP COLUMN extra_s", "DROP TABLE scorings", "PRAGMA user_version = 9")
+    assert documents(folder, *how) == now
+    was = documents(folder)
+    change(folder, "PRAGMA user_version = 7")
+    told = called("season", str(folder), *map(str, how), "--json")
+    assert (json.loads(told.stdout), was == now) == (was, False)
+    assert told.stderr.startswith(f"{folder} stays as it is: its database has form 7; ")
+
+
+def test_runs_on_other_images_stay_as_they_are(made: Path, small_set: TestSet, tmp_path: Path) -> None:
+    found = documents(made / "spring", "--testset", small_set.folder, "--out", tmp_path / "out")
+    assert found == documents(made / "spring")
 
 
 def test_many_contests_give_one_board(copy: Copy) -> None:

@@ -50,17 +50,8 @@ class JobTables(Database):
 
     def add_jobs(self, kind: JobKind, about: Mapping[str, str], now: datetime) -> None:
         """Add the jobs that are missing, by name; one that failed or was cancelled waits again."""
-        common = dict.fromkeys(("worker", "lease_until_utc", "reason", "ended_utc")) | {
-            "kind": kind.value,
-            "state": JobState.WAITING.value,
-            "failures": 0,
-            "losses": 0,
-            "created_utc": now.isoformat(),
-        }
         with self._transaction() as connection:
-            connection.executemany(
-                _ADD, [common | {"name": name, "about": told} for name, told in about.items()]
-            )
+            insert_jobs(connection, kind, about, now)
             put_on_record(connection)
 
     def lease_job(
@@ -152,6 +143,20 @@ class JobTables(Database):
         sql = "SELECT figures, resampled FROM scorings WHERE stem = ? ORDER BY rowid DESC LIMIT 1"
         rows = self._rows(sql, stem)
         return tuple(rows[0]) if rows else None
+
+
+def insert_jobs(
+    connection: sqlite3.Connection, kind: JobKind, about: Mapping[str, str], now: datetime
+) -> None:
+    """As `JobTables.add_jobs`, within a transaction."""
+    common = dict.fromkeys(("worker", "lease_until_utc", "reason", "ended_utc")) | {
+        "kind": kind.value,
+        "state": JobState.WAITING.value,
+        "failures": 0,
+        "losses": 0,
+        "created_utc": now.isoformat(),
+    }
+    connection.executemany(_ADD, [common | {"name": name, "about": told} for name, told in about.items()])
 
 
 def _give_back(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 import zlib
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
-from datetime import date, datetime
+from datetime import datetime, time, timedelta
+from math import ceil
 
 from referee.errors import RefereeError
 from referee.store.acts import put_on_record
 from referee.store.database import Database
-from referee.store.records import ModelMeasurement, Submission
+from referee.store.jobs import insert_jobs
+from referee.store.records import JobKind, ModelMeasurement, Submission
 
 _COLUMNS = tuple(one.name for one in fields(Submission) if one.name not in ("id", "withdrawn", "measurement"))
 _MEASURED = tuple(one.name for one in fields(ModelMeasurement))
@@ -28,6 +32,10 @@ _COUNT = (
     " AND substr(accepted_utc, 1, 10) = ?"
     " AND NOT EXISTS (SELECT 1 FROM measurements WHERE submission = submissions.id AND unstable)"
 )
+_REPEATED = (
+    "SELECT id FROM submissions LEFT JOIN measurements ON submission = id WHERE track = ? AND team = ?"
+    " AND model_sha256 = ? AND withdrawn IS NULL AND coalesce(valid, 1) ORDER BY id"
+)
 _FIND = (
     f"SELECT submissions.*, {', '.join(_MEASURED)}"  # noqa: S608 - names of columns
     " FROM submissions LEFT JOIN measurements ON submission = submissions.id WHERE {} ORDER BY submissions.id"
@@ -43,15 +51,31 @@ class SubmissionTables(Database):
         Raises RefereeError `submission-limit` when the team has used up the `limit` of this track and UTC day, also
         for one of two processes that hand in the last one at the same time.
         """
-        made = replace(submission, accepted_utc=now.isoformat(), withdrawn=None, measurement=None)
-        values = asdict(made)
         with self._transaction() as connection:
-            used = connection.execute(_COUNT, (made.track, made.team, now.date().isoformat())).fetchone()["n"]
-            if made.counts and used >= limit:
-                raise submission_limit(made.track, made.team, used, limit, now.date())
-            number = connection.execute(_INSERT, tuple(values[name] for name in _COLUMNS)).lastrowid
-            put_on_record(connection, submission=number)
-        return replace(made, id=int(number or 0))
+            made = _accepted(connection, submission, now, limit)
+            put_on_record(connection, submission=made.id)
+        return made
+
+    def accept_entry(
+        self, parts: Sequence[Submission], kind: JobKind, now: datetime, limit: int
+    ) -> list[Submission]:
+        """Store an upload, a submission on each split, with the jobs that make their results: all of it or nothing.
+
+        A part without a `job` gets one of its own. Raises RefereeError `submission-limit`, `entry-repeated`.
+        """
+        first = parts[0]
+        with self._transaction() as connection:
+            if rows := connection.execute(
+                _REPEATED, (first.track, first.team, first.model_sha256)
+            ).fetchall():
+                raise RefereeError(
+                    "entry-repeated",
+                    f"The team's entry {rows[0]['id']} to the track {first.track} is the same file; nothing was taken.",
+                    entry=rows[0]["id"],
+                )
+            made = [_with_job(connection, _accepted(connection, part, now, limit)) for part in parts]
+            insert_jobs(connection, kind, {one.job or "": f"submission {one.id}" for one in made}, now)
+        return made
 
     def submissions_used(self, track: str, team: str, now: datetime) -> int:
         """How many submissions of a team count on the UTC day of `now`."""
@@ -96,14 +120,33 @@ class SubmissionTables(Database):
         return zlib.decompress(rows[0]["result"]) if rows and rows[0]["result"] is not None else None
 
 
-def submission_limit(track: str, team: str, used: int, limit: int, day: date) -> RefereeError:
+def _accepted(connection: sqlite3.Connection, given: Submission, now: datetime, limit: int) -> Submission:
+    made = replace(given, accepted_utc=now.isoformat(), withdrawn=None, measurement=None)
+    used = connection.execute(_COUNT, (made.track, made.team, now.date().isoformat())).fetchone()["n"]
+    if made.counts and used >= limit:
+        raise submission_limit(made.track, made.team, used, limit, now)
+    values = asdict(made)
+    row = connection.execute(_INSERT, tuple(values[name] for name in _COLUMNS))
+    return replace(made, id=int(row.lastrowid or 0))
+
+
+def _with_job(connection: sqlite3.Connection, made: Submission) -> Submission:
+    follows_from = (made.track, made.split, str(made.id), made.model_sha256)
+    named = replace(made, job=made.job or hashlib.sha256("\n".join(follows_from).encode()).hexdigest())
+    connection.execute("UPDATE submissions SET job = ? WHERE id = ?", (named.job, named.id))
+    return named
+
+
+def submission_limit(track: str, team: str, used: int, limit: int, now: datetime) -> RefereeError:
     """The error of a team that has used up its submissions of a UTC day."""
+    midnight = datetime.combine(now.date() + timedelta(1), time(), now.tzinfo)
     return RefereeError(
         "submission-limit",
-        f"Team {team} has used up {used} of its {limit} submissions to the track {track} on {day}; hand in the next "
-        "one after midnight UTC.",
+        f"Team {team} has used up {used} of its {limit} submissions to the track {track} on {now.date()}; hand in the "
+        "next one after midnight UTC.",
         used=used,
         limit=limit,
+        retry_after_s=ceil((midnight - now).total_seconds()),
     )
 
 

@@ -35,6 +35,8 @@ STATUS_OF_CODE = {
     "station-unknown": 404,
     "team-unknown": 404,
     "team-not-queued": 404,
+    "track-unknown": 404,
+    "submission-unknown": 404,
     "not-found": 404,
     "method-not-allowed": 405,
     "not-armed": 409,
@@ -52,14 +54,21 @@ STATUS_OF_CODE = {
     "run-state": 409,
     "board-state": 409,
     "key-reused": 409,
+    "track-closed": 409,
+    "entry-repeated": 409,
     "length-missing": 411,
     "too-large": 413,
     "unsupported-media-type": 415,
     "bad-rows": 422,
     "length-mismatch": 422,
+    "bad-detections": 422,
+    "unreadable-file": 422,
+    "model-refused": 422,
+    "submission-limit": 429,
     "too-many-failures": 429,
     "too-many-requests": 429,
     "method-unknown": 501,
+    "check-failed": 503,
     "shutting-down": 503,
     "storage-failed": 503,
     "testset-changed": 503,
@@ -110,7 +119,7 @@ def note_refusal(state: WebState, environ: Environ, error: BaseException, status
     if isinstance(error, NotStarted | HTTPException) or environ.get(OPERATOR):
         return
     live, session = environ.get(OPEN_RUN), environ.get(SESSION)
-    team, run = (environ.get(TEAM), None) if session is None else (session.team, session.run)
+    team, run = (environ.get(TEAM), None) if session is None else (session.team, session.run or None)
     if live is not None:
         team, run = live.run.team, live.run.id
     code, sentence = CODE_OF_STATUS.get(status, "bad-request"), str(error).strip()

@@ -26,8 +26,9 @@ from referee.store.submissions import submission_limit
 from referee.tracks import Measured, Verdict
 from referee.tracks.submissions.fields import bad
 from referee.tracks.submissions.lock import Record, handing_in_lock, measuring_lock
-from referee.tracks.submissions.open_track import PUBLIC, OpenTrack, configured_track
+from referee.tracks.submissions.open_track import OpenTrack, configured_track
 from referee.tracks.submissions.result_document import ResultDocument, parse_result, says_same
+from referee.tracks.submissions.results_files import PUBLIC
 from referee.tracks.submissions.stability import disturbance
 
 MODELS = "models"
@@ -336,4 +337,4 @@ def _require_below_limit(contest: Contest, made: Submission, clock: Clock) -> No
     limit = configured_track(contest, made.track).submissions_per_day
     used = contest.store.submissions_used(made.track, made.team, now)
     if made.counts and used >= limit:
-        raise submission_limit(made.track, made.team, used, limit, now.date())
+        raise submission_limit(made.track, made.team, used, limit, now)

@@ -18,7 +18,6 @@ from referee.errors import SessionRefused
 
 LIFETIME_S = 24 * 3600.0
 TOKENS_CACHED = 1024
-RUNS, ENTRIES = "session", "entries"  # the salts of what a token is for
 
 
 @dataclass(frozen=True)
@@ -47,19 +46,19 @@ class OperatorSession:
     by_key: bool = False
 
 
-def issue(secret: bytes, session: Session, salt: str = RUNS) -> str:
+def issue(secret: bytes, session: Session) -> str:
     """The token for `session`."""
-    return str(_serializer(secret, salt).dumps(asdict(session)))
+    return str(_serializer(secret).dumps(asdict(session)))
 
 
 @lru_cache(TOKENS_CACHED)  # verifying takes 60 us, serving an image 10; failures are not cached
-def read(secret: bytes, token: str, salt: str = RUNS) -> Session:
+def read(secret: bytes, token: str) -> Session:
     """The session a token stands for. Whether it has expired is for the caller to check: the result is cached.
 
     Raises RefereeError `bad-token` when it was not issued with this secret.
     """
     try:
-        return Session(**_load(_serializer(secret, salt), token.encode()))
+        return Session(**_load(_serializer(secret), token.encode()))
     except (BadSignature, TypeError, ValueError) as error:
         raise SessionRefused("bad-token", "The token is not one of this contest; log in again.") from error
 
@@ -98,5 +97,5 @@ def _load(serializer: URLSafeSerializer, token: bytes) -> dict[str, Any]:
     return loaded
 
 
-def _serializer(secret: bytes, salt: str) -> URLSafeSerializer:
+def _serializer(secret: bytes, salt: str = "session") -> URLSafeSerializer:
     return URLSafeSerializer(secret, salt=salt, signer_kwargs={"key_derivation": "hmac"})

@@ -314,11 +314,6 @@ class Submission:
     job: str | None = None
 
     @property
-    def is_pending(self) -> bool:
-        """Whether its outcome is still to come."""
-        return self.measurement is None and self.withdrawn is None
-
-    @property
     def model_key(self) -> tuple[str, str]:
         """The team and its model; each submission without a model's file is a model of its own."""
         return self.team, self.model_sha256 or f"submission {self.id}"

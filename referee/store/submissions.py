@@ -8,8 +8,7 @@ import sqlite3
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
-from datetime import datetime, time, timedelta
-from math import ceil
+from datetime import date, datetime
 
 from referee.errors import RefereeError
 from referee.store.acts import put_on_record
@@ -65,14 +64,12 @@ class SubmissionTables(Database):
         """
         first = parts[0]
         with self._transaction() as connection:
-            if rows := connection.execute(
-                _REPEATED, (first.track, first.team, first.model_sha256)
-            ).fetchall():
-                raise RefereeError(
-                    "entry-repeated",
-                    f"The team's entry {rows[0]['id']} to the track {first.track} is the same file; nothing was taken.",
-                    entry=rows[0]["id"],
+            same = connection.execute(_REPEATED, (first.track, first.team, first.model_sha256)).fetchone()
+            if same is not None:
+                sentence = (
+                    f"The same file is the team's entry {same['id']} to the track {first.track} already."
                 )
+                raise RefereeError("entry-repeated", sentence, entry=same["id"])
             made = [_with_job(connection, _accepted(connection, part, now, limit)) for part in parts]
             insert_jobs(connection, kind, {one.job or "": f"submission {one.id}" for one in made}, now)
         return made
@@ -124,7 +121,7 @@ def _accepted(connection: sqlite3.Connection, given: Submission, now: datetime, 
     made = replace(given, accepted_utc=now.isoformat(), withdrawn=None, measurement=None)
     used = connection.execute(_COUNT, (made.track, made.team, now.date().isoformat())).fetchone()["n"]
     if made.counts and used >= limit:
-        raise submission_limit(made.track, made.team, used, limit, now)
+        raise submission_limit(made.track, made.team, used, limit, now.date())
     values = asdict(made)
     row = connection.execute(_INSERT, tuple(values[name] for name in _COLUMNS))
     return replace(made, id=int(row.lastrowid or 0))
@@ -137,16 +134,14 @@ def _with_job(connection: sqlite3.Connection, made: Submission) -> Submission:
     return named
 
 
-def submission_limit(track: str, team: str, used: int, limit: int, now: datetime) -> RefereeError:
+def submission_limit(track: str, team: str, used: int, limit: int, day: date) -> RefereeError:
     """The error of a team that has used up its submissions of a UTC day."""
-    midnight = datetime.combine(now.date() + timedelta(1), time(), now.tzinfo)
     return RefereeError(
         "submission-limit",
-        f"Team {team} has used up {used} of its {limit} submissions to the track {track} on {now.date()}; hand in the "
+        f"Team {team} has used up {used} of its {limit} submissions to the track {track} on {day}; hand in the "
         "next one after midnight UTC.",
         used=used,
         limit=limit,
-        retry_after_s=ceil((midnight - now).total_seconds()),
     )
 
 

@@ -11,7 +11,7 @@ from referee.auth.passwords import decoy_hash
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.runs.control import RunControl
-from referee.tracks.submissions.scoring_entries import EntryDesk
+from referee.tracks.submissions.results_files import EntryDesk
 from referee.web import pages, problems
 from referee.web.answers import NOT_TO_BE_KEPT
 from referee.web.config_watch import ConfigWatch

@@ -36,7 +36,8 @@ def read_body(
         authenticate(body)
     if len(body) < length:
         body += read(length - len(body))
-    _require_whole(len(body), length)
+    if len(body) != length:
+        raise _cut_off(len(body), length)
     return body
 
 
@@ -46,7 +47,8 @@ def parts_of_body(environ: Environ, length: int) -> Iterator[bytes]:
     while left and (part := environ["wsgi.input"].read(min(left, PART_BYTES))):
         left -= len(part)
         yield part
-    _require_whole(length - left, length)
+    if left:
+        raise _cut_off(length - left, length)
 
 
 def stated_length(environ: Environ, largest_bytes: int, hint: str = ": send several") -> int:
@@ -65,11 +67,9 @@ def stated_length(environ: Environ, largest_bytes: int, hint: str = ": send seve
     return length
 
 
-def _require_whole(arrived: int, length: int) -> None:
-    if arrived != length:
-        raise RefereeError(
-            "body-cut-off", f"Only {arrived} of {length} bytes arrived, so nothing was taken; send it again."
-        )
+def _cut_off(arrived: int, length: int) -> RefereeError:
+    sentence = f"Only {arrived} of {length} bytes arrived, so nothing was taken; send it again."
+    return RefereeError("body-cut-off", sentence)
 
 
 def read_texts(*keys: str, **defaults: str | None) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ STATUS_OF_CODE = {
     "team-unknown": 404,
     "team-not-queued": 404,
     "track-unknown": 404,
-    "submission-unknown": 404,
+    "entry-unknown": 404,
     "not-found": 404,
     "method-not-allowed": 405,
     "not-armed": 409,
@@ -56,6 +56,7 @@ STATUS_OF_CODE = {
     "key-reused": 409,
     "track-closed": 409,
     "entry-repeated": 409,
+    "submission-limit": 409,
     "length-missing": 411,
     "too-large": 413,
     "unsupported-media-type": 415,
@@ -64,7 +65,6 @@ STATUS_OF_CODE = {
     "bad-detections": 422,
     "unreadable-file": 422,
     "model-refused": 422,
-    "submission-limit": 429,
     "too-many-failures": 429,
     "too-many-requests": 429,
     "method-unknown": 501,
@@ -119,7 +119,7 @@ def note_refusal(state: WebState, environ: Environ, error: BaseException, status
     if isinstance(error, NotStarted | HTTPException) or environ.get(OPERATOR):
         return
     live, session = environ.get(OPEN_RUN), environ.get(SESSION)
-    team, run = (environ.get(TEAM), None) if session is None else (session.team, session.run or None)
+    team, run = (environ.get(TEAM), None) if session is None else (session.team, session.run)
     if live is not None:
         team, run = live.run.team, live.run.id
     code, sentence = CODE_OF_STATUS.get(status, "bad-request"), str(error).strip()

@@ -27,9 +27,7 @@ OPERATOR, OPERATOR_COOKIE, KEY = "referee.operator", "referee-operator", "key"
 NO_MORE = "The token is of a run that is no more; log in again."
 
 
-def session_of(
-    state: WebState, environ: Environ, token: str | None = None, salt: str = tokens.RUNS
-) -> Session:
+def session_of(state: WebState, environ: Environ, token: str | None = None) -> Session:
     """The session whose token the request bears, in its header `Authorization` or as `token`.
 
     Raises RefereeError `token-missing`, `bad-token`, `token-expired`.
@@ -40,7 +38,7 @@ def session_of(
         if scheme.lower() != "bearer" or not token:
             sentence = "The request bears no token; send Authorization: Bearer <token>."
             raise SessionRefused("token-missing", sentence)
-    session = environ[SESSION] = tokens.read(state.contest.secret, token, salt)
+    session = environ[SESSION] = tokens.read(state.contest.secret, token)
     if state.clock.utc().timestamp() >= session.expires_s:
         raise SessionRefused("token-expired", "The token has expired; log in again.")
     return session

@@ -20,7 +20,7 @@ from referee.detections.plausibility import limits_by_number
 from referee.runs.control import RunControl
 from referee.runs.open_run import OpenRun
 from referee.runs.screens import Screens
-from referee.tracks.submissions.scoring_entries import EntryDesk
+from referee.tracks.submissions.results_files import EntryDesk
 from referee.web.config_watch import ConfigWatch
 from referee.web.image_files import ImageFiles
 from referee.web.judge_process import Judging

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from referee.clock import Clock
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest
 from referee.errors import RefereeError
@@ -29,10 +29,17 @@ from referee.tracks import Track
 from referee.tracks.submissions.board import Line, board, candidates
 from referee.tracks.submissions.harness import Limits, refusals
 from referee.tracks.submissions.open_track import rule_of, track_on
-from referee.tracks.submissions.results_files import HOLDOUT, PUBLIC, check_results, results_set
-from referee.tracks.submissions.submitting import MODELS
+from referee.tracks.submissions.results_files import (
+    HOLDOUT,
+    MODELS,
+    PUBLIC,
+    EntryDesk,
+    check_results,
+    results_set,
+)
 from referee.workers import WorkerLost, Workers
 
+Check = Callable[..., dict[str, str]]
 LONGEST_NAME = 100
 SUFFIXES = {True: (".json", ".csv", ".txt"), False: (".tflite", ".onnx")}
 """Of results files, and of models."""
@@ -45,62 +52,43 @@ def require_open(contest: Contest, config: ModelTrack, team: str, file: str, now
         raise RefereeError("track-closed", sentence)
     suffixes = SUFFIXES[config.rule_name == RESULTS]
     if not (file.lower().endswith(suffixes) and file.isprintable() and len(file) <= LONGEST_NAME):
-        words = (
-            f"name={file[:LONGEST_NAME]!r} must be at most {LONGEST_NAME} printable characters and end in "
-        )
-        raise RefereeError("unsupported-media-type", f"{words}{' or '.join(suffixes)}.")
+        words = f"be at most {LONGEST_NAME} printable characters and end in {' or '.join(suffixes)}."
+        raise RefereeError("unsupported-media-type", f"name={file[:LONGEST_NAME]!r} must {words}")
     used = contest.store.submissions_used(config.name, team, now)
     if used >= config.submissions_per_day:
         raise submission_limit(config.name, team, used, config.submissions_per_day, now)
 
 
 def take_entry(
-    contest: Contest,
-    config: ModelTrack,
-    team: str,
-    file: str,
-    body: Iterable[bytes],
-    checker: Workers,
-    clock: Clock,
+    desk: EntryDesk, config: ModelTrack, team: str, file: str, body: Iterable[bytes]
 ) -> Submission:
     """Keep an upload, have it checked, and accept it with its jobs; what is refused leaves nothing.
 
     Raises RefereeError: what `body` and the check raise, `check-failed`, `submission-limit`, `entry-repeated`; OSError.
     """
-    folder, digest = contest.folder / MODELS, hashlib.sha256()
+    contest, workers, folder = desk.contest, desk.workers, desk.contest.folder / MODELS
     folder.mkdir(mode=0o700, exist_ok=True)
     upload = folder / f".{secrets.token_hex(8)}{Path(file).suffix.lower()}"
     try:
-        write_atomically(upload, _hashed(body, digest.update))
-        sha256, build, jobs = digest.hexdigest(), program_version(), {}
+        write_atomically(upload, body)
+        with upload.open("rb") as kept:
+            sha256 = hashlib.file_digest(kept, "sha256").hexdigest()
+        one = Submission(0, "", config.name, team, PUBLIC, program_version(), file, sha256, "", counts=True)
         if config.rule_name == RESULTS:
-            of = results_set(contest, config)
-            splits = _checked(checker, check_results, upload, file, of)
-            jobs = {split: of.job(split, sha256) for split in splits}
+            of, kind = results_set(contest, config), JobKind.SCORING
+            digests = _checked(workers, check_results, upload, file, of)
+            jobs = {split: of.job(split, sha256) for split in digests}
         else:
-            folders = {PUBLIC: config.testset} | ({HOLDOUT: config.holdout} if config.holdout else {})
-            places = {split: contest.folder / one for split, one in folders.items()}
-            splits = _checked(checker, check_model, upload, file, rule_of(contest, config), places)
+            jobs, kind, sets = {}, JobKind.MEASURING, {PUBLIC: config.testset, HOLDOUT: config.holdout}
+            folders = {split: contest.folder / name for split, name in sets.items() if name}
+            digests = _checked(workers, check_model, upload, file, rule_of(contest, config), folders)
         parts = [
-            Submission(
-                0,
-                "",
-                config.name,
-                team,
-                split,
-                build,
-                file,
-                sha256,
-                found,
-                split == PUBLIC,
-                job=jobs.get(split),
-            )
-            for split, found in splits.items()
+            replace(one, split=split, testset_digest=found, counts=split == PUBLIC, job=jobs.get(split))
+            for split, found in digests.items()
         ]
         upload.replace(folder / f"{sha256}{upload.suffix}")
         sync_folder(folder)
-        kind = JobKind.SCORING if jobs else JobKind.MEASURING
-        return contest.store.accept_entry(parts, kind, clock.utc(), config.submissions_per_day)[0]
+        return contest.store.accept_entry(parts, kind, desk.clock.utc(), config.submissions_per_day)[0]
     finally:
         upload.unlink(missing_ok=True)
 
@@ -114,23 +102,12 @@ def check_model(model: Path, rule: Track, folders: dict[str, Path]) -> dict[str,
     }
 
 
-def _hashed(body: Iterable[bytes], update: Callable[[bytes], None]) -> Iterator[bytes]:
-    for part in body:
-        update(part)
-        yield part
-
-
-def _checked(
-    workers: Workers, check: Callable[..., dict[str, str]], path: Path, file: str, *given: object
-) -> dict[str, str]:
+def _checked(workers: Workers, check: Check, path: Path, file: str, *given: object) -> dict[str, str]:
     """The outcome of a check in a worker process; its refusal calls the file as the team does."""
     try:
         return workers.submit(check, path, *given).result()
     except WorkerLost as lost:
-        sentence = (
-            f"The check of {file} broke off ({lost}), so nothing was taken; is the file larger than need be?"
-        )
-        raise RefereeError("check-failed", sentence) from lost
+        raise RefereeError("check-failed", f"Nothing was taken: in the check of {file} {lost}.") from lost
     except RefereeError as error:
         sentence = error.sentence.replace(str(path), file).replace(path.name, file)
         raise RefereeError(error.code, sentence, **error.facts | {"file": file}) from error
@@ -152,66 +129,44 @@ def _state(store: Store, one: Submission) -> dict[str, Any]:
     if one.withdrawn is not None:
         return {"state": "withdrawn", "reason": one.withdrawn}
     if outcome is not None and outcome.valid:
-        return {
-            "state": "scored",
-            "score": outcome.metric,
-            "sentence": outcome.sentence,
-            "figures": outcome.figures,
-        }
+        return {"state": "scored", "score": outcome.metric, "sentence": outcome.sentence}
     if outcome is not None:
         return {"state": "failed", "reason": outcome.sentence}
     job = store.job(one.job or "")
     attempts = {"attempts": job.failures + job.losses, "reason": job.reason}
     if job.state is JobState.WAITING:
-        waiting = [other.name for other in store.jobs(JobState.WAITING) if other.kind is job.kind]
-        return {"state": "waiting", "place": waiting.index(job.name) + 1} | attempts
-    if job.state in (JobState.FAILED, JobState.CANCELLED):
-        return {"state": "failed", "reason": job.reason or "It was cancelled by the operator."}
+        waiting = [other.created_utc for other in store.jobs(JobState.WAITING) if other.kind is job.kind]
+        place = 1 + sum(created_utc < job.created_utc for created_utc in waiting)
+        return {"state": "waiting", "place": place} | attempts
     doing = "scoring" if job.kind is JobKind.SCORING else "measuring"
     return {"state": doing, "by": job.worker, "lease_until_utc": job.lease_until_utc} | attempts
 
 
 def board_document(contest: Contest, config: ModelTrack, now: datetime) -> dict[str, Any]:
     """The board for everyone: by the public part, and by the hold-out part once that is out."""
-    rule, all_made = rule_of(contest, config), contest.store.submissions(config.name)
-    made = [one for one in all_made if one.withdrawn is None]
-    lines = {split: _lines(rule, made, split) for split in (PUBLIC, HOLDOUT)}
-    public = {line.candidate.made.model_key: line.verdict.value for line in lines[PUBLIC]}
-    split = HOLDOUT if is_out(config, now) and lines[HOLDOUT] else PUBLIC
+    rule = rule_of(contest, config)
+    made = [one for one in contest.store.submissions(config.name) if one.withdrawn is None]
+    split = HOLDOUT if is_out(config, now) and any(one.split == HOLDOUT for one in made) else PUBLIC
+    lines, public = _lines(rule, made, split), _lines(rule, made, PUBLIC)
+    public_scores = {line.candidate.made.team: line.verdict.value for line in public}
     handed_in = [one for one in made if one.split == PUBLIC]
+    failed = [one for one in handed_in if one.measurement is not None and not one.measurement.valid]
     entries = Counter(one.team for one in handed_in)
-    failed = Counter(
-        one.team for one in handed_in if one.measurement is not None and not one.measurement.valid
-    )
-    places = [
-        {
-            "rank": line.rank,
-            "team": (team := line.candidate.made.team),
-            "score": line.verdict.value,
-            **({"public_score": public.get(line.candidate.made.model_key)} if split == HOLDOUT else {}),
-            "level_with": level,
-            "entries": entries[team],
-            "failed": failed[team],
-            "accepted_utc": line.candidate.made.accepted_utc,
-        }
-        for line, level in zip(lines[split], _level(contest.store, lines[split]), strict=True)
-    ]
-    until = None if config.holdout_until is None else config.holdout_until.isoformat()
-    about = {
-        "track": config.name,
-        "title": rule.title,
-        "metric": rule.metric,
-        "split": split,
-        "holdout_until": until,
-    }
-    return about | {"places": places, "entries": entries.total(), "failed": failed.total()}
+    places = []
+    for line, level in zip(lines, _level(contest.store, lines), strict=True):
+        one = line.candidate.made
+        place = {"rank": line.rank, "team": one.team, "score": line.verdict.value, "level_with": level}
+        place |= {"entries": entries[one.team], "accepted_utc": one.accepted_utc[:19]}
+        places.append(place | ({"public_score": public_scores.get(one.team)} if split == HOLDOUT else {}))
+    about: dict[str, Any] = {"track": config.name, "title": rule.title, "metric": rule.metric, "split": split}
+    about |= {"holdout_until": config.holdout_until and config.holdout_until.isoformat()}
+    return about | {"places": places, "entries": len(handed_in), "failed": len(failed)}
 
 
 def _lines(rule: Track, made: Sequence[Submission], split: str) -> tuple[Line, ...]:
     found = candidates(made, split)
-    return board(
-        rule, [one for one in found if one.made.testset_digest == found[-1].made.testset_digest]
-    ).lines
+    comparable = [one for one in found if one.made.testset_digest == found[-1].made.testset_digest]
+    return board(rule, comparable).lines
 
 
 def _level(store: Store, lines: Sequence[Line]) -> list[list[str]]:

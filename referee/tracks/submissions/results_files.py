@@ -1,18 +1,23 @@
-"""Results files of a track: the set that they are of, its secret parts, and their scores, for a worker process."""
+"""Results files of a track: the set that they are of and its secret part; checked and scored by worker processes."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import json
-from dataclasses import dataclass
+import logging
+import threading
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lpirc_testsets import TestSet, load_test_set, read_ground_truth
-from referee.config.tracks import ModelTrack
+from lpirc_testsets import TestSet, TestSetError, load_test_set, read_ground_truth
+from referee.clock import Clock
+from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest
 from referee.detections.files import read_submission
 from referee.errors import RefereeError
@@ -21,9 +26,19 @@ from referee.judging.scoring_job import RESAMPLES, SEED
 from referee.scoring import METRICS, STRICT, Detections, evaluate
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap_samples, centred
 from referee.scoring.result import RULES_VERSION
+from referee.store.records import ModelMeasurement, Submission
+from referee.tracks import Measured, track_named
+from referee.tracks.measured import LEAST
+from referee.workers import Workers
+from referee.workers.dispatch import Task, carry_out
+from referee.workers.processes import LocalWorkers
 
+MODELS = "models"
+"""The folder of what is handed in, each file under its SHA-256."""
 MOST_PROBLEMS = 1000
 PUBLIC, HOLDOUT = "public", "holdout"
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -67,34 +82,95 @@ def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
 def check_results(path: Path, of: ResultsSet) -> dict[str, str]:
     """The digests of the splits that a file is scored on. Raises as `read_submission`, with 1,000 problems."""
     read_submission(path, read_ground_truth(of.test_set.folder), STRICT, MOST_PROBLEMS)
-    found = {split: of.digest(split) for split in ((PUBLIC, HOLDOUT) if of.part else (PUBLIC,))}
-    for split in found:
-        if not of.images(split):
-            words = (
-                f"The {split} part of the test set has no image; tell the operator to change holdout_part."
-            )
-            raise RefereeError("testset-unfit", words)
+    found = {split: of.digest(split) for split in (PUBLIC, HOLDOUT) if of.images(split)}
+    if PUBLIC not in found:
+        raise RefereeError("testset-unfit", "The track's test set is too small for its holdout_part.")
     return found
 
 
-def score_results(path: Path, of: ResultsSet, split: str) -> tuple[float, int, bytes | None]:
+def score_results(path: Path, of: ResultsSet, split: str, digest: str) -> tuple[float, int, bytes | None]:
     """The mAP of a kept file on a split, the number of images, and the mAPs of its resamples (R,) as float64.
 
-    Raises RefereeError `entry-damaged`, and as `read_submission` and `evaluate` do.
+    Raises RefereeError `entry-outdated`, and as `read_submission` and `evaluate` do.
     """
-    with path.open("rb") as file:
-        if hashlib.file_digest(file, "sha256").hexdigest() != path.stem:
-            raise RefereeError("entry-damaged", "The kept file is damaged; hand it in again.")
+    if of.digest(split) != digest:
+        raise RefereeError(
+            "entry-outdated", "Test set, metric or parts have changed since; hand it in again."
+        )
     whole, images = read_ground_truth(of.test_set.folder), np.array(of.images(split), np.int64)
     truth, given = restricted_to(whole, images), read_submission(path, whole).detections
     kept = np.isin(given.image, images)
-    columns: dict[str, Any] = {name: None if column is None else column[kept] for name, column in vars(given).items()}
+    columns: dict[str, Any] = {
+        name: None if column is None else column[kept] for name, column in vars(given).items()
+    }
     own = Detections(**columns)
     found, maps = evaluate(truth, own, of.metric), None
     if of.metric in BOOTSTRAP_METRICS:
         samples = bootstrap_samples(truth, own, of.metric, RESAMPLES, SEED)
         maps = centred(samples, found.map).astype("<f8").tobytes()
     return found.map, len(images), maps
+
+
+class EntryDesk:
+    """Checks what is handed in and scores results files, in processes of low priority."""
+
+    def __init__(self, contest: Contest, clock: Clock) -> None:
+        self.contest, self.clock = contest, clock
+        self._turn, self._stop = threading.Lock(), threading.Event()
+
+    @cached_property
+    def workers(self) -> LocalWorkers:
+        """One file is scored at a time, so one process is left for checks."""
+        return LocalWorkers(2)
+
+    def ask(self) -> None:
+        """Score soon what waits, also from before a restart."""
+        threading.Thread(target=self._score, name="entries", daemon=True).start()
+
+    def close(self) -> None:
+        """Give back what is being scored."""
+        self._stop.set()
+        with self._turn:
+            if "workers" in vars(self):
+                self.workers.close()
+
+    def _score(self) -> None:
+        store = self.contest.store
+        with self._turn:
+            for config in self.contest.config.tracks:
+                for one in store.submissions(config.name) if config.rule_name == RESULTS else ():
+                    if self._stop.is_set() or not one.job or one.measurement or one.withdrawn:
+                        continue
+                    try:
+                        tasks = {one.job: _task(self.contest, config, one, self.clock)}
+                        carry_out(store, tasks, self.workers, self.clock, self._stop)
+                    except (RefereeError, TestSetError) as error:
+                        logger.error("entry %d is not scored: %s", one.id, error.sentence)  # noqa: TRY400
+
+
+def _task(contest: Contest, config: ModelTrack, one: Submission, clock: Clock) -> Task:
+    store, name, of = contest.store, one.job or "", results_set(contest, config)
+    path = contest.folder / MODELS / f"{one.model_sha256}{Path(one.model_file).suffix.lower()}"
+
+    def end(valid: bool, sentence: str, **figures: Any) -> None:
+        if store.submission(one.id).measurement is None:
+            told = sentence.replace(str(path), one.model_file)
+            store.add_measurement(one.id, ModelMeasurement(clock.utc().isoformat(), valid, told, **figures))
+
+    def found() -> None:
+        mean_ap, images = json.loads((store.scoring(name) or ("",))[0])
+        measured = Measured(100 * mean_ap, LEAST, images, images, LEAST)
+        verdict = track_named(RESULTS).measure(measured)
+        end(True, verdict.sentence, metric=verdict.value, measured=asdict(measured))
+
+    def done(result: tuple[float, int, bytes | None]) -> None:
+        store.add_scoring(name, name, json.dumps(result[:2]), result[2], clock.utc())
+        found()
+
+    def start(workers: Workers) -> Future[Any]:
+        return workers.submit(score_results, path, of, one.split, one.testset_digest or "")
+
+    return Task(f"submission {one.id}", start, done, found, partial(end, False))
 
 
 def _digest(*parts: object) -> str:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from flask import Blueprint, Response, jsonify, request
 
-from referee.auth import tokens
 from referee.config.tracks import RESULTS
-from referee.errors import SessionRefused
-from referee.store.records import Submission
+from referee.errors import RefereeError
 from referee.tracks.submissions.entries import entry_document, is_out, require_open, take_entry
 from referee.tracks.submissions.open_track import configured_track
 from referee.tracks.submissions.results_files import PUBLIC
 from referee.tracks.submissions.submitting import LARGEST_MODEL_BYTES
-from referee.web.bodies import parts_of_body, read_texts, stated_length
+from referee.web.bodies import parts_of_body, stated_length
 from referee.web.login import require_password
 from referee.web.sessions import session_of
 from referee.web.slots import too_many_requests
@@ -23,17 +19,6 @@ from referee.web.state import web_state
 LARGEST_RESULTS_BYTES = 256 * 2**20
 
 blueprint = Blueprint("entries", __name__, url_prefix="/v1/entries")
-
-
-@blueprint.post("/session")
-def log_in() -> tuple[Response, int]:
-    """A token for entries alone: it opens no run."""
-    team, password = read_texts("team", "password")
-    require_password(team, password)
-    state = web_state()
-    expires_s = state.clock.utc().timestamp() + tokens.LIFETIME_S
-    token = tokens.issue(state.contest.secret, tokens.Session(0, team, expires_s), tokens.ENTRIES)
-    return jsonify(token=token, expires=datetime.fromtimestamp(expires_s, UTC).isoformat()), 201
 
 
 @blueprint.post("")
@@ -50,7 +35,7 @@ def hand_in() -> tuple[Response, int]:
         raise too_many_requests()
     try:
         body = parts_of_body(request.environ, length)
-        made = take_entry(state.contest, config, team, file, body, state.entries.checker, state.clock)
+        made = take_entry(state.entries, config, team, file, body)
     finally:
         state.upload_slots.release(team)
     state.entries.ask()
@@ -58,37 +43,25 @@ def hand_in() -> tuple[Response, int]:
 
 
 @blueprint.get("")
-def list_own() -> Response:
-    """The team's entries, oldest first."""
-    return jsonify([entry_document(web_state().contest.store, one) for one in _own(_team())])
-
-
 @blueprint.get("/<int:number>")
-def show(number: int) -> Response:
-    """One entry of the team, as it stands now."""
-    store = web_state().contest.store
-    found = next((one for one in _own(_team()) if one.id == number), None)
-    return jsonify(entry_document(store, found or store.submission(0)))
-
-
-def _own(team: str) -> list[Submission]:
-    """The uploads of a team that it may see: those on hold-out sets, once their figures are out."""
-    state = web_state()
+def show(number: int | None = None) -> Response:
+    """The team's entries, oldest first, or one of them, as they stand now; on hold-out sets once that is out."""
+    team, state = _team(), web_state()
     out = {one.name for one in state.contest.config.tracks if is_out(one, state.clock.utc())}
-    made = (one for one in state.contest.store.submissions() if one.team == team and one.job)
-    return [one for one in made if one.split == PUBLIC or one.track in out]
+    own = [one for one in state.contest.store.submissions() if one.team == team and one.job]
+    seen = [one for one in own if one.split == PUBLIC or one.track in out]
+    if number is None:
+        return jsonify([entry_document(state.contest.store, one) for one in seen])
+    for one in seen:
+        if one.id == number:
+            return jsonify(entry_document(state.contest.store, one))
+    raise RefereeError("entry-unknown", f"The team {team} has no entry {number}.")
 
 
 def _team() -> str:
-    """Whose request it is: by HTTP Basic, or by the token of a run or of `log_in`. Raises as these do."""
-    state, given = web_state(), request.authorization
-    if given is not None and given.type == "basic":
-        team = given.username or ""
-        require_password(team, given.password or "")
-        return team
-    try:
-        team = session_of(state, request.environ).team
-    except SessionRefused:
-        team = session_of(state, request.environ, salt=tokens.ENTRIES).team
-    state.contest.store.require_team(team)
-    return team
+    """Whose request it is: by HTTP Basic, or by the token of a run."""
+    given = request.authorization
+    if given is None or given.type != "basic":
+        return session_of(web_state(), request.environ).team
+    require_password(given.username or "", given.password or "")
+    return given.username or ""

@@ -43,8 +43,8 @@ def hand_in() -> tuple[Response, int]:
 
 
 @blueprint.get("")
-@blueprint.get("/<int:number>")
-def show(number: int | None = None) -> Response:
+@blueprint.get("/<number>")
+def show(number: str | None = None) -> Response:
     """The team's entries, oldest first, or one of them, as they stand now; on hold-out sets once that is out."""
     team, state = _team(), web_state()
     out = {one.name for one in state.contest.config.tracks if is_out(one, state.clock.utc())}
@@ -53,15 +53,17 @@ def show(number: int | None = None) -> Response:
     if number is None:
         return jsonify([entry_document(state.contest.store, one) for one in seen])
     for one in seen:
-        if one.id == number:
+        if str(one.id) == number:
             return jsonify(entry_document(state.contest.store, one))
-    raise RefereeError("entry-unknown", f"The team {team} has no entry {number}.")
+    raise RefereeError("entry-unknown", f"The team {team} has no entry {number!r:.20}.")
 
 
 def _team() -> str:
     """Whose request it is: by HTTP Basic, or by the token of a run."""
     given = request.authorization
     if given is None or given.type != "basic":
-        return session_of(web_state(), request.environ).team
+        team = session_of(web_state(), request.environ).team
+        web_state().contest.store.require_team(team)
+        return team
     require_password(given.username or "", given.password or "")
     return given.username or ""

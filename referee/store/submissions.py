@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 import zlib
@@ -60,17 +59,15 @@ class SubmissionTables(Database):
     ) -> list[Submission]:
         """Store an upload, a submission on each split, with the jobs that make their results: all of it or nothing.
 
-        A part without a `job` gets one of its own. Raises RefereeError `submission-limit`, `entry-repeated`.
+        Raises RefereeError `submission-limit`, `entry-repeated`.
         """
         first = parts[0]
         with self._transaction() as connection:
             same = connection.execute(_REPEATED, (first.track, first.team, first.model_sha256)).fetchone()
             if same is not None:
-                sentence = (
-                    f"The same file is the team's entry {same['id']} to the track {first.track} already."
-                )
+                sentence = f"The team's entry {same['id']} to the track {first.track} is the same file."
                 raise RefereeError("entry-repeated", sentence, entry=same["id"])
-            made = [_with_job(connection, _accepted(connection, part, now, limit)) for part in parts]
+            made = [_accepted(connection, part, now, limit) for part in parts]
             insert_jobs(connection, kind, {one.job or "": f"submission {one.id}" for one in made}, now)
         return made
 
@@ -125,13 +122,6 @@ def _accepted(connection: sqlite3.Connection, given: Submission, now: datetime, 
     values = asdict(made)
     row = connection.execute(_INSERT, tuple(values[name] for name in _COLUMNS))
     return replace(made, id=int(row.lastrowid or 0))
-
-
-def _with_job(connection: sqlite3.Connection, made: Submission) -> Submission:
-    follows_from = (made.track, made.split, str(made.id), made.model_sha256)
-    named = replace(made, job=made.job or hashlib.sha256("\n".join(follows_from).encode()).hexdigest())
-    connection.execute("UPDATE submissions SET job = ? WHERE id = ?", (named.job, named.id))
-    return named
 
 
 def submission_limit(track: str, team: str, used: int, limit: int, day: date) -> RefereeError:

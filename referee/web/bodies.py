@@ -51,7 +51,7 @@ def parts_of_body(environ: Environ, length: int) -> Iterator[bytes]:
         raise _cut_off(length - left, length)
 
 
-def stated_length(environ: Environ, largest_bytes: int, hint: str = ": send several") -> int:
+def stated_length(environ: Environ, most: int, hint: str = ": send several") -> int:
     """The length of the request's body. Raises RefereeError `length-missing`, `too-large`."""
     stated = environ.get("CONTENT_LENGTH", "")
     if not (stated.isascii() and stated.isdigit()) or "HTTP_TRANSFER_ENCODING" in environ:
@@ -60,10 +60,8 @@ def stated_length(environ: Environ, largest_bytes: int, hint: str = ": send seve
             "Send the body in one piece with its Content-Length; a chunked one that is cut looks whole.",
         )
     length = int(stated.lstrip("0")[:LONGEST_LENGTH] or 0)
-    if length > largest_bytes:
-        raise RefereeError(
-            "too-large", f"The body has {length} bytes; at most {largest_bytes} are taken{hint}."
-        )
+    if length > most:
+        raise RefereeError("too-large", f"The body has {length} bytes; at most {most} are taken{hint}.")
     return length
 
 

@@ -35,6 +35,7 @@ from referee.tracks.submissions.results_files import (
     PUBLIC,
     EntryDesk,
     check_results,
+    digest_of,
     results_set,
 )
 from referee.workers import WorkerLost, Workers
@@ -79,11 +80,12 @@ def take_entry(
             digests = _checked(workers, check_results, upload, file, of)
             jobs = {split: of.job(split, sha256) for split in digests}
         else:
-            jobs, kind, sets = {}, JobKind.MEASURING, {PUBLIC: config.testset, HOLDOUT: config.holdout}
+            kind, sets = JobKind.MEASURING, {PUBLIC: config.testset, HOLDOUT: config.holdout}
             folders = {split: contest.folder / name for split, name in sets.items() if name}
             digests = _checked(workers, check_model, upload, file, rule_of(contest, config), folders)
+            jobs = {split: digest_of(config.name, split, team, upload.name, sha256) for split in digests}
         parts = [
-            replace(one, split=split, testset_digest=found, counts=split == PUBLIC, job=jobs.get(split))
+            replace(one, split=split, testset_digest=found, counts=split == PUBLIC, job=jobs[split])
             for split, found in digests.items()
         ]
         upload.replace(folder / f"{sha256}{upload.suffix}")
@@ -97,9 +99,8 @@ def check_model(model: Path, rule: Track, folders: dict[str, Path]) -> dict[str,
     """The digests of the splits that a model is measured on. Raises RefereeError `model-refused`, with every reason."""
     if reasons := refusals(model, rule, Limits()):
         raise RefereeError("model-refused", f"The model is refused: {reasons[0]}", refusals=list(reasons))
-    return {
-        split: track_on(folder, "", rule, split, to_run=False).digest for split, folder in folders.items()
-    }
+    opened = {split: track_on(one, "", rule, split, to_run=False) for split, one in folders.items()}
+    return {split: one.digest for split, one in opened.items()}
 
 
 def _checked(workers: Workers, check: Check, path: Path, file: str, *given: object) -> dict[str, str]:

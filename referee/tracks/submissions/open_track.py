@@ -85,7 +85,7 @@ def open_track(contest: Contest, name: str, *, holdout: bool = False, to_run: bo
     if rule.name == RESULTS:
         if to_run:
             raise RefereeError(
-                "track-of-results", f"The track {name!r} takes results files, by POST /v1/entries."
+                "track-of-results", f"Track {name!r} takes results files, by POST /v1/entries."
             )
         of = results_set(contest, config)
         return OpenTrack(name, rule, split, of.test_set, of.digest(split), "", np.empty(0, np.int64))

@@ -52,11 +52,11 @@ class ResultsSet:
 
     def digest(self, split: str) -> str:
         """Identifies images, ground truth, metric and part."""
-        return _digest(self.test_set.digest, self.metric, self.part, self.key.hex(), split)
+        return digest_of(self.test_set.digest, self.metric, self.part, self.key.hex(), split)
 
     def job(self, split: str, file_sha256: str) -> str:
         """The name of the job that scores a file: a hash of all that the result follows from."""
-        return _digest("entry-1", RULES_VERSION, RESAMPLES, SEED, self.digest(split), file_sha256)
+        return digest_of("entry-1", RULES_VERSION, RESAMPLES, SEED, self.digest(split), file_sha256)
 
     def images(self, split: str) -> list[int]:
         """The numbers of the images of a split: whose draw, by a hash with the key, lies below `part`, or not."""
@@ -94,9 +94,7 @@ def score_results(path: Path, of: ResultsSet, split: str, digest: str) -> tuple[
     Raises RefereeError `entry-outdated`, and as `read_submission` and `evaluate` do.
     """
     if of.digest(split) != digest:
-        raise RefereeError(
-            "entry-outdated", "Test set, metric or parts have changed since; hand it in again."
-        )
+        raise RefereeError("entry-outdated", "Test set or metric have changed since; hand it in again.")
     whole, images = read_ground_truth(of.test_set.folder), np.array(of.images(split), np.int64)
     truth, given = restricted_to(whole, images), read_submission(path, whole).detections
     kept = np.isin(given.image, images)
@@ -173,5 +171,6 @@ def _task(contest: Contest, config: ModelTrack, one: Submission, clock: Clock) -
     return Task(f"submission {one.id}", start, done, found, partial(end, False))
 
 
-def _digest(*parts: object) -> str:
+def digest_of(*parts: object) -> str:
+    """The SHA-256 of values that JSON can hold."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -168,7 +168,7 @@ def _task(contest: Contest, config: ModelTrack, one: Submission, clock: Clock) -
     def start(workers: Workers) -> Future[Any]:
         return workers.submit(score_results, path, of, one.split, one.testset_digest or "")
 
-    return Task(f"submission {one.id}", start, done, found, partial(end, False))
+    return Task(f"submission {one.id}", start, done, found, partial(end, False, unstable=True))
 
 
 def digest_of(*parts: object) -> str:

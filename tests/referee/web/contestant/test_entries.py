@@ -273,6 +273,10 @@ def test_an_entry_says_where_it_stands_at_every_moment_and_why_it_failed(day: Da
         assert "line 1 is neither seven values nor the header" in state()["reason"]
         assert str(day.folder) not in state()["reason"]
         assert store.job(str(made.job)).failures == 3
+        assert store.submissions_used("files", TEAM, Clock().utc()) == 1  # what failed costs nothing
+        again = take_entry(desk, config, TEAM, "b.csv", [csv_of(rows_of(images, 1))])
+        desk.ask()
+        until(lambda: entry_document(store, store.submission(again.id))["state"] == "scored")
         until(lambda: entry_document(store, store.submission(first.id)).get("score") == 100)
 
 

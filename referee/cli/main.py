@@ -21,6 +21,7 @@ COMMANDS = {
     "doctor": ("doctor", "List what is wrong with a contest, its meters and this host."),
     "frontier": ("frontier", "The accuracy to expect at a latency."),
     "init": ("contest", "Make a contest folder."),
+    "jobs": ("jobs", "List what is to be scored or measured, and cancel it."),
     "judge": ("judge", "Judge a closed run: mAP, energy, score and checks."),
     "leaderboard": ("leaderboard", "Rank the best judged run of each team by its score."),
     "log": ("log", "List what is on record, and verify its hash chain."),

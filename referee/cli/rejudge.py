@@ -11,11 +11,13 @@ import click
 from referee.cli.acts import act, optional_reason
 from referee.cli.options import as_json, contest_folder, run_number
 from referee.cli.terminal import Column, print_table
+from referee.cli.workers import worker_options, workers_of
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging import rejudge as judging
 from referee.judging.rejudge import Pair, Rejudged
 from referee.scoring import METRICS
+from referee.store.records import Run
 
 
 @click.command()
@@ -29,6 +31,7 @@ from referee.scoring import METRICS
     help="With --dry-run: on this test set of the same images, its ground truth corrected.",
 )
 @optional_reason
+@worker_options
 @contest_folder
 @as_json
 def rejudge(
@@ -37,6 +40,7 @@ def rejudge(
     testset: Path | None,
     reason: str | None,
     folder: Path,
+    count: int | None,
     *,
     all_runs: bool,
     dry_run: bool,
@@ -54,23 +58,30 @@ def rejudge(
             raise click.UsageError(
                 f'--{key} needs --dry-run. To judge so, write {key} = "{given}" into contest.toml.'
             )
-    with open_contest(folder) as contest:
+    failed: dict[int, str] = {}
+
+    def give_up(run: Run, reason: str) -> None:
+        failed[run.id] = reason
+
+    with open_contest(folder) as contest, workers_of(count) as workers:
         if dry_run:
-            found = judging.preview(contest, number, Clock(), metric, testset)
+            found = judging.preview(contest, number, Clock(), metric, testset, workers, give_up)
         else:
             metric = contest.config.metric
             with act(
                 contest.store, "rejudge", number, metric=metric, all=number is None or None, reason=reason
             ):
-                found = judging.rejudge(contest, number, Clock())
+                found = judging.rejudge(contest, number, Clock(), workers, give_up)
     for run in found.skipped:
         click.echo(f"Run {run} is left as it is: it was on other images.", err=True)
+    for number, reason in failed.items():
+        click.echo(f"Run {number} is left as it is: {reason}", err=True)
     if as_json:
         click.echo(json.dumps(asdict(found) | {"stored": not dry_run}))
         return
     _print(found)
     if dry_run:
-        click.echo("Nothing was stored.", err=True)
+        click.echo("No judgement was stored.", err=True)
 
 
 def _print(found: Rejudged) -> None:

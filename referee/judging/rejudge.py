@@ -8,13 +8,16 @@ from pathlib import Path
 
 from lpirc_testsets import load_test_set
 from referee.clock import Clock
-from referee.contest import Contest, has_same_images, require_same_images, require_unchanged
+from referee.contest import Contest, has_same_images, require_unchanged
 from referee.errors import RefereeError, TestSetChanged
-from referee.judging.judge import judgement
+from referee.judging.judge import judgeable, judgement
+from referee.judging.many import Failed, not_scored, score_runs
 from referee.judging.results import standings
-from referee.judging.uncertainty import judge_with_interval
+from referee.judging.scoring_job import Scored
+from referee.judging.uncertainty import judge_scored
 from referee.served import is_served
 from referee.store.records import Run, RunState, Score
+from referee.workers import Workers
 
 Pair = tuple[float | None, float | None]
 
@@ -38,11 +41,17 @@ class Rejudged:
     skipped: tuple[int, ...]
 
 
-def rejudge(contest: Contest, number: int | None, clock: Clock) -> Rejudged:
+def rejudge(
+    contest: Contest,
+    number: int | None,
+    clock: Clock,
+    workers: Workers | None = None,
+    failed: Failed | None = None,
+) -> Rejudged:
     """Judge a run, or with None all judged runs, again by contest.toml and its test set, and store it.
 
-    The ground truth may be another one than the runs were armed with, unless the contest is served. Raises RefereeError
-    as `judge` does, and `contest-busy`.
+    The ground truth may be another one than the runs were armed with, unless the contest is served. What is known of a
+    run by another ground truth is not computed again. Raises RefereeError as `judge` does, and `contest-busy`.
     """
     require_unchanged(contest.test_set)
     runs, skipped = _chosen(contest, number)
@@ -54,16 +63,22 @@ def rejudge(contest: Contest, number: int | None, clock: Clock) -> Rejudged:
             "server first.",
         )
 
-    def judged(run: Run) -> Score:
-        return judge_with_interval(contest, run.id, clock, corrected=True)
+    def judged(run: Run, found: Scored) -> Score:
+        return judge_scored(contest, run.id, clock, found, corrected=True)
 
-    return Rejudged(_changes(contest, runs, contest, judged), skipped)
+    return Rejudged(_changes(contest, runs, contest, judged, clock, workers, failed), skipped)
 
 
 def preview(
-    contest: Contest, number: int | None, clock: Clock, metric: str | None, testset: Path | None
+    contest: Contest,
+    number: int | None,
+    clock: Clock,
+    metric: str | None,
+    testset: Path | None,
+    workers: Workers | None = None,
+    failed: Failed | None = None,
 ) -> Rejudged:
-    """What `rejudge` would change with this metric and the test set in this folder; nothing is stored.
+    """What `rejudge` would change with this metric and the test set in this folder; no judgement is stored.
 
     Raises RefereeError as `rejudge` does, and `testset-changed` for a test set with other images; TestSetError.
     """
@@ -76,28 +91,41 @@ def preview(
     config = replace(contest.config, metric=metric or contest.config.metric)
     changed = replace(contest, config=config, test_set=other)
     runs, skipped = _chosen(contest, number)
-    return Rejudged(_changes(contest, runs, changed, lambda run: judgement(changed, run, clock)), skipped)
+
+    def judged(run: Run, found: Scored) -> Score:
+        return judgement(changed, run, clock, found)
+
+    return Rejudged(_changes(contest, runs, changed, judged, clock, workers, failed), skipped)
 
 
 def _chosen(contest: Contest, number: int | None) -> tuple[list[Run], tuple[int, ...]]:
     if number is not None:
-        run = contest.store.run(number)
-        require_same_images(contest, run)
-        return [run], ()
+        return [judgeable(contest, number, corrected=True)], ()
     judged = contest.store.runs(RunState.JUDGED)
     chosen = [run for run in judged if has_same_images(contest, run)]
     return chosen, tuple(run.id for run in judged if run not in chosen)
 
 
 def _changes(
-    contest: Contest, runs: list[Run], changed: Contest, judged: Callable[[Run], Score]
+    contest: Contest,
+    runs: list[Run],
+    changed: Contest,
+    judged: Callable[[Run, Scored], Score],
+    clock: Clock,
+    workers: Workers | None,
+    failed: Failed | None,
 ) -> tuple[Change, ...]:
     stored = {run.id: contest.store.latest_score(run.id) for run in runs}
     before = _ranks(contest, {run: score for run, score in stored.items() if score is not None})
-    made = {run.id: judged(run) for run in runs}
+    made: dict[int, Score] = {}
+
+    def keep(run: Run, found: Scored) -> None:
+        made[run.id] = judged(run, found)
+
+    score_runs(changed, runs, clock, workers, keep, failed or not_scored)
     after = _ranks(changed, made)
     changes = []
-    for run in runs:
+    for run in [one for one in runs if one.id in made]:
         was, now, rank = stored[run.id], made[run.id], (before.get(run.id), after.get(run.id))
         then = (None, None) if was is None else (was.map, was.score)
         changes.append(Change(run.id, run.team, (then[0], now.map), (then[1], now.score), rank))

@@ -187,7 +187,7 @@ def test_the_command_tells_each_change_and_who_changes_places(contest: Contest, 
     where = ["--contest", str(contest.folder)]
     dry = ["rejudge", "--all", "--dry-run", "--testset", str(corrected.folder), *where]
     told = called(*dry)
-    assert (told.returncode, told.stderr) == (0, "Nothing was stored.\n")
+    assert (told.returncode, told.stderr) == (0, "No judgement was stored.\n")
     assert re.search(r" ant   0\.\d{5} -> 0\.\d{5}  \d\.\d{4} -> \d\.\d{4}  1 -> 2", told.stdout)
     document = json.loads(called(*dry, "--json").stdout)
     assert document["stored"] is False

@@ -16,7 +16,7 @@ class ModelTrack:
 
     `testset` and `holdout` are test-set folders, relative to the contest folder. A team may submit
     `submissions_per_day` models per UTC day, for `runtime` (`litert`, `onnxruntime`, `any`). `device` is the host whose
-    measurements count, "": that of the first one. The hold-out figures are told from `holdout_until` on.
+    measurements count, "": that of the first one. The hold-out figures are public from `holdout_until` on.
 
     Of a track for results files (rule RESULTS), by `metric` ("": the contest's), a secret `holdout_part` of the images
     is held out until then; None: no image is.

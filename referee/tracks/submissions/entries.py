@@ -35,7 +35,6 @@ from referee.tracks.submissions.results_files import (
     PUBLIC,
     EntryDesk,
     check_results,
-    digest_of,
     results_set,
 )
 from referee.workers import WorkerLost, Workers
@@ -83,9 +82,9 @@ def take_entry(
             kind, sets = JobKind.MEASURING, {PUBLIC: config.testset, HOLDOUT: config.holdout}
             folders = {split: contest.folder / name for split, name in sets.items() if name}
             digests = _checked(workers, check_model, upload, file, rule_of(contest, config), folders)
-            jobs = {split: digest_of(config.name, split, team, upload.name, sha256) for split in digests}
+            jobs = {}
         parts = [
-            replace(one, split=split, testset_digest=found, counts=split == PUBLIC, job=jobs[split])
+            replace(one, split=split, testset_digest=found, counts=split == PUBLIC, job=jobs.get(split))
             for split, found in digests.items()
         ]
         upload.replace(folder / f"{sha256}{upload.suffix}")
@@ -110,7 +109,7 @@ def _checked(workers: Workers, check: Check, path: Path, file: str, *given: obje
     except WorkerLost as lost:
         raise RefereeError("check-failed", f"Nothing was taken: in the check of {file} {lost}.") from lost
     except RefereeError as error:
-        sentence = error.sentence.replace(str(path), file).replace(path.name, file)
+        sentence = error.sentence.replace(path.name, file)
         raise RefereeError(error.code, sentence, **error.facts | {"file": file}) from error
 
 

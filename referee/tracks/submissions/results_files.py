@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lpirc_testsets import TestSet, TestSetError, load_test_set, read_ground_truth
+from lpirc_testsets import GroundTruth, TestSet, TestSetError, load_test_set, read_ground_truth
 from referee.clock import Clock
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest
@@ -52,11 +52,11 @@ class ResultsSet:
 
     def digest(self, split: str) -> str:
         """Identifies images, ground truth, metric and part."""
-        return digest_of(self.test_set.digest, self.metric, self.part, self.key.hex(), split)
+        return _digest(self.test_set.digest, self.metric, self.part, self.key.hex(), split)
 
     def job(self, split: str, file_sha256: str) -> str:
         """The name of the job that scores a file: a hash of all that the result follows from."""
-        return digest_of("entry-1", RULES_VERSION, RESAMPLES, SEED, self.digest(split), file_sha256)
+        return _digest("entry-1", RULES_VERSION, RESAMPLES, SEED, self.digest(split), file_sha256)
 
     def images(self, split: str) -> list[int]:
         """The numbers of the images of a split: whose draw, by a hash with the key, lies below `part`, or not."""
@@ -81,7 +81,7 @@ def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
 
 def check_results(path: Path, of: ResultsSet) -> dict[str, str]:
     """The digests of the splits that a file is scored on. Raises as `read_submission`, with 1,000 problems."""
-    read_submission(path, read_ground_truth(of.test_set.folder), STRICT, MOST_PROBLEMS)
+    _read(path, of)
     found = {split: of.digest(split) for split in (PUBLIC, HOLDOUT) if of.images(split)}
     if PUBLIC not in found:
         raise RefereeError("testset-unfit", "The track's test set is too small for its holdout_part.")
@@ -95,8 +95,8 @@ def score_results(path: Path, of: ResultsSet, split: str, digest: str) -> tuple[
     """
     if of.digest(split) != digest:
         raise RefereeError("entry-outdated", "Test set or metric have changed since; hand it in again.")
-    whole, images = read_ground_truth(of.test_set.folder), np.array(of.images(split), np.int64)
-    truth, given = restricted_to(whole, images), read_submission(path, whole).detections
+    (whole, given), images = _read(path, of), np.array(of.images(split), np.int64)
+    truth = restricted_to(whole, images)
     kept = np.isin(given.image, images)
     columns: dict[str, Any] = {
         name: None if column is None else column[kept] for name, column in vars(given).items()
@@ -107,6 +107,15 @@ def score_results(path: Path, of: ResultsSet, split: str, digest: str) -> tuple[
         samples = bootstrap_samples(truth, own, of.metric, RESAMPLES, SEED)
         maps = centred(samples, found.map).astype("<f8").tobytes()
     return found.map, len(images), maps
+
+
+def _read(path: Path, of: ResultsSet) -> tuple[GroundTruth, Detections]:
+    """The ground truth of the whole set and the file's detections; what is wrong is said without the path."""
+    whole = read_ground_truth(of.test_set.folder)
+    try:
+        return whole, read_submission(path, whole, STRICT, MOST_PROBLEMS).detections
+    except RefereeError as error:
+        raise RefereeError(error.code, error.sentence.removeprefix(f"{path}: "), **error.facts) from error
 
 
 class EntryDesk:
@@ -152,8 +161,9 @@ def _task(contest: Contest, config: ModelTrack, one: Submission, clock: Clock) -
 
     def end(valid: bool, sentence: str, **figures: Any) -> None:
         if store.submission(one.id).measurement is None:
-            told = sentence.replace(str(path), one.model_file)
-            store.add_measurement(one.id, ModelMeasurement(clock.utc().isoformat(), valid, told, **figures))
+            store.add_measurement(
+                one.id, ModelMeasurement(clock.utc().isoformat(), valid, sentence, **figures)
+            )
 
     def found() -> None:
         mean_ap, images = json.loads((store.scoring(name) or ("",))[0])
@@ -171,6 +181,5 @@ def _task(contest: Contest, config: ModelTrack, one: Submission, clock: Clock) -
     return Task(f"submission {one.id}", start, done, found, partial(end, False, unstable=True))
 
 
-def digest_of(*parts: object) -> str:
-    """The SHA-256 of values that JSON can hold."""
+def _digest(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -167,13 +167,13 @@ def test_every_problem_of_a_file_is_in_the_answer_and_nothing_of_it_is_left(hall
     document = problem(hand_in(hall, csv_of(rows)), 422, "bad-detections")
     assert [one["line"] for one in document["problems"]] == list(range(2, 27))
     assert document["problems"][24]["problem"] == "image 'nowhere-24.jpg' is unknown"
-    assert document["detail"].startswith("a.csv: line 2: image 'nowhere-0.jpg' is unknown (and 24 more")
+    assert document["detail"].startswith("line 2: image 'nowhere-0.jpg' is unknown (and 24 more")
     many = "\n".join([HEADER, *["x,1,1,1,1,1,1"] * 1500]).encode()
     document = problem(hand_in(hall, many), 422, "bad-detections")
     assert (len(document["problems"]), document["total"]) == (1000, 1500)
     other_set = json.dumps([{"image_id": 900, "category_id": 1, "score": 1, "bbox": [0, 0, 1, 1]}]).encode()
     document = problem(hand_in(hall, other_set, name="a.json"), 422, "bad-detections")
-    assert document["detail"] == "a.json: line 1: image_id 900 is unknown"
+    assert document["detail"] == "line 1: image_id 900 is unknown"
     problem(hand_in(hall, b"no rows at all"), 422, "unreadable-file")
     kept = {one["sha256"] for team in TEAMS for one in own(hall, team=team)}
     assert {path.stem for path in (hall.folder / "models").iterdir()} == kept
@@ -213,6 +213,9 @@ def test_refused_files_cost_nothing_of_the_days_limit(day: Day, images: Path) ->
         assert hand_in(day, csv_of(rows_of(images, misses))).status_code == 202
     document = problem(hand_in(day, csv_of(rows_of(images, 3))), 409, "submission-limit")
     assert (document["used"], document["limit"]) == (3, 3)
+    assert day.server is not None
+    with_token = day.server.ask("GET", "/v1/entries", day.login()["token"])  # of a run
+    assert [one["id"] for one in with_token.json()] == [one["id"] for one in own(day)]
 
 
 def test_a_crash_loses_no_entry_and_no_one_sees_a_hold_out_figure_before_its_date(

@@ -60,11 +60,9 @@ class ResultsSet:
 
     def images(self, split: str) -> list[int]:
         """The numbers of the images of a split: whose draw, by a hash with the key, lies below `part`, or not."""
-        drawn = (
-            (one.number, hmac.digest(self.key, one.sha256.encode(), "sha256")) for one in self.test_set.images
-        )
-        below = {number: int.from_bytes(draw[:8], "big") < self.part * 2**64 for number, draw in drawn}
-        return [number for number, is_held_out in below.items() if is_held_out == (split == HOLDOUT)]
+        drawn = ((one, hmac.digest(self.key, one.sha256.encode(), "sha256")) for one in self.test_set.images)
+        below = ((one, int.from_bytes(draw[:8], "big") < self.part * 2**64) for one, draw in drawn)
+        return [one.number for one, is_held_out in below if is_held_out == (split == HOLDOUT)]
 
 
 def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
@@ -93,15 +91,13 @@ def score_results(path: Path, of: ResultsSet, split: str, digest: str) -> tuple[
 
     Raises RefereeError `entry-outdated`, and as `read_submission` and `evaluate` do.
     """
-    if of.digest(split) != digest:
+    if of.digest(split) != digest or load_test_set(of.test_set.folder).digest != of.test_set.digest:
         raise RefereeError("entry-outdated", "Test set or metric have changed since; hand it in again.")
     (whole, given), images = _read(path, of), np.array(of.images(split), np.int64)
     truth = restricted_to(whole, images)
     kept = np.isin(given.image, images)
-    columns: dict[str, Any] = {
-        name: None if column is None else column[kept] for name, column in vars(given).items()
-    }
-    own = Detections(**columns)
+    columns = {name: column for name, column in vars(given).items() if column is not None}
+    own = Detections(**{name: column[kept] for name, column in columns.items()})
     found, maps = evaluate(truth, own, of.metric), None
     if of.metric in BOOTSTRAP_METRICS:
         samples = bootstrap_samples(truth, own, of.metric, RESAMPLES, SEED)

@@ -34,7 +34,7 @@ from referee.tracks.submissions.results_files import (
     MODELS,
     PUBLIC,
     EntryDesk,
-    check_results,
+    check_file,
     results_set,
 )
 from referee.workers import WorkerLost, Workers
@@ -76,7 +76,7 @@ def take_entry(
         one = Submission(0, "", config.name, team, PUBLIC, program_version(), file, sha256, "", counts=True)
         if config.rule_name == RESULTS:
             of, kind = results_set(contest, config), JobKind.SCORING
-            digests = _checked(workers, check_results, upload, file, of)
+            digests = _checked(workers, check_file, upload, file, of)
             jobs = {split: of.job(split, sha256) for split in digests}
         else:
             kind, sets = JobKind.MEASURING, {PUBLIC: config.testset, HOLDOUT: config.holdout}

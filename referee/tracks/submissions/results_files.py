@@ -77,7 +77,7 @@ def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
     return ResultsSet(test_set, metric, 0.0 if config.holdout_until is None else config.holdout_part, key)
 
 
-def check_results(path: Path, of: ResultsSet) -> dict[str, str]:
+def check_file(path: Path, of: ResultsSet) -> dict[str, str]:
     """The digests of the splits that a file is scored on. Raises as `read_submission`, with 1,000 problems."""
     _read(path, of)
     found = {split: of.digest(split) for split in (PUBLIC, HOLDOUT) if of.images(split)}
@@ -86,7 +86,7 @@ def check_results(path: Path, of: ResultsSet) -> dict[str, str]:
     return found
 
 
-def score_results(path: Path, of: ResultsSet, split: str, digest: str) -> tuple[float, int, bytes | None]:
+def score_file(path: Path, of: ResultsSet, split: str, digest: str) -> tuple[float, int, bytes | None]:
     """The mAP of a kept file on a split, the number of images, and the mAPs of its resamples (R,) as float64.
 
     Raises RefereeError `entry-outdated`, and as `read_submission` and `evaluate` do.
@@ -172,7 +172,7 @@ def _task(contest: Contest, config: ModelTrack, one: Submission, clock: Clock) -
         found()
 
     def start(workers: Workers) -> Future[Any]:
-        return workers.submit(score_results, path, of, one.split, one.testset_digest or "")
+        return workers.submit(score_file, path, of, one.split, one.testset_digest or "")
 
     return Task(f"submission {one.id}", start, done, found, partial(end, False, unstable=True))
 

@@ -118,5 +118,7 @@ def _print_changes(before: ByRun, after: ByRun) -> None:
         if was.standing.signature != one.signature:
             pairs = (was.standing.map, one.map), (was.standing.score, one.score), (was.rank, now.rank)
             changes.append(Change(run, f"{one.team} ({contest})", *pairs))
-    print_changes(Rejudged(tuple(changes), ()))
-    click.echo("No board was written.", err=True)
+    if changes:
+        print_changes(Rejudged(tuple(changes), ()))
+    why = "No board was written." if changes else "No run is on these images and by another ground truth."
+    click.echo(why, err=True)

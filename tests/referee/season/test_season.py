@@ -337,6 +337,9 @@ def test_a_contest_of_an_earlier_form_is_corrected_unless_its_bodies_lie_in_part
 def test_runs_on_other_images_stay_as_they_are(made: Path, small_set: TestSet, tmp_path: Path) -> None:
     found = documents(made / "spring", "--testset", small_set.folder, "--out", tmp_path / "out")
     assert found == documents(made / "spring")
+    how = ["--testset", str(small_set.folder), "--out", str(tmp_path / "out"), "--dry-run"]
+    dry = called("season", str(made / "spring"), *how)
+    assert (dry.stdout, dry.stderr) == ("", "No run is on these images and by another ground truth.\n")
 
 
 def test_many_contests_give_one_board(copy: Copy) -> None:

@@ -6,6 +6,7 @@ versions of this host get work: others may compute something else.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import pickle
 import sys
@@ -21,6 +22,7 @@ import dask
 import distributed
 import numpy as np
 from distributed.client import Client, ClosedClientError
+from distributed.comm import connect
 from distributed.scheduler import KilledWorker
 
 from referee.scoring.result import RULES_VERSION, VERSION
@@ -138,18 +140,30 @@ class ClusterWorkers:
 
 
 def _connected(address: str, count: int | None) -> Any:
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", module="distributed")  # of large arguments, and of what is checked here
     dask.config.set({"distributed.scheduler.allowed-failures": 0})  # of LOCAL: jobs count their losses
     local = LOCAL_WORKERS | {"n_workers": count, "silence_logs": logging.CRITICAL}
     to, more = (None, local) if address == LOCAL else (address, {})
     try:
-        client: Any = Client(to, timeout=WAIT_S, set_as_default=False, **more)  # type: ignore[no-untyped-call]
+        if to is not None:
+            asyncio.run(_try(to))
+        client = Client(to, timeout=WAIT_S, set_as_default=False, **more)
         client.run_on_scheduler(versions)
     except Exception as error:  # noqa: BLE001 - whatever there is at this address
-        sentence = f"No Dask scheduler with lpirc-referee {VERSION} answers at {address}: {error}."
+        sentence = (
+            f"No Dask scheduler with lpirc-referee {VERSION} answers at {address}: {str(error) or 'timeout'}."
+        )
         raise NoWorkers("no-scheduler", f"{sentence} Start one: dask scheduler") from None
     return client
+
+
+async def _try(address: str) -> None:
+    """Connect once: a Client that cannot be made is not closed either, and holds up the end of the process."""
+    tls = distributed.Security().get_connection_args("client")
+    async with asyncio.timeout(WAIT_S):
+        await (await connect(address, timeout=WAIT_S, **tls)).close()
 
 
 def _lose(future: Future[Any], why: str) -> None:

@@ -32,6 +32,10 @@ LOCAL = "local"
 WAIT_S = 10.0
 LOOK_S = 1.0
 MOST_LOOKS = 60  # in a row, without a worker
+SETTINGS = {
+    "distributed.admin.large-graph-warning-threshold": "1TB",
+    "distributed.scheduler.allowed-failures": 0,  # of LOCAL: jobs count their losses
+}
 LOCAL_WORKERS = {"threads_per_worker": 1, "memory_limit": "1GB", "dashboard_address": None}
 
 
@@ -142,8 +146,8 @@ class ClusterWorkers:
 def _connected(address: str, count: int | None) -> Any:
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    warnings.filterwarnings("ignore", module="distributed")  # of large arguments, and of what is checked here
-    dask.config.set({"distributed.scheduler.allowed-failures": 0})  # of LOCAL: jobs count their losses
+    warnings.filterwarnings("ignore", module="distributed")  # of versions, which are checked here
+    dask.config.set(SETTINGS)
     local = LOCAL_WORKERS | {"n_workers": count, "silence_logs": logging.CRITICAL}
     to, more = (None, local) if address == LOCAL else (address, {})
     try:

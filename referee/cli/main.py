@@ -18,6 +18,7 @@ COMMANDS = {
     "bundle": ("bundle", "Export a run for anybody to compute again; verify such a file."),
     "compare": ("compare", "Show two judged runs side by side."),
     "demo": ("demo", "Serve a rehearsed contest day to look at."),
+    "device": ("device", "Register, list and remove devices that measure models."),
     "doctor": ("doctor", "List what is wrong with a contest, its meters and this host."),
     "frontier": ("frontier", "The accuracy to expect at a latency."),
     "init": ("contest", "Make a contest folder."),

@@ -14,6 +14,7 @@ from referee.judging.case import scoring_input
 from referee.judging.checks import is_scorable
 from referee.judging.judge import case_of, judge, judgeable
 from referee.judging.known import job_of, known_of, store_scoring, stored_scoring
+from referee.judging.many import is_large, score_here
 from referee.judging.scoring_job import RESAMPLES, SEED, Scored, scored, scored_detections, with_resampled
 from referee.scoring.bootstrap import bootstrap_samples, centred, mean_of_categories
 from referee.scoring.interval import Resampled, middle
@@ -34,6 +35,10 @@ def judge_with_interval(contest: Contest, number: int, clock: Clock, *, correcte
     job = job_of(contest, run)
     found = stored_scoring(contest.store, job)
     if found is not None:
+        return judge_scored(contest, number, clock, found, corrected=corrected)
+    if is_large(contest, run):
+        found = score_here(contest, run, job)
+        store_scoring(contest.store, job, found, clock)
         return judge_scored(contest, number, clock, found, corrected=corrected)
     given, known = scoring_input(case_of(contest, run)), known_of(contest.store, job)
     found = scored(given, known)

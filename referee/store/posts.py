@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -136,6 +136,12 @@ class PostTables(Database):
     def detections(self, run: int) -> NDArray[np.float64]:
         """All detections of a run in order of arrival, shape (n, 7), image numbers as the team knows them."""
         return self.detections_after(run, 0)[0]
+
+    def detections_by_post(self, run: int) -> Iterator[NDArray[np.float64]]:
+        """The detections of a run, those of one body at a time, each as `detections`."""
+        for post in self._rows("SELECT id FROM posts WHERE run = ? ORDER BY id", run):
+            (row,) = self._rows("SELECT rows FROM posts WHERE id = ?", post["id"])
+            yield np.frombuffer(row["rows"], dtype=ROW).astype(np.float64).reshape(-1, 7)
 
     def post_log(self, run: int) -> list[tuple[float, int]]:
         """The posts of a run in order of arrival: (elapsed_s, rows)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 import zlib
@@ -11,7 +12,8 @@ from datetime import date, datetime
 from referee.errors import RefereeError
 from referee.store.acts import put_on_record
 from referee.store.database import Database
-from referee.store.records import ModelMeasurement, Submission
+from referee.store.jobs import end_job, insert_jobs
+from referee.store.records import JobKind, JobState, ModelMeasurement, Submission
 
 _COLUMNS = tuple(one.name for one in fields(Submission) if one.name not in ("id", "withdrawn", "measurement"))
 _MEASURED = tuple(one.name for one in fields(ModelMeasurement))
@@ -28,6 +30,7 @@ _COUNT = (
     " AND substr(accepted_utc, 1, 10) = ?"
     " AND NOT EXISTS (SELECT 1 FROM measurements WHERE submission = submissions.id AND unstable)"
 )
+_OF_DEVICE = "SELECT name FROM jobs JOIN submissions ON job = name WHERE id = ? AND kind = 'measuring'"
 _FIND = (
     f"SELECT submissions.*, {', '.join(_MEASURED)}"  # noqa: S608 - names of columns
     " FROM submissions LEFT JOIN measurements ON submission = submissions.id WHERE {} ORDER BY submissions.id"
@@ -37,8 +40,10 @@ _FIND = (
 class SubmissionTables(Database):
     """Submissions to the model tracks."""
 
-    def accept_submission(self, submission: Submission, now: datetime, limit: int) -> Submission:
-        """Store a submission, with a new `id` and `accepted_utc`, and return it.
+    def accept_submission(
+        self, submission: Submission, now: datetime, limit: int, kind: JobKind | None = None
+    ) -> Submission:
+        """Store a submission, with a new `id` and `accepted_utc`, and the job of its `kind`, if any; return it.
 
         Raises RefereeError `submission-limit` when the team has used up the `limit` of this track and UTC day, also
         for one of two processes that hand in the last one at the same time.
@@ -50,8 +55,14 @@ class SubmissionTables(Database):
             if made.counts and used >= limit:
                 raise submission_limit(made.track, made.team, used, limit, now.date())
             number = connection.execute(_INSERT, tuple(values[name] for name in _COLUMNS)).lastrowid
+            made = replace(made, id=int(number or 0))
+            if kind is not None:
+                text = f"{made.track}\n{made.split}\n{made.id}\n{made.model_sha256}"
+                made = replace(made, job=(job := hashlib.sha256(text.encode()).hexdigest()))
+                connection.execute("UPDATE submissions SET job = ? WHERE id = ?", (job, made.id))
+                insert_jobs(connection, kind, {job: f"submission {made.id}"}, now)
             put_on_record(connection, submission=number)
-        return replace(made, id=int(number or 0))
+        return made
 
     def submissions_used(self, track: str, team: str, now: datetime) -> int:
         """How many submissions of a team count on the UTC day of `now`."""
@@ -60,11 +71,17 @@ class SubmissionTables(Database):
     def add_measurement(
         self, submission: int, measurement: ModelMeasurement, result: bytes | None = None
     ) -> None:
-        """Store the outcome of a submission, and the result document as received, if there is one."""
+        """Store the outcome of a submission, and the result document as received, if there is one.
+
+        It ends the job of a device. Raises RefereeError `lease-lost`, and stores nothing, if that is over already.
+        """
         measured = None if measurement.measured is None else json.dumps(measurement.measured)
         values = asdict(measurement) | {"measured": measured, "figures": json.dumps(measurement.figures)}
         kept = None if result is None else zlib.compress(result)
         with self._transaction() as connection:
+            for (job,) in connection.execute(_OF_DEVICE, (submission,)).fetchall():
+                if not end_job(connection, job, JobState.DONE, measurement.measured_utc):
+                    raise lease_lost(f"submission {submission}")
             connection.execute(_INSERT_MEASUREMENT, (submission, *values.values(), kept))
 
     def withdraw_submission(self, number: int, reason: str) -> Submission:
@@ -90,10 +107,20 @@ class SubmissionTables(Database):
         rows = self._rows(_FIND.format("? IS NULL OR track = ?"), track, track)
         return [_submission(row) for row in rows]
 
+    def queued_submissions(self, kind: JobKind) -> list[Submission]:
+        """The submissions whose jobs wait or are leased, oldest first."""
+        jobs = "SELECT name FROM jobs WHERE kind = ? AND state IN ('waiting', 'leased')"
+        return [_submission(row) for row in self._rows(_FIND.format(f"job IN ({jobs})"), kind.value)]
+
     def submission_result(self, number: int) -> bytes | None:
         """The result document of a submission as received; None where it has none."""
         rows = self._rows("SELECT result FROM measurements WHERE submission = ?", number)
         return zlib.decompress(rows[0]["result"]) if rows and rows[0]["result"] is not None else None
+
+
+def lease_lost(what: str) -> RefereeError:
+    """The error of a device that is not, or no longer, at a job."""
+    return RefereeError("lease-lost", f"The lease of {what} is lost: it is over, or another device's now.")
 
 
 def submission_limit(track: str, team: str, used: int, limit: int, day: date) -> RefereeError:

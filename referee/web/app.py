@@ -15,6 +15,7 @@ from referee.web import pages, problems
 from referee.web.answers import NOT_TO_BE_KEPT
 from referee.web.config_watch import ConfigWatch
 from referee.web.contestant import session as contest_routes
+from referee.web.contestant import work as work_routes
 from referee.web.gateway import Gateway
 from referee.web.image_files import ImageFiles
 from referee.web.judge_process import Judging
@@ -50,6 +51,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     for operators in (access, operator_routes, day_routes, board_routes, console):
         app.register_blueprint(operators.blueprint)
     app.register_blueprint(legacy_routes.blueprint)
+    app.register_blueprint(work_routes.blueprint)
     app.register_blueprint(pages.blueprint)
     app.register_blueprint(display_routes.blueprint)
     app.register_blueprint(public_board.blueprint)

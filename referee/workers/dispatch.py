@@ -19,7 +19,7 @@ from referee.clock import Clock
 from referee.errors import RefereeError
 from referee.store import Store
 from referee.store.records import JobKind, JobState
-from referee.workers import T, WorkerLost, Workers
+from referee.workers import NoWorkers, T, WorkerLost, Workers
 
 LEASE_S = 30.0
 RENEW_S = LEASE_S / 3
@@ -127,6 +127,9 @@ class _Dispatch:
                 continue
             try:
                 future = self._tasks[name].start(self._workers)
+            except NoWorkers as error:
+                self._store.give_job_back(name, self._me, error.sentence, now)
+                raise
             except Exception as error:  # noqa: BLE001 - what it needs cannot be read, say; the others go on
                 self._failed(name, _reason(error))
             else:

@@ -45,6 +45,7 @@ def season(
     team: str | None,
     testset: Path | None,
     count: int | None,
+    cluster: str | None,
     form: str | None,
     *,
     dry_run: bool,
@@ -54,7 +55,7 @@ def season(
         raise click.UsageError("--testset needs --out, and --dry-run needs --testset.")
     runs, told = read_season(paths)
     before = runs
-    with workers_of(count) as workers:
+    with workers_of(count, cluster) as workers:
         if testset and out:
             from referee.season.corrected import corrected  # most calls need not wait for these
 

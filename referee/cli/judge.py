@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import click
 from referee.cli.acts import act
 from referee.cli.judged import print_score, print_standing
 from referee.cli.options import as_json, contest_folder, run_number
-from referee.cli.workers import Progress, worker_options, workers_of
+from referee.cli.workers import Progress, require_judged, worker_options, workers_of
 from referee.clock import Clock
 from referee.contest import Contest, open_contest, require_unchanged
 from referee.errors import RefereeError
@@ -42,7 +42,12 @@ def judge(
         require_unchanged(contest.test_set)
         numbers = [run.id for run in contest.store.runs(RunState.CLOSED)] if number is None else [number]
         with workers_of(**where) as workers:
-            reasons = _judge(contest, numbers, workers, on_record=on_record)
+            if number is not None and workers is None:
+                with nullcontext() if on_record else act(contest.store, "judge", number):
+                    judge_with_interval(contest, number, Clock())
+                reasons = {}
+            else:
+                reasons = _judge_by(contest, numbers, workers)
         judged = []
         for one in numbers:
             run, score = contest.store.run(one), contest.store.latest_score(one)
@@ -59,24 +64,17 @@ def judge(
             print_standing(figures)
     if not numbers:
         click.echo("No closed run is waiting to be judged.", err=True)
-    if reasons:
-        raise RefereeError(
-            "not-judged", " ".join(f"Run {one} was not judged: {why}" for one, why in sorted(reasons.items()))
-        )
+    require_judged(reasons)
 
 
-def _judge(
-    contest: Contest, numbers: list[int], workers: Workers | None, *, on_record: bool
-) -> dict[int, str]:
-    """Judge these runs; returns the reasons of those that were not."""
+def _judge_by(contest: Contest, numbers: list[int], workers: Workers | None) -> dict[int, str]:
+    """Judge these runs, unless another does so meanwhile; returns the reasons of those that were not."""
     clock, progress, reasons = Clock(), Progress(len(numbers), "runs judged"), dict[int, str]()
 
-    def on(run: int) -> AbstractContextManager[None]:
-        return nullcontext() if on_record else act(contest.store, "judge", run)
-
     def keep(run: Run, found: Scored) -> None:
-        with on(run.id):
-            judge_scored(contest, run.id, clock, found)
+        if contest.store.run(run.id).state is not RunState.JUDGED or run.state is RunState.JUDGED:
+            with act(contest.store, "judge", run.id):
+                judge_scored(contest, run.id, clock, found)
         progress.step()
 
     def failed(run: Run, reason: str) -> None:
@@ -84,11 +82,11 @@ def _judge(
         contest.store.log_event(clock.utc(), run.id, "judge-failed", sentence=reason)
         progress.step()
 
-    if workers is not None:
-        score_runs(contest, [judgeable(contest, one) for one in numbers], clock, workers, keep, failed)
-        return reasons
+    runs = []
     for one in numbers:
-        with on(one):
-            judge_with_interval(contest, one, clock)
-        progress.step()
+        try:
+            runs.append(judgeable(contest, one))
+        except RefereeError as error:
+            failed(contest.store.run(one), error.sentence)
+    score_runs(contest, runs, clock, workers, keep, failed)
     return reasons

@@ -12,7 +12,7 @@ import click
 from referee.cli.acts import act, optional_reason
 from referee.cli.options import as_json, contest_folder, run_number
 from referee.cli.terminal import Column, print_table
-from referee.cli.workers import worker_options, workers_of
+from referee.cli.workers import require_judged, worker_options, workers_of
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging import rejudge as judging
@@ -75,14 +75,13 @@ def rejudge(
                 found = judging.rejudge(contest, number, Clock(), workers, give_up)
     for run in found.skipped:
         click.echo(f"Run {run} is left as it is: it was on other images.", err=True)
-    for number, reason in failed.items():
-        click.echo(f"Run {number} is left as it is: {reason}", err=True)
     if as_json:
         click.echo(json.dumps(asdict(found) | {"stored": not dry_run}))
-        return
-    print_changes(found)
-    if dry_run:
-        click.echo("No judgement was stored.", err=True)
+    else:
+        print_changes(found)
+        if dry_run:
+            click.echo("No judgement was stored.", err=True)
+    require_judged(failed)
 
 
 def print_changes(found: Rejudged) -> None:

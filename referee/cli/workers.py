@@ -53,6 +53,13 @@ def _workers(count: int | None, cluster: str | None) -> Workers:
     return ClusterWorkers(cluster, count, partial(click.echo, err=True))
 
 
+def require_judged(reasons: dict[int, str]) -> None:
+    """Raise RefereeError `not-judged` if runs were not, by number for these reasons."""
+    if reasons:
+        sentences = (f"Run {run} was not judged: {why}" for run, why in sorted(reasons.items()))
+        raise RefereeError("not-judged", " ".join(sentences))
+
+
 class Progress:
     """A line on stderr, where a person looks at it: how many are done."""
 

@@ -7,27 +7,41 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
-from functools import partial
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
 
 from referee.clock import Clock
 from referee.contest import Contest
+from referee.detections.plausibility import limits_by_number
 from referee.errors import RefereeError
-from referee.judging.case import scoring_input
-from referee.judging.judge import case_of
-from referee.judging.known import ScoringJob, job_of, known_of, store_scoring, stored_scoring
+from referee.judging.case import restricted_to, scoring_input, were_served
+from referee.judging.judge import case_of, ground_truth_of
 from referee.judging.large import score_large, stored_posts
-from referee.judging.scoring_job import Scored, score_whole
+from referee.judging.scoring_job import Scored, name_of, object_digests, score_whole, scored_from, stem_of
 from referee.scoring import COCO
+from referee.store import Store
 from referee.store.records import Run
 from referee.workers import Workers
-from referee.workers.dispatch import Task, carry_out
+from referee.workers.dispatch import Task, carry_out, reason_of
 from referee.workers.processes import LocalWorkers
 
 LARGE_ROWS = 4_000_000
 
 Done = Callable[[Run, Scored], None]
 Failed = Callable[[Run, str], None]
+
+
+@dataclass(frozen=True)
+class ScoringJob:
+    """The name of a run's scoring, and that of the same with any ground truth."""
+
+    name: str
+    stem: str
 
 
 def not_scored(run: Run, reason: str) -> None:
@@ -40,24 +54,57 @@ def score_runs(
 ) -> None:
     """Score runs by the contest's metric and test set, of whose images they all are; without workers, here.
 
-    Raises what a scoring raises that is made here, and TestSetError.
+    A run for which `done` raises RefereeError has `failed`, too. Raises TestSetError.
     """
     wanted: dict[ScoringJob, list[Run]] = {}
     for run in runs:
         wanted.setdefault(job_of(contest, run), []).append(run)
     tasks = {}
     for job, its_runs in wanted.items():
-        found = stored_scoring(contest.store, job)
-        if found is None and workers is not None:
-            tasks[job.name] = _task(contest, job, its_runs, clock, done, failed)
-            continue
-        if found is None:
-            found = score_here(contest, its_runs[0], job)
-            store_scoring(contest.store, job, found, clock)
-        for run in its_runs:
-            done(run, found)
+        task = _task(contest, job, its_runs, clock, done, failed)
+        if contest.store.scoring(job.name) is not None:
+            task.found()
+        elif workers is not None:
+            tasks[job.name] = task
+        else:
+            try:
+                found = score_here(contest, its_runs[0], job)
+            except Exception as error:  # noqa: BLE001 - as where workers do it
+                task.failed(reason_of(error))
+            else:
+                task.done(found)
     if workers is not None:
         carry_out(contest.store, tasks, workers, clock)
+
+
+def _task(
+    contest: Contest, job: ScoringJob, runs: list[Run], clock: Clock, done: Done, failed: Failed
+) -> Task:
+    def start(workers: Workers) -> Future[Scored]:
+        if is_large(contest, runs[0]):
+            return _beside(lambda: _by_blocks(contest, runs[0], job, workers))
+        given = scoring_input(case_of(contest, runs[0]))
+        return workers.submit(score_whole, given, known_of(contest.store, job))
+
+    def keep(found: Scored) -> None:
+        tell(found)
+        # Only then has the job ended: who waits for it finds its runs judged.
+        store_scoring(contest.store, job, found, clock)
+
+    def tell(known: Scored | None) -> None:
+        for run in runs:
+            try:
+                if known is not None:
+                    done(run, known)
+            except RefereeError as error:  # it was voided meanwhile, say
+                failed(run, error.sentence)
+
+    def give_up(reason: str) -> None:
+        for run in runs:
+            failed(run, reason)
+
+    about = "run " + ", ".join(str(run.id) for run in runs)
+    return Task(about, start, keep, lambda: tell(stored_scoring(contest.store, job)), give_up)
 
 
 def score_here(contest: Contest, run: Run, job: ScoringJob) -> Scored:
@@ -81,42 +128,52 @@ def _by_blocks(contest: Contest, run: Run, job: ScoringJob, workers: Workers) ->
     return score_large(workers, given, stored_posts(contest.store, run.id), known_of(contest.store, job))
 
 
-def _task(
-    contest: Contest, job: ScoringJob, runs: list[Run], clock: Clock, done: Done, failed: Failed
-) -> Task:
-    def start(workers: Workers) -> Future[Scored]:
-        if is_large(contest, runs[0]):
-            return _beside(lambda: _by_blocks(contest, runs[0], job, workers))
-        given = scoring_input(case_of(contest, runs[0]))
-        return workers.submit(score_whole, given, known_of(contest.store, job))
-
-    def keep(found: Scored) -> None:
-        store_scoring(contest.store, job, found, clock)
-        tell(found)
-
-    def tell(found: Scored | None = None) -> None:
-        known = found or stored_scoring(contest.store, job)
-        for run in runs:
-            if known is not None:
-                done(run, known)
-
-    def give_up(reason: str) -> None:
-        for run in runs:
-            failed(run, reason)
-
-    return Task("run " + ", ".join(str(run.id) for run in runs), start, keep, partial(tell), give_up)
-
-
 def _beside(work: Callable[[], Scored]) -> Future[Scored]:
     """Do this in a thread: it gives work to the workers and waits for them."""
     future: Future[Scored] = Future()
     future.set_running_or_notify_cancel()
 
     def do() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - it is the outcome
-            future.set_exception(error)
+        with suppress(InvalidStateError):  # it was stopped
+            try:
+                future.set_result(work())
+            except Exception as error:  # noqa: BLE001 - it is the outcome
+                future.set_exception(error)
 
     threading.Thread(target=do, daemon=True).start()
     return future
+
+
+def job_of(contest: Contest, run: Run) -> ScoringJob:
+    """The scoring of a run by the contest's metric and ground truth. Reads no rows. Raises TestSetError."""
+    store, config, test_set = contest.store, contest.config, contest.test_set
+    order = store.image_order(run.id)
+    served = were_served(order, store.served_images(run.id), len(test_set.images))
+    bodies, limits = store.body_digests(run.id), limits_by_number(test_set)
+    stem = stem_of(config.metric, config.count_unserved, bodies, order, served, limits)
+    objects = _objects(test_set.folder, test_set.digest, np.sort(order).tobytes())
+    return ScoringJob(name_of(stem, objects), stem)
+
+
+@lru_cache(8)
+def _objects(folder: Path, digest: str, images: bytes) -> dict[int, str]:
+    ground_truth = ground_truth_of(folder, digest)
+    return object_digests(restricted_to(ground_truth, np.frombuffer(images, np.int64)))
+
+
+def stored_scoring(store: Store, job: ScoringJob) -> Scored | None:
+    """The result of a job, or None."""
+    found = store.scoring(job.name)
+    return None if found is None else scored_from(*found)
+
+
+def known_of(store: Store, job: ScoringJob) -> Scored | None:
+    """The newest result of the same run by another ground truth."""
+    found = store.scoring_of_stem(job.stem)
+    return None if found is None else scored_from(*found)
+
+
+def store_scoring(store: Store, job: ScoringJob, found: Scored, clock: Clock) -> None:
+    """Keep the result of a job, which ends it."""
+    samples = None if found.resampled is None else found.resampled.astype("<f8").tobytes()
+    store.add_scoring(job.name, job.stem, found.figures, samples, clock.utc())

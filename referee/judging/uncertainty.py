@@ -13,8 +13,7 @@ from referee.contest import Contest
 from referee.judging.case import scoring_input
 from referee.judging.checks import is_scorable
 from referee.judging.judge import case_of, judge, judgeable
-from referee.judging.known import job_of, known_of, store_scoring, stored_scoring
-from referee.judging.many import is_large, score_here
+from referee.judging.many import is_large, job_of, known_of, score_here, store_scoring, stored_scoring
 from referee.judging.scoring_job import RESAMPLES, SEED, Scored, scored, scored_detections, with_resampled
 from referee.scoring.bootstrap import bootstrap_samples, centred, mean_of_categories
 from referee.scoring.interval import Resampled, middle

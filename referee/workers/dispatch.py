@@ -131,7 +131,7 @@ class _Dispatch:
                 self._store.give_job_back(name, self._me, error.sentence, now)
                 raise
             except Exception as error:  # noqa: BLE001 - what it needs cannot be read, say; the others go on
-                self._failed(name, _reason(error))
+                self._failed(name, reason_of(error))
             else:
                 self._running[future] = name, self._clock.monotonic_s()
 
@@ -154,7 +154,7 @@ class _Dispatch:
         except (WorkerLost, CancelledError) as error:
             self._failed(name, f"Given back: {error}.", lost=True)
         except Exception as error:  # noqa: BLE001 - whatever it is, the job has failed with it
-            self._failed(name, _reason(error))
+            self._failed(name, reason_of(error))
         else:
             self._tasks[name].done(result)
 
@@ -182,5 +182,6 @@ class _Dispatch:
                 self._waiting.append(name)
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Why something failed, in words."""
     return error.sentence if isinstance(error, RefereeError) else f"{type(error).__name__}: {error}"

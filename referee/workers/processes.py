@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -41,7 +42,7 @@ class LocalWorkers:
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """See `Workers`."""
         future: Future[T] = Future()
-        self._calls.put((future, _Bound(work, args, kwargs)))
+        self._calls.put((future, partial(work, *args, **kwargs)))
         return future
 
     def stop(self, future: Future[Any]) -> None:
@@ -96,16 +97,6 @@ class LocalWorkers:
         finally:
             with self._lock:
                 del self._processes[future]
-
-
-class _Bound:
-    """A call that can be pickled."""
-
-    def __init__(self, work: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._work, self._args, self._kwargs = work, args, kwargs
-
-    def __call__(self) -> Any:
-        return self._work(*self._args, **self._kwargs)
 
 
 def _kill(process: int) -> None:

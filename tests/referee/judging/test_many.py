@@ -14,8 +14,9 @@ import pytest
 from lpirc_testsets import TestSet, synthesize
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging import large, many
-from referee.judging.known import job_of
-from referee.store.records import JobKind, JobState, RunState
+from referee.judging.many import job_of
+from referee.judging.uncertainty import judge_with_interval
+from referee.store.records import JobKind, JobState, Run, RunState
 from tests.contest_day import called
 from tests.referee.factories import DrivenClock, config_text
 from tests.referee.judging.sent_runs import closed_run, guesses
@@ -93,24 +94,52 @@ def test_what_is_known_is_not_scored_again(folder: Path, monkeypatch: pytest.Mon
         assert seen == [1, 2, 3, 4, 5]
 
 
+def test_what_another_referee_judges_meanwhile_is_not_judged_twice_and_what_it_voids_not_at_all(
+    folder: Path, contest: Contest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def after_another(its: Contest, *others: Any) -> None:
+        judge_with_interval(contest, 1, CLOCK)
+        contest.store.change_run(2, [RunState.CLOSED], state=RunState.VOID.value)
+        many.score_runs(its, *others)
+
+    monkeypatch.setattr("referee.cli.judge.score_runs", after_another)
+    told = called("judge", "--all", "--workers", "1", "--json", "--contest", str(folder))
+    assert told.stderr == ("referee: Run 2 was not judged: Run 2 is void; only a closed run can be judged.\n")
+    assert [one["run"] for one in json.loads(told.stdout)] == [1, 3, 4, 5]
+    every = [contest.store.events(run) for run in range(1, 6)]
+    judged = [one["run"] for of_run in every for one in of_run if one["kind"] == "judged"]
+    assert sorted(judged) == [1, 3, 4, 5]
+
+
+def test_a_job_ends_when_its_runs_are_judged(contest: Contest) -> None:
+    def done(run: Run, _: object) -> None:
+        assert contest.store.scoring(job_of(contest, run).name) is None
+
+    many.score_runs(contest, contest.store.runs()[:1], CLOCK, None, done, many.not_scored)
+    assert contest.store.scoring(job_of(contest, contest.store.run(1)).name) is not None
+
+
+@pytest.mark.parametrize("how", [["--workers", "1"], []])
 def test_a_run_whose_scoring_fails_is_named_with_the_reason_and_the_others_are_judged(
-    folder: Path, contest: Contest
+    folder: Path, contest: Contest, how: list[str]
 ) -> None:
     with contest.store._transaction() as connection:  # noqa: SLF001 - as a damaged disk would
         connection.execute("UPDATE posts SET rows = zeroblob(56) WHERE run = 2")
         connection.execute("UPDATE posts SET rows = x'ff' || rows WHERE run = 3")
-    done = called("judge", "--all", "--workers", "1", "--json", "--contest", str(folder))
+    done = called("judge", "--all", *how, "--json", "--contest", str(folder))
     assert done.returncode == 1
     assert "referee: Run 2 was not judged: " in done.stderr
     assert "Run 3 was not judged: " in done.stderr
     assert [one["run"] for one in json.loads(done.stdout)] == [1, 4, 5]
+    assert any(event["kind"] == "judge-failed" for event in contest.store.events(2))
+    if not how:
+        return
     listed = json.loads(called("jobs", "--json", "--contest", str(folder)).stdout)
     assert [(one["about"], one["state"], one["failures"]) for one in listed] == [
         ("run 2", "failed", 3),
         ("run 3", "failed", 3),
     ]
     assert all(one["reason"] for one in listed)
-    assert any(event["kind"] == "judge-failed" for event in contest.store.events(2))
 
 
 def test_jobs_are_listed_and_cancelled(contest: Contest, folder: Path) -> None:

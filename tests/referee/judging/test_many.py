@@ -107,7 +107,7 @@ def test_what_another_referee_judges_meanwhile_is_not_judged_twice_and_what_it_v
     assert told.stderr == ("referee: Run 2 was not judged: Run 2 is void; only a closed run can be judged.\n")
     assert [one["run"] for one in json.loads(told.stdout)] == [1, 3, 4, 5]
     every = [contest.store.events(run) for run in range(1, 6)]
-    judged = [one["run"] for of_run in every for one in of_run if one["kind"] == "judged"]
+    judged = [run for run, its in enumerate(every, 1) for one in its if one["kind"] == "judged"]
     assert sorted(judged) == [1, 3, 4, 5]
 
 

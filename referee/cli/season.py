@@ -68,8 +68,9 @@ def season(
         raise RefereeError("season-empty", "None of these has a run that is over.")
     if team and team not in board.history:
         raise RefereeError("team-unknown", f"The team {team!r} has no run with a score in this season.")
+    if testset:
+        _tell_changes(season_board(before).by_run, board.by_run, dry_run=dry_run)
     if dry_run:
-        _print_changes(season_board(before).by_run, board.by_run)
         return
     if out:
         out.mkdir(parents=True, exist_ok=True)
@@ -109,7 +110,7 @@ def _cells(board: SeasonBoard, place: Place, metric: str) -> list[str]:
     return [*cells, one.contest, number, one.utc[:10], latest, str(len(history)), marks]
 
 
-def _print_changes(before: ByRun, after: ByRun) -> None:
+def _tell_changes(before: ByRun, after: ByRun, *, dry_run: bool) -> None:
     from referee.cli.rejudge import print_changes
     from referee.judging.rejudge import Change, Rejudged
 
@@ -119,7 +120,9 @@ def _print_changes(before: ByRun, after: ByRun) -> None:
         if was.standing.signature != one.signature:
             pairs = (was.standing.map, one.map), (was.standing.score, one.score), (was.rank, now.rank)
             changes.append(Change(run, f"{one.team} ({contest})", *pairs))
-    if changes:
+    if not changes:
+        click.echo("No run is on these images and by another ground truth.", err=True)
+    elif dry_run:
         print_changes(Rejudged(tuple(changes), ()))
-    why = "No board was written." if changes else "No run is on these images and by another ground truth."
-    click.echo(why, err=True)
+    if dry_run:
+        click.echo("No board was written.", err=True)

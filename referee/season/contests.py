@@ -59,6 +59,8 @@ def read_season(paths: Sequence[Path]) -> tuple[list[SeasonRun], list[str]]:
             problems.append(f"{path} is left out: {error.sentence}")
         except OSError as error:
             problems.append(f"{path} is left out: {error.strerror or error}.")
+        except (LookupError, TypeError, ValueError) as error:
+            problems.append(f"{path} is left out: it is damaged ({error}); put a copy in its place.")
     runs: list[SeasonRun] = []
     taken: dict[object, Path] = {}
     # Of a contest the longest log counts: its folder knows which runs are void now.
@@ -85,7 +87,7 @@ def _folder(folder: Path) -> tuple[str, int, list[SeasonRun]]:
         contest, events = store.about()
     over = [(run, *judged.get(run.id, (None, None))) for run in runs if run.state in OVER]
     found = [SeasonRun(folder, run, score, maps, reviews.get(run.id), least) for run, score, maps in over]
-    return contest or str(folder), events, found
+    return contest or str(folder.resolve()), events, found
 
 
 def _bundle(path: Path) -> tuple[str, int, list[SeasonRun]]:

@@ -111,9 +111,7 @@ class _Dispatch:
     def give_back(self) -> None:
         for future, (name, _) in self._running.items():
             self._workers.stop(future)
-            reason = "The referee was stopped."
-            self._store.give_job_back(name, self._me, reason, self._clock.utc())
-        self._running.clear()
+            self._store.give_job_back(name, self._me, "The referee was stopped.", self._clock.utc())
 
     def _fill(self) -> None:
         """Keep one more at hand than there are workers: none waits while a result is stored."""
@@ -125,15 +123,15 @@ class _Dispatch:
             if self._store.lease_job(JobKind.SCORING, self._me, now, LEASE_S, name) is None:
                 self._of_another(name)
                 continue
+            at = name, self._clock.monotonic_s()
+            self._running[starting := Future[Any]()] = at  # given back if this is interrupted
             try:
-                future = self._tasks[name].start(self._workers)
-            except NoWorkers as error:
-                self._store.give_job_back(name, self._me, error.sentence, now)
+                self._running[self._tasks[name].start(self._workers)] = at
+            except NoWorkers:
                 raise
             except Exception as error:  # noqa: BLE001 - what it needs cannot be read, say; the others go on
                 self._failed(name, reason_of(error))
-            else:
-                self._running[future] = name, self._clock.monotonic_s()
+            del self._running[starting]
 
     def _of_another(self, name: str) -> None:
         """A job that another referee leases waits here, too: its lease may run out."""
@@ -148,7 +146,7 @@ class _Dispatch:
             self._waiting.append(name)
 
     def _end(self, future: Future[Any]) -> None:
-        name, _ = self._running.pop(future)
+        name, _ = self._running[future]
         try:
             result = future.result()
         except (WorkerLost, CancelledError) as error:
@@ -157,6 +155,7 @@ class _Dispatch:
             self._failed(name, reason_of(error))
         else:
             self._tasks[name].done(result)
+        del self._running[future]
 
     def _failed(self, name: str, reason: str, *, lost: bool = False) -> None:
         now = self._clock.utc()

@@ -182,6 +182,9 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(copy: Copy, made: Pat
         broken(
             "half", lambda folder: (folder / f"{database}-wal").write_bytes(b"x")
         ): "copy the whole folder",
+        broken(
+            "damaged", lambda folder: change(folder, """UPDATE runs SET setup = '{"odd": 1}'""")
+        ): "it is damaged",
         broken("unnamed", lambda folder: (folder / "contest.toml").unlink()): "contest.toml",
         broken("foreign", _foreign): "not a contest's database",
         tmp_path / "absent": "is not a contest folder",
@@ -226,6 +229,9 @@ def test_a_contest_of_an_earlier_form_is_read_as_far_as_it_goes(copy: Copy) -> N
     before, earlier = content(folder), best(folder)
     assert content(folder) == before
     assert {team: one | {"level_with": []} for team, one in now.items()} == earlier
+    change(folder, "DROP TABLE contest")
+    (link := folder.parent / "link").symlink_to(folder)
+    assert len(documents(folder, link)) == len(now)
 
 
 def test_of_a_contest_given_twice_the_longer_log_counts(copy: Copy) -> None:
@@ -335,11 +341,12 @@ def test_a_contest_of_an_earlier_form_is_corrected_unless_its_bodies_lie_in_part
 
 
 def test_runs_on_other_images_stay_as_they_are(made: Path, small_set: TestSet, tmp_path: Path) -> None:
-    found = documents(made / "spring", "--testset", small_set.folder, "--out", tmp_path / "out")
-    assert found == documents(made / "spring")
-    how = ["--testset", str(small_set.folder), "--out", str(tmp_path / "out"), "--dry-run"]
-    dry = called("season", str(made / "spring"), *how)
-    assert (dry.stdout, dry.stderr) == ("", "No run is on these images and by another ground truth.\n")
+    how = ["--testset", str(small_set.folder), "--out", str(tmp_path / "out")]
+    told = called("season", str(made / "spring"), *how, "--json")
+    assert json.loads(told.stdout) == documents(made / "spring")
+    assert told.stderr == "No run is on these images and by another ground truth.\n"
+    dry = called("season", str(made / "spring"), *how, "--dry-run")
+    assert (dry.stdout, dry.stderr) == ("", f"{told.stderr}No board was written.\n")
 
 
 def test_many_contests_give_one_board(copy: Copy) -> None:

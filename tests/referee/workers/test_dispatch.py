@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import threading
@@ -178,6 +179,20 @@ def test_what_another_referee_does_is_waited_for_until_its_lease_runs_out(
     thread.join()
     assert (seen.found, seen.results) == (["theirs"], {"mine": 25, "lost": 25})
     assert store.job("lost").losses == 1
+
+
+@pytest.mark.parametrize("where", ["start", "done"])
+def test_a_job_is_given_back_where_the_referee_is_interrupted_at_it(
+    store: Store, workers: LocalWorkers, where: str
+) -> None:
+    def interrupt(_: object) -> Any:
+        raise KeyboardInterrupt
+
+    seen = Outcomes(store)
+    task = dataclasses.replace(seen.task("job", square, 2), **{where: interrupt})
+    with pytest.raises(KeyboardInterrupt):
+        seen.carry_out(workers, {"job": task})
+    assert store.job("job").state is JobState.WAITING
 
 
 def test_what_is_under_way_when_the_referee_stops_is_given_back(

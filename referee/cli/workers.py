@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +20,9 @@ MOST_WORKERS = 1024
 
 def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options `count` and `cluster`, which `workers_of` takes."""
+    at = click.option("--cluster", metavar="ADDRESS", help="Compute on a Dask scheduler, or: local")
     many = click.IntRange(1, MOST_WORKERS)
-    command = click.option("--cluster", metavar="ADDRESS", help="Compute on a Dask scheduler, or: local")(
-        command
-    )
-    return click.option("--workers", "count", type=many, help="Compute in so many processes.")(command)
+    return click.option("--workers", "count", type=many, help="Compute in so many processes.")(at(command))
 
 
 @contextmanager
@@ -33,11 +31,8 @@ def workers_of(count: int | None, cluster: str | None) -> Iterator[Workers | Non
     if count is None and cluster is None:
         yield None
         return
-    workers = _workers(count, cluster)
-    try:
+    with closing(_workers(count, cluster)) as workers:
         yield workers
-    finally:
-        workers.close()
 
 
 def _workers(count: int | None, cluster: str | None) -> Workers:

@@ -34,10 +34,9 @@ from referee.judging.scoring_job import (
     Scored,
     ScoringInput,
     scored,
-    scored_detections,
     served_rows,
 )
-from referee.scoring import Evaluation, evaluate, score, signature_of
+from referee.scoring import score, signature_of
 from referee.scoring.rules import PUBLISHED
 from referee.store.records import ENERGY_MISSING, RUN_CLOSED, Run, Score
 
@@ -118,14 +117,6 @@ def were_served(order: NDArray[np.int64], served: Sequence[int], images: int) ->
     are_served = np.zeros(images + 1, np.bool_)
     are_served[order[np.array(served, np.int64) - 1]] = True
     return are_served
-
-
-def evaluated(
-    ground_truth: GroundTruth, rows: NDArray[np.float64], metric: str, testset_digest: str
-) -> Evaluation:
-    """Evaluate rows (n, 7) in order of arrival, with the test set's own image numbers."""
-    detections = scored_detections(rows, metric)
-    return evaluate(ground_truth, detections, metric, ground_truth_digest=testset_digest)
 
 
 def restricted_to(ground_truth: GroundTruth, images: NDArray[np.int64]) -> GroundTruth:

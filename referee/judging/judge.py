@@ -18,13 +18,12 @@ from referee.judging.case import (
     START_S,
     Case,
     counted_of,
-    evaluated,
     judgement_of,
     undo_image_order,
     were_served,
 )
-from referee.judging.scoring_job import Scored
-from referee.scoring import Evaluation
+from referee.judging.scoring_job import Scored, scored_detections
+from referee.scoring import Evaluation, evaluate
 from referee.store import Store
 from referee.store.records import Run, RunState, Score
 
@@ -111,7 +110,8 @@ def served_images(contest: Contest, run: Run) -> NDArray[np.bool_]:
 
 def evaluate_rows(contest: Contest, ground_truth: GroundTruth, rows: NDArray[np.float64]) -> Evaluation:
     """Evaluate rows (n, 7) in order of arrival, with the test set's own image numbers, by the contest's metric."""
-    return evaluated(ground_truth, rows, contest.config.metric, contest.test_set.digest)
+    metric, digest = contest.config.metric, contest.test_set.digest
+    return evaluate(ground_truth, scored_detections(rows, metric), metric, ground_truth_digest=digest)
 
 
 def testset_rows(store: Store, run: int) -> NDArray[np.float64]:

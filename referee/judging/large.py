@@ -23,6 +23,7 @@ from referee.judging.scoring_job import (
     WITH_UNSERVED,
     Scored,
     ScoringInput,
+    changed,
     object_digests,
     of_categories,
 )
@@ -53,8 +54,9 @@ def score_large(workers: Workers, given: ScoringInput, posts: Posts, known: Scor
     `given` has no rows. `posts()`, called again for every block, yields them (n, 7) post by post, with the test set's
     image numbers. Raises RefereeError as `score_whole` does, and `unknown-metric` for COCO.
     """
-    objects, before = object_digests(given.ground_truth), {} if known is None else known.objects
-    is_new = [before.get(category) != digest for category, digest in objects.items()]
+    objects = object_digests(given.ground_truth)
+    are_new = changed(objects, known)
+    is_new = [category in are_new for category in objects]
     new = list(compress(objects, is_new))
     counted = given.served | given.count_unserved
     sizes, found = _looked_through(posts(), counted, given.limits)
@@ -63,7 +65,7 @@ def score_large(workers: Workers, given: ScoringInput, posts: Posts, known: Scor
 
     metrics = list(dict.fromkeys([given.metric, PUBLISHED]))
     resamples = [RESAMPLES if given.metric in BOOTSTRAP_METRICS else 0, 0]
-    parts = [*mapped(workers, match_block, _blocks(given.ground_truth, set(new), posts, sizes, metrics))]
+    parts = [*mapped(workers, match_block, _blocks(given.ground_truth, are_new, posts, sizes, metrics))]
     images = counted[given.ground_truth.image_ids]
     tasks = (
         (its, metrics[place // len(new)], images, resamples[place // len(new)], SEED)

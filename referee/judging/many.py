@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -111,11 +111,8 @@ def score_here(contest: Contest, run: Run, job: ScoringJob) -> Scored:
     """The scoring of a run; of a large one by a process of this host, so that memory stays bounded."""
     if not is_large(contest, run):
         return score_whole(scoring_input(case_of(contest, run)), known_of(contest.store, job))
-    workers = LocalWorkers(1)
-    try:
+    with closing(LocalWorkers(1)) as workers:
         return _by_blocks(contest, run, job, workers)
-    finally:
-        workers.close()
 
 
 def is_large(contest: Contest, run: Run) -> bool:

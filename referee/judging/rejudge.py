@@ -46,7 +46,7 @@ def rejudge(
     number: int | None,
     clock: Clock,
     workers: Workers | None = None,
-    failed: Failed | None = None,
+    failed: Failed = not_scored,
 ) -> Rejudged:
     """Judge a run, or with None all judged runs, again by contest.toml and its test set, and store it.
 
@@ -54,7 +54,7 @@ def rejudge(
     run by another ground truth is not computed again. Raises RefereeError as `judge` does, and `contest-busy`.
     """
     require_unchanged(contest.test_set)
-    runs, skipped = _chosen(contest, number)
+    runs, _ = _chosen(contest, number)
     others = [run.id for run in runs if run.testset_digest != contest.test_set.digest]
     if others and is_served(contest.folder):
         raise RefereeError(
@@ -66,7 +66,7 @@ def rejudge(
     def judged(run: Run, found: Scored) -> Score:
         return judge_scored(contest, run.id, clock, found, corrected=True)
 
-    return Rejudged(_changes(contest, runs, contest, judged, clock, workers, failed), skipped)
+    return _rejudged(contest, number, contest, judged, clock, workers, failed)
 
 
 def preview(
@@ -76,7 +76,7 @@ def preview(
     metric: str | None,
     testset: Path | None,
     workers: Workers | None = None,
-    failed: Failed | None = None,
+    failed: Failed = not_scored,
 ) -> Rejudged:
     """What `rejudge` would change with this metric and the test set in this folder; no judgement is stored.
 
@@ -90,31 +90,31 @@ def preview(
         )
     config = replace(contest.config, metric=metric or contest.config.metric)
     changed = replace(contest, config=config, test_set=other)
-    runs, skipped = _chosen(contest, number)
 
     def judged(run: Run, found: Scored) -> Score:
         return judgement(changed, run, clock, found)
 
-    return Rejudged(_changes(contest, runs, changed, judged, clock, workers, failed), skipped)
+    return _rejudged(contest, number, changed, judged, clock, workers, failed)
 
 
 def _chosen(contest: Contest, number: int | None) -> tuple[list[Run], tuple[int, ...]]:
     if number is not None:
         return [judgeable(contest, number, corrected=True)], ()
     judged = contest.store.runs(RunState.JUDGED)
-    chosen = [run for run in judged if has_same_images(contest, run)]
-    return chosen, tuple(run.id for run in judged if run not in chosen)
+    skipped = tuple(run.id for run in judged if not has_same_images(contest, run))
+    return [run for run in judged if run.id not in skipped], skipped
 
 
-def _changes(
+def _rejudged(
     contest: Contest,
-    runs: list[Run],
+    number: int | None,
     changed: Contest,
     judged: Callable[[Run, Scored], Score],
     clock: Clock,
     workers: Workers | None,
-    failed: Failed | None,
-) -> tuple[Change, ...]:
+    failed: Failed,
+) -> Rejudged:
+    runs, skipped = _chosen(contest, number)
     stored = {run.id: contest.store.latest_score(run.id) for run in runs}
     before = _ranks(contest, {run: score for run, score in stored.items() if score is not None})
     made: dict[int, Score] = {}
@@ -122,14 +122,14 @@ def _changes(
     def keep(run: Run, found: Scored) -> None:
         made[run.id] = judged(run, found)
 
-    score_runs(changed, runs, clock, workers, keep, failed or not_scored)
+    score_runs(changed, runs, clock, workers, keep, failed)
     after = _ranks(changed, made)
     changes = []
     for run in [one for one in runs if one.id in made]:
         was, now, rank = stored[run.id], made[run.id], (before.get(run.id), after.get(run.id))
         then = (None, None) if was is None else (was.map, was.score)
         changes.append(Change(run.id, run.team, (then[0], now.map), (then[1], now.score), rank))
-    return tuple(changes)
+    return Rejudged(tuple(changes), skipped)
 
 
 def _ranks(contest: Contest, scores: dict[int, Score]) -> dict[int, int | None]:

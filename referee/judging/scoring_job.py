@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import compress
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from lpirc_testsets import GroundTruth
 from referee.detections.plausibility import Implausible, implausible
 from referee.scoring import COCO, Detections, evaluate, lists_ties_by_image
+from referee.scoring.average_precision import mean_known
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS, category_samples
 from referee.scoring.result import RULES_VERSION
 from referee.scoring.rules import PUBLISHED
@@ -83,19 +83,16 @@ def scored_from(figures: str, resampled: bytes | None) -> Scored:
         values["aps"][what] = {int(category): ap for category, ap in aps.items()}
     values["objects"] = {int(category): digest for category, digest in values["objects"].items()}
     values["implausible"] = Implausible(**values["implausible"])
-    samples = (
-        None if resampled is None else np.frombuffer(resampled, "<f8").reshape(len(values["objects"]), -1)
-    )
-    return Scored(**values, resampled=samples)
+    if resampled is not None:
+        values["resampled"] = np.frombuffer(resampled, "<f8").reshape(len(values["objects"]), -1)
+    return Scored(**values)
 
 
 def stem_of(
     metric: str, count_unserved: bool, bodies: object, order: Ints, served: NDArray[np.bool_], limits: Floats
 ) -> str:
     """The hash of all but the ground truth; `bodies` identifies the rows as they came, `order` their images."""
-    arrays = [
-        hashlib.sha256(np.ascontiguousarray(one).tobytes()).hexdigest() for one in (order, served, limits)
-    ]
+    arrays = [hashlib.sha256(one.tobytes()).hexdigest() for one in (order, served, limits)]
     settings = ["lpirc-scoring-1", RULES_VERSION, metric, count_unserved, RESAMPLES, SEED]
     return hashlib.sha256(json.dumps([*settings, *arrays, bodies]).encode()).hexdigest()
 
@@ -113,7 +110,7 @@ def object_digests(ground_truth: GroundTruth) -> dict[int, str]:
         objects = ground_truth.of_objects(ground_truth.category == category)
         digest = hashlib.sha256()
         for name in columns:
-            digest.update(np.ascontiguousarray(getattr(objects, name)).tobytes())
+            digest.update(getattr(objects, name).tobytes())
         found[category] = digest.hexdigest()
     return found
 
@@ -135,14 +132,12 @@ def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
     maps, aps = {}, {}
     for what, (metric, its_rows) in evaluated.items():
         # The mAP of COCO is not made of the APs by category.
-        former = known if known is not None and metric != COCO else None
-        kept = {} if former is None else _kept(former.aps[what], former.objects, objects)
-        ground_truth, its_rows = of_categories(given.ground_truth, its_rows, set(objects) - set(kept))
+        former = None if metric == COCO else known
+        ground_truth, its_rows = of_categories(given.ground_truth, its_rows, changed(objects, former))
         found = evaluate(ground_truth, scored_detections(its_rows, metric), metric)
-        aps[what] = {
-            category: found.ap[category] if category in found.ap else kept[category] for category in objects
-        }
-        maps[what] = found.map if former is None else _mean(aps[what])
+        its_aps = found.ap if former is None else {**former.aps[what], **found.ap}
+        aps[what] = {category: its_aps[category] for category in objects}
+        maps[what] = found.map if former is None else mean_known(np.array([*aps[what].values()], np.float64))
     return Scored(
         maps,
         aps,
@@ -158,17 +153,14 @@ def with_resampled(given: ScoringInput, found: Scored, known: Scored | None = No
     """The result with `resampled`, if the metric has a bootstrap."""
     if given.metric not in BOOTSTRAP_METRICS:
         return found
-    categories = given.ground_truth.category_ids.tolist()
-    samples = np.empty((len(categories), RESAMPLES))
-    is_kept = np.zeros(len(categories), np.bool_)
-    if known is not None and known.resampled is not None:
-        is_kept[:] = [known.objects.get(category) == found.objects[category] for category in categories]
-        samples[is_kept] = known.resampled[is_kept]
-    rows, _ = served_rows(given)
-    others = {category for category, kept in zip(categories, is_kept.tolist(), strict=True) if not kept}
-    ground_truth, rows = of_categories(given.ground_truth, rows, others)
+    former = None if known is None or known.resampled is None else known
+    samples = np.empty((len(found.objects), RESAMPLES)) if former is None else np.array(former.resampled)
+    ground_truth, rows = of_categories(
+        given.ground_truth, served_rows(given)[0], changed(found.objects, former)
+    )
+    is_new = np.isin(given.ground_truth.category_ids, ground_truth.category_ids)
     detections = scored_detections(rows, given.metric)
-    samples[~is_kept] = category_samples(ground_truth, detections, given.metric, RESAMPLES, SEED)
+    samples[is_new] = category_samples(ground_truth, detections, given.metric, RESAMPLES, SEED)
     return replace(found, resampled=samples)
 
 
@@ -205,12 +197,7 @@ def of_categories(
     ]
 
 
-def _kept(
-    aps: Mapping[int, float | None], before: Mapping[int, str], objects: Mapping[int, str]
-) -> dict[int, float | None]:
-    return {category: aps[category] for category, digest in objects.items() if before.get(category) == digest}
-
-
-def _mean(aps: Mapping[int, float | None]) -> float:
-    known = [ap for ap in aps.values() if ap is not None]
-    return math.fsum(known) / len(known) if known else 0.0
+def changed(objects: Mapping[int, str], known: Scored | None) -> set[int]:
+    """The categories whose objects are not those of a known result."""
+    before = {} if known is None else known.objects
+    return {category for category, digest in objects.items() if before.get(category) != digest}

@@ -33,11 +33,10 @@ def judge_with_interval(contest: Contest, number: int, clock: Clock, *, correcte
     run = judgeable(contest, number, corrected=corrected)
     job = job_of(contest, run)
     found = stored_scoring(contest.store, job)
-    if found is not None:
-        return judge_scored(contest, number, clock, found, corrected=corrected)
-    if is_large(contest, run):
+    if found is None and is_large(contest, run):
         found = score_here(contest, run, job)
         store_scoring(contest.store, job, found, clock)
+    if found is not None:
         return judge_scored(contest, number, clock, found, corrected=corrected)
     given, known = scoring_input(case_of(contest, run)), known_of(contest.store, job)
     found = scored(given, known)

@@ -65,11 +65,13 @@ class JobTables(Database):
 
         Those whose lease has run out are given back first.
         """
-        values = {"kind": kind.value, "worker": worker, "until": _after(now, lease_s), "name": name}
+        until = (now + timedelta(seconds=lease_s)).isoformat()
+        values = {"kind": kind.value, "worker": worker, "until": until, "name": name}
         with self._transaction() as connection:
             sql = "SELECT name, worker FROM jobs WHERE kind = ? AND state = 'leased' AND lease_until_utc <= ?"
-            for name, holder in connection.execute(sql, (kind.value, now.isoformat())).fetchall():
-                _give_back(connection, name, holder, f"{holder} vanished: its lease ran out.", now, lost=True)
+            for job, holder in connection.execute(sql, (kind.value, now.isoformat())).fetchall():
+                why = {"reason": f"{holder} vanished: its lease ran out.", "failed": False, "lost": True}
+                _give_back(connection, now, name=job, worker=holder, **why)
             rows = connection.execute(_LEASE, values).fetchall()
         return _job(rows[0]) if rows else None
 
@@ -80,7 +82,7 @@ class JobTables(Database):
 
         A lease that has run out is renewed, too, while no other has asked for the job.
         """
-        until = _after(now, lease_s)
+        until = (now + timedelta(seconds=lease_s)).isoformat()
         with self._transaction() as connection:
             held = [name for name in names if connection.execute(_RENEW, (until, name, worker)).rowcount]
         return frozenset(held)
@@ -93,13 +95,9 @@ class JobTables(Database):
         Nothing changes unless `worker` holds it. Raises RefereeError `job-unknown`.
         """
         with self._transaction() as connection:
-            _give_back(connection, name, worker, reason, now, failed=failed, lost=lost)
+            why = {"reason": reason, "failed": failed, "lost": lost}
+            _give_back(connection, now, name=name, worker=worker, **why)
         return self.job(name)
-
-    def job_done(self, name: str, now: datetime) -> None:
-        """Note that the outcome of a job is stored, whoever held it."""
-        with self._transaction() as connection:
-            connection.execute(_END, (JobState.DONE.value, now.isoformat(), name))
 
     def cancel_jobs(self, names: Iterable[str], now: datetime) -> int:
         """Cancel jobs that have not ended; returns how many. Their workers learn of it at their next renewal.
@@ -107,9 +105,8 @@ class JobTables(Database):
         What a team handed in for one is withdrawn.
         """
         with self._transaction() as connection:
-            over = [
-                (name,) for name in names if end_job(connection, name, JobState.CANCELLED, now.isoformat())
-            ]
+            utc = now.isoformat()
+            over = [(name,) for name in names if end_job(connection, name, JobState.CANCELLED, utc)]
             connection.executemany(_WITHDRAW, over)
             put_on_record(connection)
         return len(over)
@@ -129,16 +126,11 @@ class JobTables(Database):
 
     def add_scoring(self, name: str, stem: str, figures: str, resampled: bytes | None, now: datetime) -> None:
         """Store the result of a scoring job, `figures` as JSON, and end the job, in one transaction."""
-        values = {
-            "name": name,
-            "stem": stem,
-            "utc": now.isoformat(),
-            "figures": figures,
-            "resampled": resampled,
-        }
+        utc = now.isoformat()
+        values = {"name": name, "stem": stem, "utc": utc, "figures": figures, "resampled": resampled}
         with self._transaction() as connection:
             connection.execute(insert("scorings", "INSERT OR IGNORE"), values)
-            connection.execute(_END, (JobState.DONE.value, now.isoformat(), name))
+            connection.execute(_END, (JobState.DONE.value, utc, name))
 
     def scoring(self, name: str) -> tuple[str, bytes | None] | None:
         """The result of that name: figures as JSON, AP by category and resample."""
@@ -195,24 +187,11 @@ def end_job(connection: sqlite3.Connection, name: str, state: JobState, utc: str
     return connection.execute(f"{_END} AND {_OPEN}", (state.value, utc, name)).rowcount > 0
 
 
-def _give_back(
-    connection: sqlite3.Connection,
-    name: str,
-    worker: str,
-    reason: str,
-    now: datetime,
-    *,
-    failed: bool = False,
-    lost: bool = False,
-) -> None:
+def _give_back(connection: sqlite3.Connection, now: datetime, **values: object) -> None:
     limits = {"most_failures": MOST_FAILURES, "most_losses": MOST_LOSSES}
-    values = {"name": name, "worker": worker, "reason": reason, "utc": now.isoformat()}
-    connection.execute(_GIVE_BACK, limits | values | {"failed": failed, "lost": lost})
+    values |= limits | {"utc": now.isoformat()}
+    connection.execute(_GIVE_BACK, values)
     connection.execute(_SAY_WHY, values)
-
-
-def _after(now: datetime, lease_s: float) -> str:
-    return (now + timedelta(seconds=lease_s)).isoformat()
 
 
 def _job(row: sqlite3.Row) -> Job:

@@ -16,7 +16,7 @@ from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.store import Store
-from referee.store.records import ENDED, Job, JobState
+from referee.store.records import Job, JobState
 
 SHOWN_DIGITS = 12
 OPEN = (JobState.WAITING, JobState.LEASED)
@@ -44,31 +44,26 @@ def jobs(folder: Path, cancel: str | None, *, ended_too: bool, as_json: bool) ->
     if as_json:
         click.echo(json.dumps([asdict(one) for one in found]))
         return
-    columns = [*map(Column, ("job", "of", "state", "worker")), Column("failures", is_figure=True)]
-    rows = [
-        (
-            one.name[:SHOWN_DIGITS],
-            one.about,
-            _state(one, now),
-            one.worker or "",
-            str(one.failures),
-            one.reason or "",
-        )
-        for one in found
-    ]
+    columns = [*map(Column, ("job", "of", "state", "worker", "reason")), Column("failures", is_figure=True)]
+    rows = []
+    for one in found:
+        texts = one.name[:SHOWN_DIGITS], one.about, _state(one, now), one.worker or "", one.reason or ""
+        rows.append((*texts, str(one.failures)))
     if rows:
-        print_table([*columns, Column("reason")], rows, "")
+        print_table(columns, rows, "")
     else:
         click.echo("No job is open, and none has failed.", err=True)
 
 
 def _chosen(store: Store, cancel: str) -> list[Job]:
-    found = [one for one in store.jobs() if cancel == "all" or one.name.startswith(cancel)]
-    if not found and cancel != "all":
+    if cancel == "all":
+        return store.jobs(*OPEN)
+    found = [one for one in store.jobs() if one.name.startswith(cancel)]
+    if not found:
         raise RefereeError("job-unknown", f"There is no job {cancel!r}; see: referee jobs --all")
-    if len(found) > 1 and cancel != "all":
+    if len(found) > 1:
         raise RefereeError("job-unknown", f"{len(found)} jobs begin with {cancel!r}; give more of the name.")
-    return [one for one in found if one.state not in ENDED]
+    return found
 
 
 def _state(job: Job, now: datetime) -> str:

@@ -183,7 +183,7 @@ class Recomputed:
         stated = self.bundle.result["interval"] if self.bundle.result else None
         if stated is None or metric not in BOOTSTRAP_METRICS:
             raise NotChecked("The result has no interval.")
-        ground_truth, rows, _ = counted_of(self.case)
+        ground_truth, rows = counted_of(self.case)
         return asdict(interval_of(ground_truth, rows, metric, judged, stated["seed"])[0])
 
 

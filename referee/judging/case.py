@@ -102,14 +102,14 @@ def scoring_input(case: Case) -> ScoringInput:
     )
 
 
-def counted_of(case: Case) -> tuple[GroundTruth, NDArray[np.float64], NDArray[np.float64]]:
+def counted_of(case: Case) -> tuple[GroundTruth, NDArray[np.float64]]:
     """What a score and its interval are made of: the ground truth of the run's images, and the rows (n, 7) that count.
 
     These are, in order of arrival and with the test set's image numbers, those of images that it was served, or all by
-    `count_unserved`. The last array holds the rows (m, 7) of images that it was not served.
+    `count_unserved`.
     """
     given = scoring_input(case)
-    return given.ground_truth, *served_rows(given)
+    return given.ground_truth, served_rows(given)[0]
 
 
 def were_served(order: NDArray[np.int64], served: Sequence[int], images: int) -> NDArray[np.bool_]:

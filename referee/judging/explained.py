@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from lpirc_testsets import GroundTruth
 from referee.contest import Contest
 from referee.errors import RefereeError
+from referee.judging.case import counted_of
 from referee.judging.checks import is_scorable
-from referee.judging.judge import counted
+from referee.judging.judge import case_of
 from referee.judging.regret import StopRegret, stop_regret
 from referee.judging.scoring_job import scored_detections
 from referee.scoring import COCO, CocoCurve, Curve, Detections, coco_curves, precision_recall_curves, score
@@ -55,7 +56,7 @@ def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
             f"Run {run.id} was judged by {was[0]} on test set {was[1]}, and the contest has {now[0]} and {now[1]} "
             f"now, so its errors are not shown; see: referee rejudge --help",
         )
-    ground_truth, rows, _ = counted(contest, run)
+    ground_truth, rows = counted_of(case_of(contest, run))
     detections = scored_detections(rows, metric)
     analysis = analyse_errors(ground_truth, detections, metric)
     return Explanation(

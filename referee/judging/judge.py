@@ -17,7 +17,6 @@ from referee.errors import RefereeError
 from referee.judging.case import (
     START_S,
     Case,
-    counted_of,
     judgement_of,
     undo_image_order,
     were_served,
@@ -95,11 +94,6 @@ def case_of(contest: Contest, run: Run, *, with_rows: bool = True) -> Case:
 def ground_truth_of(folder: Path, digest: str) -> GroundTruth:
     """The ground truth of a test set with that digest. Raises TestSetError."""
     return read_ground_truth(folder)
-
-
-def counted(contest: Contest, run: Run) -> tuple[GroundTruth, NDArray[np.float64], NDArray[np.float64]]:
-    """What a stored run's score and its interval are made of, as `counted_of`."""
-    return counted_of(case_of(contest, run))
 
 
 def served_images(contest: Contest, run: Run) -> NDArray[np.bool_]:

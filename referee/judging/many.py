@@ -9,9 +9,9 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,8 +36,7 @@ Done = Callable[[Run, Scored], None]
 Failed = Callable[[Run, str], None]
 
 
-@dataclass(frozen=True)
-class ScoringJob:
+class ScoringJob(NamedTuple):
     """The name of a run's scoring, and that of the same with any ground truth."""
 
     name: str

@@ -66,9 +66,9 @@ def season_board(runs: Iterable[SeasonRun], apart: Callable[..., Iterable[float]
     usual = counts[0][0] if counts else ""
     ranked = {place.standing: place for place in rank(ordered, {})}
     level: dict[Standing, list[tuple[str, float]]] = defaultdict(list)
-    known = [(one, drawn) for one in ranked if (drawn := found[one].resampled)]
-    chances = apart(chance_of_order, [(one, other) for (_, one), (_, other) in pairwise(known)])
-    for ((one, _), (other, _)), chance in zip(pairwise(known), chances, strict=True):
+    known = {one: drawn for one in ranked if (drawn := found[one].resampled)}
+    chances = apart(chance_of_order, pairwise(known.values()))
+    for (one, other), chance in zip(pairwise(known), chances, strict=True):
         if chance < SURE:
             level[one].append((other.team, chance))
             level[other].append((one.team, chance))
@@ -78,7 +78,7 @@ def season_board(runs: Iterable[SeasonRun], apart: Callable[..., Iterable[float]
         place = ranked.get(one, Place(None, one))
         place = replace(place, level_with=tuple(level[one]), differs=differs(one.signature))
         history[one.team].append(place)
-    places = [next(place for place in history[one.team] if place.standing == one) for one in ranked]
+    places = [next(place for place in history[one.team] if place.rank) for one in ranked]
     return SeasonBoard(places, history, left_out, usual)
 
 

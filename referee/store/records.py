@@ -346,9 +346,6 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
 
 
-ENDED = (JobState.DONE, JobState.FAILED, JobState.CANCELLED)
-
-
 @dataclass(frozen=True)
 class Job:
     """What is to be done once. `name` is the hash of all that its outcome follows from; `about` is for people.

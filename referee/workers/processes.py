@@ -7,18 +7,15 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from functools import partial
-from queue import SimpleQueue
 from typing import Any
 
 from referee.workers import P, T, WorkerLost
 
 NICENESS = 10  # a contest that is served here comes first
 PRELOADED = ["referee.judging.scoring_job"]
-Call = tuple[Future[Any], Callable[[], Any]]
 
 
 class LocalWorkers:
@@ -26,23 +23,37 @@ class LocalWorkers:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self._calls: SimpleQueue[Call | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._processes: dict[Future[Any], int] = {}  # by what they are at
         self._is_closed = False
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(PRELOADED)
-        self._threads = [
-            threading.Thread(target=self._serve, name=f"worker-{place}", daemon=True)
-            for place in range(count)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._threads, self._own = ThreadPoolExecutor(count, "worker"), threading.local()
 
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """See `Workers`."""
-        future: Future[T] = Future()
-        self._calls.put((future, partial(work, *args, **kwargs)))
+
+        def serve() -> T:
+            """Do it in the thread's process, which is started when it is needed."""
+            try:
+                if not hasattr(self._own, "pool"):
+                    self._own.pool = ProcessPoolExecutor(1, mp_context=self._context, initializer=_begin)
+                process = self._own.pool.submit(os.getpid).result()
+                with self._lock:
+                    self._processes[future] = process
+                    if self._is_closed:
+                        _kill(process)
+                result: T = self._own.pool.submit(work, *args, **kwargs).result()
+            except BrokenProcessPool:
+                del self._own.pool
+                raise WorkerLost("the worker's process died") from None
+            finally:
+                with self._lock:
+                    self._processes.pop(future, None)
+            return result
+
+        with self._lock:  # what is served finds its future
+            future = self._threads.submit(serve)
         return future
 
     def stop(self, future: Future[Any]) -> None:
@@ -59,44 +70,7 @@ class LocalWorkers:
             self._is_closed = True
             for process in self._processes.values():
                 _kill(process)
-        for _ in self._threads:
-            self._calls.put(None)
-        for thread in self._threads:
-            thread.join()
-
-    def _serve(self) -> None:
-        """Do one call after another, in a process that is started when it is needed."""
-        pool: ProcessPoolExecutor | None = None
-        while (call := self._calls.get()) is not None:
-            future, work = call
-            if self._is_closed or not future.set_running_or_notify_cancel():
-                future.cancel()
-                continue
-            try:
-                if pool is None:
-                    pool = ProcessPoolExecutor(1, mp_context=self._context, initializer=_begin)
-                result = self._done(pool, future, work)
-            except BrokenProcessPool:
-                future.set_exception(WorkerLost("the worker's process died"))
-                pool = None
-            except BaseException as error:  # noqa: BLE001 - it is the outcome
-                future.set_exception(error)
-            else:
-                future.set_result(result)
-        if pool is not None:
-            pool.shutdown(cancel_futures=True)
-
-    def _done(self, pool: ProcessPoolExecutor, future: Future[Any], work: Callable[[], Any]) -> Any:
-        process = pool.submit(os.getpid).result()
-        with self._lock:
-            self._processes[future] = process
-            if self._is_closed:
-                _kill(process)
-        try:
-            return pool.submit(work).result()
-        finally:
-            with self._lock:
-                del self._processes[future]
+        self._threads.shutdown(cancel_futures=True)
 
 
 def _kill(process: int) -> None:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from lpirc_testsets import read_ground_truth
 from referee.contest import Contest
-from referee.judging.judge import counted, judge
+from referee.judging.case import counted_of
+from referee.judging.judge import case_of, judge
 from referee.judging.regret import MOST_MOMENTS, StopRegret, stop_regret
 from referee.scoring import Detections
 from referee.scoring.error_types import ErrorType, analyse_errors
@@ -52,7 +53,7 @@ def closed_run(
 
 
 def regret_of(contest: Contest, run: Run) -> StopRegret | None:
-    return stop_regret(contest, run, counted(contest, run)[0])
+    return stop_regret(contest, run, counted_of(case_of(contest, run))[0])
 
 
 def truth_rows(hall: House, confidence: float = 0.9) -> NDArray[np.float64]:
@@ -142,7 +143,7 @@ def test_a_team_that_mends_a_type_of_errors_gets_the_score_that_was_promised(
     contest = hall.contest
     run = closed_run(hall, [(1.0, guesses(contest.test_set, 7))])
     before = judge(contest, run.id, hall.clock)
-    truth, rows, _ = counted(contest, run)
+    truth, rows = counted_of(case_of(contest, run))
     found = Detections.from_rows(rows[np.argsort(rows[:, 0], kind="stable")])
     analysis = analyse_errors(truth, found, metric)
     assert analysis.map == before.map

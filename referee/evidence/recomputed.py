@@ -20,8 +20,9 @@ from referee.evidence.bundle import Bundle, PostLine
 from referee.evidence.container import GROUND_TRUTH
 from referee.evidence.items import Failure, NotChecked
 from referee.judging.case import Case, counted_of, judgement_of
-from referee.judging.uncertainty import interval_of
-from referee.scoring.bootstrap import BOOTSTRAP_METRICS
+from referee.judging.scoring_job import RESAMPLES, scored_detections
+from referee.judging.uncertainty import interval_from
+from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap_samples
 from referee.store.chain import event_digest, log_link, receipt_link, run_start
 from referee.store.posts import ROW
 from referee.store.records import RUN_CLOSED, Score
@@ -184,7 +185,9 @@ class Recomputed:
         if stated is None or metric not in BOOTSTRAP_METRICS:
             raise NotChecked("The result has no interval.")
         ground_truth, rows = counted_of(self.case)
-        return asdict(interval_of(ground_truth, rows, metric, judged, stated["seed"])[0])
+        detections, seed = scored_detections(rows, metric), stated["seed"]
+        samples = bootstrap_samples(ground_truth, detections, metric, RESAMPLES, seed)
+        return asdict(interval_from(samples, judged, seed)[0])
 
 
 def _not_following(place: int) -> str:

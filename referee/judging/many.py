@@ -5,10 +5,9 @@ Whoever asks gets each run with its scoring, in this process and one at a time: 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, InvalidStateError
-from contextlib import closing, suppress
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -126,17 +125,9 @@ def _by_blocks(contest: Contest, run: Run, job: ScoringJob, workers: Workers) ->
 
 def _beside(work: Callable[[], Scored]) -> Future[Scored]:
     """Do this in a thread: it gives work to the workers and waits for them."""
-    future: Future[Scored] = Future()
-    future.set_running_or_notify_cancel()
-
-    def do() -> None:
-        with suppress(InvalidStateError):  # it was stopped
-            try:
-                future.set_result(work())
-            except Exception as error:  # noqa: BLE001 - it is the outcome
-                future.set_exception(error)
-
-    threading.Thread(target=do, daemon=True).start()
+    thread = ThreadPoolExecutor(1)
+    future = thread.submit(work)
+    thread.shutdown(wait=False)
     return future
 
 

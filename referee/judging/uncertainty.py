@@ -7,15 +7,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_testsets import GroundTruth
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.judging.case import scoring_input
 from referee.judging.checks import is_scorable
 from referee.judging.judge import case_of, judge, judgeable
 from referee.judging.many import is_large, job_of, known_of, score_here, store_scoring, stored_scoring
-from referee.judging.scoring_job import RESAMPLES, SEED, Scored, scored, scored_detections, with_resampled
-from referee.scoring.bootstrap import bootstrap_samples, centred, mean_of_categories
+from referee.judging.scoring_job import RESAMPLES, SEED, Scored, scored, with_resampled
+from referee.scoring.bootstrap import centred, mean_of_categories
 from referee.scoring.interval import Resampled, middle
 from referee.store.records import Run, Score, ScoreInterval
 
@@ -59,14 +58,6 @@ def _with_interval(contest: Contest, judged: Score, found: Scored) -> Score:
     interval, maps = interval_from(mean_of_categories(found.resampled), judged)
     contest.store.add_interval(judged, interval, maps)
     return replace(judged, interval=interval)
-
-
-def interval_of(
-    ground_truth: GroundTruth, rows: Floats, metric: str, judged: Score, seed: int = SEED
-) -> tuple[ScoreInterval, Floats]:
-    """The interval of a judgement, and the mAPs (RESAMPLES,) of the resamples, from the rows (n, 7) that count."""
-    samples = bootstrap_samples(ground_truth, scored_detections(rows, metric), metric, RESAMPLES, seed)
-    return interval_from(samples, judged, seed)
 
 
 def interval_from(samples: Floats, judged: Score, seed: int = SEED) -> tuple[ScoreInterval, Floats]:

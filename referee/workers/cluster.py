@@ -89,9 +89,9 @@ class ClusterWorkers:
 
     def stop(self, future: Future[Any]) -> None:
         """See `Workers`. Without a nanny, a worker goes on to the end: nothing else can end a thread."""
-        if future in self._given:
-            self._aside.submit(self._restart_worker_of, self._given.pop(future)[0])
-        _lose(future, "it was stopped")
+        if found := self._given.pop(future, None):
+            self._aside.submit(self._restart_worker_of, found[0])
+            _lose(future, "it was stopped")
 
     def close(self) -> None:
         """See `Workers`. Workers that were there before stay."""

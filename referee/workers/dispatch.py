@@ -48,13 +48,12 @@ def carry_out(
     workers: Workers,
     clock: Clock,
     stop: threading.Event | None = None,
-    limit_s: float = LIMIT_S,
 ) -> None:
     """Do the jobs, by name; until `stop`, or until each is done, failed or cancelled, by whomever.
 
     What is under way when this ends is given back.
     """
-    dispatch = _Dispatch(store, tasks, workers, clock, limit_s)
+    dispatch = _Dispatch(store, tasks, workers, clock)
     try:
         dispatch.run(stop or threading.Event())
     finally:
@@ -86,11 +85,8 @@ def _result(workers: Workers, work: Callable[..., T], args: tuple[Any, ...], fut
 class _Dispatch:
     """The jobs that wait for a worker, and those that are at one."""
 
-    def __init__(
-        self, store: Store, tasks: Mapping[str, Task], workers: Workers, clock: Clock, limit_s: float
-    ) -> None:
+    def __init__(self, store: Store, tasks: Mapping[str, Task], workers: Workers, clock: Clock) -> None:
         self._store, self._tasks, self._workers, self._clock = store, tasks, workers, clock
-        self._limit_s = limit_s
         self._me = f"{socket.gethostname()} {os.getpid()}"
         self._waiting = deque(tasks)
         self._running: dict[Future[Any], tuple[str, float]] = {}  # name, since_s
@@ -165,10 +161,10 @@ class _Dispatch:
     def _renew(self) -> None:
         now_s = self._clock.monotonic_s()
         for future, (name, since_s) in [*self._running.items()]:
-            if now_s - since_s > self._limit_s:
+            if now_s - since_s > LIMIT_S:
                 del self._running[future]
                 self._workers.stop(future)
-                self._failed(name, f"It did not end within {self._limit_s:g} s.")
+                self._failed(name, f"It did not end within {LIMIT_S:g} s.")
         if now_s - self._renewed_s < RENEW_S:
             return
         self._renewed_s = now_s

@@ -16,7 +16,7 @@ import pytest
 from referee.errors import RefereeError
 from referee.store import Store
 from referee.store.records import JobKind, JobState
-from referee.workers.dispatch import LEASE_S, Task, carry_out
+from referee.workers.dispatch import LEASE_S, LIMIT_S, Task, carry_out
 from referee.workers.processes import LocalWorkers
 from tests.contest_day import until
 from tests.patience import PATIENCE_S
@@ -129,18 +129,18 @@ def test_a_job_that_never_ends_is_ended(store: Store, workers: LocalWorkers, tmp
     tasks = {"stays": seen.task("stays", stay, str(tmp_path), "stays"), "good": seen.task("good", square, 2)}
     driver = threading.Thread(target=_drive, args=(seen, tmp_path / "stays"))
     driver.start()
-    seen.carry_out(workers, tasks, limit_s=600.0)
+    seen.carry_out(workers, tasks)
     driver.join()
     assert seen.results == {"good": 4}
-    assert seen.reasons == {"stays": "It did not end within 600 s."}
+    assert seen.reasons == {"stays": "It did not end within 1800 s."}
     assert (tmp_path / "stays").stat().st_size == 3
 
 
 def _drive(seen: Outcomes, mark: Path) -> None:
-    """Let ten minutes go by whenever the job has begun again."""
+    """Let half an hour go by whenever the job has begun again."""
     for begun in range(1, 4):
         until(lambda: mark.exists() and mark.stat().st_size >= begun)  # noqa: B023 - it is waited for
-        seen.clock.advance(601.0)
+        seen.clock.advance(LIMIT_S + 1)
 
 
 def test_a_cancelled_job_is_ended_where_it_is(store: Store, workers: LocalWorkers, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from bench import (
     rehearsal,
     restart,
     scoring,
+    season,
     serving,
     tls,
     truth,
@@ -35,7 +36,7 @@ def main() -> None:
         nargs="*",
         metavar="PART",
         help="rehearsal, serving, tls, restart, receipts, bundles, flood, viewers, power, truth, scoring, coverage, "
-        "models, client",
+        "models, client, season",
     )
     parser.add_argument(
         "--save",
@@ -47,6 +48,8 @@ def main() -> None:
         type=Path,
         help="serving: measure this checkout, which has a .venv, as well",
     )
+    parser.add_argument("--runs", type=int, default=season.RUNS, help="season: so many runs")
+    parser.add_argument("--images", type=int, default=season.IMAGES, help="season: of so many images")
     options = parser.parse_args()
     parts: dict[str, Callable[[], Any]] = {
         "rehearsal": rehearsal.measure,
@@ -63,6 +66,7 @@ def main() -> None:
         "models": models.measure,
         "bundles": bundles.measure,
         "client": client.measure,
+        "season": partial(season.measure, options.runs, options.images),
     }
     for part in options.parts:
         if part not in parts:

@@ -59,8 +59,7 @@ def _took_s(command: list[str]) -> tuple[float, float]:
 
 def _contest(made: workload.Workload, testset: Path, folder: Path) -> None:
     """A contest with one judged run of these detections, in bodies of JSON."""
-    place = dict(zip(made.images.tolist(), range(1, IMAGES + 1), strict=True))
-    test_set = _test_set(made, place, testset)
+    test_set, place = write_test_set(made, testset)
     create_contest(folder, config_text(test_set))
     image = np.array([place[one] for one in made.image.tolist()])
     boxes = made.detections().boxes.round(2)
@@ -72,8 +71,9 @@ def _contest(made: workload.Workload, testset: Path, folder: Path) -> None:
         judge(contest, 1, Clock())
 
 
-def _test_set(made: workload.Workload, place: dict[int, int], folder: Path) -> TestSet:
-    """Its records; nothing here looks at the images."""
+def write_test_set(made: workload.Workload, folder: Path) -> tuple[TestSet, dict[int, int]]:
+    """Its records, and its numbers of the images by those of the workload; its images are no pictures."""
+    place = dict(zip(made.images.tolist(), range(1, len(made.images) + 1), strict=True))
     size = workload.WIDTH_PX, workload.HEIGHT_PX
     images = [
         Image(n, f"{n}.jpg", *size, hashlib.sha256(b"%d" % n).hexdigest(), f"{n}") for n in place.values()
@@ -83,7 +83,9 @@ def _test_set(made: workload.Workload, place: dict[int, int], folder: Path) -> T
         ObjectRecord(place[image], category, tuple(box), area)
         for image, category, box, area in zip(*(column.tolist() for column in columns), strict=True)
     ]
-    folder.mkdir()
+    (folder / "images").mkdir(parents=True)
+    for one in images:
+        (folder / "images" / one.file).write_bytes(b"%d" % one.number)
     categories = [Category(id_, str(id_)) for id_ in made.categories.tolist()]
     write_records(folder, "bench", images, categories, objects)
-    return load_test_set(folder)
+    return load_test_set(folder), place

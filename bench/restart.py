@@ -150,7 +150,7 @@ class _Served:
 
 
 def _all(supervisor: int) -> list[int]:
-    return [supervisor, *(one for child in _children(supervisor) for one in [child, *_children(child)])]
+    return [supervisor, *(one for child in children(supervisor) for one in [child, *children(child)])]
 
 
 def _supervisor(supervisor: int) -> list[int]:
@@ -158,10 +158,11 @@ def _supervisor(supervisor: int) -> list[int]:
 
 
 def _worker(supervisor: int) -> list[int]:
-    return _children(supervisor)
+    return children(supervisor)
 
 
-def _children(process: int) -> list[int]:
+def children(process: int) -> list[int]:
+    """The processes that a process has started and that have not ended."""
     return [
         int(one)
         for file in Path(f"/proc/{process}/task").glob("*/children")

@@ -60,7 +60,7 @@ def judge(
         click.echo("No closed run is waiting to be judged.", err=True)
     if reasons:
         raise RefereeError(
-            "not-judged", " ".join(f"Run {one} was not judged: {why}" for one, why in reasons.items())
+            "not-judged", " ".join(f"Run {one} was not judged: {why}" for one, why in sorted(reasons.items()))
         )
 
 

@@ -31,10 +31,7 @@ _LEASE = (
     "UPDATE jobs SET state = 'leased', worker = :worker, lease_until_utc = :until"  # noqa: S608 - constants
     " WHERE name = (" + _NEXT + ") RETURNING *"
 )
-_RENEW = (
-    "UPDATE jobs SET lease_until_utc = ?"
-    " WHERE name = ? AND worker = ? AND state = 'leased' AND lease_until_utc > ?"
-)
+_RENEW = "UPDATE jobs SET lease_until_utc = ? WHERE name = ? AND worker = ? AND state = 'leased'"
 _GIVE_BACK = (
     "UPDATE jobs SET failures = failures + :failed, losses = losses + :lost, reason = :reason, lease_until_utc = NULL,"
     " state = CASE WHEN failures + :failed >= :most_failures OR losses + :lost >= :most_losses"
@@ -81,14 +78,13 @@ class JobTables(Database):
     def renew_leases(
         self, names: Iterable[str], worker: str, now: datetime, lease_s: float
     ) -> frozenset[str]:
-        """Lease jobs for longer; returns those that `worker` still holds: the others were cancelled or given back."""
+        """Lease jobs for longer; returns those that `worker` still holds: the others were cancelled or given back.
+
+        A lease that has run out is renewed, too, while no other has asked for the job.
+        """
         until = _after(now, lease_s)
         with self._transaction() as connection:
-            held = [
-                name
-                for name in names
-                if connection.execute(_RENEW, (until, name, worker, now.isoformat())).rowcount
-            ]
+            held = [name for name in names if connection.execute(_RENEW, (until, name, worker)).rowcount]
         return frozenset(held)
 
     def give_job_back(

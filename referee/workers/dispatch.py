@@ -115,10 +115,15 @@ class _Dispatch:
                 return
             name = self._waiting.popleft()
             now = self._clock.utc()
-            if self._store.lease_job(JobKind.SCORING, self._me, now, LEASE_S, name) is not None:
-                self._running[self._tasks[name].start(self._workers)] = name, self._clock.monotonic_s()
-            else:
+            if self._store.lease_job(JobKind.SCORING, self._me, now, LEASE_S, name) is None:
                 self._of_another(name)
+                continue
+            try:
+                future = self._tasks[name].start(self._workers)
+            except Exception as error:  # noqa: BLE001 - what it needs cannot be read, say; the others go on
+                self._failed(name, _reason(error))
+            else:
+                self._running[future] = name, self._clock.monotonic_s()
 
     def _of_another(self, name: str) -> None:
         """A job that another referee leases waits here, too: its lease may run out."""
@@ -141,10 +146,8 @@ class _Dispatch:
             is_overdue = took_s > self._limit_s
             reason = f"It did not end within {self._limit_s:g} s." if is_overdue else f"Given back: {error}."
             self._failed(name, reason, lost=not is_overdue)
-        except RefereeError as error:
-            self._failed(name, error.sentence)
         except Exception as error:  # noqa: BLE001 - whatever it is, the job has failed with it
-            self._failed(name, f"{type(error).__name__}: {error}")
+            self._failed(name, _reason(error))
         else:
             self._tasks[name].done(result)
 
@@ -168,3 +171,7 @@ class _Dispatch:
                 del self._running[future]
                 self._workers.stop(future)
                 self._waiting.append(name)
+
+
+def _reason(error: Exception) -> str:
+    return error.sentence if isinstance(error, RefereeError) else f"{type(error).__name__}: {error}"

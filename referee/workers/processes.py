@@ -64,40 +64,38 @@ class LocalWorkers:
             thread.join()
 
     def _serve(self) -> None:
-        pool, process = self._started()
+        """Do one call after another, in a process that is started when it is needed."""
+        pool: ProcessPoolExecutor | None = None
         while (call := self._calls.get()) is not None:
             future, work = call
-            with self._lock:
-                is_wanted = not self._is_closed and future.set_running_or_notify_cancel()
-                if is_wanted:
-                    self._processes[future] = process
-            if not is_wanted:
+            if self._is_closed or not future.set_running_or_notify_cancel():
                 future.cancel()
                 continue
             try:
-                result = pool.submit(work).result()
+                if pool is None:
+                    pool = ProcessPoolExecutor(1, mp_context=self._context, initializer=_begin)
+                result = self._done(pool, future, work)
             except BrokenProcessPool:
-                outcome: BaseException | None = WorkerLost(f"the worker process {process} died")
-                pool.shutdown(wait=False)
-                if not self._is_closed:
-                    pool, process = self._started()
+                future.set_exception(WorkerLost("the worker's process died"))
+                pool = None
             except BaseException as error:  # noqa: BLE001 - it is the outcome
-                outcome = error
+                future.set_exception(error)
             else:
-                outcome = None
+                future.set_result(result)
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
+
+    def _done(self, pool: ProcessPoolExecutor, future: Future[Any], work: Callable[[], Any]) -> Any:
+        process = pool.submit(os.getpid).result()
+        with self._lock:
+            self._processes[future] = process
+            if self._is_closed:
+                _kill(process)
+        try:
+            return pool.submit(work).result()
+        finally:
             with self._lock:
                 del self._processes[future]
-            if outcome is None:
-                future.set_result(result)
-            else:
-                future.set_exception(outcome)
-        pool.shutdown(cancel_futures=True)
-
-    def _started(self) -> tuple[ProcessPoolExecutor, int]:
-        while True:
-            pool = ProcessPoolExecutor(1, mp_context=self._context, initializer=_begin)
-            with suppress(BrokenProcessPool):  # killed while it started
-                return pool, pool.submit(os.getpid).result()
 
 
 class _Bound:

@@ -1,0 +1,123 @@
+"""Many runs judged by workers: the same as one after the other, each scoring made once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lpirc_testsets import TestSet, synthesize
+from referee.contest import Contest, create_contest, open_contest
+from referee.judging import many
+from referee.judging.known import job_of
+from referee.store.records import JobKind, JobState, RunState
+from tests.contest_day import called
+from tests.referee.factories import DrivenClock, config_text
+from tests.referee.judging.sent_runs import closed_run, guesses
+
+CLOCK = DrivenClock()
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
+    return synthesize(tmp_path_factory.mktemp("sets") / "set", images=8, categories=3, seed=4, size=(96, 64))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, images: TestSet) -> Path:
+    """Five closed runs, of which the last two sent the same."""
+    test_set = shutil.copytree(images.folder, tmp_path / "set")
+    create_contest(tmp_path / "contest", config_text(replace(images, folder=test_set)))
+    with open_contest(tmp_path / "contest") as contest:
+        for number in range(5):
+            rows = guesses(contest, 0.9 - 0.2 * min(number, 3), seed=1)
+            closed_run(contest, rows, team=f"team {number}", energy_wh=0.1 + number / 100)
+    return tmp_path / "contest"
+
+
+@pytest.fixture
+def contest(folder: Path) -> Iterator[Contest]:
+    with open_contest(folder) as opened:
+        yield opened
+
+
+def judged(folder: Path, *options: str) -> list[Any]:
+    done = called("judge", "--all", "--json", *options, "--contest", str(folder))
+    assert (done.returncode, done.stderr) == (0, "")
+    documents: list[Any] = json.loads(done.stdout)
+    return documents
+
+
+def test_workers_judge_as_one_process_does(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "alone")
+    alone = judged(tmp_path / "alone")
+    assert len(alone) == 5
+    assert alone[0]["interval"] is not None
+    assert judged(folder, "--workers", "2") == alone
+    with open_contest(folder) as contest:
+        assert [(one.about, one.state) for one in contest.store.jobs()] == [
+            ("run 1", JobState.DONE),
+            ("run 2", JobState.DONE),
+            ("run 3", JobState.DONE),
+            ("run 4, 5", JobState.DONE),
+        ]
+        assert {run.state for run in contest.store.runs()} == {RunState.JUDGED}
+
+
+def test_what_is_known_is_not_scored_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged(folder)
+    with open_contest(folder) as contest:
+        monkeypatch.setattr(many, "score_whole", None)
+        seen: list[int] = []
+        many.score_runs(
+            contest, contest.store.runs(), CLOCK, None, lambda run, _: seen.append(run.id), many.not_scored
+        )
+        assert seen == [1, 2, 3, 4, 5]
+
+
+def test_a_run_whose_scoring_fails_is_named_with_the_reason_and_the_others_are_judged(
+    folder: Path, contest: Contest
+) -> None:
+    with contest.store._transaction() as connection:  # noqa: SLF001 - as a damaged disk would
+        connection.execute("UPDATE posts SET rows = zeroblob(56) WHERE run = 2")
+        connection.execute("UPDATE posts SET rows = x'ff' || rows WHERE run = 3")
+    done = called("judge", "--all", "--workers", "1", "--json", "--contest", str(folder))
+    assert done.returncode == 1
+    assert "referee: Run 2 was not judged: " in done.stderr
+    assert "Run 3 was not judged: " in done.stderr
+    assert [one["run"] for one in json.loads(done.stdout)] == [1, 4, 5]
+    listed = json.loads(called("jobs", "--json", "--contest", str(folder)).stdout)
+    assert [(one["about"], one["state"], one["failures"]) for one in listed] == [
+        ("run 2", "failed", 3),
+        ("run 3", "failed", 3),
+    ]
+    assert all(one["reason"] for one in listed)
+    assert any(event["kind"] == "judge-failed" for event in contest.store.events(2))
+
+
+def test_jobs_are_listed_and_cancelled(contest: Contest, folder: Path) -> None:
+    where = ("--contest", str(folder))
+    assert called("jobs", *where).stderr == "No job is open, and none has failed.\n"
+    names = [job_of(contest, run).name for run in contest.store.runs()[:3]]
+    contest.store.add_jobs(
+        JobKind.SCORING, {name: f"run {n}" for n, name in enumerate(names, 1)}, CLOCK.utc()
+    )
+    contest.store.lease_job(JobKind.SCORING, "hall 7", CLOCK.utc(), 3600)
+    shown = called("jobs", *where).stdout
+    assert "hall 7" in shown
+    assert "leased" in shown
+    unknown = called("jobs", "--cancel", "zz", *where)
+    assert (unknown.returncode, unknown.stderr) == (
+        1,
+        "referee: There is no job 'zz'; see: referee jobs --all\n",
+    )
+    assert called("jobs", "--cancel", names[1][:12], *where).stderr.startswith("1 cancelled.")
+    assert called("jobs", "--cancel", "all", *where).stderr.startswith("2 cancelled.")
+    states = [one["state"] for one in json.loads(called("jobs", "--all", "--json", *where).stdout)]
+    assert states == ["cancelled"] * 3
+    assert judged(folder, "--workers", "1")  # they are taken up again

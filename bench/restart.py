@@ -150,7 +150,7 @@ class _Served:
 
 
 def _all(supervisor: int) -> list[int]:
-    return [supervisor, *(one for child in children(supervisor) for one in [child, *children(child)])]
+    return [supervisor, *(one for child in _children(supervisor) for one in [child, *_children(child)])]
 
 
 def _supervisor(supervisor: int) -> list[int]:
@@ -158,11 +158,10 @@ def _supervisor(supervisor: int) -> list[int]:
 
 
 def _worker(supervisor: int) -> list[int]:
-    return children(supervisor)
+    return _children(supervisor)
 
 
-def children(process: int) -> list[int]:
-    """The processes that a process has started and that have not ended."""
+def _children(process: int) -> list[int]:
     return [
         int(one)
         for file in Path(f"/proc/{process}/task").glob("*/children")

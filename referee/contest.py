@@ -35,6 +35,11 @@ class Contest:
     key: ContestKey
 
     @property
+    def id(self) -> str:
+        """The contest's id: 12 hexadecimal digits."""
+        return _id(self.secret, bytes.fromhex(self.operator_key))
+
+    @property
     def server_url(self) -> str | None:
         """Where the contest was last served, or None."""
         return server_url(self.folder)
@@ -81,7 +86,11 @@ def read_secrets(folder: Path) -> tuple[bytes, bytes]:
 
 def contest_id(folder: Path) -> str:
     """The contest's id. It is made of the secrets, so these need not be told theirs."""
-    return hmac.digest(*read_secrets(folder), "sha256")[:6].hex()
+    return _id(*read_secrets(folder))
+
+
+def _id(secret: bytes, operator_key: bytes) -> str:
+    return hmac.digest(secret, operator_key, "sha256")[:6].hex()
 
 
 def _own_key(folder: Path, store: Store) -> ContestKey:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.contest_day import TEAM, Day, contest_day
-from tests.deploy.deployment import HOST, Attackers, Deployment, Nginx, User, program, working
+from tests.deploy.deployment import HOST, Attackers, Deployment, Nginx, User, program, upstream, working
 from tests.large_images import large_test_set
 from tests.referee.web.two_stations import OTHER_TEAM, two_stations
 
@@ -47,7 +47,9 @@ def deployment(tmp_path_factory: pytest.TempPathFactory, large_images: Path) -> 
 
         made = two_stations(day)
         assert made.server is not None
-        nginx = stack.enter_context(closing(Nginx(tmp_path_factory.mktemp("nginx"), made.server.port)))
+        nginx = stack.enter_context(
+            closing(Nginx(tmp_path_factory.mktemp("nginx"), upstream(made.server.port)))
+        )
         deployed = Deployment(made, nginx)
         deployed.token, deployed.other_token = (
             str(deployed.login(f"127.0.9.{n}", team).json()["token"])

@@ -1,4 +1,4 @@
-"""nginx with docs/deploy/nginx.conf in front of `referee serve`, and what its users and its attackers do."""
+"""nginx as docs/deploy configures it in front of `referee serve`, and what its users and its attackers do."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ import pytest
 from tests.contest_day import PASSWORD, PATIENCE_S, ROOT, ROWS, Day, until
 
 GUIDE = ROOT / "docs" / "deploy"
+INCLUDED = ("referee-http.conf", "referee-server.conf")
 HOST = "127.0.0.1"
 SERVED_S = 8.0  # for one request of a user, on a machine that is busy with other tests
 TRIES = 3
@@ -37,8 +38,8 @@ def program(name: str) -> str:
     return found
 
 
-def substitutions(folder: Path, plain: int, tls: int, upstream: int) -> dict[str, str]:
-    """The places of nginx.conf that the tests change; docs/deploy/README.md lists the same ones."""
+def substitutions(folder: Path, plain: int, tls: int) -> dict[str, str]:
+    """The places of the configuration that all tests change; docs/deploy/README.md lists the same ones."""
     temporary = "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in TEMPORARY)
     return {
         "user www-data;": f"user {getpass.getuser()};",
@@ -50,8 +51,12 @@ def substitutions(folder: Path, plain: int, tls: int, upstream: int) -> dict[str
         "/etc/nginx/referee.key": f"{folder}/referee.key",
         "0.0.0.0:80 ": f"{HOST}:{plain} ",
         "0.0.0.0:443 ": f"{HOST}:{tls} ",
-        "127.0.0.1:8080": f"{HOST}:{upstream}",
     }
+
+
+def upstream(port: int) -> dict[str, str]:
+    """The place that the tests change in nginx.conf."""
+    return {"127.0.0.1:8080": f"{HOST}:{port}"}
 
 
 def free_port() -> int:
@@ -61,9 +66,9 @@ def free_port() -> int:
 
 
 class Nginx:
-    """nginx in front of the port `upstream`, answering HTTP at `port` and HTTPS at `tls_port`."""
+    """nginx by the file `name` with these `changes` of it, answering HTTP at `port` and HTTPS at `tls_port`."""
 
-    def __init__(self, folder: Path, upstream: int) -> None:
+    def __init__(self, folder: Path, changes: dict[str, str], name: str = "nginx.conf") -> None:
         self._program = program("nginx")
         self._folder = folder
         names = "-subj /CN=referee -addext subjectAltName=DNS:referee,IP:127.0.0.1"
@@ -77,18 +82,19 @@ class Nginx:
         self.certificate = folder / "referee.crt"
         for _ in range(TRIES):  # another process may take a port that was free
             self.port, self.tls_port = free_port(), free_port()
-            self._process = self._started(upstream)
+            self._process = self._started(name, changes)
             if self._answers():
                 return
         pytest.fail(self.log())
 
-    def _started(self, upstream: int) -> subprocess.Popen[bytes]:
-        text = (GUIDE / "nginx.conf").read_text()
-        for written, used in substitutions(self._folder, self.port, self.tls_port, upstream).items():
-            assert text.count(written) == 1, written
-            text = text.replace(written, used)
-        config = self._folder / "nginx.conf"
-        config.write_text(text)
+    def _started(self, name: str, changes: dict[str, str]) -> subprocess.Popen[bytes]:
+        texts = {one: (GUIDE / one).read_text() for one in (name, *INCLUDED)}
+        for written, used in (substitutions(self._folder, self.port, self.tls_port) | changes).items():
+            assert sum(text.count(written) for text in texts.values()) == 1, written
+            texts = {one: text.replace(written, used) for one, text in texts.items()}
+        for one, text in texts.items():
+            (self._folder / one).write_text(text)
+        config = self._folder / name
         # It ends with this process, however that ends.
         command = [program("setpriv"), "--pdeathsig", "TERM", self._program, "-c", str(config)]
         with (self._folder / "error.log").open("a") as log:

@@ -31,6 +31,7 @@ from tests.deploy.deployment import (
     program,
     read_answer,
     substitutions,
+    upstream,
 )
 
 BOARD = "127.0.9.1"
@@ -92,6 +93,16 @@ def test_a_body_of_4_mib_arrives_and_no_larger_one(deployment: Deployment) -> No
     assert posted(most + 1).problem() == (413, "too-large")
 
 
+def test_an_entry_may_be_larger(deployment: Deployment, alone: Nginx) -> None:
+    sent = deployment.ask(BOARD, "POST", "/v1/entries", body=bytes(LARGEST_BODY_BYTES + 1))
+    assert sent.status != 413  # the referee itself answers
+    with socket.create_connection((HOST, alone.port), PATIENCE_S) as connection:
+        connection.sendall(head("POST", "/v1/entries", "x", 512 * 2**20 + 1))
+        refused = read_answer(begun(connection))
+    assert refused.problem() == (413, "too-large")
+    assert refused.json()["detail"] == "The body has more than 512 MiB."
+
+
 def test_a_chunked_body_arrives_whole(deployment: Deployment) -> None:
     with contextlib.closing(deployment.connection(BOARD)) as connection:
         headers = {"Authorization": f"Bearer {deployment.token}", "Content-Type": "text/plain"}
@@ -122,7 +133,7 @@ def test_failed_log_ins_of_one_board_keep_no_other_one_out(deployment: Deploymen
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
     """nginx without a referee behind it."""
     program("nginx")
-    with contextlib.closing(Nginx(tmp_path_factory.mktemp("alone"), free_port())) as nginx:
+    with contextlib.closing(Nginx(tmp_path_factory.mktemp("alone"), upstream(free_port()))) as nginx:
         yield nginx
 
 
@@ -142,7 +153,7 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_sent(alone: Nginx) -> 
 
 def test_the_guide_lists_every_place_that_the_tests_change() -> None:
     guide = (GUIDE / "README.md").read_text()
-    for place in substitutions(Path("/nowhere"), 1, 2, 3):
+    for place in substitutions(Path("/nowhere"), 1, 2) | upstream(3):
         assert f"`{place.strip()}`" in guide, place
 
 

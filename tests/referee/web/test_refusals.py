@@ -100,7 +100,8 @@ def test_many_guesses_at_once_get_no_further_than_one_after_another(server: Serv
 def test_a_token_opens_nothing_of_another_team(hall: Day, server: Server) -> None:
     with open_contest(hall.folder) as contest:
         nonce = contest.store.run(1).nonce
-        stray = issue(contest.secret, Session(run=1, team="bee", expires_s=4e9, nonce=nonce))
+        session = Session(run=1, team="bee", expires_s=4e9, nonce=nonce)
+        stray = issue(contest.secret, session, contest.id)
     for method, path in (("GET", "/v1/session"), ("DELETE", "/v1/session"), ("GET", "/v1/images/1")):
         problem(server.ask(method, path, stray), 403, "not-your-run")
     problem(hall.post(stray), 403, "not-your-run")
@@ -108,7 +109,7 @@ def test_a_token_opens_nothing_of_another_team(hall: Day, server: Server) -> Non
 
 def test_the_token_of_a_run_that_no_longer_exists_is_a_bad_token(hall: Day, server: Server) -> None:
     with open_contest(hall.folder) as contest:  # a restored backup does not have the run
-        lost = issue(contest.secret, Session(run=99, team=TEAM, expires_s=4e9, nonce="0" * 16))
+        lost = issue(contest.secret, Session(run=99, team=TEAM, expires_s=4e9, nonce="0" * 16), contest.id)
     for method, path in (("GET", "/v1/session"), ("DELETE", "/v1/session"), ("GET", "/v1/images/1")):
         problem(server.ask(method, path, lost), 401, "bad-token")
     problem(hall.post(lost), 401, "bad-token")
@@ -152,7 +153,7 @@ def test_a_token_with_a_character_changed_is_refused(server: Server, token: str)
 
 def test_an_expired_token_is_refused(hall: Day, server: Server, token: str) -> None:
     with open_contest(hall.folder) as contest:
-        expired = issue(contest.secret, Session(run=1, team=TEAM, expires_s=1_700_000_000.0))
+        expired = issue(contest.secret, Session(run=1, team=TEAM, expires_s=1_700_000_000.0), contest.id)
     problem(server.ask("GET", "/v1/session", expired), 401, "token-expired")
     assert server.ask("GET", "/v1/session", token).status_code == 200
 

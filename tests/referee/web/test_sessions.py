@@ -23,7 +23,7 @@ def test_a_token_is_good_until_the_moment_it_expires_however_often_it_was_read(
     house = build()
     state = state_of(create_app(house.contest, house.control, house.clock))
     session = Session(1, TEAM, EXPIRES.timestamp())
-    environ = {"HTTP_AUTHORIZATION": f"bearer  {issue(house.contest.secret, session)} "}
+    environ = {"HTTP_AUTHORIZATION": f"bearer  {issue(house.contest.secret, session, house.contest.id)} "}
     monkeypatch.setattr(house.clock, "utc", lambda: EXPIRES - timedelta(milliseconds=1))
     assert session_of(state, environ) == session_of(state, environ) == session
     monkeypatch.setattr(house.clock, "utc", lambda: EXPIRES)

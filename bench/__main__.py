@@ -48,8 +48,7 @@ def main() -> None:
         type=Path,
         help="serving: measure this checkout, which has a .venv, as well",
     )
-    parser.add_argument("--runs", type=int, default=season.RUNS, help="season: so many runs")
-    parser.add_argument("--images", type=int, default=season.IMAGES, help="season: of so many images")
+    parser.add_argument("--season", type=int, nargs=2, default=(200, 5000), help="season: RUNS of IMAGES")
     options = parser.parse_args()
     parts: dict[str, Callable[[], Any]] = {
         "rehearsal": rehearsal.measure,
@@ -66,7 +65,7 @@ def main() -> None:
         "models": models.measure,
         "bundles": bundles.measure,
         "client": client.measure,
-        "season": partial(season.measure, options.runs, options.images),
+        "season": partial(season.measure, *options.season),
     }
     for part in options.parts:
         if part not in parts:

@@ -1,7 +1,4 @@
-"""Seasons by the model: entries that come, a coordinator that does one thing at a time, workers (docs/scaling.md).
-
-Pure: `bench.season` measures what the parts take, and sets the model beside what it measures.
-"""
+"""Seasons by the model of docs/scaling.md: entries that come, a coordinator that does one thing at a time, workers."""
 
 from __future__ import annotations
 
@@ -13,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-
-TEAMS, ENTRIES_A_DAY, DAYS, DAY_S = 1000, 3, 14, 86_400
+TEAMS, ENTRIES_A_DAY, DAYS, DAY_S = 1000, 3, 14, 86_400.0
 LATE, LATE_S = 0.5, 1200.0
 """The share of a day's entries that its deadline brings, at midnight, and how long before it they come on average."""
 WORKERS = (1, 2, 10, 100)
+COLUMNS = "workers", "median (s)", "95 % (s)", "worst (s)", "longest queue", "all again (h)", "a day at most"
 
 
 @dataclass(frozen=True)
@@ -29,20 +26,10 @@ class Costs:
     keep_s: float
 
     def runs_s(self, runs: int, workers: int, cores: int) -> float:
-        """How long so many runs take on one host; without workers, the coordinator scores them itself."""
-        coordinator_s = self.read_s + self.keep_s
-        if not workers:
-            return runs * (coordinator_s + self.score_s)
-        taken_s = coordinator_s if workers >= cores else 0.0  # from workers that use every core
-        return float(judged_s(np.zeros(runs), workers, replace(self, score_s=self.score_s + taken_s)).max())
-
-
-def arrivals_s(seed: int = 0) -> Floats:
-    """When the entries of a season come, in order."""
-    random, count = np.random.default_rng(seed), TEAMS * ENTRIES_A_DAY * DAYS
-    late, any_time = random.exponential(LATE_S, count), random.random(count) * DAY_S
-    before_s = np.where(random.random(count) < LATE, np.minimum(late, DAY_S), any_time)
-    return np.sort((1 + np.arange(count) % DAYS) * DAY_S - before_s)
+        """How long so many runs take on one host."""
+        own_s = self.read_s + self.keep_s  # taken from the workers, if these use every core
+        crowded = replace(self, score_s=self.score_s + own_s * (workers >= cores))
+        return float(judged_s(np.zeros(runs), workers, crowded)[-1])
 
 
 def judged_s(arrived_s: Floats, workers: int, costs: Costs) -> Floats:
@@ -66,15 +53,16 @@ def judged_s(arrived_s: Floats, workers: int, costs: Costs) -> Floats:
 
 
 def seasons(costs: Costs) -> list[dict[str, Any]]:
-    """A row for each number of workers: how long entries wait, and all of them judged again after the end."""
-    arrived_s, rows = arrivals_s(), []
+    """A row for each number of workers: how long entries wait, and how long to judge all of them again."""
+    random, count, rows = np.random.default_rng(0), TEAMS * ENTRIES_A_DAY * DAYS, []
+    late_s, any_s = random.exponential(LATE_S, count), random.random(count) * DAY_S
+    before_s = np.where(random.random(count) < LATE, late_s, any_s)
+    arrived_s = np.sort((1 + np.arange(count) % DAYS) * DAY_S - before_s)
     for workers in WORKERS:
         ended_s = judged_s(arrived_s, workers, costs)
         waits_s = np.quantile(ended_s - arrived_s, [0.5, 0.95, 1.0]).tolist()
-        row = {"workers": workers} | dict(zip(("median (s)", "95 % (s)", "worst (s)"), waits_s, strict=True))
-        before = np.searchsorted(np.sort(ended_s), arrived_s, "right")
-        row["longest queue"] = int((np.arange(1, len(arrived_s) + 1) - before).max())
-        again_s = float(judged_s(np.zeros(len(arrived_s)), workers, costs).max())
-        row |= {"all again (h)": again_s / 3600, "entries a day at most": DAY_S * len(arrived_s) / again_s}
-        rows.append(row)
+        queue = np.arange(1, count + 1) - np.searchsorted(np.sort(ended_s), arrived_s, "right")
+        again_h = float(judged_s(np.zeros(count), workers, costs)[-1]) / 3600
+        row = [workers, *waits_s, int(queue.max()), again_h, 24 * count / again_h]
+        rows.append(dict(zip(COLUMNS, row, strict=True)))
     return rows

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Sequence
 
-from lpirc_client import check_command, commands, progress, terminal
+from lpirc_client import check_command, commands, progress, terminal, work
 from lpirc_client.completion import PrintCompletion
 from lpirc_client.errors import ClientError
 from lpirc_client.option_types import seconds, whole
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     options = build_parser().parse_args(given)
     try:
-        (check_command if options.command == "check" else commands).execute(options)
+        {"check": check_command, "work": work}.get(options.command, commands).execute(options)
     except ClientError as error:
         terminal.say(f"lpirc-client: {error.sentence}")
         return FAILED
@@ -67,6 +67,7 @@ def build_parser() -> argparse.ArgumentParser:
     replay.add_argument("--testset", type=Path, metavar="DIR", help=text)
     _add_common(replay, batch=20)
     check_command.add_parser(subparsers)
+    work.add_parser(subparsers)
     return parser
 
 

@@ -133,13 +133,14 @@ class Connection:
                     raise
                 time.sleep(LOGIN_PAUSE_S)
         login = _read(response, 201, login_from)
-        self._authorize(f"Bearer {login.token}")
+        self.authorize(f"Bearer {login.token}")
         self.window.deadline = time.monotonic() + login.remaining_s
         if self.receipts is not None:
             self.receipts.begin(login.run)
         return login
 
-    def _authorize(self, authorization: str) -> None:
+    def authorize(self, authorization: str) -> None:
+        """Send this header `Authorization` from now on."""
         self._authorization = self._http.headers["Authorization"] = authorization
 
     def status(self) -> dict[str, Any]:
@@ -206,7 +207,7 @@ class Connection:
     def twin(self) -> Connection:
         """Return another connection in the same run, for another thread, which closes it."""
         twin = Connection(self.url, self._ca_cert, self.receipts)
-        twin._authorize(self._authorization)
+        twin.authorize(self._authorization)
         twin.window = self.window
         return twin
 
@@ -230,6 +231,18 @@ class Connection:
         if self.receipts is not None:
             self.receipts.close(self.closing)
         return elapsed_from(document)
+
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, answer_s: float = ANSWER_S
+    ) -> requests.Response:
+        """Send once, outside of any run. Raises ClientError for a refusal, too; TransientError: ask again."""
+        response = self._attempt(method, path, (CONNECT_S, answer_s), body, JSON_BODY)
+        if response.ok:
+            return response
+        refusal = from_response(self.url + path, response)
+        if response.status_code in (429, *TRANSIENT_STATUSES):
+            raise TransientError(refusal.code, refusal.sentence)
+        raise refusal
 
     def _send(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -32,7 +33,7 @@ from referee.workers import Workers
 @contest_folder
 @as_json
 def judge(
-    number: int | None, folder: Path, count: int | None, *, all_runs: bool, on_record: bool, as_json: bool
+    number: int | None, folder: Path, *, all_runs: bool, on_record: bool, as_json: bool, **where: Any
 ) -> None:
     """Judge a closed run: mAP, energy, score and checks, stored with their signature."""
     if (number is None) != all_runs:
@@ -40,7 +41,7 @@ def judge(
     with open_contest(folder) as contest:
         require_unchanged(contest.test_set)
         numbers = [run.id for run in contest.store.runs(RunState.CLOSED)] if number is None else [number]
-        with workers_of(count) as workers:
+        with workers_of(**where) as workers:
             reasons = _judge(contest, numbers, workers, on_record=on_record)
         judged = []
         for one in numbers:

@@ -28,7 +28,7 @@ def _outcome(one: Submission, is_broken_off: bool) -> str:
     if is_broken_off:
         return f"broken off, and it counts; take it back with: referee model withdraw {one.id}"
     if one.measurement is None:
-        return "being measured"
+        return "in the queue" if one.job else "being measured"
     value = "not valid" if one.measurement.metric is None else f"{one.measurement.metric:.4f}"
     if one.is_unstable:
         value = "to be measured again"

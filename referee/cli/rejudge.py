@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -40,11 +41,11 @@ def rejudge(
     testset: Path | None,
     reason: str | None,
     folder: Path,
-    count: int | None,
     *,
     all_runs: bool,
     dry_run: bool,
     as_json: bool,
+    **where: Any,
 ) -> None:
     """Judge again what is judged, by contest.toml and its test set as they are now, and show what that changes.
 
@@ -63,7 +64,7 @@ def rejudge(
     def give_up(run: Run, reason: str) -> None:
         failed[run.id] = reason
 
-    with open_contest(folder) as contest, workers_of(count) as workers:
+    with open_contest(folder) as contest, workers_of(**where) as workers:
         if dry_run:
             found = judging.preview(contest, number, Clock(), metric, testset, workers, give_up)
         else:
@@ -79,12 +80,13 @@ def rejudge(
     if as_json:
         click.echo(json.dumps(asdict(found) | {"stored": not dry_run}))
         return
-    _print(found)
+    print_changes(found)
     if dry_run:
         click.echo("No judgement was stored.", err=True)
 
 
-def _print(found: Rejudged) -> None:
+def print_changes(found: Rejudged) -> None:
+    """Print each value before and after."""
     columns = [Column("run", is_figure=True), Column("team"), *map(Column, ("mAP", "score", "rank"))]
     rows = [
         (str(one.run), one.team, _change(one.map, ".5f"), _change(one.score, ".4f"), _change(one.rank, "d"))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from referee.errors import RefereeError
 
 if TYPE_CHECKING:
     from referee.workers import Workers
@@ -15,24 +18,39 @@ if TYPE_CHECKING:
 MOST_WORKERS = 1024
 
 
-worker_options = click.option(
-    "--workers", "count", type=click.IntRange(1, MOST_WORKERS), help="Compute in so many processes."
-)
+def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options `count` and `cluster`, which `workers_of` takes."""
+    many = click.IntRange(1, MOST_WORKERS)
+    command = click.option("--cluster", metavar="ADDRESS", help="Compute on a Dask scheduler, or: local")(
+        command
+    )
+    return click.option("--workers", "count", type=many, help="Compute in so many processes.")(command)
 
 
 @contextmanager
-def workers_of(count: int | None) -> Iterator[Workers | None]:
+def workers_of(count: int | None, cluster: str | None) -> Iterator[Workers | None]:
     """The workers that were asked for, until the end of the block; None: compute here."""
-    if count is None:
+    if count is None and cluster is None:
         yield None
         return
-    from referee.workers.processes import LocalWorkers  # takes a while to import
-
-    workers = LocalWorkers(count)
+    workers = _workers(count, cluster)
     try:
         yield workers
     finally:
         workers.close()
+
+
+def _workers(count: int | None, cluster: str | None) -> Workers:
+    if cluster is None:
+        from referee.workers.processes import LocalWorkers  # takes a while to import
+
+        return LocalWorkers(count or 1)
+    try:
+        from referee.workers.cluster import ClusterWorkers
+    except ImportError:
+        sentence = "--cluster needs Dask, which is not installed: pip install 'lpirc-referee[cluster]'"
+        raise RefereeError("no-dask", sentence) from None
+    return ClusterWorkers(cluster, count, partial(click.echo, err=True))
 
 
 class Progress:

@@ -14,6 +14,7 @@ from referee.judging.case import scoring_input
 from referee.judging.checks import is_scorable
 from referee.judging.judge import case_of, judge, judgeable
 from referee.judging.known import job_of, known_of, store_scoring, stored_scoring
+from referee.judging.many import is_large, score_here
 from referee.judging.scoring_job import RESAMPLES, SEED, Scored, scored, scored_detections, with_resampled
 from referee.scoring.bootstrap import bootstrap_samples, centred, mean_of_categories
 from referee.scoring.interval import Resampled, middle
@@ -34,6 +35,10 @@ def judge_with_interval(contest: Contest, number: int, clock: Clock, *, correcte
     job = job_of(contest, run)
     found = stored_scoring(contest.store, job)
     if found is not None:
+        return judge_scored(contest, number, clock, found, corrected=corrected)
+    if is_large(contest, run):
+        found = score_here(contest, run, job)
+        store_scoring(contest.store, job, found, clock)
         return judge_scored(contest, number, clock, found, corrected=corrected)
     given, known = scoring_input(case_of(contest, run)), known_of(contest.store, job)
     found = scored(given, known)
@@ -79,11 +84,17 @@ def interval_from(samples: Floats, judged: Score, seed: int = SEED) -> tuple[Sco
 
 def resampled(contest: Contest, run: Run, judged: Score) -> Resampled | None:
     """What the order of a run and others depends on; None without a score, or where its uncertainty is not known."""
-    maps, energy_wh, interval = contest.store.resampled_maps(run.id), judged.energy_wh, judged.interval
+    maps = contest.store.resampled_maps(run.id)
+    return resampled_of(run, judged, maps, np.sort(contest.store.image_order(run.id)).tobytes())
+
+
+def resampled_of(run: Run, judged: Score, maps: Floats | None, which: object) -> Resampled | None:
+    """As `resampled`, with the judgement's mAPs (R,) of the resamples; `which` says of what images, if known."""
+    energy_wh, interval = judged.energy_wh, judged.interval
     uncertainty = None if interval is None else interval.energy_uncertainty
     if interval is None or maps is None or uncertainty is None or not is_scorable(energy_wh):
         return None
-    images = interval.seed, interval.resamples, np.sort(contest.store.image_order(run.id)).tobytes()
+    images = which and (interval.seed, interval.resamples, which)
     meter = (run.meter_identity, run.setup) if run.meter_identity and run.setup.range_w else None
     return Resampled(maps, energy_wh, uncertainty, images, meter)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,11 +70,11 @@ def category_samples(
         raise RefereeError(
             "metric-without-bootstrap", f"There is no bootstrap for {metric!r}; there is one for {known}."
         )
-    categories = _categories(ground_truth, detections, rule_named(metric), frozenset(blacklist), iou)
+    categories = ranked_images(ground_truth, detections, rule_named(metric), frozenset(blacklist), iou)
     drawn = multiplicities(len(ground_truth.image_ids), resamples, seed)
     samples = np.empty((len(ground_truth.category_ids), resamples))
     for ap, category in zip(samples, categories, strict=True):
-        ap[:] = _resampled_ap(category, drawn)
+        ap[:] = resampled_ap(category, drawn)
     return samples
 
 
@@ -97,60 +98,67 @@ def centred(samples: Floats, value: float) -> Floats:
     return moved
 
 
+@lru_cache(maxsize=1)
 def multiplicities(images: int, resamples: int, seed: int) -> Counts:
-    """How often each resample draws each image: whole numbers (images, resamples)."""
+    """How often each resample draws each image: whole numbers (images, resamples), which no one may change."""
     chance = np.random.default_rng(seed)
     drawn = np.zeros(
         (images, resamples), np.uint8
     )  # none is ever drawn 256 times: the chance is below 1e-500
     for resample in range(resamples if images else 0):
         drawn[:, resample] = np.bincount(chance.integers(0, images, images), minlength=images)
+    drawn.flags.writeable = False
     return drawn
 
 
 @dataclass(frozen=True, eq=False)
-class _Category:
-    """By rank, the images (M,) of the detections of one category that count, and the images of its objects (n,).
+class Category:
+    """By rank, the confidence and image (M,) of the detections of one category that count, and which are true.
 
-    Images are places among those of the ground truth.
+    `object_images` are those of its objects, of which `objects` count. Images are places among all.
     """
 
-    image: NDArray[np.int64]
+    confidence: Floats
+    image: NDArray[np.uint32]
     is_true: NDArray[np.bool_]
-    object_images: NDArray[np.int64]
+    object_images: NDArray[np.uint32]
+    objects: int
 
 
-def _categories(
+def ranked_images(
     ground_truth: GroundTruth,
     detections: Detections,
     rule: Rule,
     banned: frozenset[tuple[int, int]],
     iou: float | None,
-) -> Iterator[_Category]:
+) -> Iterator[Category]:
+    """Match by a rule: every category in the order of the ids. Raises as `ranked_categories` does."""
     groups = group_objects(ground_truth, ~ground_truth.crowd, banned)
-    object_images = groups.images.places(ground_truth.image[groups.objects])
+    object_images = groups.images.places(ground_truth.image[groups.objects]).astype(np.uint32)
     object_categories = ground_truth.category[groups.objects]
-    images = groups.images.places(detections.image)
+    images = groups.images.places(detections.image).astype(np.uint32)
     for each in ranked_categories(ground_truth, detections, rule, rule.threshold(iou), banned):
         is_true = np.zeros(len(each.members), np.bool_)
         is_true[each.ranks - 1] = True
-        yield _Category(images[each.members], is_true, object_images[object_categories == each.id])
+        its = detections.confidence[each.members], images[each.members], is_true
+        yield Category(*its, object_images[object_categories == each.id], each.objects)
 
 
-def _resampled_ap(category: _Category, drawn: Counts) -> Floats:
+def resampled_ap(category: Category, drawn: Counts) -> Floats:
+    """The AP (R,) of a category in each resample, NaN without objects, from how often it draws each image (N, R)."""
     objects = _objects(category, drawn)
     ap = _sums_of_precisions(category, drawn) / np.maximum(objects, 1)
     ap[objects == 0] = np.nan
     return ap
 
 
-def _objects(category: _Category, drawn: Counts) -> Floats:
+def _objects(category: Category, drawn: Counts) -> Floats:
     images, objects = np.unique(category.object_images, return_counts=True)
     counts: Floats = np.einsum("i,ir->r", objects.astype(np.float64), drawn[images])
     return counts
 
 
-def _sums_of_precisions(category: _Category, drawn: Counts) -> Floats:
+def _sums_of_precisions(category: Category, drawn: Counts) -> Floats:
     """By resample, the sum of the envelope over all copies of the true positives.
 
     The copies of one true positive stand side by side: the last of them has the best precision, and all have the same

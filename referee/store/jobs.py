@@ -1,4 +1,4 @@
-"""Jobs with their leases, and the results of scoring.
+"""Jobs with their leases, the results of scoring, and the devices that measure.
 
 A lease says until when a worker is believed to be at a job. Whoever asks for work takes a waiting job, or one whose
 lease has run out: no job waits for a worker that is gone.
@@ -39,6 +39,13 @@ _GIVE_BACK = (
     " ended_utc = CASE WHEN failures + :failed >= :most_failures OR losses + :lost >= :most_losses THEN :utc END"
     " WHERE name = :name AND worker = :worker AND state = 'leased'"
 )
+# Of a model that no device could measure; it costs no attempt, since it is not the model's fault.
+_SAY_WHY = (
+    "INSERT OR IGNORE INTO measurements (submission, measured_utc, valid, sentence, figures, unstable)"
+    " SELECT id, :utc, 0, reason, '{}', 1 FROM submissions JOIN jobs ON job = name"
+    " WHERE name = :name AND kind = 'measuring' AND state = 'failed' AND withdrawn IS NULL"
+)
+_WITHDRAW = "UPDATE submissions SET withdrawn = 'its job was cancelled' WHERE job = ? AND withdrawn IS NULL"
 _END = "UPDATE jobs SET state = ?, ended_utc = ?, lease_until_utc = NULL, reason = NULL WHERE name = ?"
 
 
@@ -47,17 +54,8 @@ class JobTables(Database):
 
     def add_jobs(self, kind: JobKind, about: Mapping[str, str], now: datetime) -> None:
         """Add the jobs that are missing, by name; one that failed or was cancelled waits again."""
-        common = dict.fromkeys(("worker", "lease_until_utc", "reason", "ended_utc")) | {
-            "kind": kind.value,
-            "state": JobState.WAITING.value,
-            "failures": 0,
-            "losses": 0,
-            "created_utc": now.isoformat(),
-        }
         with self._transaction() as connection:
-            connection.executemany(
-                _ADD, [common | {"name": name, "about": told} for name, told in about.items()]
-            )
+            insert_jobs(connection, kind, about, now)
             put_on_record(connection)
 
     def lease_job(
@@ -104,13 +102,17 @@ class JobTables(Database):
             connection.execute(_END, (JobState.DONE.value, now.isoformat(), name))
 
     def cancel_jobs(self, names: Iterable[str], now: datetime) -> int:
-        """Cancel jobs that have not ended; returns how many. Their workers learn of it at their next renewal."""
-        sql = f"{_END} AND {_OPEN}"
-        values = [(JobState.CANCELLED.value, now.isoformat(), name) for name in names]
+        """Cancel jobs that have not ended; returns how many. Their workers learn of it at their next renewal.
+
+        What a team handed in for one is withdrawn.
+        """
         with self._transaction() as connection:
-            count = connection.executemany(sql, values).rowcount
+            over = [
+                (name,) for name in names if end_job(connection, name, JobState.CANCELLED, now.isoformat())
+            ]
+            connection.executemany(_WITHDRAW, over)
             put_on_record(connection)
-        return count
+        return len(over)
 
     def job(self, name: str) -> Job:
         """One job. Raises RefereeError `job-unknown`."""
@@ -149,6 +151,49 @@ class JobTables(Database):
         rows = self._rows(sql, stem)
         return tuple(rows[0]) if rows else None
 
+    def add_device(self, name: str, key_hash: str, now: datetime) -> None:
+        """Register a device, or give it another key."""
+        values = {"name": name, "key_hash": key_hash, "created_utc": now.isoformat(), "seen_utc": None}
+        with self._transaction() as connection:
+            connection.execute(insert("devices", "INSERT OR REPLACE"), values)
+            put_on_record(connection)
+
+    def remove_device(self, name: str) -> None:
+        """Remove a device, whose key is refused from now on. Raises RefereeError `device-unknown`."""
+        with self._transaction() as connection:
+            if not connection.execute("DELETE FROM devices WHERE name = ?", (name,)).rowcount:
+                raise RefereeError("device-unknown", f"There is no device {name!r}; see: referee device list")
+            put_on_record(connection)
+
+    def devices(self) -> dict[str, str | None]:
+        """When each device was seen last, by name."""
+        return dict(map(tuple, self._rows("SELECT name, seen_utc FROM devices ORDER BY name")))
+
+    def device_of(self, key_hash: str, now: datetime) -> str | None:
+        """The device with that SHA-256 of its key, which is seen now."""
+        sql = "UPDATE devices SET seen_utc = ? WHERE key_hash = ? RETURNING name"
+        with self._transaction() as connection:
+            return next((name for (name,) in connection.execute(sql, (now.isoformat(), key_hash))), None)
+
+
+def insert_jobs(
+    connection: sqlite3.Connection, kind: JobKind, about: Mapping[str, str], now: datetime
+) -> None:
+    """As `JobTables.add_jobs`, within a transaction."""
+    common = dict.fromkeys(("worker", "lease_until_utc", "reason", "ended_utc")) | {
+        "kind": kind.value,
+        "state": JobState.WAITING.value,
+        "failures": 0,
+        "losses": 0,
+        "created_utc": now.isoformat(),
+    }
+    connection.executemany(_ADD, [common | {"name": name, "about": told} for name, told in about.items()])
+
+
+def end_job(connection: sqlite3.Connection, name: str, state: JobState, utc: str) -> bool:
+    """End a job within a transaction; false, and nothing, if it is over already."""
+    return connection.execute(f"{_END} AND {_OPEN}", (state.value, utc, name)).rowcount > 0
+
 
 def _give_back(
     connection: sqlite3.Connection,
@@ -163,6 +208,7 @@ def _give_back(
     limits = {"most_failures": MOST_FAILURES, "most_losses": MOST_LOSSES}
     values = {"name": name, "worker": worker, "reason": reason, "utc": now.isoformat()}
     connection.execute(_GIVE_BACK, limits | values | {"failed": failed, "lost": lost})
+    connection.execute(_SAY_WHY, values)
 
 
 def _after(now: datetime, lease_s: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,6 +106,11 @@ class PostTables(Database):
         """
         statements = [_insertion(self._heads, run, post) for post in posts]
         size_bytes = sum(size_bytes for size_bytes, _ in statements)
+        self.require_room(size_bytes)
+        return self._group.write_all([statement for _, statement in statements])
+
+    def require_room(self, size_bytes: int) -> None:
+        """Raise RefereeError `no-room` when the disk is nearly full, or would be with so much more."""
         disk = os.statvfs(self._folder)
         free_bytes = disk.f_bavail * disk.f_frsize
         if free_bytes < LEAST_FREE_BYTES + size_bytes:
@@ -113,7 +118,6 @@ class PostTables(Database):
                 "no-room",
                 f"The referee's disk has only {free_bytes / 1e6:.1f} MB left, so nothing was taken; tell the operator.",
             )
-        return self._group.write_all([statement for _, statement in statements])
 
     def find_post(self, run: int, idempotency_key: str) -> Post | None:
         """The receipt given for this key, with the total as it was then."""
@@ -136,6 +140,12 @@ class PostTables(Database):
     def detections(self, run: int) -> NDArray[np.float64]:
         """All detections of a run in order of arrival, shape (n, 7), image numbers as the team knows them."""
         return self.detections_after(run, 0)[0]
+
+    def detections_by_post(self, run: int) -> Iterator[NDArray[np.float64]]:
+        """The detections of a run, those of one body at a time, each as `detections`."""
+        for post in self._rows("SELECT id FROM posts WHERE run = ? ORDER BY id", run):
+            (row,) = self._rows("SELECT rows FROM posts WHERE id = ?", post["id"])
+            yield np.frombuffer(row["rows"], dtype=ROW).astype(np.float64).reshape(-1, 7)
 
     def post_log(self, run: int) -> list[tuple[float, int]]:
         """The posts of a run in order of arrival: (elapsed_s, rows)."""

@@ -136,7 +136,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "testset_digest": str, "counts": int,  # towards the team's limit of that UTC day
             "withdrawn": str,  # why it is worth nothing and no longer counts; NULL: it stands
             "measured_by": str,  # who made its result document elsewhere; NULL: the organiser, or of an earlier form
-            "job": str,  # of an upload: the name of the job that makes its result; NULL: handed in by the operator
+            "job": str,  # the name of the job that makes its result; NULL: it was made when it was handed in
         },
         {
             "pk": "id", "foreign_keys": [("team", "teams", "name")],
@@ -211,7 +211,7 @@ def create_tables(database: sqlite_utils.Database) -> None:
     for name in _FOUND_BY_RUN:
         database.table(name).create_index(["run"], if_not_exists=True)
     database.table("submissions").create_index(["track", "team"], if_not_exists=True)
-    database.table("scorings").create_index(["stem"], if_not_exists=True)
+    database.table("submissions").create_index(["job"], if_not_exists=True)
     database.table("scorings").create_index(["stem"], if_not_exists=True)
     database.execute("DROP INDEX IF EXISTS idx_posts_run_idempotency_key")  # of every post, up to form 5
     database.execute(_POSTS_BY_KEY)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 import zlib
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from datetime import date, datetime
 
 from referee.errors import RefereeError
 from referee.store.acts import put_on_record
 from referee.store.database import Database
-from referee.store.records import ModelMeasurement, Submission
+from referee.store.jobs import end_job, insert_jobs
+from referee.store.records import JobKind, JobState, ModelMeasurement, Submission
 
 _COLUMNS = tuple(one.name for one in fields(Submission) if one.name not in ("id", "withdrawn", "measurement"))
 _MEASURED = tuple(one.name for one in fields(ModelMeasurement))
@@ -28,6 +31,11 @@ _COUNT = (
     " AND substr(accepted_utc, 1, 10) = ?"
     " AND NOT EXISTS (SELECT 1 FROM measurements WHERE submission = submissions.id AND unstable)"
 )
+_REPEATED = (
+    "SELECT id FROM submissions LEFT JOIN measurements ON submission = id WHERE track = ? AND team = ?"
+    " AND model_sha256 = ? AND counts AND withdrawn IS NULL AND coalesce(valid, 1) ORDER BY id"
+)
+_OF_DEVICE = "SELECT name FROM jobs JOIN submissions ON job = name WHERE id = ? AND kind = 'measuring'"
 _FIND = (
     f"SELECT submissions.*, {', '.join(_MEASURED)}"  # noqa: S608 - names of columns
     " FROM submissions LEFT JOIN measurements ON submission = submissions.id WHERE {} ORDER BY submissions.id"
@@ -37,21 +45,33 @@ _FIND = (
 class SubmissionTables(Database):
     """Submissions to the model tracks."""
 
-    def accept_submission(self, submission: Submission, now: datetime, limit: int) -> Submission:
-        """Store a submission, with a new `id` and `accepted_utc`, and return it.
+    def accept_submission(
+        self, submission: Submission, now: datetime, limit: int, kind: JobKind | None = None
+    ) -> Submission:
+        """Store a submission, with a new `id` and `accepted_utc`, and the job of its `kind`, if any; return it.
 
         Raises RefereeError `submission-limit` when the team has used up the `limit` of this track and UTC day, also
         for one of two processes that hand in the last one at the same time.
         """
-        made = replace(submission, accepted_utc=now.isoformat(), withdrawn=None, measurement=None)
-        values = asdict(made)
         with self._transaction() as connection:
-            used = connection.execute(_COUNT, (made.track, made.team, now.date().isoformat())).fetchone()["n"]
-            if made.counts and used >= limit:
-                raise submission_limit(made.track, made.team, used, limit, now.date())
-            number = connection.execute(_INSERT, tuple(values[name] for name in _COLUMNS)).lastrowid
-            put_on_record(connection, submission=number)
-        return replace(made, id=int(number or 0))
+            made = _accepted(connection, submission, now, limit, kind)
+            put_on_record(connection, submission=made.id)
+        return made
+
+    def accept_entry(
+        self, parts: Sequence[Submission], kind: JobKind, now: datetime, limit: int
+    ) -> list[Submission]:
+        """Store an upload, a submission on each split, with the jobs that make their results: all of it or nothing.
+
+        A part without a `job` gets one of its own. Raises RefereeError `submission-limit`, `entry-repeated`.
+        """
+        first = parts[0]
+        with self._transaction() as connection:
+            same = connection.execute(_REPEATED, (first.track, first.team, first.model_sha256)).fetchone()
+            if same is not None:
+                sentence = f"The team's entry {same['id']} to the track {first.track} is the same file."
+                raise RefereeError("entry-repeated", sentence, entry=same["id"])
+            return [_accepted(connection, part, now, limit, kind) for part in parts]
 
     def submissions_used(self, track: str, team: str, now: datetime) -> int:
         """How many submissions of a team count on the UTC day of `now`."""
@@ -60,11 +80,17 @@ class SubmissionTables(Database):
     def add_measurement(
         self, submission: int, measurement: ModelMeasurement, result: bytes | None = None
     ) -> None:
-        """Store the outcome of a submission, and the result document as received, if there is one."""
+        """Store the outcome of a submission, and the result document as received, if there is one.
+
+        It ends the job of a device. Raises RefereeError `lease-lost`, and stores nothing, if that is over already.
+        """
         measured = None if measurement.measured is None else json.dumps(measurement.measured)
         values = asdict(measurement) | {"measured": measured, "figures": json.dumps(measurement.figures)}
         kept = None if result is None else zlib.compress(result)
         with self._transaction() as connection:
+            for (job,) in connection.execute(_OF_DEVICE, (submission,)).fetchall():
+                if not end_job(connection, job, JobState.DONE, measurement.measured_utc):
+                    raise lease_lost(f"submission {submission}")
             connection.execute(_INSERT_MEASUREMENT, (submission, *values.values(), kept))
 
     def withdraw_submission(self, number: int, reason: str) -> Submission:
@@ -90,18 +116,46 @@ class SubmissionTables(Database):
         rows = self._rows(_FIND.format("? IS NULL OR track = ?"), track, track)
         return [_submission(row) for row in rows]
 
+    def queued_submissions(self, kind: JobKind) -> list[Submission]:
+        """The submissions whose jobs wait or are leased, oldest first."""
+        jobs = "SELECT name FROM jobs WHERE kind = ? AND state IN ('waiting', 'leased')"
+        return [_submission(row) for row in self._rows(_FIND.format(f"job IN ({jobs})"), kind.value)]
+
     def submission_result(self, number: int) -> bytes | None:
         """The result document of a submission as received; None where it has none."""
         rows = self._rows("SELECT result FROM measurements WHERE submission = ?", number)
         return zlib.decompress(rows[0]["result"]) if rows and rows[0]["result"] is not None else None
 
 
+def _accepted(
+    connection: sqlite3.Connection, given: Submission, now: datetime, limit: int, kind: JobKind | None
+) -> Submission:
+    made = replace(given, accepted_utc=now.isoformat(), withdrawn=None, measurement=None)
+    used = connection.execute(_COUNT, (made.track, made.team, now.date().isoformat())).fetchone()["n"]
+    if made.counts and used >= limit:
+        raise submission_limit(made.track, made.team, used, limit, now.date())
+    values = asdict(made)
+    number = int(connection.execute(_INSERT, tuple(values[name] for name in _COLUMNS)).lastrowid or 0)
+    made = replace(made, id=number)
+    if kind is not None:
+        text = f"{made.track}\n{made.split}\n{number}\n{made.model_sha256}"
+        made = replace(made, job=(job := made.job or hashlib.sha256(text.encode()).hexdigest()))
+        connection.execute("UPDATE submissions SET job = ? WHERE id = ?", (job, number))
+        insert_jobs(connection, kind, {job: f"submission {number}"}, now)
+    return made
+
+
+def lease_lost(what: str) -> RefereeError:
+    """The error of a device that is not, or no longer, at a job."""
+    return RefereeError("lease-lost", f"The lease of {what} is lost: it is over, or another device's now.")
+
+
 def submission_limit(track: str, team: str, used: int, limit: int, day: date) -> RefereeError:
     """The error of a team that has used up its submissions of a UTC day."""
     return RefereeError(
         "submission-limit",
-        f"Team {team} has used up {used} of its {limit} submissions to the track {track} on {day}; hand in the next "
-        "one after midnight UTC.",
+        f"Team {team} has used up {used} of its {limit} submissions to the track {track} on {day}; hand in the "
+        "next one after midnight UTC.",
         used=used,
         limit=limit,
     )

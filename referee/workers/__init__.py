@@ -9,12 +9,18 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, ParamSpec, Protocol, TypeVar
 
+from referee.errors import RefereeError
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class WorkerLost(Exception):
     """The worker vanished in mid-work: killed, out of memory, its host gone. The work may be at fault, or not."""
+
+
+class NoWorkers(RefereeError):
+    """There is nobody, or nobody any more, who could work."""
 
 
 class Workers(Protocol):

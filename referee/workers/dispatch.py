@@ -10,7 +10,7 @@ import os
 import socket
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ from referee.clock import Clock
 from referee.errors import RefereeError
 from referee.store import Store
 from referee.store.records import JobKind, JobState
-from referee.workers import T, WorkerLost, Workers
+from referee.workers import NoWorkers, T, WorkerLost, Workers
 
 LEASE_S = 30.0
 RENEW_S = LEASE_S / 3
@@ -61,10 +61,17 @@ def carry_out(
         dispatch.give_back()
 
 
-def mapped(workers: Workers, work: Callable[..., T], arguments: Iterable[tuple[Any, ...]]) -> list[T]:
-    """The results of `work` with each of the arguments, in their order; what a lost worker did is done again."""
-    given = [(args, workers.submit(work, *args)) for args in arguments]
-    return [_result(workers, work, args, future) for args, future in given]
+def mapped(workers: Workers, work: Callable[..., T], arguments: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+    """The results of `work` in the order of the arguments, which are made as workers become free for them.
+
+    What a lost worker did is done again.
+    """
+    given: deque[tuple[tuple[Any, ...], Future[T]]] = deque()
+    for args in arguments:
+        given.append((args, workers.submit(work, *args)))
+        if len(given) > workers.count:
+            yield _result(workers, work, *given.popleft())
+    yield from (_result(workers, work, *each) for each in given)
 
 
 def _result(workers: Workers, work: Callable[..., T], args: tuple[Any, ...], future: Future[T]) -> T:
@@ -120,6 +127,9 @@ class _Dispatch:
                 continue
             try:
                 future = self._tasks[name].start(self._workers)
+            except NoWorkers as error:
+                self._store.give_job_back(name, self._me, error.sentence, now)
+                raise
             except Exception as error:  # noqa: BLE001 - what it needs cannot be read, say; the others go on
                 self._failed(name, _reason(error))
             else:
@@ -138,14 +148,11 @@ class _Dispatch:
             self._waiting.append(name)
 
     def _end(self, future: Future[Any]) -> None:
-        name, since_s = self._running.pop(future)
-        took_s = self._clock.monotonic_s() - since_s
+        name, _ = self._running.pop(future)
         try:
             result = future.result()
         except (WorkerLost, CancelledError) as error:
-            is_overdue = took_s > self._limit_s
-            reason = f"It did not end within {self._limit_s:g} s." if is_overdue else f"Given back: {error}."
-            self._failed(name, reason, lost=not is_overdue)
+            self._failed(name, f"Given back: {error}.", lost=True)
         except Exception as error:  # noqa: BLE001 - whatever it is, the job has failed with it
             self._failed(name, _reason(error))
         else:
@@ -158,9 +165,11 @@ class _Dispatch:
 
     def _renew(self) -> None:
         now_s = self._clock.monotonic_s()
-        for future, (_, since_s) in self._running.items():
+        for future, (name, since_s) in [*self._running.items()]:
             if now_s - since_s > self._limit_s:
+                del self._running[future]
                 self._workers.stop(future)
+                self._failed(name, f"It did not end within {self._limit_s:g} s.")
         if now_s - self._renewed_s < RENEW_S:
             return
         self._renewed_s = now_s

@@ -93,11 +93,14 @@ def test_a_body_of_4_mib_arrives_and_no_larger_one(deployment: Deployment) -> No
     assert posted(most + 1).problem() == (413, "too-large")
 
 
-def test_an_entry_may_be_larger(deployment: Deployment, alone: Nginx) -> None:
-    sent = deployment.ask(BOARD, "POST", "/v1/entries", body=bytes(LARGEST_BODY_BYTES + 1))
+@pytest.mark.parametrize("path", ["/v1/entries", "/v1/work/x/result"])
+def test_an_entry_and_what_a_device_measured_may_be_larger(
+    deployment: Deployment, alone: Nginx, path: str
+) -> None:
+    sent = deployment.ask(BOARD, "POST", path, body=bytes(LARGEST_BODY_BYTES + 1))
     assert sent.status != 413  # the referee itself answers
     with socket.create_connection((HOST, alone.port), PATIENCE_S) as connection:
-        connection.sendall(head("POST", "/v1/entries", "x", 512 * 2**20 + 1))
+        connection.sendall(head("POST", path, "x", 512 * 2**20 + 1))
         refused = read_answer(begun(connection))
     assert refused.problem() == (413, "too-large")
     assert refused.json()["detail"] == "The body has more than 512 MiB."

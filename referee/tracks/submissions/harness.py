@@ -58,14 +58,14 @@ def refusals(model: Path, rule: Track, limits: Limits) -> tuple[str, ...]:
     Raises RefereeError when validation fails for a reason other than the model.
     """
     given = {name: getattr(limits, name) for name in ("memory_mb", "timeout_s", "core")}
-    done = _run("validate", model, _of_rule(rule) | given)
+    done = _run("validate", model, of_rule(rule) | given)
     if done.returncode == 0:
         return ()
-    failure = _failure(done)
-    if not isinstance(failure, ModelFault):
-        raise failure
+    refused = failure(done)
+    if not isinstance(refused, ModelFault):
+        raise refused
     reasons = [line.removeprefix(PREFIX) for line in _lines(done.stderr) if line.startswith(PREFIX)]
-    return tuple(dict.fromkeys([failure.sentence, *reasons]))
+    return tuple(dict.fromkeys([refused.sentence, *reasons]))
 
 
 def bench(
@@ -81,7 +81,7 @@ def bench(
     Raises RefereeError with the harness's code and sentence: ModelCrashed, ModelFault for a model it refuses.
     """
     options = {
-        **_of_rule(rule),
+        **of_rule(rule),
         "images": images,
         "preprocessing": rule.preprocessing,
         "budget_s": budget_s,
@@ -89,11 +89,12 @@ def bench(
     }
     done = _run("bench", model, options | asdict(limits) | {"threads": limits.threads or rule.threads})
     if done.returncode != 0:
-        raise _failure(done)
+        raise failure(done)
     return done.stdout
 
 
-def _of_rule(rule: Track) -> dict[str, Any]:
+def of_rule(rule: Track) -> dict[str, Any]:
+    """The options that a rule asks for."""
     runtime, rules = None if rule.runtime == "any" else rule.runtime, "open" if rule.is_suite else None
     return {"task": rule.task, "runtime": runtime, "rules": rules}
 
@@ -123,7 +124,8 @@ def _lines(stderr: bytes) -> list[str]:
     return [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
 
 
-def _failure(done: subprocess.CompletedProcess[bytes]) -> RefereeError:
+def failure(done: subprocess.CompletedProcess[bytes]) -> RefereeError:
+    """Why the harness failed: ModelCrashed, ModelFault for a model that it refuses, or another."""
     try:
         error: Any = json.loads(done.stdout)["error"]
         code, sentence, facts = str(error["code"]), str(error["sentence"]), dict(error["facts"])

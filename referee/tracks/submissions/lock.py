@@ -56,7 +56,8 @@ def broken_off(contest: Contest) -> frozenset[int]:
 
 def _abandoned(contest: Contest) -> frozenset[int]:
     found = contest.store.submissions()
-    unmeasured = frozenset(one.id for one in found if one.measurement is None and one.withdrawn is None)
+    standing = (one for one in found if one.withdrawn is None and one.job is None)
+    unmeasured = frozenset(one.id for one in standing if one.measurement is None)
     if not unmeasured:
         return unmeasured
     return unmeasured - {_in_progress(contest.folder / name) for name in (MEASURING, HANDING_IN)}

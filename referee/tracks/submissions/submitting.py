@@ -21,16 +21,16 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import ModelCrashed, ModelFault, RefereeError
 from referee.files.atomic_write import sync_folder, write_atomically
-from referee.store.records import ModelMeasurement, Submission
+from referee.store.records import JobKind, ModelMeasurement, Submission
 from referee.store.submissions import submission_limit
 from referee.tracks import Measured, Verdict
 from referee.tracks.submissions.fields import bad
 from referee.tracks.submissions.lock import Record, handing_in_lock, measuring_lock
-from referee.tracks.submissions.open_track import PUBLIC, OpenTrack, configured_track
+from referee.tracks.submissions.open_track import OpenTrack, configured_track
 from referee.tracks.submissions.result_document import ResultDocument, parse_result, says_same
+from referee.tracks.submissions.results_files import MODELS, PUBLIC
 from referee.tracks.submissions.stability import disturbance
 
-MODELS = "models"
 LARGEST_MODEL_BYTES = 500 << 20
 PLAIN = {"settings.channels": "RGB", "settings.mean": [0, 0, 0], "settings.sigma": [1, 1, 1]}
 """What a document must say of the input, if it says it: a track's model does the rest by itself."""
@@ -42,13 +42,14 @@ Bench = Callable[[Path], bytes]
 
 @dataclass(frozen=True)
 class Order:
-    """Who hands in what. `result`: a document that `measured_by` made, or the team (None); None: measured here."""
+    """Who hands in what. `result`: a document of `measured_by`, or the team (None); None: measured here or `queued`."""
 
     team: str
     model: Path | None
     build: str
     result: bytes | None = None
     measured_by: str | None = None
+    queued: bool = False
 
 
 def submit(
@@ -82,6 +83,11 @@ def submit(
         measured_by=order.measured_by,
     )
     _require_below_limit(contest, made, clock)
+    if order.queued and order.model is not None:
+        validate(order.model)
+        keep_model(contest.folder, data, made.model_sha256, made.model_file)
+        limit = configured_track(contest, track.name).submissions_per_day
+        return contest.store.accept_submission(made, clock.utc(), limit, JobKind.MEASURING)
     if order.result is None and order.model is not None:
         _require_device(contest, track, platform.node(), "A model is measured here")
         with measuring_lock(contest, clock) as record:
@@ -111,14 +117,21 @@ def measure_again(
     """
     _require_build(build)
     _require_device(contest, track, platform.node(), "A model is measured here")
-    kept = _kept_path(contest.folder, earlier.model_sha256, earlier.model_file)
-    data = _intact_bytes(kept, earlier.model_sha256)
-    if data is None:
-        sentence = f"The model of submission {earlier.id}, {kept}, is gone or damaged; restore it."
-        raise ModelFault("model-missing", sentence)
-    made = replace(earlier, split=track.split, build=build, testset_digest=track.digest, counts=False)
+    data = kept_model(contest, earlier)
+    made = replace(earlier, split=track.split, build=build, testset_digest=track.digest)
+    made = replace(made, counts=False, job=None)
     with measuring_lock(contest, clock) as record:
         return _carry_out(contest, track, made, data, bench, record, clock)
+
+
+def kept_model(contest: Contest, made: Submission) -> bytes:
+    """The model of a submission. Raises ModelFault `model-missing`."""
+    kept = _kept_path(contest.folder, made.model_sha256, made.model_file)
+    data = _intact_bytes(kept, made.model_sha256)
+    if data is None:
+        sentence = f"The model of submission {made.id}, {kept}, is gone or damaged; restore it."
+        raise ModelFault("model-missing", sentence)
+    return data
 
 
 def to_measure_again(submissions: Sequence[Submission], split: str, build: str) -> list[Submission]:
@@ -154,18 +167,19 @@ def _carry_out(
     try:
         record(accepted.id)
         kept = (
-            _keep_model(contest.folder, data, made.model_sha256, made.model_file) if data else contest.folder
+            keep_model(contest.folder, data, made.model_sha256, made.model_file) if data else contest.folder
         )
-        _measure(contest, track, accepted, bench, kept, clock)
+        measure(contest, track, accepted, bench, kept, clock)
     except BaseException as failure:
         contest.store.withdraw_submission(accepted.id, _reason(failure))
         raise
     return contest.store.submission(accepted.id)
 
 
-def _measure(
+def measure(
     contest: Contest, track: OpenTrack, accepted: Submission, bench: Bench, model: Path, clock: Clock
 ) -> None:
+    """Bench an accepted model and store the outcome. Raises RefereeError as `submit`."""
     try:
         for _ in range(ATTEMPTS):
             content = bench(model)
@@ -243,9 +257,7 @@ def check_result(contest: Contest, track: OpenTrack, document: ResultDocument, m
 
 def _require_device(contest: Contest, track: OpenTrack, host: str, what: str) -> None:
     """Only one host's measurements count: the configured one, or that of the first submission that stands."""
-    standing = (one.measurement for one in contest.store.submissions(track.name) if one.withdrawn is None)
-    first = next((one.device for one in standing if one is not None and one.device), None)
-    expected = configured_track(contest, track.name).device or first
+    expected = expected_device(contest, track.name)
     if expected and host != expected:
         raise RefereeError(
             "wrong-device",
@@ -253,6 +265,14 @@ def _require_device(contest: Contest, track: OpenTrack, host: str, what: str) ->
             "model there.",
             device=host,
         )
+
+
+def expected_device(contest: Contest, track: str) -> str | None:
+    """The host whose measurements count: the configured one, or that of the first submission that stands, if any."""
+    if configured := configured_track(contest, track).device:
+        return configured
+    standing = (one.measurement for one in contest.store.submissions(track) if one.withdrawn is None)
+    return next((one.device for one in standing if one is not None and one.device), None)
 
 
 def read_submitted(path: Path, most: int, what: str) -> bytes:
@@ -286,7 +306,7 @@ def _kept_path(folder: Path, sha256: str, model_file: str) -> Path:
     return folder / MODELS / f"{sha256}{'.onnx' if model_file.endswith('.onnx') else '.tflite'}"
 
 
-def _keep_model(folder: Path, data: bytes, sha256: str, model_file: str) -> Path:
+def keep_model(folder: Path, data: bytes, sha256: str, model_file: str) -> Path:
     """Keep a model in the contest folder under its SHA-256; repair one that is damaged."""
     path = _kept_path(folder, sha256, model_file)
     path.parent.mkdir(mode=0o700, exist_ok=True)

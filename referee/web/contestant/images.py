@@ -59,7 +59,7 @@ def show(state: WebState, live: OpenRun, number: int) -> None:
 def batch(state: WebState, environ: Environ) -> Answer:
     """GET or HEAD of /v1/images?first=&count=: images as one zip; a count that reaches beyond the last is cut."""
     live = open_run_of(state, environ)
-    first, count = _wanted(environ.get("QUERY_STRING", ""))
+    first, count = wanted(environ.get("QUERY_STRING", ""))
     live.testset_number(first)
     return batch_of(state, environ, live, range(first, min(first + count, live.run.images + 1)))
 
@@ -122,8 +122,8 @@ def image_number(text: str, live: OpenRun) -> int:
     return int(text)
 
 
-def _wanted(query: str) -> tuple[int, int]:
-    """(first, count) of a batch."""
+def wanted(query: str) -> tuple[int, int]:
+    """(first, count) of a batch. Raises RefereeError `bad-request`."""
     try:
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=PARAMETERS)
     except ValueError as error:

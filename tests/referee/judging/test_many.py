@@ -13,7 +13,7 @@ import pytest
 
 from lpirc_testsets import TestSet, synthesize
 from referee.contest import Contest, create_contest, open_contest
-from referee.judging import many
+from referee.judging import large, many
 from referee.judging.known import job_of
 from referee.store.records import JobKind, JobState, RunState
 from tests.contest_day import called
@@ -67,6 +67,19 @@ def test_workers_judge_as_one_process_does(folder: Path, tmp_path: Path) -> None
             ("run 4, 5", JobState.DONE),
         ]
         assert {run.state for run in contest.store.runs()} == {RunState.JUDGED}
+
+
+def test_large_runs_are_scored_by_blocks_to_the_same_bits(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for copy in ("alone", "by blocks"):
+        shutil.copytree(folder, tmp_path / copy)
+    alone = judged(tmp_path / "alone")
+    monkeypatch.setattr(many, "LARGE_ROWS", 5)
+    monkeypatch.setattr(large, "BLOCK_ROWS", 6)
+    monkeypatch.setattr(many, "score_whole", None)
+    assert judged(folder, "--workers", "1") == alone
+    assert judged(tmp_path / "by blocks") == alone
 
 
 def test_what_is_known_is_not_scored_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,7 +82,7 @@ def test_work_is_stopped_wherever_it_is(workers: LocalWorkers, tmp_path: Path) -
 
 def test_what_a_lost_worker_did_is_done_again(workers: LocalWorkers, tmp_path: Path) -> None:
     arguments = [(str(tmp_path / name),) for name in "abc"]
-    assert mapped(workers, die_once, arguments) == ["done"] * 3
+    assert [*mapped(workers, die_once, arguments)] == ["done"] * 3
 
 
 def test_workers_end_with_the_referee_that_was_killed(tmp_path: Path) -> None:

@@ -1,0 +1,157 @@
+"""The command `work`: measures the models that wait for this device at a referee, each in the harness."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from lpirc_client.batches import numbered
+from lpirc_client.commands import password_from
+from lpirc_client.connection import Connection, pauses_s
+from lpirc_client.errors import ClientError, TransientError, missing_extra
+from lpirc_client.http_errors import from_response, json_object
+from lpirc_client.terminal import say
+
+HARNESS = (sys.executable, "-m", "lpirc_client.harness.cli", "bench")
+ANSWER_S = 300.0  # the referee judges a result before it answers
+BATCH = 50
+TOLD = ("task", "runtime", "rules", "preprocessing", "threads", "budget_s")
+"""The options of the harness that the referee sets."""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command to the command line."""
+    text = "measure models that wait at a referee"
+    parser = subparsers.add_parser("work", help=text, description=__doc__, allow_abbrev=False)
+    add = parser.add_argument
+    add("url", metavar="URL", help="the referee's, http://host:port")
+    add("--name", required=True, help="this device's, as the referee knows it")
+    text = "file whose first line is the device's key (else LPIRC_PASSWORD, else a prompt)"
+    add("--key-file", type=Path, metavar="F", help=text)
+    text = "keep the tracks' images there (default: lpirc-images)"
+    add("--images", type=Path, default=Path("lpirc-images"), metavar="FOLDER", help=text)
+    add("--once", action="store_true", help="end after one model")
+    add("--ca-cert", metavar="F", help="PEM file to trust, for a referee with a certificate of its own")
+
+
+def execute(options: argparse.Namespace) -> None:
+    """Measure what waits, and wait for more, until Ctrl-C. Raises ClientError."""
+    if sys.version_info < (3, 11) or not (find_spec("ai_edge_litert") or find_spec("onnxruntime")):
+        raise missing_extra("measuring models", "Python 3.11 and LiteRT or ONNX Runtime", "models")
+    greeting = json.dumps({"name": options.name, "version": version("lpirc-client")}).encode()
+    key = password_from(options.key_file)
+    with Connection(options.url, options.ca_cert) as connection:
+        connection.authorize(f"Bearer {key}")
+        while True:
+            answer = _answer(connection, "POST", "/v1/work", greeting)
+            if answer.status_code == 204:
+                time.sleep(float(answer.headers.get("Retry-After", "5")))
+                continue
+            work = json_object(answer)
+            if "job" not in work:
+                raise from_response(f"{connection.url}/v1/work", answer)  # it is no referee
+            _work(connection, work, options.images)
+            if options.once:
+                return
+
+
+def _work(connection: Connection, work: dict[str, Any], images: Path) -> None:
+    path = f"/v1/work/{work['job']}"
+    try:
+        try:
+            what, printed = _measured(connection, path, work, images)
+        except (ClientError, OSError) as error:
+            what, printed = "failed", str(error).encode()
+        outcome = json_object(_answer(connection, "POST", f"{path}/{what}", printed))["outcome"]
+    except ClientError as error:  # such as a lease that is lost
+        outcome = error.sentence
+    except KeyboardInterrupt:
+        with suppress(ClientError):
+            connection.ask("DELETE", path)
+        raise
+    say(f"{work['track']}, {work['model']['name']}: {outcome}")
+
+
+def _measured(connection: Connection, path: str, work: dict[str, Any], images: Path) -> tuple[str, bytes]:
+    """What to hand in, `result` or `failed`, and its content. Raises ClientError, OSError."""
+    folder = _fetched(connection, path, work["images"], images)
+    data = _answer(connection, "GET", f"{path}/model").content
+    told = [f"--{one.replace('_', '-')}={work['bench'][one]}" for one in TOLD if work["bench"].get(one)]
+    with tempfile.TemporaryDirectory() as scratch:
+        model = Path(scratch) / hashlib.sha256(data).hexdigest()
+        model.write_bytes(data)
+        given = [
+            *told,
+            f"--images={folder.absolute()}",
+            f"--parent={os.getpid()}",
+            "--json",
+            "--",
+            str(model),
+        ]
+        code, printed, complaint = _run([*HARNESS, *given], connection, path, work["lease_s"] / 3)
+    if code != 0:
+        return "failed", printed or complaint
+    document = json.loads(printed)
+    document["device"]["host"] = work["device"]
+    return "result", json.dumps(document).encode()
+
+
+def _run(command: list[str], connection: Connection, path: str, every_s: float) -> tuple[int, bytes, bytes]:
+    """Run the harness and renew the lease meanwhile; kill it when the lease is lost, or on Ctrl-C."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)  # noqa: S603 - our own
+    try:
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                printed, complaint = process.communicate(timeout=every_s)
+                return process.returncode, printed, complaint
+            with suppress(TransientError):  # measuring goes on while the referee is away
+                connection.ask("PUT", path)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _fetched(connection: Connection, path: str, wanted: dict[str, Any], kept: Path) -> Path:
+    """The folder with a test set's images, by number; those that are not kept yet are fetched."""
+    folder = kept / Path(wanted["sha256"]).name
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {number: folder / f"{number:08}.jpg" for number in range(1, wanted["count"] + 1)}
+    for first, file in files.items():
+        if not file.exists():
+            batch = _answer(connection, "GET", f"{path}/images?first={first}&count={BATCH}").content
+            for number, jpeg in numbered(io.BytesIO(batch).read, first):
+                (folder / "partial").write_bytes(jpeg)
+                (folder / "partial").replace(files[number])
+    digests = (f"{n} {hashlib.sha256(file.read_bytes()).hexdigest()}\n" for n, file in files.items())
+    if hashlib.sha256("".join(digests).encode()).hexdigest() != wanted["sha256"]:
+        for file in files.values():
+            file.unlink()
+        raise ClientError("wrong-images", f"{folder}: not the track's images; removed, to be fetched again")
+    return folder
+
+
+def _answer(connection: Connection, method: str, path: str, body: bytes | None = None) -> requests.Response:
+    """Ask until the referee answers; say once that it is away. Raises ClientError for a refusal."""
+    for attempt, pause in enumerate(pauses_s()):
+        time.sleep(pause if attempt else 0)
+        try:
+            return connection.ask(method, path, body, ANSWER_S)
+        except TransientError as error:
+            if attempt == 0:
+                say(f"{error.sentence}; waiting for the referee")
+    raise AssertionError

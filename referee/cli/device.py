@@ -1,0 +1,48 @@
+"""`referee device add|list|remove`."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from pathlib import Path
+
+import click
+
+from referee.cli.acts import act, line_of_text
+from referee.cli.options import contest_folder
+from referee.clock import Clock
+from referee.contest import open_contest
+
+
+@click.group()
+def device() -> None:
+    """Register, list and remove devices, which measure models that wait: lpirc-client work."""
+
+
+@device.command()
+@click.argument("name", callback=line_of_text)
+@contest_folder
+def add(name: str, folder: Path) -> None:
+    """Register device NAME, as boards show it, and print its key, which is not kept; again: another key."""
+    key = secrets.token_urlsafe(32)
+    with open_contest(folder) as contest, act(contest.store, "device-add", name=name):
+        contest.store.add_device(name, hashlib.sha256(key.encode()).hexdigest(), Clock().utc())
+    click.echo(key)
+
+
+@device.command("list")
+@contest_folder
+def list_devices(folder: Path) -> None:
+    """List the devices and when each was seen last."""
+    with open_contest(folder) as contest:
+        for name, seen_utc in contest.store.devices().items():
+            click.echo(f"{name}  {seen_utc or 'never seen'}")
+
+
+@device.command()
+@click.argument("name")
+@contest_folder
+def remove(name: str, folder: Path) -> None:
+    """Remove device NAME; what it is at waits for another one."""
+    with open_contest(folder) as contest, act(contest.store, "device-remove", name=name):
+        contest.store.remove_device(name)

@@ -1,0 +1,114 @@
+"""Scoring a run that is too large for a worker: by blocks of images, then by categories, bit for bit as in one process.
+
+No process has all of its rows in memory: those of a block are read from the store when a worker is free for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import astuple
+from itertools import compress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_testsets import GroundTruth
+from referee.detections.plausibility import Implausible, implausible
+from referee.judging.case import undo_image_order
+from referee.judging.scoring_job import (
+    CONTEST,
+    IMAGE,
+    RESAMPLES,
+    SEED,
+    WITH_UNSERVED,
+    Scored,
+    ScoringInput,
+    object_digests,
+    of_categories,
+)
+from referee.scoring.average_precision import mean_known
+from referee.scoring.blocks import match_block, score_category
+from referee.scoring.bootstrap import BOOTSTRAP_METRICS, Floats
+from referee.scoring.rules import PUBLISHED
+from referee.store import Store
+from referee.workers import Workers
+from referee.workers.dispatch import mapped
+
+BLOCK_ROWS = 1 << 20
+"""Of a block, which may have those of one image more."""
+
+Ints = NDArray[np.int64]
+Posts = Callable[[], Iterable[Floats]]
+
+
+def stored_posts(store: Store, run: int) -> Posts:
+    """The posts of a stored run as `score_large` takes them."""
+    order = store.image_order(run)
+    return lambda: (undo_image_order(rows, order) for rows in store.detections_by_post(run))
+
+
+def score_large(workers: Workers, given: ScoringInput, posts: Posts, known: Scored | None = None) -> Scored:
+    """The result of `score_whole`, bit for bit, by a metric with one IoU threshold; `known` is as there.
+
+    `given` has no rows. `posts()`, called again for every block, yields them (n, 7) post by post, with the test set's
+    image numbers. Raises RefereeError as `score_whole` does, and `unknown-metric` for COCO.
+    """
+    objects, before = object_digests(given.ground_truth), {} if known is None else known.objects
+    is_new = [before.get(category) != digest for category, digest in objects.items()]
+    new = list(compress(objects, is_new))
+    counted = given.served | given.count_unserved
+    sizes, found = _looked_through(posts(), counted, given.limits)
+    unserved = np.where(given.served, 0, sizes)
+    has_two = unserved.any() and not given.count_unserved
+
+    metrics = list(dict.fromkeys([given.metric, PUBLISHED]))
+    resamples = [RESAMPLES if given.metric in BOOTSTRAP_METRICS else 0, 0]
+    parts = [*mapped(workers, match_block, _blocks(given.ground_truth, set(new), posts, sizes, metrics))]
+    images = counted[given.ground_truth.image_ids]
+    tasks = (
+        (its, metrics[place // len(new)], images, resamples[place // len(new)], SEED)
+        for place, its in enumerate(zip(*parts, strict=True))
+    )
+    results = [*mapped(workers, score_category, tasks)]
+    contest = results[: len(new)]
+    averages = {
+        CONTEST: [ap for ap, _, _ in contest],
+        PUBLISHED: [ap for ap, _, _ in results[len(new) :]],
+        WITH_UNSERVED: [ap for _, ap, _ in contest if has_two],
+    }
+    aps = {what: dict(zip(new, its, strict=True)) for what, its in averages.items() if its}
+    if known is not None:
+        aps = {what: {**known.aps[what], **its} for what, its in aps.items()}
+    samples = np.empty((len(objects), RESAMPLES)) if known is None else np.array(known.resampled)
+    if resamples[0]:
+        samples[is_new] = [its for _, _, its in contest]
+    maps = {what: mean_known(np.array([*its.values()], np.float64)) for what, its in aps.items()}
+    totals = int(sizes[counted].sum()), int(unserved.sum()), int(np.count_nonzero(unserved))
+    return Scored(maps, aps, *totals, found, objects, samples if resamples[0] else None)
+
+
+def _looked_through(
+    posts: Iterable[Floats], counted: NDArray[np.bool_], limits: Floats
+) -> tuple[Ints, Implausible]:
+    """How many rows each image number has (N + 1,), and what is implausible in those that count."""
+    sizes, found = np.zeros(len(counted), np.int64), [Implausible()]
+    for rows in posts:
+        images = rows[:, IMAGE].astype(np.int64)
+        sizes += np.bincount(images, minlength=len(sizes))
+        found.append(implausible(rows[counted.take(images)], limits))
+    some, unit_square, above_1, outside, _ = map(sum, zip(*map(astuple, found), strict=True))
+    total = int(sizes[counted].sum()) if some else 0
+    first = next((each.first_outside for each in found if each.outside), 0)
+    return sizes, Implausible(total, unit_square, above_1, outside, first)
+
+
+def _blocks(
+    truth: GroundTruth, categories: set[int], posts: Posts, sizes: Ints, metrics: Sequence[str]
+) -> Iterator[tuple[GroundTruth, Floats, Sequence[str]]]:
+    """What `match_block` takes, block by block; `sizes` (N + 1,) are the rows by image number."""
+    block_of = np.cumsum(sizes) // BLOCK_ROWS
+    for block in np.unique(block_of).tolist():
+        is_here = block_of == block
+        parts = [each[is_here.take(each[:, IMAGE].astype(np.int64))] for each in posts()]
+        objects = truth.of_objects(is_here.take(truth.image))
+        yield *of_categories(objects, np.concatenate([np.empty((0, 7)), *parts]), categories), metrics

@@ -1,0 +1,89 @@
+"""Models that wait for a device: it leases one at a time, and hands in what the harness says of it.
+
+A result document is judged like one that an operator hands in, a fault of the model is its outcome, and any other
+failure gives the job back. Nothing is stored of a job that is over: no model is measured twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lpirc_testsets import TestSetError
+from referee.clock import Clock
+from referee.contest import Contest
+from referee.errors import RefereeError
+from referee.store.records import JobKind, JobState, Submission
+from referee.store.submissions import lease_lost
+from referee.tracks.submissions.harness import of_rule
+from referee.tracks.submissions.open_track import OpenTrack, open_track
+from referee.tracks.submissions.results_files import HOLDOUT
+from referee.tracks.submissions.submitting import Bench, Order, expected_device, measure, submit
+
+LEASE_S = 30.0
+
+
+def queue_model(contest: Contest, track: OpenTrack, order: Order, clock: Clock) -> Submission:
+    """Accept a model that was validated, for a device to measure. Raises RefereeError as `submit`."""
+    return submit(contest, track, replace(order, queued=True), lambda _: None, lambda _: b"", clock)
+
+
+def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | None:
+    """Lease the oldest model that a device may measure, and say how; None: none waits, or it is at one already."""
+    store, now = contest.store, clock.utc()
+    leases = [job.lease_until_utc or "" for job in store.jobs(JobState.LEASED) if job.worker == device]
+    if max(leases, default="") > now.isoformat():
+        return None
+    expected = {one.name: expected_device(contest, one.name) for one in contest.config.tracks}
+    for made in store.queued_submissions(JobKind.MEASURING):
+        is_for_it = expected.get(made.track, "") in (None, device)
+        if is_for_it and store.lease_job(JobKind.MEASURING, device, now, LEASE_S, made.job):
+            try:
+                return _work(track_of(contest, made), made, device)
+            except (RefereeError, TestSetError) as error:
+                store.give_job_back(str(made.job), device, str(error), now, failed=True)
+    return None
+
+
+def _work(track: OpenTrack, made: Submission, device: str) -> dict[str, Any]:
+    rule, count = track.rule, len(track.test_set.images)
+    bench = {"preprocessing": rule.preprocessing, "threads": rule.threads, "budget_s": rule.budget_s(count)}
+    return {
+        "job": made.job,
+        "device": device,
+        "track": made.track,
+        "split": made.split,
+        "model": {"name": made.model_file, "sha256": made.model_sha256},
+        "images": {"count": count, "sha256": track.images_sha256},
+        "bench": of_rule(rule) | bench,
+        "lease_s": LEASE_S,
+    }
+
+
+def track_of(contest: Contest, made: Submission) -> OpenTrack:
+    """The track and test set that a submission is measured on. Raises RefereeError, TestSetError as `open_track`."""
+    return open_track(contest, made.track, holdout=made.split == HOLDOUT, to_run=False)
+
+
+def leased(contest: Contest, job: str, device: str, clock: Clock) -> Submission:
+    """The submission of a job that a device is at; renews the lease. Raises RefereeError `lease-lost`."""
+    if contest.store.renew_leases([job], device, clock.utc(), LEASE_S):
+        for made in contest.store.queued_submissions(JobKind.MEASURING):
+            if made.job == job:
+                return made
+    raise lease_lost("this job")
+
+
+def take_outcome(contest: Contest, made: Submission, device: str, bench: Bench, clock: Clock) -> str:
+    """Store what `bench` gives, or says of the model, and return its sentence.
+
+    Raises RefereeError `not-measured` for any other failure, after giving the job back.
+    """
+    try:
+        measure(contest, track_of(contest, made), made, bench, Path(made.model_sha256), clock)
+    except (RefereeError, TestSetError) as error:
+        contest.store.give_job_back(str(made.job), device, str(error), clock.utc(), failed=True)
+        raise RefereeError("not-measured", str(error)) from error
+    outcome = contest.store.submission(made.id).measurement
+    return outcome.sentence if outcome else ""

@@ -1,0 +1,271 @@
+"""The device queue over real HTTP: the client as a process with the real harness, leases on a clock that is moved."""
+
+from __future__ import annotations
+
+import io
+import json
+import platform
+import signal
+import threading
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from werkzeug.serving import make_server
+
+from lpirc_testsets import TestSet
+from referee.store.records import JobState, Submission
+from referee.tracks.submissions.measuring_queue import LEASE_S, queue_model
+from referee.tracks.submissions.open_track import open_track
+from referee.tracks.submissions.submitting import Order, measure_again
+from referee.web.app import create_app
+from tests import tflite_models as models
+from tests import warm_programs
+from tests.contest_day import called, descendants_of, is_running, problem, until
+from tests.lpirc_client.referee_double import free_port
+from tests.patience import PATIENCE_S
+from tests.referee.factories import TEAM, House
+from tests.referee.tracks.submissions.model_days import colour_set, packed, result
+
+SET = ("red", models.RED), ("green", models.GREEN), ("blue", models.BLUE), ("red", models.GREEN)
+MODEL = b"pretend this is a model"
+HELLO = {"name": "pixel-4", "version": "0.1.7"}
+
+
+@dataclass
+class Desk:
+    """A served contest with a model track, and the devices on the desk."""
+
+    house: House
+    test_set: TestSet
+    keys: dict[str, str] = field(default_factory=dict)
+    port: int = field(default_factory=free_port)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def referee(self, *words: object) -> str:
+        done = called(*map(str, words), "--contest", str(self.house.folder))
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def add(self, name: str) -> None:
+        self.keys[name] = self.referee("device", "add", name).strip()
+
+    def model(self, data: bytes) -> Path:
+        path = self.house.folder.parent / "handed in.tflite"
+        path.write_bytes(data)
+        return path
+
+    def queue(self, data: bytes) -> Submission:
+        contest = self.house.contest
+        return queue_model(
+            contest, open_track(contest, "phones"), Order(TEAM, self.model(data), "b"), self.house.clock
+        )
+
+    def submission(self, number: int = 1) -> Submission:
+        return self.house.store.submission(number)
+
+    def sentence(self, number: int = 1) -> str:
+        outcome = self.submission(number).measurement
+        return "" if outcome is None else outcome.sentence
+
+    def serve(self) -> None:
+        server = make_server(
+            "127.0.0.1", self.port, create_app(self.house.contest, self.house.control, self.house.clock), True
+        )
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        for end in (server.server_close, thread.join, server.shutdown):
+            self.house.stack.callback(end)
+
+    def ask(self, method: str, path: str = "", name: str = "pixel-4", **more: Any) -> requests.Response:
+        bearing = {"Authorization": f"Bearer {self.keys[name]}"}
+        return requests.request(method, f"{self.url}/v1/work{path}", headers=bearing, timeout=60, **more)
+
+    def lease(self, name: str = "pixel-4") -> dict[str, Any]:
+        answer = self.ask("POST", name=name, json=HELLO | {"name": name})
+        assert answer.status_code == 200, answer.text
+        work: dict[str, Any] = answer.json()
+        return work
+
+    def hand_in(self, work: dict[str, Any], document: bytes, name: str = "pixel-4") -> requests.Response:
+        return self.ask("POST", f"/{work['job']}/result", name, data=document)
+
+    def device(self, *options: str) -> Any:
+        """The client, as a process."""
+        folder = self.house.folder.parent
+        words = ["lpirc-client", "work", self.url, "--name", "pixel-4", "--images", str(folder / "kept")]
+        environment = {"LPIRC_PASSWORD": self.keys["pixel-4"], "PATH": "/usr/bin:/bin"}
+        process = warm_programs.start([*words, *options], cwd=folder, env=environment)
+        for end in (process.stdout.close, process.stderr.close, process.wait, process.kill):
+            self.house.stack.callback(end)
+        return process
+
+
+@pytest.fixture
+def desk(build: Callable[..., House], tmp_path: Path) -> Callable[..., Desk]:
+    def make(*devices: str, **track: object) -> Desk:
+        test_set = colour_set(tmp_path, *SET)
+        settings = {"name": "phones", "rule": "lpirc2018-track1", "testset": str(test_set.folder)}
+        made = Desk(build(tracks=[settings | track]), test_set)
+        for name in devices:
+            made.add(name)
+        return made
+
+    return make
+
+
+def test_a_model_goes_through_the_queue_to_the_board_though_the_referee_was_away(
+    desk: Callable[..., Desk],
+) -> None:
+    ours = desk("pixel-4", device="pixel-4")
+    handed = ("model", "submit", ours.model(models.classifier()), "--track", "phones", "--team", TEAM)
+    assert "in the queue" in ours.referee(*handed, "--queue")
+    assert "in the queue" in ours.referee("model", "list")
+    client = ours.device("--once")
+    assert client.stderr.readline().rstrip().endswith("waiting for the referee")
+    ours.serve()
+    assert client.wait(PATIENCE_S) == 0
+    (told,) = client.stderr.read().splitlines()
+    assert told.startswith("phones, handed in.tflite: 75.000 % of 4 images")
+    (line,) = json.loads(ours.referee("model", "board", "--track", "phones", "--json"))["places"]
+    assert (line["team"], line["builds"]) == (TEAM, 1)
+    assert ours.submission().measurement.device == "pixel-4"  # type: ignore[union-attr]  # it is measured
+    assert "pixel-4  20" in ours.referee("device", "list")
+    assert ours.ask("POST", json=HELLO).status_code == 204
+
+
+def test_a_device_that_is_interrupted_or_killed_gives_the_model_to_another_which_measures_it_once(
+    desk: Callable[..., Desk],
+) -> None:
+    ours = desk("pixel-4", "jetson")
+    ours.serve()
+    endless = models.endless()
+    made = ours.queue(endless)
+
+    def measuring() -> tuple[Any, list[int]]:
+        client = ours.device()
+        # The harness, and the model's process in it.
+        until(lambda: len(descendants_of(client.pid)) >= 2)
+        return client, descendants_of(client.pid)
+
+    client, harness = measuring()
+    client.send_signal(signal.SIGINT)
+    assert client.wait(PATIENCE_S) == 130
+    job = ours.house.store.job(str(made.job))
+    assert (job.state, job.failures, job.losses) == (JobState.WAITING, 0, 0)
+    assert job.reason == "pixel-4 was interrupted."
+    client, more = measuring()
+    assert ours.ask("POST", name="jetson", json=HELLO | {"name": "jetson"}).status_code == 204
+    client.kill()
+    until(lambda: not any(map(is_running, [*harness, *more])))
+    ours.house.clock.advance(LEASE_S + 1)
+
+    work = ours.lease("jetson")
+    document = packed(result(ours.test_set, endless, [7, 8, 9, 8], device__host="jetson"))
+    problem(ours.hand_in(work, document), 409, "lease-lost")
+    assert ours.sentence() == ""
+    assert ours.hand_in(work, document, "jetson").json() == {"outcome": ours.sentence()}
+    for name in ("jetson", "pixel-4"):
+        late = problem(ours.hand_in(work, document, name), 409, "lease-lost")
+        assert late["detail"] == "The lease of this job is lost: it is over, or another device's now."
+    job = ours.house.store.job(str(made.job))
+    assert (job.state, job.losses) == (JobState.DONE, 1)
+    assert (
+        json.loads(ours.referee("model", "board", "--track", "phones", "--json"))["places"][0]["builds"] == 1
+    )
+    assert ours.submission().measurement.device == "jetson"  # type: ignore[union-attr]  # it is measured
+
+
+def test_a_model_that_crashes_is_an_outcome_and_one_that_no_device_can_measure_costs_nothing(
+    desk: Callable[..., Desk],
+) -> None:
+    ours = desk("pixel-4", submissions_per_day=2)
+    ours.serve()
+    ours.queue(models.greedy(when_run=True))
+    assert ours.device("--once").wait(PATIENCE_S) == 0
+    assert ours.sentence().startswith("handed in.tflite: ")
+    assert "memory" in ours.sentence()
+
+    other = ours.queue(models.classifier())
+    (kept,) = (ours.house.folder.parent / "kept").iterdir()
+    (kept / "00000002.jpg").write_bytes(b"another picture")
+    client = ours.device("--once")
+    assert client.wait(PATIENCE_S) == 0
+    assert "not the track's images; removed, to be fetched again" in client.stderr.read()
+    assert list(kept.glob("*.jpg")) == []
+    document = packed(result(ours.test_set, b"another model", [7, 8, 9, 8]))
+    for _ in range(2):
+        work = ours.lease()
+        refused = problem(ours.hand_in(work, document), 422, "not-measured")
+        assert "model.sha256" in refused["detail"]
+    assert ours.ask("POST", json=HELLO).status_code == 204
+    assert ours.sentence(other.id) == refused["detail"]
+    job = ours.house.store.job(str(other.job))
+    assert (job.state, job.failures) == (JobState.FAILED, 3)
+    assert not ours.submission(other.id).counts
+    assert ours.submission(1).counts
+
+
+def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:
+    ours = desk("pixel-4", "jetson", device="pixel-4")
+    ours.serve()
+    ours.queue(models.classifier())
+    refused = ours.queue(MODEL)
+    told = problem(ours.ask("POST", json=HELLO | {"version": "0.2.0"}), 409, "wrong-version")
+    assert "lpirc-client 0.2.0 does not fit the referee's 0.1.0" in told["detail"]
+    assert (
+        "is that of device jetson, not of pixel-4"
+        in problem(ours.ask("POST", name="jetson", json=HELLO), 401, "bad-token")["detail"]
+    )
+    assert ours.ask("POST", name="jetson", json=HELLO | {"name": "jetson"}).status_code == 204
+
+    work = ours.lease()
+    assert ours.ask("POST", json=HELLO).status_code == 204  # one at a time
+    archive = zipfile.ZipFile(io.BytesIO(ours.ask("GET", f"/{work['job']}/images").content))
+    assert archive.namelist() == ["1.jpg", "2.jpg", "3.jpg", "4.jpg"]
+    assert ours.ask("GET", f"/{work['job']}/model").content == models.classifier()
+    for path in ("/model", "/images"):
+        problem(ours.ask("GET", f"/{work['job']}{path}", "jetson"), 409, "lease-lost")
+    problem(ours.ask("PUT", f"/{'0' * 64}"), 409, "lease-lost")
+
+    ours.referee("model", "withdraw", 1, "--reason", "too late")
+    problem(ours.ask("PUT", f"/{work['job']}"), 409, "lease-lost")
+    work = ours.lease()
+    error = {"code": "wrong-input", "sentence": f"{refused.model_sha256}: its input is int32.", "facts": {}}
+    answer = ours.ask("POST", f"/{work['job']}/failed", json={"error": error})
+    assert answer.json() == {"outcome": "handed in.tflite: its input is int32."}
+    assert ours.submission(refused.id).counts
+    ours.referee("device", "remove", "pixel-4")
+    problem(ours.ask("POST", json=HELLO), 401, "bad-token")
+    said = called("device", "remove", "pixel-4", "--contest", str(ours.house.folder)).stderr
+    assert said == "referee: There is no device 'pixel-4'; see: referee device list\n"
+    assert {"device-add", "device-remove"} <= {
+        event["detail"].get("action") for event in ours.house.store.events_after(0, 100)[1]
+    }
+
+
+def test_a_job_that_is_cancelled_withdraws_what_was_handed_in(desk: Callable[..., Desk]) -> None:
+    ours = desk("pixel-4")
+    made = ours.queue(models.classifier())
+    assert ours.house.store.cancel_jobs([str(made.job), "another"], ours.house.clock.utc()) == 1
+    assert ours.submission().withdrawn == "its job was cancelled"
+
+
+def test_a_model_that_a_device_measured_can_be_measured_again(desk: Callable[..., Desk]) -> None:
+    ours = desk("pixel-4")
+    ours.serve()
+    made = ours.queue(MODEL)
+    ours.hand_in(
+        ours.lease(), packed(result(ours.test_set, MODEL, [7, 8, 9, 8], device__host=platform.node()))
+    )
+    contest, track = ours.house.contest, open_track(ours.house.contest, "phones")
+    again = packed(result(ours.test_set, MODEL, [7, 8, 9, 8], device__host=platform.node()))
+    later = measure_again(contest, track, ours.submission(made.id), "2", lambda _: again, ours.house.clock)
+    assert (later.job, later.measurement and later.measurement.valid) == (None, True)

@@ -1,0 +1,251 @@
+"""A Dask cluster as workers, with real schedulers and workers: processes that come, go, and are of other versions."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from lpirc_testsets import synthesize
+from referee.cli.options import hexadecimal
+from referee.cli.workers import workers_of
+from referee.contest import create_contest, open_contest
+from referee.errors import RefereeError
+from referee.store import Store
+from referee.store.records import JobState
+from referee.workers import NoWorkers, WorkerLost, Workers, cluster
+from referee.workers.cluster import ClusterWorkers
+from referee.workers.dispatch import Task, carry_out
+from tests.contest_day import called, is_running, until
+from tests.patience import PATIENCE_S
+from tests.referee.factories import DrivenClock, config_text
+from tests.referee.judging.sent_runs import closed_run, guesses
+
+FOREIGN = """
+import referee.scoring.result as result
+result.VERSION = "9.9.9"
+from distributed.cli.dask_worker import main
+main()
+"""
+
+
+class Cluster:
+    """A scheduler and what works for it, each a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._processes: list[subprocess.Popen[bytes]] = []
+        file = folder / "scheduler.json"
+        self.scheduler = self.start(
+            "-m", "distributed.cli.dask_scheduler", "--scheduler-file", str(file), "--port", "0"
+        )
+        until(file.exists)
+        self.address = str(json.loads(file.read_text())["address"])
+
+    def worker(self, *program: str) -> subprocess.Popen[bytes]:
+        return self.start(
+            *(program or ("-m", "distributed.cli.dask_worker")), self.address, "--nthreads", "1"
+        )
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        common = ("--host", "127.0.0.1", "--no-dashboard")
+        environment = os.environ | {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+        process = subprocess.Popen(
+            [sys.executable, *arguments, *common],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self._processes.append(process)
+        return process
+
+    def end(self) -> None:
+        for process in reversed(self._processes):
+            process.terminate()
+            process.wait(PATIENCE_S)
+
+
+@pytest.fixture(scope="module")
+def hall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    made = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield made
+    made.end()
+
+
+@pytest.fixture(scope="module")
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def workers(hall: Cluster, said: list[str]) -> Iterator[ClusterWorkers]:
+    hall.worker()
+    made = ClusterWorkers(hall.address, None, said.append)
+    made._client._timeout = 1.0  # noqa: SLF001 - for how long it tries to connect again
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "contest.db", create=True)
+    yield opened
+    opened.close()
+
+
+class Stay:
+    """Work that notes the process it is in, and stays until it may go."""
+
+    def __init__(self, folder: Path) -> None:
+        self._noted, self._gate = folder / "noted", folder / "gate"
+        self.command = f"echo $PPID >> {self._noted}; until [ -e {self._gate} ]; do sleep 0.1; done"
+
+    def begun(self) -> int:
+        """The process."""
+        until(lambda: self._noted.exists() and self._noted.read_text().endswith("\n"))
+        return self.times()[-1]
+
+    def times(self) -> list[int]:
+        return [int(line) for line in self._noted.read_text().split()]
+
+    def end(self) -> None:
+        self._gate.touch()
+
+    def carried_out(self, store: Store, workers: Workers, meanwhile: Callable[[], object]) -> list[object]:
+        """The results of a job that does this, while something else happens."""
+        results: list[object] = []
+
+        def done(result: object) -> None:
+            results.append(result)
+            store.job_done("stay", clock.utc())
+
+        def start(at: Workers) -> Future[str]:
+            return at.submit(subprocess.getoutput, self.command)
+
+        clock, other = DrivenClock(), threading.Thread(target=meanwhile)
+        other.start()
+        task = Task("run 1", start, done, found=results.clear, failed=results.append)
+        try:
+            carry_out(store, {"stay": task}, workers, clock)
+        finally:
+            self.end()
+            other.join()
+        return results
+
+
+def test_a_scheduler_without_workers_is_said(hall: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "WAIT_S", 2.0)
+    with pytest.raises(NoWorkers) as failure:
+        ClusterWorkers(hall.address, None, print)
+    assert failure.value.code == "no-workers"
+    assert failure.value.sentence.endswith(f"Start one: dask worker {hall.address}")
+
+
+def test_results_and_errors_come_back_as_they_were(workers: ClusterWorkers) -> None:
+    big = bytes(20_000_000)  # of which Dask would warn
+    assert workers.submit(len, big).result(PATIENCE_S) == len(big)
+    with pytest.raises(RefereeError) as failure:
+        workers.submit(hexadecimal, "--key", "zz", 4).result(PATIENCE_S)
+    assert (failure.value.code, failure.value.sentence[:12]) == ("bad-request", "--key 'zz' i")
+    assert workers.count == 1
+
+
+def test_runs_are_judged_as_by_one_process(workers: ClusterWorkers, hall: Cluster, tmp_path: Path) -> None:
+    images = synthesize(tmp_path / "set", images=6, categories=3, seed=4, size=(96, 64))
+    create_contest(tmp_path / "alone", config_text(images))
+    with open_contest(tmp_path / "alone") as contest:
+        for number in range(3):
+            closed_run(contest, guesses(contest, 0.9 - 0.2 * number, seed=1), team=f"team {number}")
+    shutil.copytree(tmp_path / "alone", tmp_path / "contest")
+    judge = ("judge", "--all", "--json", "--contest")
+    alone, ours = (
+        called(*judge, str(tmp_path / "alone")),
+        called(*judge, str(tmp_path / "contest"), "--cluster", hall.address),
+    )
+    assert (ours.returncode, ours.stderr) == (0, "")
+    assert json.loads(ours.stdout) == json.loads(alone.stdout)
+    with open_contest(tmp_path / "contest") as contest:
+        assert [one.state for one in contest.store.jobs()] == [JobState.DONE] * 3
+
+
+def test_a_job_whose_worker_is_killed_is_done_by_the_next(
+    workers: ClusterWorkers, store: Store, tmp_path: Path
+) -> None:
+    stay = Stay(tmp_path)
+
+    def kill() -> None:
+        os.kill(stay.begun(), signal.SIGKILL)
+        until(lambda: len(stay.times()) == 2)
+        stay.end()
+
+    assert stay.carried_out(store, workers, kill) == [""]
+    assert len(set(stay.times())) == 2
+    job = store.job("stay")
+    assert (job.state, job.failures) == (JobState.DONE, 0)
+    assert 1 <= job.losses <= 2  # and once more, if it was given to the worker that was gone
+
+
+def test_stopped_work_ends_with_its_process(workers: ClusterWorkers, tmp_path: Path) -> None:
+    stay = Stay(tmp_path)
+    future = workers.submit(subprocess.getoutput, stay.command)
+    process = stay.begun()
+    workers.stop(future)
+    with pytest.raises(WorkerLost):
+        future.result(0)
+    until(lambda: not is_running(process))
+    stay.end()
+
+
+def test_a_worker_of_another_version_is_named_and_gets_no_work(
+    workers: ClusterWorkers, hall: Cluster, said: list[str]
+) -> None:
+    foreign = hall.worker("-c", FOREIGN, "--no-nanny")
+    until(lambda: said)
+    until(lambda: workers.count == 1)
+    assert " gets no work. It has: lpirc-referee 9.9.9 (rules 1), " in said[0]
+    assert f"Needed: {cluster.versions()}." in said[0]
+    assert foreign.pid not in [workers.submit(os.getpid).result(PATIENCE_S) for _ in range(4)]
+    assert len(said) == 1
+
+
+def test_a_scheduler_that_is_killed_gives_the_jobs_back(
+    workers: ClusterWorkers, hall: Cluster, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stay = Stay(tmp_path)
+
+    def kill() -> None:
+        stay.begun()
+        hall.scheduler.kill()
+
+    with pytest.raises(NoWorkers) as failure:
+        stay.carried_out(store, workers, kill)
+    assert failure.value.code == "cluster-gone"
+    assert failure.value.sentence.startswith(f"The scheduler at {hall.address} is gone, ")
+    job = store.job("stay")
+    assert (job.state, job.failures, job.lease_until_utc) == (JobState.WAITING, 0, None)
+    monkeypatch.setattr(cluster, "WAIT_S", 1.0)
+    with pytest.raises(NoWorkers) as failure:
+        ClusterWorkers(hall.address, None, print)
+    assert (failure.value.code, hall.address in failure.value.sentence) == ("no-scheduler", True)
+    with workers_of(1, cluster.LOCAL) as others:
+        assert others is not None
+        worker = others.submit(os.getpid).result(PATIENCE_S)
+        assert stay.carried_out(store, others, lambda: None) == [""]  # a second start goes on
+    assert not is_running(worker)
+
+
+def test_without_dask_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "referee.workers.cluster", None)
+    with (
+        pytest.raises(RefereeError, match=r"pip install 'lpirc-referee\[cluster\]'"),
+        workers_of(None, "local"),
+    ):
+        pass

@@ -21,7 +21,7 @@ from referee.errors import RefereeError
 from referee.files.atomic_write import real_path, require_writable, sync_folder, write_atomically
 from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME
 from referee.store import DATABASE_NAME, Store
-from referee.tracks.submissions.submitting import MODELS
+from referee.tracks.submissions.results_files import MODELS
 
 SECRETS = (SECRET_NAME, OPERATOR_KEY_NAME)
 _VALUE = re.compile(r"""((?<![\w-])(?:id|testset|holdout)["']?\s*=\s*)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')""")

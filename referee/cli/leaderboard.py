@@ -46,16 +46,16 @@ def leaderboard(folder: Path, form: str | None) -> None:
         why = f"was judged by an earlier version, or in part; see: referee judge {one.run}"
         click.echo(f"Run {one.run} of {one.team} {why}", err=True)
     shown = [*found.places, *found.unranked]
-    rows = [_cells(place, metric) for place in shown]
+    rows = [cells_of(place, metric) for place in shown]
     print_listing(
         form,
         [place_document(place) | {"prizes": _prizes(found, place)} for place in shown],
         ["rank", *Standing.__dataclass_fields__, "level_with", "differs", "not_ranked", "prizes"],
-        _columns(metric),
+        columns_of(metric),
         rows,
         title=f"{name}: leaderboard",
         about=f"The best run of each team by its score, mAP / Wh. mAP is by the metric {metric}.",
-        notes=[marks_caption(MARKS, rows), *map(_award, found.awards), *filter(None, map(_note, shown))],
+        notes=[marks_caption(MARKS, rows), *map(_award, found.awards), *filter(None, map(note_on, shown))],
         empty="No judged run has a score yet; see: referee judge --all",
     )
 
@@ -74,7 +74,7 @@ def _prizes(found: Standings, place: Place) -> list[str]:
     return [one.name for one in found.awards if place.rank and place.standing.team in one.teams]
 
 
-def _note(place: Place) -> str:
+def note_on(place: Place) -> str:
     """What is to be said of a place, if anything."""
     one, told = place.standing, ", ".join(_remarks(place))
     if place.not_ranked is not None:
@@ -100,13 +100,15 @@ def _award(one: Award) -> str:
     return f"{one.name}{bar}: {' and '.join(one.teams) or 'no team'}."
 
 
-def _columns(metric: str) -> list[Column]:
+def columns_of(metric: str) -> list[Column]:
+    """The columns of a board by this metric, and by that of the published champions."""
     maps = [f"mAP {name}" for name in dict.fromkeys((metric, PUBLISHED))]
     figures = [Column(name, is_figure=True) for name in ("score", "95 % interval", *maps, "energy Wh", "run")]
     return [Column("", is_figure=True), Column("team"), *figures, Column("")]
 
 
-def _cells(place: Place, metric: str) -> list[str]:
+def cells_of(place: Place, metric: str) -> list[str]:
+    """The cells of a place in these columns; the marks are last."""
     one = place.standing
     between = "" if one.score_low is None else f"{one.score_low:.4f} to {one.score_high:.4f}"
     maps = {metric: one.map} | ({} if metric == PUBLISHED else {PUBLISHED: one.map_ilsvrc_det})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -25,18 +26,21 @@ def print_listing(
     about: str,
     notes: Sequence[str],
     empty: str,
+    more: Sequence[Sequence[str]] = (),
+    to: Callable[[bytes], None] = partial(click.echo, nl=False),  # noqa: B008 - a constant
 ) -> None:
     """Print `documents` as `json`, their `keys` as `csv`, or the `rows` as a page of `html`, or for None as a table.
 
-    The `title` and `about` are the page's alone; the `notes` stand below the table. `empty` is said of no rows.
+    What has a form goes `to` stdout. The `title` and `about` are the page's alone; the `notes` stand below the table,
+    `more` rows below them on the page. `empty` is said of no rows.
     """
     if form == "json":
-        click.echo(json.dumps(documents))
+        to(f"{json.dumps(documents)}\n".encode())
     elif form == "csv":
         cells = ({key: _cell(row[key]) for key in keys} for row in documents)
-        click.echo(table_bytes(keys, map(harmless, cells)), nl=False)
+        to(table_bytes(keys, map(harmless, cells)))
     elif form == "html":
-        click.echo(table_page(title, about, columns, rows, notes, Clock().utc()), nl=False)
+        to(table_page(title, about, columns, rows, notes, Clock().utc(), more).encode())
     elif rows:
         print_table(columns, rows, notes[0])
         for note in notes[1:]:

@@ -35,6 +35,7 @@ COMMANDS = {
     "restore": ("backup", "Make a contest folder from its backup."),
     "run": ("run", "Arm, close, void and show runs."),
     "score": ("score", "Score detections against a ground truth."),
+    "season": ("season", "Rank the teams of many contests: folders and bundles, only read."),
     "serve": ("contest", "Serve a contest until Ctrl-C."),
     "status": ("status", "Show what goes on: stations, queue, runs to see to, refusals."),
     "suite": ("suite", "Suites of many models: plan, run, tables."),

@@ -80,12 +80,13 @@ def rejudge(
     if as_json:
         click.echo(json.dumps(asdict(found) | {"stored": not dry_run}))
         return
-    _print(found)
+    print_changes(found)
     if dry_run:
         click.echo("No judgement was stored.", err=True)
 
 
-def _print(found: Rejudged) -> None:
+def print_changes(found: Rejudged) -> None:
+    """Print each value before and after."""
     columns = [Column("run", is_figure=True), Column("team"), *map(Column, ("mAP", "score", "rank"))]
     rows = [
         (str(one.run), one.team, _change(one.map, ".5f"), _change(one.score, ".4f"), _change(one.rank, "d"))

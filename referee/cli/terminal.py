@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
+import click
+from rich.cells import cell_len
 
-UNBOUNDED = 10_000
-console = partial(Console, soft_wrap=True, highlight=False, markup=False, emoji=False)
-"""A console on stdout that prints text as it is."""
+if TYPE_CHECKING:  # importing these takes longer than to print a table
+    from rich.console import Console
+    from rich.table import Table
 
 RARE_MARKS = {"r": "reviewed: it stands", "x": "extra time", "b": "below least_map"}
 """Marks of a run that are explained only where one is shown."""
@@ -32,8 +31,17 @@ def one_line(text: str) -> str:
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
+def console() -> Console:
+    """A console on stdout that prints text as it is."""
+    from rich.console import Console
+
+    return Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
 def figures_table(*names: str, figures: Sequence[str], title: str | None = None) -> Table:
     """A framed table: columns of text, then columns of figures, aligned right."""
+    from rich.table import Table
+
     table = Table(*names, title=title, title_justify="left")
     for figure in figures:
         table.add_column(figure, justify="right")
@@ -42,14 +50,16 @@ def figures_table(*names: str, figures: Sequence[str], title: str | None = None)
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], caption: str) -> None:
     """Print a table without a frame on stdout, one line a row however narrow the terminal."""
-    table = Table(box=None, pad_edge=False, caption=caption, caption_justify="left")
-    for column in columns:
-        table.add_column(column.name, justify="right" if column.is_figure else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    plain = partial(Console, highlight=False, markup=False, emoji=False)
-    needed = Measurement.get(plain(), plain().options.update(max_width=UNBOUNDED), table).maximum
-    plain(width=max(plain().width, needed)).print(table)
+    lines = [[column.name for column in columns], *([one_line(cell) for cell in row] for row in rows)]
+    widths = [max(map(cell_len, cells)) for cells in zip(*lines, strict=True)]
+    for number, line in enumerate(lines):
+        cells = []
+        for column, width, cell in zip(columns, widths, line, strict=True):
+            gap = " " * (width - cell_len(cell))
+            cells.append(gap + cell if column.is_figure else cell + gap)
+        click.echo(click.style("  ".join(cells), bold=number == 0 or None))
+    for part in textwrap.wrap(caption, sum(widths) + 2 * len(widths) - 2):
+        click.echo(click.style(part, italic=True))
 
 
 def marks_caption(marks: Mapping[str, str], rows: Sequence[Sequence[str]]) -> str:

@@ -28,11 +28,12 @@ class ProblemList:
 
     first: list[tuple[int, str]] = field(default_factory=list)
     total: int = 0
+    most: int = MAX_PROBLEMS
 
     def add(self, line: int, problem: str) -> None:
         """Count a problem; keep its words if it is one of the first."""
         self.total += 1
-        if len(self.first) < MAX_PROBLEMS:
+        if len(self.first) < self.most:
             self.first.append((line, problem))
 
     def as_facts(self) -> list[dict[str, object]]:

@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_power.energy import Check
 from lpirc_power.meter import Limits, Reading, Setup, Standing
 from lpirc_testsets import Category, Image, TestSet
 from referee.evidence.container import GROUND_TRUTH, BadBundle, gunzip, read_json, read_json_lines
+from referee.scoring.result import score
 from referee.store.evidence import reading_of
-from referee.store.records import Run, RunState
+from referee.store.records import Run, RunState, Score, ScoreInterval
 
 TEXTS = ("utc", "state", "flags", "changed")
 """The columns of readings that are no figures."""
@@ -76,6 +78,19 @@ class Bundle:
         rows = [{name: _value(name, text) for name, text in row.items()} for row in _csv(self.readings)]
         found = [reading_of(row, 0.0) for row in rows]
         return sorted(found, key=lambda one: one.monotonic_s)
+
+    @property
+    def judged(self) -> Score | None:
+        """The judgement as it is stated, None before there is one. Raises BadBundle."""
+        if self.result is None:
+            return None
+        with _reading("result.json"):
+            checks = tuple(Check(**check) for check in self.checks)
+            interval = ScoreInterval(**self.result["interval"]) if self.result["interval"] else None
+            judged = Score(**(dict(self.result) | {"interval": interval}), run=self.run.id, checks=checks)
+            if judged.score is not None and judged.score != score(judged.map, judged.energy_wh or 0.0):
+                raise ValueError("its score is not its mAP by its energy")
+            return judged
 
     def own_events(self) -> Iterator[dict[str, Any]]:
         """The run's events, oldest first, as the store gives them."""

@@ -78,14 +78,14 @@ def rank(standings: Sequence[Standing], resampled: Mapping[int, Resampled | None
             rank=1 + sum(other.score > standing.score for other in ordered),
             standing=standing,
             level_with=tuple(level[standing.team]),
-            differs=_differences(standing.signature, usual),
+            differs=differences(standing.signature, usual),
         )
         for standing in ordered
     )
 
 
-def _differences(signature: str, usual: str) -> tuple[str, ...]:
-    """How a run was measured or scored otherwise than the first; nothing if its signature is of an earlier form."""
+def differences(signature: str, usual: str) -> tuple[str, ...]:
+    """How a run was measured or scored otherwise than usual; nothing if its signature is of an earlier form."""
     mine, others = signature_parts(signature), signature_parts(usual)
     return tuple(
         f"{name} {mine.get(name, 'none')} instead of {others.get(name, 'none')}"

@@ -64,7 +64,7 @@ def figures_of(contest: Contest, run: Run) -> Figures:
             judged=True,
             refused=refused,
             reviewed=None if review is None else review.note,
-            not_ranked=below_least_map(contest, judged.map),
+            not_ranked=below_least_map(contest.config.least_map, judged.map),
         )
     provisional = contest.store.provisional(run.id)
     reached = None if provisional is None else provisional.map
@@ -90,9 +90,8 @@ def standing_review(judged: Score, review: Review | None) -> Review | None:
     return review if review is not None and failed and failed <= set(review.codes) else None
 
 
-def below_least_map(contest: Contest, reached: float) -> str | None:
-    """Why a run with this mAP is not ranked; None if the contest's `least_map` does not forbid it."""
-    least = contest.config.least_map
+def below_least_map(least: float | None, reached: float) -> str | None:
+    """Why a run with this mAP is not ranked; None if the contest's `least` mAP does not forbid it."""
     return f"its mAP {reached:.5f} is below least_map {least:g}" if least and reached < least else None
 
 
@@ -189,10 +188,11 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
             left_out.append(LeftOut(run.id, run.team, judged.signature))
         else:
             review = standing_review(judged, reviews.get(run.id))
-            found.append(_standing(run, judged, judged.score, judged.energy_wh, review))
+            found.append(standing_of(run, judged, judged.score, judged.energy_wh, review))
             maps[run.id] = None if run.id in instead else resampled(contest, run, judged)
     found.sort(key=lambda one: (-one.score, one.run))
-    shown = [Place(None, one, not_ranked=below_least_map(contest, one.map)) for one in found]
+    least = contest.config.least_map
+    shown = [Place(None, one, not_ranked=below_least_map(least, one.map)) for one in found]
     places = rank([one.standing for one in shown if not one.not_ranked], maps)
     won = awards(contest.config.prizes, [place.standing for place in places])
     return Standings(places, tuple(left_out), tuple(one for one in shown if one.not_ranked), won)
@@ -221,7 +221,8 @@ def place_document(place: Place) -> dict[str, Any]:
     return {"rank": place.rank} | asdict(place.standing) | told
 
 
-def _standing(run: Run, judged: Score, per_wh: float, energy_wh: float, review: Review | None) -> Standing:
+def standing_of(run: Run, judged: Score, per_wh: float, energy_wh: float, review: Review | None) -> Standing:
+    """A judged run that has a score, as the leaderboard shows it; `review` is the one that covers what failed."""
     interval, parts = judged.interval, signature_parts(judged.signature)
     return Standing(
         team=run.team,

@@ -84,11 +84,17 @@ def interval_from(samples: Floats, judged: Score, seed: int = SEED) -> tuple[Sco
 
 def resampled(contest: Contest, run: Run, judged: Score) -> Resampled | None:
     """What the order of a run and others depends on; None without a score, or where its uncertainty is not known."""
-    maps, energy_wh, interval = contest.store.resampled_maps(run.id), judged.energy_wh, judged.interval
+    maps = contest.store.resampled_maps(run.id)
+    return resampled_of(run, judged, maps, np.sort(contest.store.image_order(run.id)).tobytes())
+
+
+def resampled_of(run: Run, judged: Score, maps: Floats | None, which: object) -> Resampled | None:
+    """As `resampled`, with the judgement's mAPs (R,) of the resamples; `which` says of what images, if known."""
+    energy_wh, interval = judged.energy_wh, judged.interval
     uncertainty = None if interval is None else interval.energy_uncertainty
     if interval is None or maps is None or uncertainty is None or not is_scorable(energy_wh):
         return None
-    images = interval.seed, interval.resamples, np.sort(contest.store.image_order(run.id)).tobytes()
+    images = which and (interval.seed, interval.resamples, which)
     meter = (run.meter_identity, run.setup) if run.meter_identity and run.setup.range_w else None
     return Resampled(maps, energy_wh, uncertainty, images, meter)
 

@@ -20,8 +20,9 @@ def table_page(
     rows: Sequence[Sequence[str]],
     notes: Sequence[str],
     made_utc: datetime,
+    more: Sequence[Sequence[str]] = (),
 ) -> str:
-    """The page; `columns` are (name, whether it has figures), the `notes` stand below the table."""
+    """The page; `columns` are (name, whether it has figures), below the table stand the `notes`, then `more` rows."""
     page = template_environment().get_template("table.html")
     return page.render(
         title=title,
@@ -29,6 +30,7 @@ def table_page(
         columns=columns,
         rows=rows,
         notes=notes,
+        more=more,
         style=page_style(),
         made=f"{made_utc:%Y-%m-%d %H:%M} UTC",
     )

@@ -36,28 +36,18 @@ class Database:
         self._group = GroupCommit(self._transaction)
         with ExitStack() as opened:
             try:
-                (_make_private if create else _require_content)(path)
+                (_make_private if create else require_content)(path)
                 self._connection = _connect(path)
                 opened.callback(self._connection.close)
                 self._prepare(path, create=create)
                 self._reader = _connect(path)
             except sqlite3.Error as error:
-                _fail("opened", error)
+                fail("opened", error)
             opened.pop_all()
 
     def _prepare(self, path: Path, *, create: bool) -> None:
-        found = set(map(tuple, self._connection.execute(_COLUMNS)))
-        if not create and ("posts", "rows") not in found:
-            raise RefereeError(
-                "database-foreign",
-                f"{path} is not a contest's database; put this contest's own, or a copy of it, there.",
-            )
-        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > VERSION:
-            raise RefereeError(
-                "database-version",
-                f"{path} was made by a newer version of this program (form {version}, this one knows {VERSION}).",
-            )
+        found = find_columns(self._connection, path, create=create)
+        version = form_of(self._connection, path)
         if 0 < version < VERSION and is_served(path.parent):  # by a program that needs the older tables
             raise RefereeError(
                 "contest-busy",
@@ -108,7 +98,7 @@ class Database:
                 self._connection.execute("PRAGMA synchronous=NORMAL")
                 self._connection.execute("PRAGMA wal_autocheckpoint=0")
         except sqlite3.Error as error:
-            _fail("opened", error)
+            fail("opened", error)
 
     def durable(self) -> AbstractContextManager[Self]:
         """Another connection to this database, whose commits wait for the disk though those of this one do not."""
@@ -126,7 +116,7 @@ class Database:
                 self.require_in_place()  # before anyone is told that it is stored
                 self._forget(taken_along)
         except sqlite3.Error as error:
-            _fail("written", error)
+            fail("written", error)
 
     def _take_along(self) -> int:
         """Write what waits for the next commit; returns how much that is."""
@@ -141,7 +131,7 @@ class Database:
             with self._reading:
                 return self._reader.execute(sql, values).fetchall()
         except sqlite3.Error as error:
-            _fail("read", error)
+            fail("read", error)
 
     def _rows_apart(self, sql: str) -> list[sqlite3.Row]:
         """As `_rows`, on a connection of its own: no other read waits for this one."""
@@ -149,10 +139,33 @@ class Database:
             with closing(_connect(self._path)) as own:
                 return own.execute(sql).fetchall()
         except sqlite3.Error as error:
-            _fail("read", error)
+            fail("read", error)
 
 
-def _require_content(path: Path) -> None:
+def find_columns(connection: sqlite3.Connection, path: Path, *, create: bool = False) -> set[tuple[str, str]]:
+    """The database's (table, column). Raises RefereeError `database-foreign` unless it is a contest's."""
+    found = {(table, column) for table, column in connection.execute(_COLUMNS)}
+    if not create and ("posts", "rows") not in found:
+        raise RefereeError(
+            "database-foreign",
+            f"{path} is not a contest's database; put this contest's own, or a copy of it, there.",
+        )
+    return found
+
+
+def form_of(connection: sqlite3.Connection, path: Path) -> int:
+    """The database's form. Raises RefereeError `database-version` if it is newer than this program."""
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > VERSION:
+        raise RefereeError(
+            "database-version",
+            f"{path} was made by a newer version of this program (form {version}, this one knows {VERSION}).",
+        )
+    return version
+
+
+def require_content(path: Path) -> None:
+    """Raise RefereeError `database-missing` unless there is a file with content."""
     with suppress(FileNotFoundError):
         if path.stat().st_size:
             return
@@ -191,7 +204,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
             return
 
 
-def _fail(what: str, error: sqlite3.Error) -> NoReturn:
+def fail(what: str, error: sqlite3.Error) -> NoReturn:
     """Raise StorageFailed in one sentence; a broken rule of the tables, or a defect of ours, as it is."""
     if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
         raise error

@@ -106,6 +106,11 @@ class PostTables(Database):
         """
         statements = [_insertion(self._heads, run, post) for post in posts]
         size_bytes = sum(size_bytes for size_bytes, _ in statements)
+        self.require_room(size_bytes)
+        return self._group.write_all([statement for _, statement in statements])
+
+    def require_room(self, size_bytes: int) -> None:
+        """Raise RefereeError `no-room` when the disk is nearly full, or would be with so much more."""
         disk = os.statvfs(self._folder)
         free_bytes = disk.f_bavail * disk.f_frsize
         if free_bytes < LEAST_FREE_BYTES + size_bytes:
@@ -113,7 +118,6 @@ class PostTables(Database):
                 "no-room",
                 f"The referee's disk has only {free_bytes / 1e6:.1f} MB left, so nothing was taken; tell the operator.",
             )
-        return self._group.write_all([statement for _, statement in statements])
 
     def find_post(self, run: int, idempotency_key: str) -> Post | None:
         """The receipt given for this key, with the total as it was then."""

@@ -12,7 +12,14 @@ from lpirc_power.energy import Check
 from referee.store.acts import put_on_record
 from referee.store.database import Database
 from referee.store.records import Provisional, Score, ScoreInterval
-from referee.store.schema import insert
+from referee.store.schema import columns_of, insert
+
+_FIGURES = [name for name in columns_of("scores") if name not in ("id", "ap")]
+_INTERVAL = [*ScoreInterval.__dataclass_fields__]
+_LATEST = (
+    "SELECT * FROM scores LEFT JOIN intervals AS i ON i.score = scores.id"
+    " WHERE scores.id IN (SELECT max(id) FROM scores GROUP BY run)"
+)
 
 
 class ScoreTables(Database):
@@ -42,6 +49,24 @@ class ScoreTables(Database):
         )
         intervals = self._rows("SELECT * FROM intervals WHERE score = ?", number)
         return Score(**figures, checks=checks, interval=_interval(intervals[0]) if intervals else None)
+
+    def latest_scores(self) -> dict[int, tuple[Score, NDArray[np.float64] | None]]:
+        """The judgements that count, by run, with the mAPs (R,) of their resamples: for boards of many contests.
+
+        They lack the AP by category and the checks that did not fail.
+        """
+        failed: dict[int, list[Check]] = {}
+        for c in self._rows("SELECT score, code, severity, sentence FROM checks WHERE NOT ok"):
+            failed.setdefault(c["score"], []).append(
+                Check(c["code"], False, c["severity"], c["sentence"], {})
+            )
+        found = {}
+        for row in self._rows(_LATEST):
+            figures, checks = {name: row[name] for name in _FIGURES}, tuple(failed.get(row["id"], ()))
+            interval = None if row["level"] is None else ScoreInterval(*(row[name] for name in _INTERVAL))
+            maps = None if row["maps"] is None else np.frombuffer(row["maps"], "<f8")
+            found[row["run"]] = Score(**figures, ap={}, checks=checks, interval=interval), maps
+        return found
 
     def add_interval(self, score: Score, interval: ScoreInterval, maps: NDArray[np.float64]) -> None:
         """Add the confidence intervals of a stored score, and the mAPs (R,) of the resamples.

@@ -6,6 +6,7 @@ import hashlib
 import json
 import sqlite3
 import zlib
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from datetime import date, datetime
 
@@ -30,6 +31,10 @@ _COUNT = (
     " AND substr(accepted_utc, 1, 10) = ?"
     " AND NOT EXISTS (SELECT 1 FROM measurements WHERE submission = submissions.id AND unstable)"
 )
+_REPEATED = (
+    "SELECT id FROM submissions LEFT JOIN measurements ON submission = id WHERE track = ? AND team = ?"
+    " AND model_sha256 = ? AND counts AND withdrawn IS NULL AND coalesce(valid, 1) ORDER BY id"
+)
 _OF_DEVICE = "SELECT name FROM jobs JOIN submissions ON job = name WHERE id = ? AND kind = 'measuring'"
 _FIND = (
     f"SELECT submissions.*, {', '.join(_MEASURED)}"  # noqa: S608 - names of columns
@@ -48,21 +53,25 @@ class SubmissionTables(Database):
         Raises RefereeError `submission-limit` when the team has used up the `limit` of this track and UTC day, also
         for one of two processes that hand in the last one at the same time.
         """
-        made = replace(submission, accepted_utc=now.isoformat(), withdrawn=None, measurement=None)
-        values = asdict(made)
         with self._transaction() as connection:
-            used = connection.execute(_COUNT, (made.track, made.team, now.date().isoformat())).fetchone()["n"]
-            if made.counts and used >= limit:
-                raise submission_limit(made.track, made.team, used, limit, now.date())
-            number = connection.execute(_INSERT, tuple(values[name] for name in _COLUMNS)).lastrowid
-            made = replace(made, id=int(number or 0))
-            if kind is not None:
-                text = f"{made.track}\n{made.split}\n{made.id}\n{made.model_sha256}"
-                made = replace(made, job=(job := hashlib.sha256(text.encode()).hexdigest()))
-                connection.execute("UPDATE submissions SET job = ? WHERE id = ?", (job, made.id))
-                insert_jobs(connection, kind, {job: f"submission {made.id}"}, now)
-            put_on_record(connection, submission=number)
+            made = _accepted(connection, submission, now, limit, kind)
+            put_on_record(connection, submission=made.id)
         return made
+
+    def accept_entry(
+        self, parts: Sequence[Submission], kind: JobKind, now: datetime, limit: int
+    ) -> list[Submission]:
+        """Store an upload, a submission on each split, with the jobs that make their results: all of it or nothing.
+
+        A part without a `job` gets one of its own. Raises RefereeError `submission-limit`, `entry-repeated`.
+        """
+        first = parts[0]
+        with self._transaction() as connection:
+            same = connection.execute(_REPEATED, (first.track, first.team, first.model_sha256)).fetchone()
+            if same is not None:
+                sentence = f"The team's entry {same['id']} to the track {first.track} is the same file."
+                raise RefereeError("entry-repeated", sentence, entry=same["id"])
+            return [_accepted(connection, part, now, limit, kind) for part in parts]
 
     def submissions_used(self, track: str, team: str, now: datetime) -> int:
         """How many submissions of a team count on the UTC day of `now`."""
@@ -118,6 +127,24 @@ class SubmissionTables(Database):
         return zlib.decompress(rows[0]["result"]) if rows and rows[0]["result"] is not None else None
 
 
+def _accepted(
+    connection: sqlite3.Connection, given: Submission, now: datetime, limit: int, kind: JobKind | None
+) -> Submission:
+    made = replace(given, accepted_utc=now.isoformat(), withdrawn=None, measurement=None)
+    used = connection.execute(_COUNT, (made.track, made.team, now.date().isoformat())).fetchone()["n"]
+    if made.counts and used >= limit:
+        raise submission_limit(made.track, made.team, used, limit, now.date())
+    values = asdict(made)
+    number = int(connection.execute(_INSERT, tuple(values[name] for name in _COLUMNS)).lastrowid or 0)
+    made = replace(made, id=number)
+    if kind is not None:
+        text = f"{made.track}\n{made.split}\n{number}\n{made.model_sha256}"
+        made = replace(made, job=(job := made.job or hashlib.sha256(text.encode()).hexdigest()))
+        connection.execute("UPDATE submissions SET job = ? WHERE id = ?", (job, number))
+        insert_jobs(connection, kind, {job: f"submission {number}"}, now)
+    return made
+
+
 def lease_lost(what: str) -> RefereeError:
     """The error of a device that is not, or no longer, at a job."""
     return RefereeError("lease-lost", f"The lease of {what} is lost: it is over, or another device's now.")
@@ -127,8 +154,8 @@ def submission_limit(track: str, team: str, used: int, limit: int, day: date) ->
     """The error of a team that has used up its submissions of a UTC day."""
     return RefereeError(
         "submission-limit",
-        f"Team {team} has used up {used} of its {limit} submissions to the track {track} on {day}; hand in the next "
-        "one after midnight UTC.",
+        f"Team {team} has used up {used} of its {limit} submissions to the track {track} on {day}; hand in the "
+        "next one after midnight UTC.",
         used=used,
         limit=limit,
     )

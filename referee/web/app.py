@@ -11,9 +11,11 @@ from referee.auth.passwords import decoy_hash
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.runs.control import RunControl
+from referee.tracks.submissions.results_files import EntryDesk
 from referee.web import pages, problems
 from referee.web.answers import NOT_TO_BE_KEPT
 from referee.web.config_watch import ConfigWatch
+from referee.web.contestant import entries as entry_routes
 from referee.web.contestant import session as contest_routes
 from referee.web.contestant import work as work_routes
 from referee.web.gateway import Gateway
@@ -25,6 +27,7 @@ from referee.web.operator import access, board_routes, console, day_routes
 from referee.web.operator import routes as operator_routes
 from referee.web.public import board as public_board
 from referee.web.public import display as display_routes
+from referee.web.public import tracks as public_tracks
 from referee.web.refusals import Refusals
 from referee.web.sessions import REMAINING, remaining_ms
 from referee.web.state import EXTENSION, WebState, web_state
@@ -46,8 +49,10 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         refusals=Refusals(contest.store, clock),
         judging=judging,
         status=LiveStatus(contest, control, clock, judging, config_watch),
+        entries=EntryDesk(contest, clock),
     )
     app.register_blueprint(contest_routes.blueprint)
+    app.register_blueprint(entry_routes.blueprint)
     for operators in (access, operator_routes, day_routes, board_routes, console):
         app.register_blueprint(operators.blueprint)
     app.register_blueprint(legacy_routes.blueprint)
@@ -55,6 +60,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(pages.blueprint)
     app.register_blueprint(display_routes.blueprint)
     app.register_blueprint(public_board.blueprint)
+    app.register_blueprint(public_tracks.blueprint)
     problems.register(app)
     app.after_request(_finish)
     app.wsgi_app = Gateway(app.wsgi_app, state)  # type: ignore[method-assign]  # Flask's own way

@@ -7,7 +7,7 @@ body from a cut one is its Content-Length; a chunked body has none and is refuse
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from flask import request
 
@@ -15,6 +15,7 @@ from referee.errors import RefereeError
 from referee.web.answers import Environ
 
 LARGEST_BODY_BYTES = 4 * 2**20  # about 90,000 text rows; the largest published contest output has 49,013
+PART_BYTES = 2**20
 LARGEST_DOCUMENT_BYTES = 64 * 2**10  # all that is read of a request before it is authenticated
 LONGEST_LENGTH = 20  # digits that count; the server in front of us passes on thousands of zeros before them
 
@@ -27,17 +28,7 @@ def read_body(
     With `authenticate`, which raises for a body that bears no good token, it is called with the first 64 KiB before
     more is read. Raises RefereeError `length-missing`, `too-large`, both before anything is read, and `body-cut-off`.
     """
-    stated = environ.get("CONTENT_LENGTH", "")
-    if not (stated.isascii() and stated.isdigit()) or "HTTP_TRANSFER_ENCODING" in environ:
-        raise RefereeError(
-            "length-missing",
-            "Send the body in one piece with its Content-Length; a chunked one that is cut looks whole.",
-        )
-    length = int(stated.lstrip("0")[:LONGEST_LENGTH] or 0)
-    if length > largest_bytes:
-        raise RefereeError(
-            "too-large", f"The body has {length} bytes; at most {largest_bytes} are taken: send several."
-        )
+    length = stated_length(environ, largest_bytes)
     read: Callable[[int], bytes] = environ["wsgi.input"].read
     body = b""
     if authenticate is not None:
@@ -46,11 +37,37 @@ def read_body(
     if len(body) < length:
         body += read(length - len(body))
     if len(body) != length:
-        raise RefereeError(
-            "body-cut-off",
-            f"Only {len(body)} of {length} bytes arrived, so nothing was taken; send it again.",
-        )
+        raise _cut_off(len(body), length)
     return body
+
+
+def parts_of_body(environ: Environ, length: int) -> Iterator[bytes]:
+    """The request's body of that length as it comes. Raises RefereeError `body-cut-off` at its end."""
+    left = length
+    while left and (part := environ["wsgi.input"].read(min(left, PART_BYTES))):
+        left -= len(part)
+        yield part
+    if left:
+        raise _cut_off(length - left, length)
+
+
+def stated_length(environ: Environ, most: int, hint: str = ": send several") -> int:
+    """The length of the request's body. Raises RefereeError `length-missing`, `too-large`."""
+    stated = environ.get("CONTENT_LENGTH", "")
+    if not (stated.isascii() and stated.isdigit()) or "HTTP_TRANSFER_ENCODING" in environ:
+        raise RefereeError(
+            "length-missing",
+            "Send the body in one piece with its Content-Length; a chunked one that is cut looks whole.",
+        )
+    length = int(stated.lstrip("0")[:LONGEST_LENGTH] or 0)
+    if length > most:
+        raise RefereeError("too-large", f"The body has {length} bytes; at most {most} are taken{hint}.")
+    return length
+
+
+def _cut_off(arrived: int, length: int) -> RefereeError:
+    sentence = f"Only {arrived} of {length} bytes arrived, so nothing was taken; send it again."
+    return RefereeError("body-cut-off", sentence)
 
 
 def read_texts(*keys: str, **defaults: str | None) -> tuple[str, ...]:

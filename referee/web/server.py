@@ -209,6 +209,8 @@ def _load_worker(
     resources.callback(reader.join)
     app = create_app(contest, control, clock)
     state = state_of(app)
+    resources.callback(state.entries.close)
+    state.entries.ask()
     ended = threading.Event()
     watcher = threading.Thread(target=_watch_files, args=(state, ended), name="watch-files", daemon=True)
     watcher.start()

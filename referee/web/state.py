@@ -20,6 +20,7 @@ from referee.detections.plausibility import limits_by_number
 from referee.runs.control import RunControl
 from referee.runs.open_run import OpenRun
 from referee.runs.screens import Screens
+from referee.tracks.submissions.results_files import EntryDesk
 from referee.web.config_watch import ConfigWatch
 from referee.web.image_files import ImageFiles
 from referee.web.judge_process import Judging
@@ -35,14 +36,15 @@ OPERATORS_AT_ONCE = 8
 class AddressSlots:
     """The slots of those without a run; an address holds half of them at most: one host keeps no one else out."""
 
-    def __init__(self) -> None:
+    def __init__(self, in_all: int = UNAUTHENTICATED_AT_ONCE, of_one: int = OF_AN_ADDRESS) -> None:
+        self._in_all, self._of_one = in_all, of_one
         self._lock = threading.Lock()
         self._held: Counter[str] = Counter()
 
     def acquire(self, address: str) -> bool:
         """Take a slot if one is free."""
         with self._lock:
-            is_free = self._held[address] < OF_AN_ADDRESS and self._held.total() < UNAUTHENTICATED_AT_ONCE
+            is_free = self._held[address] < self._of_one and self._held.total() < self._in_all
             self._held[address] += is_free
             return is_free
 
@@ -70,12 +72,14 @@ class WebState:
     refusals: Refusals
     judging: Judging
     status: LiveStatus
+    entries: EntryDesk
     passwords: PasswordChecks = field(default_factory=PasswordChecks)
     operator_passwords: PasswordChecks = field(default_factory=PasswordChecks)
     operator_slots: threading.BoundedSemaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(OPERATORS_AT_ONCE)
     )
     other_slots: AddressSlots = field(default_factory=AddressSlots)
+    upload_slots: AddressSlots = field(default_factory=lambda: AddressSlots(16, 2))  # by team
     ended_sessions: set[str] = field(default_factory=set)
     """Cookies of operators who have logged out; a restart forgets them, their 12 hours end all the same."""
     _limits: WeakKeyDictionary[OpenRun, NDArray[np.float64]] = field(default_factory=WeakKeyDictionary)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lpirc_testsets.ground_truth import GroundTruth
+from referee.detections import MAX_PROBLEMS, ProblemList
 from referee.detections.files.coco_results import read_coco_results
 from referee.detections.files.findings import Findings
 from referee.detections.files.names import Finders
@@ -32,7 +33,9 @@ def read_detections(path: Path, ground_truth: GroundTruth) -> Detections:
     return read_submission(path, ground_truth).detections
 
 
-def read_submission(path: Path, ground_truth: GroundTruth, tolerance: Tolerance = STRICT) -> Submission:
+def read_submission(
+    path: Path, ground_truth: GroundTruth, tolerance: Tolerance = STRICT, most_problems: int = MAX_PROBLEMS
+) -> Submission:
     """Read a file of detections in any of its three forms.
 
     CSV has the header `image,class,confidence,xmin,ymin,xmax,ymax` (or `category`); without a header every
@@ -41,11 +44,11 @@ def read_submission(path: Path, ground_truth: GroundTruth, tolerance: Tolerance 
     alone, or `[]`, means no detections; an empty file is an error.
 
     Raises `RefereeError` `bad-detections` for numbers that are not finite and, as far as `tolerance` does not
-    accept them, unknown images or categories and inverted boxes, with the facts `file`, `problems` (at most 20
-    of {"line", "problem"}; in JSON the entry's number) and `total`; `unreadable-file` when it cannot be
+    accept them, unknown images or categories and inverted boxes, with the facts `file`, `problems` (at most
+    `most_problems` of {"line", "problem"}; in JSON the entry's number) and `total`; `unreadable-file` when it cannot be
     read.
     """
-    findings = Findings(path)
+    findings = Findings(path, ProblemList(most=most_problems))
     finders = Finders.of(ground_truth, tolerance, findings)
     head = head_of(path)
     if path.suffix.lower() == ".json" or head.lstrip()[:1] in ("[", "{"):

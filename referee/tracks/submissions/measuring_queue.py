@@ -17,7 +17,8 @@ from referee.errors import RefereeError
 from referee.store.records import JobKind, JobState, Submission
 from referee.store.submissions import lease_lost
 from referee.tracks.submissions.harness import of_rule
-from referee.tracks.submissions.open_track import HOLDOUT, OpenTrack, open_track
+from referee.tracks.submissions.open_track import OpenTrack, open_track
+from referee.tracks.submissions.results_files import HOLDOUT
 from referee.tracks.submissions.submitting import Bench, Order, expected_device, measure, submit
 
 LEASE_S = 30.0

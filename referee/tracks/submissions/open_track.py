@@ -11,20 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_testsets import GroundTruth, TestSet, TestSetError, load_test_set, read_ground_truth, read_labels
-from referee.config import CONFIG_NAME, ModelTrack
+from referee.config import CONFIG_NAME
+from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest, require_unchanged
 from referee.errors import BadTrack, RefereeError
 from referee.tracks import Track, track_named
 from referee.tracks.accuracy import coco_ap_percent, mean_iou_percent, only_objects, top1_percent
 from referee.tracks.submissions.result_document import ResultDocument
+from referee.tracks.submissions.results_files import HOLDOUT, PUBLIC, results_set
 from referee.tracks.track import Runtime
-
-PUBLIC, HOLDOUT = "public", "holdout"
 
 
 @dataclass(frozen=True, eq=False)
 class OpenTrack:
-    """A track's rule on one test set. `truth` is labels (N,) for classification, else objects.
+    """A track's rule on one test set. `truth` is labels (N,) for classification, else objects; of results files none.
 
     `digest` identifies images and truth, `images_sha256` the images alone, as a result document does.
     """
@@ -81,11 +81,18 @@ def open_track(contest: Contest, name: str, *, holdout: bool = False, to_run: bo
     Raises RefereeError `track-unknown`, `bad-config`, `no-holdout`, and what `track_on` raises.
     """
     config = configured_track(contest, name)
-    rule = rule_of(contest, config)
+    rule, split = rule_of(contest, config), HOLDOUT if holdout else PUBLIC
+    if rule.name == RESULTS:
+        if to_run:
+            raise RefereeError(
+                "track-of-results", f"Track {name!r} takes results files, by POST /v1/entries."
+            )
+        of = results_set(contest, config)
+        return OpenTrack(name, rule, split, of.test_set, of.digest(split), "", np.empty(0, np.int64))
     if holdout and not config.holdout:
         raise RefereeError("no-holdout", f"The track {name!r} has no hold-out test set; give it a holdout.")
     folder = contest.folder / (config.holdout if holdout else config.testset)
-    opened = track_on(folder, name, rule, HOLDOUT if holdout else PUBLIC, to_run=to_run)
+    opened = track_on(folder, name, rule, split, to_run=to_run)
     if config.holdout:
         _require_kept_back(opened, contest.folder / (config.testset if holdout else config.holdout))
     return opened

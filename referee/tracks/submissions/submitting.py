@@ -26,11 +26,11 @@ from referee.store.submissions import submission_limit
 from referee.tracks import Measured, Verdict
 from referee.tracks.submissions.fields import bad
 from referee.tracks.submissions.lock import Record, handing_in_lock, measuring_lock
-from referee.tracks.submissions.open_track import PUBLIC, OpenTrack, configured_track
+from referee.tracks.submissions.open_track import OpenTrack, configured_track
 from referee.tracks.submissions.result_document import ResultDocument, parse_result, says_same
+from referee.tracks.submissions.results_files import MODELS, PUBLIC
 from referee.tracks.submissions.stability import disturbance
 
-MODELS = "models"
 LARGEST_MODEL_BYTES = 500 << 20
 PLAIN = {"settings.channels": "RGB", "settings.mean": [0, 0, 0], "settings.sigma": [1, 1, 1]}
 """What a document must say of the input, if it says it: a track's model does the rest by itself."""

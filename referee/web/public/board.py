@@ -27,8 +27,9 @@ def front() -> AnyResponse:
         return redirect("/help")
     row = web_state().board.row()
     hall = {"view": "projector", "theme": "dark"} if request.args.get("view") == "projector" else {"view": ""}
+    config = web_state().contest.config
     return page(
-        "public/board.html", 200, live=_live_part(row), contest=web_state().contest.config.name, **hall
+        "public/board.html", 200, live=_live_part(row), contest=config.name, tracks=config.tracks, **hall
     )
 
 

@@ -33,7 +33,7 @@ from tests.referee.judging.judged_runs import armed_run, closed_run, opened_run,
 OTHERS = ("badgers", "voles", "stoats")
 # A route with another parameter is not covered until it is here.
 PARAMETERS = {"number": "1", "run": "1", "image": "1", "name": "one", "path": "style.css", "station": "one"}
-PARAMETERS |= {"team": TEAM, "action": "add"}
+PARAMETERS |= {"team": TEAM, "action": "add", "job": "one", "what": "result"}
 BODY = {
     "team": TEAM,
     "username": TEAM,

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, fields, replace
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 
 from lpirc_power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
+from referee.config.tracks import ModelTrack, track_problems
 from referee.errors import RefereeError
 
 CONFIG_NAME = "contest.toml"
@@ -21,7 +22,6 @@ LARGEST_INTEGER = 2**63
 MAPPED_BITS = 96  # the bits before the IPv4 address in ::ffff:192.168.1.20
 LARGEST_FIGURE = 1e6  # volts, amperes, seconds
 LONGEST_IDLE_S = 30.0  # arming takes that much longer
-MOST_SUBMISSIONS = 10_000  # per team and day
 STATION_CHOICES: dict[str, tuple[object, ...]] = {
     "mode": MODES,
     "crest_factor": CREST_FACTORS,
@@ -67,30 +67,6 @@ class Station:
             synchronize=self.synchronize,
             element=self.element,
         )
-
-
-@dataclass(frozen=True)
-class ModelTrack:
-    """A competition of models: its test sets, its rule (one of `referee.tracks`) and the settings of that rule.
-
-    `testset` and `holdout` are test-set folders, relative to the contest folder. A team may submit
-    `submissions_per_day` models per UTC day, for `runtime` (`litert`, `onnxruntime`, `any`). `device` is the host whose
-    measurements count, "": that of the first one.
-    """
-
-    name: str
-    testset: str
-    rule: str = ""
-    holdout: str = ""
-    submissions_per_day: int = 3
-    device: str = ""
-    settings: Mapping[str, object] = field(default_factory=dict)
-    runtime: str = "litert"
-
-    @property
-    def rule_name(self) -> str:
-        """The name of the rule; by default the name of the track."""
-        return self.rule or self.name
 
 
 @dataclass(frozen=True)
@@ -311,7 +287,7 @@ def _problems(config: ContestConfig) -> Iterator[Problem]:
             words = f"rule = {prize.rule!r} must be one of {', '.join(map(repr, PRIZE_RULES))}."
             yield "prizes", number, "rule", f"prize {prize.name!r}: {words}"
     for number, track in enumerate(config.tracks, start=1):
-        yield from (("tracks", number, key, words) for key, words in _track_problems(track))
+        yield from (("tracks", number, key, words) for key, words in track_problems(track))
     for kind, rows in (("track", config.tracks), ("station", config.stations), ("prize", config.prizes)):
         names = [one.name for one in rows]
         for number, name in enumerate(names, start=1):
@@ -352,18 +328,6 @@ def _station_problems(stations: tuple[Station, ...]) -> Iterator[Problem]:
         if meter in meters and not station.meter.startswith("sim"):
             yield "stations", number, "meter", f"the meter {meter!r} is given to two stations."
         meters.add(meter)
-
-
-def _track_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
-    if not track.name.strip() or not track.name.isprintable():
-        yield "name", "a track needs a name that is not blank and has only printable characters."
-    if not track.testset.strip():
-        yield "testset", f"track {track.name!r}: testset is blank; give its test-set folder."
-    if track.holdout and track.holdout == track.testset:
-        yield "holdout", f"track {track.name!r}: holdout is the public test set; choose a secret one."
-    if not 1 <= (daily := track.submissions_per_day) <= MOST_SUBMISSIONS:
-        words = f"submissions_per_day = {daily} must lie between 1 and {MOST_SUBMISSIONS}."
-        yield "submissions_per_day", f"track {track.name!r}: {words}"
 
 
 def toml_table(text: str) -> dict[str, Any]:

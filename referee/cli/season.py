@@ -1,0 +1,125 @@
+"""`referee season`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import starmap
+from pathlib import Path
+from typing import cast
+
+import click
+
+from referee.cli.leaderboard import MARKS, cells_of, columns_of, note_on
+from referee.cli.listing import in_form, print_listing
+from referee.cli.terminal import Column, marks_caption, one_line
+from referee.cli.workers import worker_options, workers_of
+from referee.clock import Clock
+from referee.errors import RefereeError
+from referee.files.atomic_write import write_atomically
+from referee.judging.leaderboard import Place
+from referee.scoring.result import signature_parts
+from referee.season.board import ByRun, SeasonBoard, SeasonStanding, season_board
+from referee.season.contests import read_season
+from referee.workers.dispatch import mapped
+
+SEASON_MARKS = {"=": "its order with a neighbour is not sure"} | MARKS | {"d": "differs from most runs"}
+KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "not_ranked", "latest"]
+
+
+@click.command()
+@click.argument("paths", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="Write season.html, .json and .csv there.")
+@click.option("--team", help="Show all runs of this team.")
+@click.option(
+    "--testset",
+    type=click.Path(path_type=Path),
+    help="Score all runs on its images by this corrected ground truth; --out keeps what is computed.",
+)
+@click.option("--dry-run", is_flag=True, help="With --testset: only show what it would change.")
+@worker_options
+@in_form
+def season(
+    paths: tuple[Path, ...],
+    out: Path | None,
+    team: str | None,
+    testset: Path | None,
+    count: int | None,
+    cluster: str | None,
+    form: str | None,
+    *,
+    dry_run: bool,
+) -> None:
+    """Rank the teams of many contests by their best run: contest folders and bundles, which are only read."""
+    if (testset and not out) or (dry_run and not testset):
+        raise click.UsageError("--testset needs --out, and --dry-run needs --testset.")
+    runs, told = read_season(paths)
+    before = runs
+    with workers_of(count, cluster) as workers:
+        if testset and out:
+            from referee.season.corrected import corrected  # most calls need not wait for these
+
+            runs, problems = corrected(runs, testset, out, Clock(), workers)
+            told += problems
+        board = season_board(runs, partial(mapped, workers) if workers else starmap)
+    for sentence in told + board.left_out:
+        click.echo(one_line(sentence), err=True)
+    if not runs:
+        raise RefereeError("season-empty", "None of these has a run that is over.")
+    if team and team not in board.history:
+        raise RefereeError("team-unknown", f"The team {team!r} has no run with a score in this season.")
+    if dry_run:
+        _print_changes(season_board(before).by_run, board.by_run)
+        return
+    if out:
+        out.mkdir(parents=True, exist_ok=True)
+        for name in ("html", "json", "csv"):
+            _print(board, name, None, partial(write_atomically, out / f"season.{name}"))
+    _print(board, form, team, partial(click.echo, nl=False))
+
+
+def _print(board: SeasonBoard, form: str | None, team: str | None, to: Callable[[bytes], None]) -> None:
+    metric = signature_parts(board.usual)["metric"]
+    *figures, run, marks = columns_of(metric)
+    more = [Column(name, is_figure=name != "ended") for name in ("ended", "latest", "runs")]
+    places = board.history[team] if team else board.places
+    rows = [_cells(board, place, metric) for place in places]
+    every = [one for place in board.places for one in board.history[place.standing.team]]
+    notes = [*filter(None, map(note_on, board.places)), *board.left_out] if form else []
+    print_listing(
+        form,
+        [one for one in board.documents if team in (None, one["team"])] if form else [],
+        KEYS,
+        [*figures, Column("contest"), run, *more, marks],
+        rows,
+        title="Season",
+        about=f"The best run of each team by its score, mAP / Wh. mAP is by the metric {metric}.",
+        notes=[marks_caption(SEASON_MARKS, rows), *notes],
+        empty="No run has a score.",
+        more=[_cells(board, place, metric) for place in every] if form == "html" else [],
+        to=to,
+    )
+
+
+def _cells(board: SeasonBoard, place: Place, metric: str) -> list[str]:
+    one, history = cast(SeasonStanding, place.standing), board.history[place.standing.team]
+    *cells, number, marks = cells_of(place, metric)
+    latest = f"{history[-1].standing.score:.4f}"
+    marks = "=" * bool(place.level_with) + marks
+    return [*cells, one.contest, number, one.utc[:10], latest, str(len(history)), marks]
+
+
+def _print_changes(before: ByRun, after: ByRun) -> None:
+    from referee.cli.rejudge import print_changes
+    from referee.judging.rejudge import Change, Rejudged
+
+    changes = []
+    for (contest, run), now in after.items():
+        was, one = before.get((contest, run), Place(None, now.standing)), now.standing
+        if was.standing.signature != one.signature:
+            pairs = (was.standing.map, one.map), (was.standing.score, one.score), (was.rank, now.rank)
+            changes.append(Change(run, f"{one.team} ({contest})", *pairs))
+    if changes:
+        print_changes(Rejudged(tuple(changes), ()))
+    why = "No board was written." if changes else "No run is on these images and by another ground truth."
+    click.echo(why, err=True)

@@ -1,0 +1,56 @@
+"""A `[[tracks]]` table of contest.toml: a competition of models, or of results files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+RESULTS = "results"
+MOST_SUBMISSIONS = 10_000  # per team and day
+
+
+@dataclass(frozen=True)
+class ModelTrack:
+    """A competition of models: its test sets, its rule (one of `referee.tracks`) and the settings of that rule.
+
+    `testset` and `holdout` are test-set folders, relative to the contest folder. A team may submit
+    `submissions_per_day` models per UTC day, for `runtime` (`litert`, `onnxruntime`, `any`). `device` is the host whose
+    measurements count, "": that of the first one. The hold-out figures are public from `holdout_until` on.
+
+    Of a track for results files (rule RESULTS), by `metric` ("": the contest's), a secret `holdout_part` of the images
+    is held out until then; None: no image is.
+    """
+
+    name: str
+    testset: str
+    rule: str = ""
+    holdout: str = ""
+    submissions_per_day: int = 3
+    device: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    runtime: str = "litert"
+    metric: str = ""
+    holdout_part: float = 0.5
+    holdout_until: datetime | None = None
+
+    @property
+    def rule_name(self) -> str:
+        """The name of the rule; by default the name of the track."""
+        return self.rule or self.name
+
+
+def track_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
+    """What is wrong with a track's values, as the key and a sentence."""
+    if not track.name.strip() or not track.name.isprintable():
+        yield "name", "a track needs a name that is not blank and has only printable characters."
+    if not track.testset.strip():
+        yield "testset", f"track {track.name!r}: testset is blank; give its test-set folder."
+    if track.holdout and track.holdout == track.testset:
+        yield "holdout", f"track {track.name!r}: holdout is the public test set; choose a secret one."
+    if not 1 <= (daily := track.submissions_per_day) <= MOST_SUBMISSIONS:
+        words = f"submissions_per_day = {daily} must lie between 1 and {MOST_SUBMISSIONS}."
+        yield "submissions_per_day", f"track {track.name!r}: {words}"
+    if not track.holdout_part < 1:
+        words = f"holdout_part = {track.holdout_part:g} must lie between 0 and 1."
+        yield "holdout_part", f"track {track.name!r}: {words}"

@@ -1,0 +1,181 @@
+"""Results files of a track: the set that they are of and its secret part; checked and scored by worker processes."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import logging
+import threading
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lpirc_testsets import GroundTruth, TestSet, TestSetError, load_test_set, read_ground_truth
+from referee.clock import Clock
+from referee.config.tracks import RESULTS, ModelTrack
+from referee.contest import Contest
+from referee.detections.files import read_submission
+from referee.errors import RefereeError
+from referee.judging.case import restricted_to
+from referee.judging.scoring_job import RESAMPLES, SEED
+from referee.scoring import METRICS, STRICT, Detections, evaluate
+from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap_samples, centred
+from referee.scoring.result import RULES_VERSION
+from referee.store.records import ModelMeasurement, Submission
+from referee.tracks import Measured, track_named
+from referee.tracks.measured import LEAST
+from referee.workers import Workers
+from referee.workers.dispatch import Task, carry_out
+from referee.workers.processes import LocalWorkers
+
+MODELS = "models"
+"""The folder of what is handed in, each file under its SHA-256."""
+MOST_PROBLEMS = 1000
+PUBLIC, HOLDOUT = "public", "holdout"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ResultsSet:
+    """The test set of a track, by `metric`; `part` of its images, chosen with `key`, is the hold-out set."""
+
+    test_set: TestSet
+    metric: str
+    part: float
+    key: bytes
+
+    def digest(self, split: str) -> str:
+        """Identifies images, ground truth, metric and part."""
+        return _digest(self.test_set.digest, self.metric, self.part, self.key.hex(), split)
+
+    def job(self, split: str, file_sha256: str) -> str:
+        """The name of the job that scores a file: a hash of all that the result follows from."""
+        return _digest("entry-1", RULES_VERSION, RESAMPLES, SEED, self.digest(split), file_sha256)
+
+    def images(self, split: str) -> list[int]:
+        """The numbers of the images of a split: whose draw, by a hash with the key, lies below `part`, or not."""
+        drawn = ((one, hmac.digest(self.key, one.sha256.encode(), "sha256")) for one in self.test_set.images)
+        below = ((one, int.from_bytes(draw[:8], "big") < self.part * 2**64) for one, draw in drawn)
+        return [one.number for one, is_held_out in below if is_held_out == (split == HOLDOUT)]
+
+
+def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
+    """The set of a track for results files. Raises RefereeError `bad-config`, TestSetError."""
+    metric = config.metric or contest.config.metric
+    if metric not in METRICS:
+        words = f"metric = {metric!r} is unknown; the metrics are {', '.join(METRICS)}."
+        raise RefereeError("bad-config", f"Track {config.name!r}: {words}")
+    key = hmac.digest(contest.secret, f"holdout {config.name}".encode(), "sha256")
+    is_own = config.testset == contest.config.testset
+    test_set = contest.test_set if is_own else load_test_set(contest.folder / config.testset)
+    return ResultsSet(test_set, metric, 0.0 if config.holdout_until is None else config.holdout_part, key)
+
+
+def check_file(path: Path, of: ResultsSet) -> dict[str, str]:
+    """The digests of the splits that a file is scored on. Raises as `read_submission`, with 1,000 problems."""
+    _read(path, of)
+    found = {split: of.digest(split) for split in (PUBLIC, HOLDOUT) if of.images(split)}
+    if PUBLIC not in found:
+        raise RefereeError("testset-unfit", "The track's test set is too small for its holdout_part.")
+    return found
+
+
+def score_file(path: Path, of: ResultsSet, split: str, digest: str) -> tuple[float, int, bytes | None]:
+    """The mAP of a kept file on a split, the number of images, and the mAPs of its resamples (R,) as float64.
+
+    Raises RefereeError `entry-outdated`, and as `read_submission` and `evaluate` do.
+    """
+    if of.digest(split) != digest or load_test_set(of.test_set.folder).digest != of.test_set.digest:
+        raise RefereeError("entry-outdated", "Test set or metric have changed since; hand it in again.")
+    (whole, given), images = _read(path, of), np.array(of.images(split), np.int64)
+    truth = restricted_to(whole, images)
+    kept = np.isin(given.image, images)
+    columns = {name: column for name, column in vars(given).items() if column is not None}
+    own = Detections(**{name: column[kept] for name, column in columns.items()})
+    found, maps = evaluate(truth, own, of.metric), None
+    if of.metric in BOOTSTRAP_METRICS:
+        samples = bootstrap_samples(truth, own, of.metric, RESAMPLES, SEED)
+        maps = centred(samples, found.map).astype("<f8").tobytes()
+    return found.map, len(images), maps
+
+
+def _read(path: Path, of: ResultsSet) -> tuple[GroundTruth, Detections]:
+    """The ground truth of the whole set and the file's detections; what is wrong is said without the path."""
+    whole = read_ground_truth(of.test_set.folder)
+    try:
+        return whole, read_submission(path, whole, STRICT, MOST_PROBLEMS).detections
+    except RefereeError as error:
+        raise RefereeError(error.code, error.sentence.removeprefix(f"{path}: "), **error.facts) from error
+
+
+class EntryDesk:
+    """Checks what is handed in and scores results files, in processes of low priority."""
+
+    def __init__(self, contest: Contest, clock: Clock) -> None:
+        self.contest, self.clock = contest, clock
+        self._turn, self._stop = threading.Lock(), threading.Event()
+
+    @cached_property
+    def workers(self) -> LocalWorkers:
+        """One file is scored at a time, so one process is left for checks."""
+        return LocalWorkers(2)
+
+    def ask(self) -> None:
+        """Score soon what waits, also from before a restart."""
+        threading.Thread(target=self._score, name="entries", daemon=True).start()
+
+    def close(self) -> None:
+        """Give back what is being scored."""
+        self._stop.set()
+        with self._turn:
+            if "workers" in vars(self):
+                self.workers.close()
+
+    def _score(self) -> None:
+        store = self.contest.store
+        with self._turn:
+            for config in self.contest.config.tracks:
+                for one in store.submissions(config.name) if config.rule_name == RESULTS else ():
+                    if self._stop.is_set() or not one.job or one.measurement or one.withdrawn:
+                        continue
+                    try:
+                        tasks = {one.job: _task(self.contest, config, one, self.clock)}
+                        carry_out(store, tasks, self.workers, self.clock, self._stop)
+                    except (RefereeError, TestSetError) as error:
+                        logger.error("entry %d is not scored: %s", one.id, error.sentence)  # noqa: TRY400
+
+
+def _task(contest: Contest, config: ModelTrack, one: Submission, clock: Clock) -> Task:
+    store, name, of = contest.store, one.job or "", results_set(contest, config)
+    path = contest.folder / MODELS / f"{one.model_sha256}{Path(one.model_file).suffix.lower()}"
+
+    def end(valid: bool, sentence: str, **figures: Any) -> None:
+        if store.submission(one.id).measurement is None:
+            store.add_measurement(
+                one.id, ModelMeasurement(clock.utc().isoformat(), valid, sentence, **figures)
+            )
+
+    def found() -> None:
+        mean_ap, images = json.loads((store.scoring(name) or ("",))[0])
+        measured = Measured(100 * mean_ap, LEAST, images, images, LEAST)
+        verdict = track_named(RESULTS).measure(measured)
+        end(True, verdict.sentence, metric=verdict.value, measured=asdict(measured))
+
+    def done(result: tuple[float, int, bytes | None]) -> None:
+        store.add_scoring(name, name, json.dumps(result[:2]), result[2], clock.utc())
+        found()
+
+    def start(workers: Workers) -> Future[Any]:
+        return workers.submit(score_file, path, of, one.split, one.testset_digest or "")
+
+    return Task(f"submission {one.id}", start, done, found, partial(end, False, unstable=True))
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

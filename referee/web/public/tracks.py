@@ -1,0 +1,60 @@
+"""The boards of the tracks for everyone, as pages and as JSON."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from flask import Blueprint, Response, jsonify
+
+from referee.tracks.submissions.entries import board_document
+from referee.tracks.submissions.open_track import configured_track
+from referee.web.pages import page, revalidated
+from referee.web.state import web_state
+
+blueprint = Blueprint("tracks", __name__, url_prefix="/tracks")
+COLUMNS = ("rank", "team", "score", "public_score", "entries", "accepted_utc", "level_with")
+LEVEL = "Level are neighbours whose order is less than 95 % sure on other images of this kind."
+
+
+@blueprint.get("/<name>.json")
+def as_json(name: str) -> Response:
+    """The board of a track as a document."""
+    return revalidated(jsonify(_board(name)))
+
+
+@blueprint.get("/<name>")
+def as_page(name: str) -> Response:
+    """The board of a track for a browser."""
+    board = _board(name)
+    rows = [[_cell(place.get(column, "")) for column in COLUMNS] for place in board["places"]]
+    counts = f"{board['entries']} entries, of which {board['failed']} failed."
+    until = f"The final board, after {board['holdout_until']}, is by images that are secret until then."
+    return page(
+        "table.html",
+        title=name,
+        about=f"{board['title']}: {board['metric']}, by the {board['split']} images.",
+        columns=[(column.replace("_", " "), column not in ("team", "level_with")) for column in COLUMNS],
+        rows=rows,
+        notes=[counts, LEVEL, *([until] if board["holdout_until"] else [])],
+        made=f"{web_state().clock.utc():%Y-%m-%d %H:%M} UTC",
+        style="",
+    )
+
+
+def _board(name: str) -> dict[str, Any]:
+    return _board_at(name, int(web_state().clock.utc().timestamp()))
+
+
+@lru_cache(16)
+def _board_at(name: str, second: int) -> dict[str, Any]:
+    """The board, the same one for all who ask within a second."""
+    contest = web_state().contest
+    return board_document(contest, configured_track(contest, name), datetime.fromtimestamp(second, UTC))
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return ", ".join(value) if isinstance(value, list) else str(value)

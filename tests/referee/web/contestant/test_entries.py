@@ -1,0 +1,295 @@
+"""Files handed in by upload: what is refused and why, where an entry stands, what nobody may know yet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import requests
+
+from lpirc_testsets import read_ground_truth, synthesize
+from referee.clock import Clock
+from referee.contest import open_contest
+from referee.detections.files import HEADER
+from referee.scoring import Detections, evaluate
+from referee.store.records import JobKind
+from referee.tracks.submissions.entries import entry_document, take_entry
+from referee.tracks.submissions.results_files import HOLDOUT, PUBLIC, EntryDesk, results_set
+from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
+from tests.tflite_models import classifier, detector
+
+TEAMS = (TEAM, "bee", "cat")
+TRACKS = """
+[[tracks]]
+name = "files"
+rule = "results"
+testset = "{testset}"
+holdout_until = {until}
+submissions_per_day = 3
+
+[[tracks]]
+name = "over"
+rule = "results"
+testset = "{testset}"
+holdout_until = 2020-01-01T00:00:00Z
+
+[[tracks]]
+name = "models"
+rule = "ovic-detection"
+testset = "{testset}"
+"""
+FUTURE, PAST = "2999-01-01T00:00:00Z", "2020-01-01T00:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sets") / "set"
+    return synthesize(folder, images=40, categories=2, seed=4, size=(64, 64)).folder
+
+
+@pytest.fixture
+def day(tmp_path: Path, images: Path) -> Iterator[Day]:
+    with contest_day(tmp_path / "contest", images, teams=TEAMS) as made:
+        with (made.folder / "contest.toml").open("a") as file:
+            file.write(TRACKS.format(testset=images, until=FUTURE))
+        yield made
+
+
+@pytest.fixture(scope="module")
+def hall(tmp_path_factory: pytest.TempPathFactory, images: Path) -> Iterator[Day]:
+    with contest_day(tmp_path_factory.mktemp("hall") / "contest", images, teams=TEAMS) as made:
+        with (made.folder / "contest.toml").open("a") as file:
+            file.write(TRACKS.format(testset=images, until=FUTURE))
+        made.serve()
+        yield made
+
+
+def rows_of(images: Path, misses: int = 0) -> list[list[float]]:
+    """Every object found, but for those of the first images."""
+    truth = read_ground_truth(images)
+    columns = [truth.image, truth.category, np.full(len(truth.image), 0.5), *truth.boxes.T]
+    rows: list[list[float]] = np.stack(columns, 1)[truth.image > misses].tolist()
+    return rows
+
+
+def csv_of(rows: list[list[float]]) -> bytes:
+    return "\n".join(
+        ["image,class,confidence,xmin,ymin,xmax,ymax", *(",".join(map(str, row)) for row in rows)]
+    ).encode()
+
+
+def hand_in(
+    day: Day, body: bytes, team: str = TEAM, track: str = "files", name: str = "a.csv"
+) -> requests.Response:
+    assert day.server is not None
+    path = f"/v1/entries?track={track}&name={name}"
+    return day.server.ask("POST", path, data=body, auth=(team, PASSWORD))
+
+
+def own(day: Day, number: int | None = None, team: str = TEAM) -> Any:
+    assert day.server is not None
+    path = "/v1/entries" if number is None else f"/v1/entries/{number}"
+    answer = day.server.ask("GET", path, auth=(team, PASSWORD))
+    return answer.json()
+
+
+def scored(day: Day, answer: requests.Response, team: str = TEAM) -> dict[str, Any]:
+    assert answer.status_code == 202, answer.text
+    number = answer.json()["id"]
+    until(lambda: own(day, number, team)["state"] not in ("waiting", "scoring"))
+    document: dict[str, Any] = own(day, number, team)
+    return document
+
+
+def board(day: Day, track: str = "files") -> dict[str, Any]:
+    assert day.server is not None
+    document: dict[str, Any] = day.server.ask("GET", f"/tracks/{track}.json").json()
+    return document
+
+
+def expected(day: Day, rows: list[list[float]], split: str) -> float:
+    """The mAP of rows on a part, computed here."""
+    with open_contest(day.folder) as contest:
+        part = set(results_set(contest, contest.config.tracks[0]).images(split))
+    truth = read_ground_truth(day.testset)
+    is_kept = np.isin(truth.image_ids, list(part))
+    names = tuple(name for name, kept in zip(truth.image_names, is_kept, strict=True) if kept)
+    truth = truth.of_objects(np.isin(truth.image, list(part)))
+    truth = replace(truth, image_ids=truth.image_ids[is_kept], image_names=names)
+    own_rows = np.array([row for row in rows if row[0] in part])
+    return 100 * evaluate(truth, Detections.from_rows(own_rows)).map
+
+
+def test_files_are_scored_on_the_public_part_as_by_the_scorer_and_ranked_with_ties(
+    hall: Day, images: Path
+) -> None:
+    rows, fewer = rows_of(images, misses=8), rows_of(images, misses=30)
+    answer = hand_in(hall, csv_of(rows))
+    assert (answer.status_code, answer.json()["state"]) == (202, "waiting"), answer.text
+    entry = scored(hall, answer)
+    assert (entry["state"], entry["score"]) == ("scored", expected(hall, rows, PUBLIC))
+    coco = [
+        {"image_id": int(row[0]), "category_id": int(row[1]), "score": row[2], "bbox": box}
+        for row in fewer
+        for box in [[row[3], row[4], row[5] - row[3] + 1, row[6] - row[4] + 1]]
+    ]
+    other = scored(hall, hand_in(hall, json.dumps(coco).encode(), "bee", name="b.json"), "bee")
+    assert other["score"] == expected(hall, fewer, PUBLIC)
+    until(lambda: len(board(hall)["places"]) == 2)
+    places = board(hall)["places"]
+    assert [(one["rank"], one["team"], one["score"]) for one in places] == [
+        (1, TEAM, entry["score"]),
+        (2, "bee", other["score"]),
+    ]
+    listed = json.loads(hall.refers("model", "board", "--track", "files", "--json").stdout)["places"]
+    assert [one["metric"] for one in listed] == [entry["score"], other["score"]]
+    assert "broken off" not in hall.refers("model", "list").stdout
+    # A third one is as good as the first.
+    rows.append([*rows[-1][:2], 0.01, 0, 0, 1, 1])  # below all others: no AP changes
+    scored(hall, hand_in(hall, csv_of(rows), "cat"), "cat")
+    until(lambda: len(board(hall)["places"]) == len(TEAMS))
+    level = {one["team"]: one["level_with"] for one in board(hall)["places"]}
+    assert level == {TEAM: ["cat"], "cat": [TEAM], "bee": []}
+    page = hall.server.ask("GET", "/tracks/files").text if hall.server else ""
+    assert "<td>cat</td>" in page
+    assert 'href="/tracks/files"' in hall.server.ask("GET", "/", headers={"Accept": "text/html"}).text  # type: ignore[union-attr]
+
+
+def test_every_problem_of_a_file_is_in_the_answer_and_nothing_of_it_is_left(hall: Day, images: Path) -> None:
+    rows = [[f"nowhere-{line}.jpg", *row[1:]] for line, row in enumerate(rows_of(images)[:25])]
+    document = problem(hand_in(hall, csv_of(rows)), 422, "bad-detections")
+    assert [one["line"] for one in document["problems"]] == list(range(2, 27))
+    assert document["problems"][24]["problem"] == "image 'nowhere-24.jpg' is unknown"
+    assert document["detail"].startswith("line 2: image 'nowhere-0.jpg' is unknown (and 24 more")
+    many = "\n".join([HEADER, *["x,1,1,1,1,1,1"] * 1500]).encode()
+    document = problem(hand_in(hall, many), 422, "bad-detections")
+    assert (len(document["problems"]), document["total"]) == (1000, 1500)
+    other_set = json.dumps([{"image_id": 900, "category_id": 1, "score": 1, "bbox": [0, 0, 1, 1]}]).encode()
+    document = problem(hand_in(hall, other_set, name="a.json"), 422, "bad-detections")
+    assert document["detail"] == "line 1: image_id 900 is unknown"
+    problem(hand_in(hall, b"no rows at all"), 422, "unreadable-file")
+    kept = {one["sha256"] for team in TEAMS for one in own(hall, team=team)}
+    assert {path.stem for path in (hall.folder / "models").iterdir()} == kept
+
+
+def test_what_cannot_be_taken_is_refused_with_its_reason(hall: Day, images: Path) -> None:
+    assert hall.server is not None
+    body = csv_of(rows_of(images, misses=20))
+    first = hand_in(hall, body, "bee", name="first.csv")
+    document = problem(hand_in(hall, body, "bee", name="again.csv"), 409, "entry-repeated")
+    assert document["entry"] == first.json()["id"]
+    problem(hand_in(hall, body, track="none"), 404, "track-unknown")
+    problem(hand_in(hall, body, track="over"), 409, "track-closed")
+    problem(hand_in(hall, body, name="a.tflite"), 415, "unsupported-media-type")
+    problem(hand_in(hall, body, track="models"), 415, "unsupported-media-type")
+    wrong = hall.server.ask("POST", "/v1/entries?track=files&name=a.csv", data=body, auth=("bee", "wrong"))
+    problem(wrong, 401, "bad-credentials")
+    problem(hall.server.ask("POST", "/v1/entries?track=files&name=a.csv", data=body), 401, "token-missing")
+    problem(
+        hall.server.ask("GET", f"/v1/entries/{document['entry']}", auth=(TEAM, PASSWORD)),
+        404,
+        "entry-unknown",
+    )
+    host = f"Host: {hall.server.host}\r\nAuthorization: Basic Y2F0OnNpeCBsZWdz"  # of team cat
+    head = f"POST /v1/entries?track=files&name=a.csv HTTP/1.1\r\n{host}\r\nContent-Length: "
+    assert b"413 " in hall.server.raw(f"{head}{2**28 + 1}\r\n\r\n".encode(), cut=True)
+    before = own(hall, team="cat")
+    hall.server.raw(f"{head}{len(body)}\r\n\r\n".encode() + body[:-9], cut=True)
+    assert own(hall, team="cat") == before
+    assert not [path for path in (hall.folder / "models").iterdir() if path.name.startswith(".")]
+
+
+def test_refused_files_cost_nothing_of_the_days_limit(day: Day, images: Path) -> None:
+    day.serve()
+    for misses in range(3):
+        problem(hand_in(day, b"image,class"), 422, "unreadable-file")
+        assert hand_in(day, csv_of(rows_of(images, misses))).status_code == 202
+    document = problem(hand_in(day, csv_of(rows_of(images, 3))), 409, "submission-limit")
+    assert (document["used"], document["limit"]) == (3, 3)
+    assert day.server is not None
+    with_token = day.server.ask("GET", "/v1/entries", day.login()["token"])  # of a run
+    assert [one["id"] for one in with_token.json()] == [one["id"] for one in own(day)]
+
+
+def test_a_crash_loses_no_entry_and_no_one_sees_a_hold_out_figure_before_its_date(
+    day: Day, images: Path
+) -> None:
+    rows = rows_of(images, misses=9)
+    server = day.serve()
+    number = hand_in(day, csv_of(rows)).json()["id"]
+    server.kill()
+    day.serve()
+    until(lambda: own(day, number)["state"] == "scored")
+    with day.store() as store:
+        until(lambda: all(one.measurement for one in store.submissions("files")))
+        by_split = {
+            one.split: one.measurement.metric for one in store.submissions("files") if one.measurement
+        }
+        twin = next(one for one in store.submissions("files") if one.split == HOLDOUT)
+    assert by_split == {split: expected(day, rows, split) for split in (PUBLIC, HOLDOUT)}
+    assert day.server is not None
+    for path in (
+        "/tracks/files.json",
+        "/tracks/files",
+        "/v1/entries",
+        f"/v1/entries/{number}",
+        "/",
+        "/board.json",
+    ):
+        text = day.server.ask("GET", path, headers={"Accept": "text/html"}, auth=(TEAM, PASSWORD)).text
+        assert f"{by_split[HOLDOUT]:.3f}"[:-1] not in text, path
+    problem(day.server.ask("GET", f"/v1/entries/{twin.id}", auth=(TEAM, PASSWORD)), 404, "entry-unknown")
+    day.server.end()
+    config = day.folder / "contest.toml"
+    config.write_text(config.read_text().replace(FUTURE, PAST))
+    day.serve()
+    final = board(day)
+    assert (final["split"], final["places"][0]["score"]) == (HOLDOUT, by_split[HOLDOUT])
+    assert final["places"][0]["public_score"] == by_split[PUBLIC]
+    assert [one["score"] for one in own(day)] == list(by_split.values())
+
+
+def test_an_entry_says_where_it_stands_at_every_moment_and_why_it_failed(day: Day, images: Path) -> None:
+    with open_contest(day.folder) as contest, closing(EntryDesk(contest, Clock())) as desk:
+        config, store = contest.config.tracks[0], contest.store
+        first = take_entry(desk, config, TEAM, "a.csv", [csv_of(rows_of(images))])
+        made = take_entry(desk, config, TEAM, "b.csv", [csv_of(rows_of(images, 1))])
+
+        def state() -> dict[str, Any]:
+            return entry_document(store, store.submission(made.id))
+
+        assert (state()["state"], state()["place"], state()["attempts"]) == ("waiting", 3, 0)
+        assert store.lease_job(JobKind.SCORING, "a worker", Clock().utc(), 60.0, made.job) is not None
+        assert (state()["state"], state()["by"]) == ("scoring", "a worker")
+        store.give_job_back(str(made.job), "a worker", "it stopped", Clock().utc(), failed=True)
+        assert (state()["state"], state()["attempts"], state()["reason"]) == ("waiting", 1, "it stopped")
+        (day.folder / "models" / f"{made.model_sha256}.csv").write_text("damaged")
+        desk.ask()
+        until(lambda: state()["state"] == "failed")
+        assert "line 1 is neither seven values nor the header" in state()["reason"]
+        assert str(day.folder) not in state()["reason"]
+        assert store.job(str(made.job)).failures == 3
+        assert store.submissions_used("files", TEAM, Clock().utc()) == 1  # what failed costs nothing
+        again = take_entry(desk, config, TEAM, "b.csv", [csv_of(rows_of(images, 1))])
+        desk.ask()
+        until(lambda: entry_document(store, store.submission(again.id))["state"] == "scored")
+        until(lambda: entry_document(store, store.submission(first.id)).get("score") == 100)
+
+
+def test_a_model_is_checked_and_waits_for_a_device(day: Day) -> None:
+    day.serve()
+    refused = problem(hand_in(day, classifier(), track="models", name="m.tflite"), 422, "model-refused")
+    assert len(refused["refusals"]) >= 1
+    answer = hand_in(day, detector(), track="models", name="m.tflite")
+    assert (answer.status_code, answer.json()["state"]) == (202, "waiting"), answer.text
+    with day.store() as store:
+        (made,) = store.submissions("models")
+        job = store.job(str(made.job))
+    assert (job.kind, job.about) == (JobKind.MEASURING, f"submission {made.id}")
+    assert "in the queue" in day.refers("model", "list").stdout

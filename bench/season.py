@@ -24,7 +24,7 @@ from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging.case import scoring_input
 from referee.judging.judge import case_of
-from referee.judging.known import job_of, store_scoring
+from referee.judging.many import job_of, store_scoring
 from referee.judging.scoring_job import object_digests, score_whole
 from referee.judging.uncertainty import judge_scored
 from tests.contest_day import descendants_of

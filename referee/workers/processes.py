@@ -7,9 +7,9 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from concurrent.futures import Future, ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 from referee.workers import P, T, WorkerLost
@@ -19,40 +19,53 @@ PRELOADED = ["referee.judging.scoring_job"]
 
 
 class LocalWorkers:
-    """`count` processes; each does one piece of work at a time."""
+    """`count` processes; each does one piece of work at a time.
+
+    Each has a pipe of its own, of which only it holds the other end: whenever it dies, also while it sends a result,
+    the pipe ends. A ProcessPoolExecutor would wait for the rest of the result for ever.
+    """
 
     def __init__(self, count: int) -> None:
         self.count = count
         self._lock = threading.Lock()
-        self._processes: dict[Future[Any], int] = {}  # by what they are at
+        self._idle: list[tuple[BaseProcess, Connection]] = []
+        self._processes: dict[Future[Any], BaseProcess] = {}  # by what they are at
         self._is_closed = False
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(PRELOADED)
-        self._threads, self._own = ThreadPoolExecutor(count, "worker"), threading.local()
+        self._threads = ThreadPoolExecutor(count, "worker")
 
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """See `Workers`."""
 
         def serve() -> T:
-            """Do it in the thread's process, which is started when it is needed."""
+            with self._lock:  # by now there is its future
+                worker = self._idle.pop() if self._idle else None
+            process, pipe = worker or self._started()
             try:
-                if not hasattr(self._own, "pool"):
-                    self._own.pool = ProcessPoolExecutor(1, mp_context=self._context, initializer=_begin)
-                process = self._own.pool.submit(os.getpid).result()
                 with self._lock:
                     self._processes[future] = process
                     if self._is_closed:
-                        _kill(process)
-                result: T = self._own.pool.submit(work, *args, **kwargs).result()
-            except BrokenProcessPool:
-                del self._own.pool
-                raise WorkerLost("the worker's process died") from None
+                        process.kill()
+                pipe.send((work, args, kwargs))
+                is_done, found = pipe.recv()
+            except Exception as error:
+                process.kill()
+                process.join()
+                if isinstance(error, EOFError | OSError):
+                    raise WorkerLost("the worker's process died") from None
+                raise
             finally:
                 with self._lock:
-                    self._processes.pop(future, None)
+                    del self._processes[future]
+            with self._lock:
+                self._idle.append((process, pipe))
+            if not is_done:
+                raise found
+            result: T = found
             return result
 
-        with self._lock:  # what is served finds its future
+        with self._lock:
             future = self._threads.submit(serve)
         return future
 
@@ -60,29 +73,39 @@ class LocalWorkers:
         """See `Workers`."""
         if not future.cancel():
             with self._lock:
-                process = self._processes.get(future)
-                if process is not None:
-                    _kill(process)
+                if future in self._processes:
+                    self._processes[future].kill()
 
     def close(self) -> None:
         """See `Workers`."""
         with self._lock:
             self._is_closed = True
             for process in self._processes.values():
-                _kill(process)
+                process.kill()
         self._threads.shutdown(cancel_futures=True)
+        for process, _ in self._idle:
+            process.kill()
+            process.join()
+
+    def _started(self) -> tuple[BaseProcess, Connection]:
+        ours, its = self._context.Pipe()
+        process = self._context.Process(target=_work, args=(its,), daemon=True)
+        process.start()
+        its.close()
+        return process, ours
 
 
-def _kill(process: int) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(process, signal.SIGKILL)
-
-
-def _begin() -> None:
-    """What a worker does first: yield to others, leave Ctrl-C to the referee, and end when the referee is gone."""
+def _work(pipe: Connection) -> None:
+    """Yield to others, leave Ctrl-C to the referee, and end when it is gone."""
     os.nice(NICENESS)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    while True:
+        work, args, kwargs = pipe.recv()
+        try:
+            pipe.send((True, work(*args, **kwargs)))
+        except Exception as error:  # noqa: BLE001 - it is the outcome
+            pipe.send((False, error))
 
 
 def _end_with_parent() -> None:

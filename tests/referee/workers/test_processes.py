@@ -9,7 +9,9 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +32,15 @@ def workers() -> Iterator[LocalWorkers]:
 
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_in_sending() -> bytes:
+    def half(pipe: Connection, message: Any) -> None:
+        os.write(pipe.fileno(), bytes(message)[:-1])
+        die()
+
+    Connection._send = half  # type: ignore[attr-defined]  # noqa: SLF001 - only in this worker
+    return b"result"
 
 
 def die_once(mark: str) -> str:
@@ -55,6 +66,12 @@ def test_a_worker_that_dies_is_replaced_and_its_work_is_said_to_be_lost(workers:
         with pytest.raises(WorkerLost, match="the worker's process died"):
             one.result(PATIENCE_S)
     assert [one.result(PATIENCE_S) for one in kept] == [1, 2, 4, 8]
+
+
+def test_a_worker_that_dies_while_it_sends_a_result_is_lost(workers: LocalWorkers) -> None:
+    with pytest.raises(WorkerLost):
+        workers.submit(die_in_sending).result(PATIENCE_S)
+    assert workers.submit(pow, 3, 2).result(PATIENCE_S) == 9
 
 
 def test_an_error_of_the_work_comes_back_as_it_was(workers: LocalWorkers) -> None:

@@ -72,14 +72,14 @@ def _judge_by(contest: Contest, numbers: list[int], workers: Workers | None) -> 
     clock, progress, reasons = Clock(), Progress(len(numbers), "runs judged"), dict[int, str]()
 
     def keep(run: Run, found: Scored) -> None:
-        if contest.store.run(run.id).state is not RunState.JUDGED or run.state is RunState.JUDGED:
-            with act(contest.store, "judge", run.id):
-                judge_scored(contest, run.id, clock, found)
+        with act(contest.store, "judge", run.id):
+            judge_scored(contest, run.id, clock, found, state=run.state)
         progress.step()
 
     def failed(run: Run, reason: str) -> None:
-        reasons[run.id] = reason
-        contest.store.log_event(clock.utc(), run.id, "judge-failed", sentence=reason)
+        if run.state is RunState.JUDGED or contest.store.run(run.id).state is not RunState.JUDGED:
+            reasons[run.id] = reason
+            contest.store.log_event(clock.utc(), run.id, "judge-failed", sentence=reason)
         progress.step()
 
     runs = []

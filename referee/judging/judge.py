@@ -28,18 +28,24 @@ from referee.store.records import Run, RunState, Score
 
 
 def judge(
-    contest: Contest, number: int, clock: Clock, *, corrected: bool = False, found: Scored | None = None
+    contest: Contest,
+    number: int,
+    clock: Clock,
+    *,
+    corrected: bool = False,
+    found: Scored | None = None,
+    state: RunState | None = None,
 ) -> Score:
     """Judge a closed run, or judge it again; the new score is appended and replaces the earlier one in every result.
 
     `corrected` also takes a test set with the run's images and another ground truth than it was armed with; the event
-    then names both. `found` is the run's scoring, where it is known. Raises RefereeError `run-unknown`, `run-state`
-    (not closed yet, or void), `testset-changed`; TestSetError.
+    then names both. `found` is the run's scoring, where it is known, `state` that in which it must
+    still be. Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`; TestSetError.
     """
     while True:
         run = judgeable(contest, number, corrected=corrected)
         judged = judgement(contest, run, clock, found)
-        contest.store.add_score(judged)
+        contest.store.add_score(judged, state)
         states = (RunState.CLOSED, RunState.JUDGED)
         # If the energy was read meanwhile, the run is judged again.
         if contest.store.change_run(run.id, states, state=RunState.JUDGED.value).energy_wh == run.energy_wh:

@@ -85,9 +85,8 @@ def _task(
         return workers.submit(score_whole, given, known_of(contest.store, job))
 
     def keep(found: Scored) -> None:
-        tell(found)
-        # Only then has the job ended: who waits for it finds its runs judged.
         store_scoring(contest.store, job, found, clock)
+        tell(found)
 
     def tell(known: Scored | None) -> None:
         for run in runs:

@@ -16,7 +16,7 @@ from referee.judging.many import is_large, job_of, known_of, score_here, store_s
 from referee.judging.scoring_job import RESAMPLES, SEED, Scored, scored, with_resampled
 from referee.scoring.bootstrap import centred, mean_of_categories
 from referee.scoring.interval import Resampled, middle
-from referee.store.records import Run, Score, ScoreInterval
+from referee.store.records import Run, RunState, Score, ScoreInterval
 
 Floats = NDArray[np.float64]
 
@@ -46,10 +46,17 @@ def judge_with_interval(contest: Contest, number: int, clock: Clock, *, correcte
 
 
 def judge_scored(
-    contest: Contest, number: int, clock: Clock, found: Scored, *, corrected: bool = False
+    contest: Contest,
+    number: int,
+    clock: Clock,
+    found: Scored,
+    *,
+    corrected: bool = False,
+    state: RunState | None = None,
 ) -> Score:
     """Judge a run whose scoring is known, with the interval of its score. Raises as `judge` does."""
-    return _with_interval(contest, judge(contest, number, clock, corrected=corrected, found=found), found)
+    judged = judge(contest, number, clock, corrected=corrected, found=found, state=state)
+    return _with_interval(contest, judged, found)
 
 
 def _with_interval(contest: Contest, judged: Score, found: Scored) -> Score:

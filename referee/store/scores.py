@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_power.energy import Check
+from referee.errors import RefereeError
 from referee.store.acts import put_on_record
 from referee.store.database import Database
-from referee.store.records import Provisional, Score, ScoreInterval
+from referee.store.records import Provisional, RunState, Score, ScoreInterval
 from referee.store.schema import columns_of, insert
 
 _FIGURES = [name for name in columns_of("scores") if name not in ("id", "ap")]
@@ -25,10 +26,16 @@ _LATEST = (
 class ScoreTables(Database):
     """Scores are appended, the latest one of a run counts; provisional figures are replaced."""
 
-    def add_score(self, score: Score) -> None:
-        """Append a judgement with its checks; the latest one of a run counts."""
+    def add_score(self, score: Score, state: RunState | None = None) -> None:
+        """Append a judgement with its checks; the latest one of a run counts.
+
+        With the `state` that the run must still be in, it is judged now. Else raises RefereeError `run-state`.
+        """
         values = vars(score) | {"id": None, "ap": json.dumps(score.ap)}
+        sql = "UPDATE runs SET state = 'judged' WHERE id = ? AND state = ?"
         with self._transaction() as connection:
+            if state and not connection.execute(sql, (score.run, state)).rowcount:
+                raise RefereeError("run-state", f"Run {score.run} is no longer {state}.", run=score.run)
             number = connection.execute(insert("scores"), values).lastrowid
             of_score = {"run": score.run, "score": number}
             checks = [vars(c) | of_score | {"figures": json.dumps(c.figures)} for c in score.checks]

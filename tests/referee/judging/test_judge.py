@@ -214,8 +214,8 @@ def test_a_run_whose_energy_is_read_while_it_is_judged_is_judged_with_it(
     run = closed_run(contest, guesses(judged_set, 1), energy_wh=None).id
     add_score = contest.store.add_score
 
-    def late(score: Any) -> None:
-        add_score(score)
+    def late(*score: Any) -> None:
+        add_score(*score)
         contest.store.change_run(run, (RunState.CLOSED, RunState.JUDGED), energy_wh=0.1)
 
     monkeypatch.setattr(contest.store, "add_score", late)

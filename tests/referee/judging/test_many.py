@@ -111,12 +111,15 @@ def test_what_another_referee_judges_meanwhile_is_not_judged_twice_and_what_it_v
     assert sorted(judged) == [1, 3, 4, 5]
 
 
-def test_a_job_ends_when_its_runs_are_judged(contest: Contest) -> None:
+def test_a_scoring_is_stored_before_its_runs_are_judged(contest: Contest) -> None:
+    seen: list[int] = []
+
     def done(run: Run, _: object) -> None:
-        assert contest.store.scoring(job_of(contest, run).name) is None
+        assert contest.store.scoring(job_of(contest, run).name) is not None
+        seen.append(run.id)
 
     many.score_runs(contest, contest.store.runs()[:1], CLOCK, None, done, many.not_scored)
-    assert contest.store.scoring(job_of(contest, contest.store.run(1)).name) is not None
+    assert seen == [1]
 
 
 @pytest.mark.parametrize("how", [["--workers", "1"], []])

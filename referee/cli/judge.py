@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import click
 from referee.cli.acts import act
 from referee.cli.judged import print_score, print_standing
 from referee.cli.options import as_json, contest_folder, run_number
-from referee.cli.workers import Progress, require_judged, worker_options, workers_of
+from referee.cli.workers import require_judged, worker_options, workers_of
 from referee.clock import Clock
 from referee.contest import Contest, open_contest, require_unchanged
 from referee.errors import RefereeError
@@ -69,18 +70,20 @@ def judge(
 
 def _judge_by(contest: Contest, numbers: list[int], workers: Workers | None) -> dict[int, str]:
     """Judge these runs, unless another does so meanwhile; returns the reasons of those that were not."""
-    clock, progress, reasons = Clock(), Progress(len(numbers), "runs judged"), dict[int, str]()
+    clock, reasons = Clock(), dict[int, str]()
+    is_hidden = not sys.stderr.isatty()
+    progress = click.progressbar(length=len(numbers), label="Judged", file=sys.stderr, hidden=is_hidden)
 
     def keep(run: Run, found: Scored) -> None:
         with act(contest.store, "judge", run.id):
             judge_scored(contest, run.id, clock, found, state=run.state)
-        progress.step()
+        progress.update(1)
 
     def failed(run: Run, reason: str) -> None:
         if run.state is RunState.JUDGED or contest.store.run(run.id).state is not RunState.JUDGED:
             reasons[run.id] = reason
             contest.store.log_event(clock.utc(), run.id, "judge-failed", sentence=reason)
-        progress.step()
+        progress.update(1)
 
     runs = []
     for one in numbers:
@@ -88,5 +91,6 @@ def _judge_by(contest: Contest, numbers: list[int], workers: Workers | None) -> 
             runs.append(judgeable(contest, one))
         except RefereeError as error:
             failed(contest.store.run(one), error.sentence)
-    score_runs(contest, runs, clock, workers, keep, failed)
+    with progress:
+        score_runs(contest, runs, clock, workers, keep, failed)
     return reasons

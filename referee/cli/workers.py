@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -53,17 +52,3 @@ def require_judged(reasons: dict[int, str]) -> None:
     if reasons:
         sentences = (f"Run {run} was not judged: {why}" for run, why in sorted(reasons.items()))
         raise RefereeError("not-judged", " ".join(sentences))
-
-
-class Progress:
-    """A line on stderr, where a person looks at it: how many are done."""
-
-    def __init__(self, total: int, what: str) -> None:
-        self._total, self._what, self._done = total, what, 0
-
-    def step(self) -> None:
-        """One more is done."""
-        self._done += 1
-        if sys.stderr.isatty() and self._total > 1:
-            end = "\n" if self._done == self._total else ""
-            click.echo(f"\r{self._done} of {self._total} {self._what}{end}", err=True, nl=False)

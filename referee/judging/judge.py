@@ -46,6 +46,7 @@ def judge(
         run = judgeable(contest, number, corrected=corrected)
         judged = judgement(contest, run, clock, found)
         contest.store.add_score(judged, state)
+        state = None
         states = (RunState.CLOSED, RunState.JUDGED)
         # If the energy was read meanwhile, the run is judged again.
         if contest.store.change_run(run.id, states, state=RunState.JUDGED.value).energy_wh == run.energy_wh:

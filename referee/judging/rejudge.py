@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -63,10 +62,7 @@ def rejudge(
             "server first.",
         )
 
-    def judged(run: Run, found: Scored) -> Score:
-        return judge_scored(contest, run.id, clock, found, corrected=True)
-
-    return _rejudged(contest, number, contest, judged, clock, workers, failed)
+    return _rejudged(contest, number, contest, clock, workers, failed, stored=True)
 
 
 def preview(
@@ -90,11 +86,7 @@ def preview(
         )
     config = replace(contest.config, metric=metric or contest.config.metric)
     changed = replace(contest, config=config, test_set=other)
-
-    def judged(run: Run, found: Scored) -> Score:
-        return judgement(changed, run, clock, found)
-
-    return _rejudged(contest, number, changed, judged, clock, workers, failed)
+    return _rejudged(contest, number, changed, clock, workers, failed, stored=False)
 
 
 def _chosen(contest: Contest, number: int | None) -> tuple[list[Run], tuple[int, ...]]:
@@ -109,24 +101,28 @@ def _rejudged(
     contest: Contest,
     number: int | None,
     changed: Contest,
-    judged: Callable[[Run, Scored], Score],
     clock: Clock,
     workers: Workers | None,
     failed: Failed,
+    *,
+    stored: bool,
 ) -> Rejudged:
     runs, skipped = _chosen(contest, number)
-    stored = {run.id: contest.store.latest_score(run.id) for run in runs}
-    before = _ranks(contest, {run: score for run, score in stored.items() if score is not None})
+    former = {run.id: contest.store.latest_score(run.id) for run in runs}
+    before = _ranks(contest, {run: score for run, score in former.items() if score is not None})
     made: dict[int, Score] = {}
 
     def keep(run: Run, found: Scored) -> None:
-        made[run.id] = judged(run, found)
+        if stored:
+            made[run.id] = judge_scored(contest, run.id, clock, found, corrected=True)
+        else:
+            made[run.id] = judgement(changed, run, clock, found)
 
     score_runs(changed, runs, clock, workers, keep, failed)
     after = _ranks(changed, made)
     changes = []
     for run in [one for one in runs if one.id in made]:
-        was, now, rank = stored[run.id], made[run.id], (before.get(run.id), after.get(run.id))
+        was, now, rank = former[run.id], made[run.id], (before.get(run.id), after.get(run.id))
         then = (None, None) if was is None else (was.map, was.score)
         changes.append(Change(run.id, run.team, (then[0], now.map), (then[1], now.score), rank))
     return Rejudged(tuple(changes), skipped)

@@ -78,7 +78,7 @@ class ClusterWorkers:
 
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """See `Workers`. Raises NoWorkers when the scheduler is gone, or all its workers are."""
-        future, packed, at = Future[T](), pickle.dumps((work, args, kwargs), 5), set(self._threads)
+        future, packed, at = Future[T](), pickle.dumps(partial(work, *args, **kwargs), 5), set(self._threads)
         try:
             given = self._client.submit(_done, packed, pure=False, workers=at)
         except ClosedClientError:
@@ -177,5 +177,4 @@ def _lose(future: Future[Any], why: str) -> None:
 
 
 def _done(packed: bytes) -> Any:
-    work, args, kwargs = pickle.loads(packed)  # noqa: S301 - from the referee that asks
-    return work(*args, **kwargs)
+    return pickle.loads(packed)()  # noqa: S301 - from the referee that asks

@@ -134,10 +134,8 @@ class _Dispatch:
         job, task = self._store.job(name), self._tasks[name]
         if job.state is JobState.DONE:
             task.found()
-        elif job.state is JobState.FAILED:
-            task.failed(job.reason or "")
-        elif job.state is JobState.CANCELLED:
-            task.failed("It was cancelled.")
+        elif job.state in (JobState.FAILED, JobState.CANCELLED):
+            task.failed(job.reason or "It was cancelled.")
         else:
             self._waiting.append(name)
 

@@ -71,7 +71,7 @@ def judge(
 def _judge_by(contest: Contest, numbers: list[int], workers: Workers | None) -> dict[int, str]:
     """Judge these runs, unless another does so meanwhile; returns the reasons of those that were not."""
     clock, reasons = Clock(), dict[int, str]()
-    is_hidden = not sys.stderr.isatty()
+    is_hidden = len(numbers) < 2 or not sys.stderr.isatty()
     progress = click.progressbar(length=len(numbers), label="Judged", file=sys.stderr, hidden=is_hidden)
 
     def keep(run: Run, found: Scored) -> None:

@@ -18,12 +18,10 @@ from referee.judging.case import (
     START_S,
     Case,
     judgement_of,
-    undo_image_order,
     were_served,
 )
 from referee.judging.scoring_job import Scored, scored_detections
 from referee.scoring import Evaluation, evaluate
-from referee.store import Store
 from referee.store.records import Run, RunState, Score
 
 
@@ -113,8 +111,3 @@ def evaluate_rows(contest: Contest, ground_truth: GroundTruth, rows: NDArray[np.
     """Evaluate rows (n, 7) in order of arrival, with the test set's own image numbers, by the contest's metric."""
     metric, digest = contest.config.metric, contest.test_set.digest
     return evaluate(ground_truth, scored_detections(rows, metric), metric, ground_truth_digest=digest)
-
-
-def testset_rows(store: Store, run: int) -> NDArray[np.float64]:
-    """The run's detections in order of arrival, shape (n, 7), with the test set's own image numbers."""
-    return undo_image_order(store.detections(run), store.image_order(run))

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from lpirc_testsets import GroundTruth
 from referee.contest import Contest
-from referee.judging.case import START_S
+from referee.judging.case import START_S, undo_image_order
 from referee.judging.checks import is_scorable
-from referee.judging.judge import testset_rows
 from referee.judging.scoring_job import IMAGE
 from referee.scoring import COCO, Detections
 from referee.scoring.evaluation import maps_over_time
@@ -92,7 +91,8 @@ def _maps(
     contest: Contest, run: Run, posts: list[tuple[float, int]], elapsed_s: Floats, truth: GroundTruth
 ) -> Floats:
     """The mAP (n,) at each moment, of the rows that had come by then, of images that had been served by then."""
-    order, rows = contest.store.image_order(run.id), testset_rows(contest.store, run.id)
+    order = contest.store.image_order(run.id)
+    rows = undo_image_order(contest.store.detections(run.id), order)
     since_s = np.repeat([when for when, _ in posts], [count for _, count in posts])
     if not contest.config.count_unserved:
         served_s = np.full(len(contest.test_set.images) + 1, np.inf)

@@ -18,9 +18,9 @@ from referee.contest import Contest, create_contest, open_contest
 from referee.detections.files import read_detections
 from referee.errors import RefereeError
 from referee.judging import export
+from referee.judging.case import scoring_input
 from referee.judging.export import FORMATS, export_run, sent_rows
-from referee.judging.judge import judge
-from referee.judging.judge import testset_rows as own_rows
+from referee.judging.judge import case_of, judge
 from referee.scoring import evaluate
 from tests.contest_day import called
 from tests.referee.factories import START, TEAM, DrivenClock, config_text, run_record
@@ -53,7 +53,7 @@ def test_the_table_has_every_row_as_sent_and_in_the_sets_own_numbers_and_names(
     lines, sent = table(tmp_path / "out" / "detections.csv"), contest.store.detections(run.id)
     assert list(lines[0]) == list(COLUMNS)
     own = [float(line[name]) for line in lines for name in ("image", "category", *COLUMNS[-5:])]
-    assert own == own_rows(contest.store, run.id).ravel().tolist()
+    assert own == scoring_input(case_of(contest, contest.store.run(run.id))).rows.ravel().tolist()
     assert [int(line["team_image"]) for line in lines] == sent[:, 0].tolist()
     files = {image.number: image.file for image in contest.test_set.images}
     names = {one.id: one.name for one in contest.test_set.categories}
@@ -96,7 +96,7 @@ def test_coco_results_load_with_pycocotools_and_score_as_judged(contest: Contest
     export_run(contest, run.id, tmp_path, ("coco",))
     file, truth = tmp_path / "detections.coco.json", contest.test_set.ground_truth_path
     loaded = COCO(str(truth)).loadRes(str(file))
-    own = own_rows(contest.store, run.id)
+    own = scoring_input(case_of(contest, contest.store.run(run.id))).rows
     counted = own[contest.store.detections(run.id)[:, 0] <= 3]
     assert 0 < len(loaded.anns) == len(counted) < len(own)
     ground_truth = read_ground_truth(contest.test_set.folder)

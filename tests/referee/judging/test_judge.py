@@ -19,7 +19,7 @@ from lpirc_testsets import TestSet, read_ground_truth, synthesize
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.judging import judge as judging
-from referee.judging.case import restricted_to
+from referee.judging.case import restricted_to, scoring_input
 from referee.judging.judge import judge
 from referee.judging.results import standings
 from referee.runs.image_order import image_order
@@ -120,7 +120,7 @@ def test_the_rows_come_back_in_test_set_numbers_and_order_of_arrival(
     sent = guesses(judged_set, 1)
     run = closed_run(contest, sent)
     assert contest.store.image_order(run.id).tolist() != list(range(1, 13))
-    assert judging.testset_rows(contest.store, run.id).tobytes() == sent.tobytes()
+    assert scoring_input(judging.case_of(contest, contest.store.run(run.id))).rows.tobytes() == sent.tobytes()
 
 
 def test_the_mean_power_is_that_of_the_energy_and_its_own_time(contest: Contest) -> None:

@@ -164,7 +164,6 @@ def bench_command(
 @track_option
 @click.option("--team", required=True, help="A registered team.")
 @click.option("--result", type=file_path, help="A result document of another device, instead of measuring.")
-@click.option("--queue", is_flag=True, help="Let a device measure it; see: referee device.")
 @click.option("--measured-by", callback=line_of_text, help="Who made that document, with any program.")
 @build_option
 @holdout_flag
@@ -183,7 +182,6 @@ def submit_command(
     metering: Metering | None,
     folder: Path,
     *,
-    queue: bool,
     holdout: bool,
     as_json: bool,
 ) -> None:
@@ -197,14 +195,12 @@ def submit_command(
         raise click.UsageError("Give MODEL, or --result with --measured-by.")
     if result is not None and metering is not None:
         raise click.UsageError("--meter is for a model that is measured here; leave it out with --result.")
-    if queue and (model is None or result is not None or metering is not None):
-        raise click.UsageError("--queue is for MODEL alone, without --result and --meter.")
     with interruption_reported(lambda: WITHDRAWN), open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout, to_run=result is None)
         if result is None:
             _require_meter(opened, metering)
         document = None if result is None else read_submitted(result, LARGEST_BYTES + 1, "result")
-        order = Order(team, model, build, document, measured_by, queue)
+        order = Order(team, model, build, document, measured_by)
 
         def validate(file: Path) -> None:
             reasons = harness.refusals(file, opened.rule, limits)

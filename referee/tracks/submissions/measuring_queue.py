@@ -6,27 +6,24 @@ failure gives the job back. Nothing is stored of a job that is over: no model is
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 from lpirc_testsets import TestSetError
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.errors import RefereeError
+from referee.errors import ModelCrashed, ModelFault, RefereeError
 from referee.store.records import JobKind, JobState, Submission
 from referee.store.submissions import lease_lost
-from referee.tracks.submissions.harness import of_rule
+from referee.tracks.submissions import harness
+from referee.tracks.submissions.fields import bad
 from referee.tracks.submissions.open_track import OpenTrack, open_track
+from referee.tracks.submissions.result_document import parse_result
 from referee.tracks.submissions.results_files import HOLDOUT
-from referee.tracks.submissions.submitting import Bench, Order, expected_device, measure, submit
+from referee.tracks.submissions.submitting import expected_device, measure
 
 LEASE_S = 30.0
-
-
-def queue_model(contest: Contest, track: OpenTrack, order: Order, clock: Clock) -> Submission:
-    """Accept a model that was validated, for a device to measure. Raises RefereeError as `submit`."""
-    return submit(contest, track, replace(order, queued=True), lambda _: None, lambda _: b"", clock)
 
 
 def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | None:
@@ -56,7 +53,7 @@ def _work(track: OpenTrack, made: Submission, device: str) -> dict[str, Any]:
         "split": made.split,
         "model": {"name": made.model_file, "sha256": made.model_sha256},
         "images": {"count": count, "sha256": track.images_sha256},
-        "bench": of_rule(rule) | bench,
+        "bench": harness.of_rule(rule) | bench,
         "lease_s": LEASE_S,
     }
 
@@ -75,11 +72,22 @@ def leased(contest: Contest, job: str, device: str, clock: Clock) -> Submission:
     raise lease_lost("this job")
 
 
-def take_outcome(contest: Contest, made: Submission, device: str, bench: Bench, clock: Clock) -> str:
-    """Store what `bench` gives, or says of the model, and return its sentence.
+def take_outcome(
+    contest: Contest, made: Submission, device: str, printed: bytes, *, failed: bool, clock: Clock
+) -> str:
+    """Store what the harness printed, or says of the model if it `failed`, and return its sentence.
 
     Raises RefereeError `not-measured` for any other failure, after giving the job back.
     """
+
+    def bench(_: Path) -> bytes:
+        if failed:
+            error = harness.failure(CompletedProcess([], 1, printed, printed))
+            raise ModelCrashed(error.code, error.sentence) if isinstance(error, ModelFault) else error
+        if (host := parse_result(printed)["device.host"]) != device:
+            raise bad(f"device.host is {host!r}, the device that measures is {device!r}")
+        return printed
+
     try:
         measure(contest, track_of(contest, made), made, bench, Path(made.model_sha256), clock)
     except (RefereeError, TestSetError) as error:

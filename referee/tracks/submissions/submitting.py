@@ -21,8 +21,7 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import ModelCrashed, ModelFault, RefereeError
 from referee.files.atomic_write import sync_folder, write_atomically
-from referee.store.records import JobKind, ModelMeasurement, Submission
-from referee.store.submissions import submission_limit
+from referee.store.records import ModelMeasurement, Submission
 from referee.tracks import Measured, Verdict
 from referee.tracks.submissions.fields import bad
 from referee.tracks.submissions.lock import Record, handing_in_lock, measuring_lock
@@ -42,14 +41,13 @@ Bench = Callable[[Path], bytes]
 
 @dataclass(frozen=True)
 class Order:
-    """Who hands in what. `result`: a document of `measured_by`, or the team (None); None: measured here or `queued`."""
+    """Who hands in what. `result`: a document of `measured_by`, or the team (None); None: it is measured here."""
 
     team: str
     model: Path | None
     build: str
     result: bytes | None = None
     measured_by: str | None = None
-    queued: bool = False
 
 
 def submit(
@@ -82,12 +80,9 @@ def submit(
         counts=track.split == PUBLIC,
         measured_by=order.measured_by,
     )
-    _require_below_limit(contest, made, clock)
-    if order.queued and order.model is not None:
-        validate(order.model)
-        keep_model(contest.folder, data, made.model_sha256, made.model_file)
+    if made.counts:  # before any work; and again when the submission is accepted
         limit = configured_track(contest, track.name).submissions_per_day
-        return contest.store.accept_submission(made, clock.utc(), limit, JobKind.MEASURING)
+        contest.store.require_below_limit(track.name, order.team, limit, clock.utc())
     if order.result is None and order.model is not None:
         _require_device(contest, track, platform.node(), "A model is measured here")
         with measuring_lock(contest, clock) as record:
@@ -303,7 +298,7 @@ def _model_bytes(path: Path) -> bytes:
 
 
 def _kept_path(folder: Path, sha256: str, model_file: str) -> Path:
-    return folder / MODELS / f"{sha256}{'.onnx' if model_file.endswith('.onnx') else '.tflite'}"
+    return folder / MODELS / f"{sha256}{'.onnx' if model_file.lower().endswith('.onnx') else '.tflite'}"
 
 
 def keep_model(folder: Path, data: bytes, sha256: str, model_file: str) -> Path:
@@ -348,12 +343,3 @@ def _require_new(contest: Contest, made: Submission, document: ResultDocument) -
                 f"This result document was handed in already, as submission {one.id}; measure the model again "
                 "for another build.",
             )
-
-
-def _require_below_limit(contest: Contest, made: Submission, clock: Clock) -> None:
-    """Refuse before any work; the limit is checked again when the submission is accepted."""
-    now = clock.utc()
-    limit = configured_track(contest, made.track).submissions_per_day
-    used = contest.store.submissions_used(made.track, made.team, now)
-    if made.counts and used >= limit:
-        raise submission_limit(made.track, made.team, used, limit, now.date())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from flask import Blueprint, Response, jsonify
@@ -44,11 +45,11 @@ def as_page(name: str) -> Response:
 
 
 def _board(name: str) -> dict[str, Any]:
-    return _board_at(name, int(web_state().clock.utc().timestamp()))
+    return _board_at(web_state().contest.folder, name, int(web_state().clock.utc().timestamp()))
 
 
 @lru_cache(16)
-def _board_at(name: str, second: int) -> dict[str, Any]:
+def _board_at(_: Path, name: str, second: int) -> dict[str, Any]:
     """The board, the same one for all who ask within a second."""
     contest = web_state().contest
     return board_document(contest, configured_track(contest, name), datetime.fromtimestamp(second, UTC))

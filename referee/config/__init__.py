@@ -55,18 +55,8 @@ class Station:
 
     def setup(self, window_s: int) -> Setup:
         """The meter's setup for a run: its integrator stops by itself after `window_s` seconds."""
-        return Setup(
-            voltage_range_v=self.voltage_range_v,
-            current_range_a=self.current_range_a,
-            update_interval_s=self.update_interval_s,
-            integrator_timer_s=window_s,
-            mode=self.mode,
-            crest_factor=self.crest_factor,
-            line_filter=self.line_filter,
-            frequency_filter=self.frequency_filter,
-            synchronize=self.synchronize,
-            element=self.element,
-        )
+        names = {one.name for one in fields(Setup)} & vars(self).keys()
+        return Setup(integrator_timer_s=window_s, **{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True)

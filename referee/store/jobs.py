@@ -69,7 +69,10 @@ class JobTables(Database):
         with self._transaction() as connection:
             sql = "SELECT name, worker FROM jobs WHERE kind = ? AND state = 'leased' AND lease_until_utc <= ?"
             for name, holder in connection.execute(sql, (kind.value, now.isoformat())).fetchall():
-                _give_back(connection, name, holder, f"{holder} vanished: its lease ran out.", now, lost=True)
+                reason, utc = f"{holder} vanished: its lease ran out.", now.isoformat()
+                _give_back(
+                    connection, name=name, worker=holder, reason=reason, utc=utc, failed=False, lost=True
+                )
             rows = connection.execute(_LEASE, values).fetchall()
         return _job(rows[0]) if rows else None
 
@@ -93,7 +96,8 @@ class JobTables(Database):
         Nothing changes unless `worker` holds it. Raises RefereeError `job-unknown`.
         """
         with self._transaction() as connection:
-            _give_back(connection, name, worker, reason, now, failed=failed, lost=lost)
+            told = {"name": name, "worker": worker, "reason": reason, "utc": now.isoformat()}
+            _give_back(connection, **told, failed=failed, lost=lost)
         return self.job(name)
 
     def job_done(self, name: str, now: datetime) -> None:
@@ -107,9 +111,8 @@ class JobTables(Database):
         What a team handed in for one is withdrawn.
         """
         with self._transaction() as connection:
-            over = [
-                (name,) for name in names if end_job(connection, name, JobState.CANCELLED, now.isoformat())
-            ]
+            utc = now.isoformat()
+            over = [(name,) for name in names if end_job(connection, name, JobState.CANCELLED, utc)]
             connection.executemany(_WITHDRAW, over)
             put_on_record(connection)
         return len(over)
@@ -129,13 +132,8 @@ class JobTables(Database):
 
     def add_scoring(self, name: str, stem: str, figures: str, resampled: bytes | None, now: datetime) -> None:
         """Store the result of a scoring job, `figures` as JSON, and end the job, in one transaction."""
-        values = {
-            "name": name,
-            "stem": stem,
-            "utc": now.isoformat(),
-            "figures": figures,
-            "resampled": resampled,
-        }
+        values: dict[str, object] = {"name": name, "stem": stem, "utc": now.isoformat()}
+        values |= {"figures": figures, "resampled": resampled}
         with self._transaction() as connection:
             connection.execute(insert("scorings", "INSERT OR IGNORE"), values)
             connection.execute(_END, (JobState.DONE.value, now.isoformat(), name))
@@ -180,13 +178,9 @@ def insert_jobs(
     connection: sqlite3.Connection, kind: JobKind, about: Mapping[str, str], now: datetime
 ) -> None:
     """As `JobTables.add_jobs`, within a transaction."""
-    common = dict.fromkeys(("worker", "lease_until_utc", "reason", "ended_utc")) | {
-        "kind": kind.value,
-        "state": JobState.WAITING.value,
-        "failures": 0,
-        "losses": 0,
-        "created_utc": now.isoformat(),
-    }
+    common: dict[str, object] = dict.fromkeys(("worker", "lease_until_utc", "reason", "ended_utc"))
+    common |= {"kind": kind.value, "state": JobState.WAITING.value, "created_utc": now.isoformat()}
+    common |= {"failures": 0, "losses": 0}
     connection.executemany(_ADD, [common | {"name": name, "about": told} for name, told in about.items()])
 
 
@@ -195,20 +189,10 @@ def end_job(connection: sqlite3.Connection, name: str, state: JobState, utc: str
     return connection.execute(f"{_END} AND {_OPEN}", (state.value, utc, name)).rowcount > 0
 
 
-def _give_back(
-    connection: sqlite3.Connection,
-    name: str,
-    worker: str,
-    reason: str,
-    now: datetime,
-    *,
-    failed: bool = False,
-    lost: bool = False,
-) -> None:
+def _give_back(connection: sqlite3.Connection, **values: str | bool) -> None:
     limits = {"most_failures": MOST_FAILURES, "most_losses": MOST_LOSSES}
-    values = {"name": name, "worker": worker, "reason": reason, "utc": now.isoformat()}
-    connection.execute(_GIVE_BACK, limits | values | {"failed": failed, "lost": lost})
-    connection.execute(_SAY_WHY, values)
+    for statement in (_GIVE_BACK, _SAY_WHY):
+        connection.execute(statement, limits | values)
 
 
 def _after(now: datetime, lease_s: float) -> str:

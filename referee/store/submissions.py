@@ -96,9 +96,8 @@ class SubmissionTables(Database):
     def withdraw_submission(self, number: int, reason: str) -> Submission:
         """Store why a submission no longer counts. Raises RefereeError `submission-unknown`."""
         with self._transaction() as connection:
-            if connection.execute(
-                "UPDATE submissions SET withdrawn = ? WHERE id = ?", (reason, number)
-            ).rowcount:
+            sql = "UPDATE submissions SET withdrawn = ? WHERE id = ?"
+            if connection.execute(sql, (reason, number)).rowcount:
                 put_on_record(connection)
         return self.submission(number)
 
@@ -106,9 +105,8 @@ class SubmissionTables(Database):
         """One submission. Raises RefereeError `submission-unknown`."""
         rows = self._rows(_FIND.format("submissions.id = ?"), number)
         if not rows:
-            raise RefereeError(
-                "submission-unknown", f"There is no submission {number}; see: referee model list"
-            )
+            sentence = f"There is no submission {number}; see: referee model list"
+            raise RefereeError("submission-unknown", sentence)
         return _submission(rows[0])
 
     def submissions(self, track: str | None = None) -> list[Submission]:
@@ -150,13 +148,9 @@ def lease_lost(what: str) -> RefereeError:
 
 
 def _submission_limit(track: str, team: str, used: int, limit: int, day: date) -> RefereeError:
-    return RefereeError(
-        "submission-limit",
-        f"Team {team} has used up {used} of its {limit} submissions to the track {track} on {day}; hand in the "
-        "next one after midnight UTC.",
-        used=used,
-        limit=limit,
-    )
+    which = f"{used} of its {limit} submissions to the track {track} on {day}"
+    sentence = f"Team {team} has used up {which}; hand in the next one after midnight UTC."
+    return RefereeError("submission-limit", sentence, used=used, limit=limit)
 
 
 def _submission(row: sqlite3.Row) -> Submission:

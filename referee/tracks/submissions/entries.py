@@ -98,7 +98,8 @@ def take_entry(
 
 def check_model(model: Path, file: str, rule: Track, folders: dict[str, Path]) -> dict[str, str]:
     """The digests of the splits that a model is measured on. Raises RefereeError `model-refused`, with every reason."""
-    if reasons := [one.replace(str(model), file) for one in refusals(model, rule, Limits())]:
+    if found := refusals(model, rule, Limits()):
+        reasons = [one.replace(str(model), file).replace(model.name, file) for one in found]
         raise RefereeError("model-refused", f"The model is refused: {reasons[0]}", refusals=reasons)
     opened = {split: track_on(one, "", rule, split, to_run=False) for split, one in folders.items()}
     return {split: one.digest for split, one in opened.items()}
@@ -112,25 +113,22 @@ def is_out(config: ModelTrack, now: datetime) -> bool:
 def entry_document(store: Store, one: Submission) -> dict[str, Any]:
     """An entry as its team sees it: where it stands now."""
     keys = {"id": one.id, "track": one.track, "split": one.split, "file": one.model_file}
-    return keys | {"sha256": one.model_sha256, "accepted_utc": one.accepted_utc} | _state(store, one)
-
-
-def _state(store: Store, one: Submission) -> dict[str, Any]:
-    outcome = one.measurement
+    keys |= {"sha256": one.model_sha256, "accepted_utc": one.accepted_utc}
     if one.withdrawn is not None:
-        return {"state": "withdrawn", "reason": one.withdrawn}
-    if outcome is not None and outcome.valid:
-        return {"state": "scored", "score": outcome.metric, "sentence": outcome.sentence}
-    if outcome is not None:
-        return {"state": "failed", "reason": outcome.sentence}
+        return keys | {"state": "withdrawn", "reason": one.withdrawn}
+    if (outcome := one.measurement) is not None:
+        ended = {"since_utc": outcome.measured_utc}
+        if outcome.valid:
+            return keys | ended | {"state": "scored", "score": outcome.metric, "sentence": outcome.sentence}
+        return keys | ended | {"state": "failed", "reason": outcome.sentence}
     job = store.job(one.job or "")
-    attempts = {"attempts": job.failures + job.losses, "reason": job.reason}
+    keys |= {"attempts": job.failures + job.losses, "reason": job.reason}
     if job.state is JobState.WAITING:
         waiting = [other.created_utc for other in store.jobs(JobState.WAITING) if other.kind is job.kind]
         place = 1 + sum(created_utc < job.created_utc for created_utc in waiting)
-        return {"state": "waiting", "place": place} | attempts
+        return keys | {"state": "waiting", "place": place}
     doing = "scoring" if job.kind is JobKind.SCORING else "measuring"
-    return {"state": doing, "by": job.worker, "lease_until_utc": job.lease_until_utc} | attempts
+    return keys | {"state": doing, "by": job.worker, "lease_until_utc": job.lease_until_utc}
 
 
 def board_document(contest: Contest, config: ModelTrack, now: datetime) -> dict[str, Any]:
@@ -138,20 +136,20 @@ def board_document(contest: Contest, config: ModelTrack, now: datetime) -> dict[
     rule = rule_of(contest, config)
     made = [one for one in contest.store.submissions(config.name) if one.withdrawn is None]
     split = HOLDOUT if is_out(config, now) and any(one.split == HOLDOUT for one in made) else PUBLIC
-    lines, public = _lines(rule, made, split), _lines(rule, made, PUBLIC)
-    public_scores = {line.candidate.made.team: line.verdict.value for line in public}
+    lines = _lines(rule, made, split)
+    public = {line.candidate.made.team: line.verdict.value for line in _lines(rule, made, PUBLIC)}
     handed_in = {one.model_key: one for one in made if one.split == PUBLIC}.values()
-    failed = [one for one in handed_in if one.measurement is not None and not one.measurement.valid]
     entries = Counter(one.team for one in handed_in)
     places = []
     for line, level in zip(lines, _level(contest.store, lines), strict=True):
         one = line.candidate.made
         place = {"rank": line.rank, "team": one.team, "score": line.verdict.value, "level_with": level}
         place |= {"entries": entries[one.team], "accepted_utc": one.accepted_utc[:19]}
-        places.append(place | ({"public_score": public_scores.get(one.team)} if split == HOLDOUT else {}))
-    about: dict[str, Any] = {"track": config.name, "title": rule.title, "metric": rule.metric, "split": split}
-    about |= {"holdout_until": config.holdout_until and config.holdout_until.isoformat()}
-    return about | {"places": places, "entries": len(handed_in), "failed": len(failed)}
+        places.append(place | ({"public_score": public.get(one.team)} if split == HOLDOUT else {}))
+    failed = sum(one.measurement is not None and not one.measurement.valid for one in handed_in)
+    about = {"track": config.name, "title": rule.title, "metric": rule.metric, "split": split}
+    until = config.holdout_until and config.holdout_until.isoformat()
+    return about | {"holdout_until": until, "places": places, "entries": len(handed_in), "failed": failed}
 
 
 def _lines(rule: Track, made: Sequence[Submission], split: str) -> tuple[Line, ...]:

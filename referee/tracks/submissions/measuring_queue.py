@@ -46,16 +46,11 @@ def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | N
 def _work(track: OpenTrack, made: Submission, device: str) -> dict[str, Any]:
     rule, count = track.rule, len(track.test_set.images)
     bench = {"preprocessing": rule.preprocessing, "threads": rule.threads, "budget_s": rule.budget_s(count)}
-    return {
-        "job": made.job,
-        "device": device,
-        "track": made.track,
-        "split": made.split,
-        "model": {"name": made.model_file, "sha256": made.model_sha256},
-        "images": {"count": count, "sha256": track.images_sha256},
-        "bench": harness.of_rule(rule) | bench,
-        "lease_s": LEASE_S,
-    }
+    work: dict[str, Any] = {"job": made.job, "device": device, "lease_s": LEASE_S}
+    work |= {"track": made.track, "split": made.split}
+    work |= {"model": {"name": made.model_file, "sha256": made.model_sha256}}
+    work |= {"images": {"count": count, "sha256": track.images_sha256}}
+    return work | {"bench": harness.of_rule(rule) | bench}
 
 
 def track_of(contest: Contest, made: Submission) -> OpenTrack:

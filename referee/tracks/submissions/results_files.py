@@ -21,7 +21,7 @@ from lpirc_testsets import GroundTruth, TestSet, TestSetError, load_test_set, re
 from referee.clock import Clock
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest
-from referee.detections.files import is_json, read_submission
+from referee.detections.files.reading import is_json, read_submission
 from referee.errors import RefereeError
 from referee.judging.case import restricted_to
 from referee.judging.scoring_job import RESAMPLES, SEED

@@ -67,19 +67,9 @@ def submit(
     contest.store.require_team(order.team)
     _require_build(order.build)
     data = b"" if order.model is None else _model_bytes(order.model)
-    made = Submission(
-        id=0,
-        accepted_utc="",
-        track=track.name,
-        team=order.team,
-        split=track.split,
-        build=order.build,
-        model_file="" if order.model is None else order.model.name,
-        model_sha256="" if order.model is None else hashlib.sha256(data).hexdigest(),
-        testset_digest=track.digest,
-        counts=track.split == PUBLIC,
-        measured_by=order.measured_by,
-    )
+    file, sha256 = ("", "") if order.model is None else (order.model.name, hashlib.sha256(data).hexdigest())
+    who, counts = (track.name, order.team, track.split, order.build), track.split == PUBLIC
+    made = Submission(0, "", *who, file, sha256, track.digest, counts, measured_by=order.measured_by)
     if made.counts:  # before any work; and again when the submission is accepted
         limit = configured_track(contest, track.name).submissions_per_day
         contest.store.require_below_limit(track.name, order.team, limit, clock.utc())
@@ -161,9 +151,8 @@ def _carry_out(
     accepted = contest.store.accept_submission(made, clock.utc(), limit)
     try:
         record(accepted.id)
-        kept = (
-            keep_model(contest.folder, data, made.model_sha256, made.model_file) if data else contest.folder
-        )
+        file, sha256 = made.model_file, made.model_sha256
+        kept = keep_model(contest.folder, data, sha256, file) if data else contest.folder
         measure(contest, track, accepted, bench, kept, clock)
     except BaseException as failure:
         contest.store.withdraw_submission(accepted.id, _reason(failure))
@@ -225,11 +214,8 @@ def judge(track: OpenTrack, document: ResultDocument) -> tuple[Measured, Verdict
 def check_result(contest: Contest, track: OpenTrack, document: ResultDocument, model_sha256: str) -> None:
     """Raise RefereeError `bad-result` or `wrong-device` unless the document is of this model, test set and device."""
     images = len(track.test_set.images)
-    wanted: dict[str, Any] = {
-        "task": track.rule.task,
-        "images.count": images,
-        "images.sha256": track.images_sha256,
-    }
+    wanted: dict[str, Any] = {"task": track.rule.task, "images.count": images}
+    wanted["images.sha256"] = track.images_sha256
     if not document.is_elsewhere:
         wanted |= {"preprocessing": track.rule.preprocessing, "settings.threads": track.rule.threads}
         wanted |= {"model.sha256": model_sha256}
@@ -254,12 +240,8 @@ def _require_device(contest: Contest, track: OpenTrack, host: str, what: str) ->
     """Only one host's measurements count: the configured one, or that of the first submission that stands."""
     expected = expected_device(contest, track.name)
     if expected and host != expected:
-        raise RefereeError(
-            "wrong-device",
-            f"{what} on {host!r}, but the board of the track {track.name} is that of {expected!r}; measure the "
-            "model there.",
-            device=host,
-        )
+        board = f"the board of the track {track.name} is that of {expected!r}; measure the model there."
+        raise RefereeError("wrong-device", f"{what} on {host!r}, but {board}", device=host)
 
 
 def expected_device(contest: Contest, track: str) -> str | None:
@@ -286,14 +268,12 @@ def read_submitted(path: Path, most: int, what: str) -> bytes:
 
 def _model_bytes(path: Path) -> bytes:
     if not path.name.isprintable():
-        raise RefereeError(
-            "model-unreadable", f"The model's name {path.name!r} cannot be printed; rename it."
-        )
+        sentence = f"The model's name {path.name!r} cannot be printed; rename it."
+        raise RefereeError("model-unreadable", sentence)
     data = read_submitted(path, LARGEST_MODEL_BYTES + 1, "model")
     if len(data) > LARGEST_MODEL_BYTES:
-        raise RefereeError(
-            "model-too-large", f"The model {path} is larger than {LARGEST_MODEL_BYTES >> 20} MB."
-        )
+        sentence = f"The model {path} is larger than {LARGEST_MODEL_BYTES >> 20} MB."
+        raise RefereeError("model-too-large", sentence)
     return data
 
 
@@ -338,8 +318,6 @@ def _require_new(contest: Contest, made: Submission, document: ResultDocument) -
         is_same_model = (one.team, one.model_sha256, one.split) == (made.team, made.model_sha256, made.split)
         former = contest.store.submission_result(one.id) if is_same_model and one.withdrawn is None else None
         if former is not None and says_same(json.loads(former), document.values):
-            raise RefereeError(
-                "result-repeated",
-                f"This result document was handed in already, as submission {one.id}; measure the model again "
-                "for another build.",
-            )
+            words = "measure the model again for another build."
+            earlier = f"This result document was handed in already, as submission {one.id}"
+            raise RefereeError("result-repeated", f"{earlier}; {words}")

@@ -197,9 +197,7 @@ def _contest(top: _Table, table: dict[str, Any]) -> ContestConfig:
     return config
 
 
-def _rows(
-    top: _Table, table: dict[str, Any], key: str, kind: type[Station | ModelTrack | Prize]
-) -> list[dict[str, Any]]:
+def _rows(top: _Table, table: dict[str, Any], key: str, kind: type[Any]) -> list[dict[str, Any]]:
     rows = table.pop(key, [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise top.refused(key, f"{key} must be written as [[{key}]] tables.")
@@ -207,10 +205,7 @@ def _rows(
 
 
 def _checked(
-    kind: type[Station | ModelTrack | Prize | Images | Backup | ContestConfig],
-    where: _Table,
-    table: dict[str, Any],
-    given: tuple[str, ...] = (),
+    kind: type[Any], where: _Table, table: dict[str, Any], given: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     known = {field.name: field for field in fields(kind) if field.name not in given}
     for key in table:

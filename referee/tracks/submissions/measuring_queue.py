@@ -79,8 +79,9 @@ def take_outcome(
         if failed:
             error = harness.failure(CompletedProcess([], 1, printed, printed))
             raise ModelCrashed(error.code, error.sentence) if isinstance(error, ModelFault) else error
-        if (host := parse_result(printed)["device.host"]) != device:
-            raise bad(f"device.host is {host!r}, the device that measures is {device!r}")
+        document = parse_result(printed)
+        if document.is_elsewhere or document["device.host"] != device:
+            raise bad(f"lpirc-harness on {device!r} must have made it, not {document['device.host']!r}")
         return printed
 
     try:

@@ -7,7 +7,6 @@ import hmac
 import json
 import logging
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
@@ -152,22 +151,21 @@ class EntryDesk:
         tracks = {config.name: config for config in self.contest.config.tracks}
         with self._turn:
             self._asked.release()
-            for config in tracks.values():
-                if config.rule_name == RESULTS:
-                    self._try(config.name, partial(self._accept_again, config))
-            for one in self.contest.store.submissions():
-                if self._stop.is_set() or not one.job or one.measurement or one.withdrawn:
-                    continue
+            for one in self._waiting():
                 if one.track not in tracks:
                     self._end(one, False, f"The contest has no track {one.track} any more.", unstable=True)
-                elif tracks[one.track].rule_name == RESULTS:
-                    self._try(one.track, partial(self._carry_out, tracks[one.track], one))
+            for config in tracks.values():
+                try:
+                    if config.rule_name == RESULTS:
+                        self._accept_again(config)
+                        for one in self._waiting(config.name):
+                            self._carry_out(config, one)
+                except (RefereeError, TestSetError) as error:
+                    logger.error("the track %s: %s", config.name, error.sentence)  # noqa: TRY400
 
-    def _try(self, track: str, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except (RefereeError, TestSetError) as error:
-            logger.error("entries to the track %s are not scored: %s", track, error.sentence)  # noqa: TRY400
+    def _waiting(self, track: str | None = None) -> list[Submission]:
+        standing = (one for one in self.contest.store.submissions(track) if one.job and not one.withdrawn)
+        return [one for one in standing if one.measurement is None]
 
     def _accept_again(self, config: ModelTrack) -> None:
         """Of what was handed in for the set as it was before a correction, let the score be made again."""

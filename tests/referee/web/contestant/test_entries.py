@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -21,7 +22,7 @@ from referee.contest import open_contest
 from referee.detections.files import HEADER
 from referee.errors import RefereeError
 from referee.scoring import Detections, evaluate
-from referee.store.records import JobKind
+from referee.store.records import JobKind, Submission
 from referee.tracks.submissions.entries import entry_document, take_entry
 from referee.tracks.submissions.results_files import (
     HOLDOUT,
@@ -31,6 +32,7 @@ from referee.tracks.submissions.results_files import (
     check_file,
     results_set,
 )
+from referee.tracks.submissions.submitting import keep_model, kept_model
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
 from tests.tflite_models import classifier, detector
 
@@ -274,7 +276,7 @@ def test_a_corrected_track_scores_what_it_has_again_and_one_that_is_gone_says_so
     shown = board(day)
     assert [(one["team"], one["score"]) for one in shown["places"]] == [(TEAM, later["score"])]
     assert (shown["entries"], shown["failed"]) == (1, 0)
-    assert not list((day.folder / "uploads").iterdir())
+    assert not (day.folder / "uploads").exists()
     answer = hand_in(day, detector(), track="models", name="m.tflite")
     day.server.end()
     config.write_text(config.read_text().replace('name = "models"', 'name = "renamed"'))
@@ -375,3 +377,11 @@ def test_a_model_is_checked_and_waits_for_a_device(day: Day) -> None:
         job = store.job(str(made.job))
     assert (job.kind, job.about) == (JobKind.MEASURING, f"submission {made.id}")
     assert "in the queue" in day.refers("model", "list").stdout
+
+
+def test_a_model_whose_name_ends_in_capitals_is_found_again(day: Day) -> None:
+    sha256 = hashlib.sha256(b"model").hexdigest()
+    made = Submission(1, "", "models", TEAM, PUBLIC, "b", "M.ONNX", sha256, "", counts=True)
+    with open_contest(day.folder) as contest:
+        keep_model(day.folder, b"model", sha256, "m.onnx")
+        assert kept_model(contest, made) == b"model"

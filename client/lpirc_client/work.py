@@ -94,15 +94,8 @@ def _measured(connection: Connection, path: str, work: dict[str, Any], images: P
     with tempfile.TemporaryDirectory() as scratch:
         model = Path(scratch) / hashlib.sha256(data).hexdigest()
         model.write_bytes(data)
-        given = [
-            *told,
-            f"--images={folder.absolute()}",
-            f"--parent={os.getpid()}",
-            "--json",
-            "--",
-            str(model),
-        ]
-        code, printed, complaint = _run([*HARNESS, *given], connection, path, work["lease_s"] / 3)
+        told += [f"--images={folder.absolute()}", f"--parent={os.getpid()}", "--json", "--", str(model)]
+        code, printed, complaint = _run([*HARNESS, *told], connection, path, work["lease_s"] / 3)
     if code != 0:
         return "failed", printed or complaint
     document = json.loads(printed)

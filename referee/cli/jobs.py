@@ -45,17 +45,10 @@ def jobs(folder: Path, cancel: str | None, *, ended_too: bool, as_json: bool) ->
         click.echo(json.dumps([asdict(one) for one in found]))
         return
     columns = [*map(Column, ("job", "of", "state", "worker")), Column("failures", is_figure=True)]
-    rows = [
-        (
-            one.name[:SHOWN_DIGITS],
-            one.about,
-            _state(one, now),
-            one.worker or "",
-            str(one.failures),
-            one.reason or "",
-        )
-        for one in found
-    ]
+    rows = []
+    for one in found:
+        first = (one.name[:SHOWN_DIGITS], one.about, _state(one, now), one.worker or "")
+        rows.append((*first, str(one.failures), one.reason or ""))
     if rows:
         print_table([*columns, Column("reason")], rows, "")
     else:

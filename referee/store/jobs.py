@@ -100,11 +100,6 @@ class JobTables(Database):
             _give_back(connection, **told, failed=failed, lost=lost)
         return self.job(name)
 
-    def job_done(self, name: str, now: datetime) -> None:
-        """Note that the outcome of a job is stored, whoever held it."""
-        with self._transaction() as connection:
-            connection.execute(_END, (JobState.DONE.value, now.isoformat(), name))
-
     def cancel_jobs(self, names: Iterable[str], now: datetime) -> int:
         """Cancel jobs that have not ended; returns how many. Their workers learn of it at their next renewal.
 

@@ -49,7 +49,7 @@ class Outcomes:
         def done(result: object) -> None:
             assert name not in self.results, "done twice"
             self.results[name] = result
-            self.store.job_done(name, self.clock.utc())
+            self.store.add_scoring(name, name, "{}", None, self.clock.utc())
 
         return Task(
             about=name,
@@ -167,7 +167,7 @@ def test_what_another_referee_does_is_waited_for_until_its_lease_runs_out(
 
     def other() -> None:
         until(lambda: "mine" in seen.results)
-        store.job_done("theirs", seen.clock.utc())
+        store.add_scoring("theirs", "theirs", "{}", None, seen.clock.utc())
         until(lambda: seen.found)
         assert "lost" not in seen.results
         seen.clock.advance(LEASE_S + 1)

@@ -76,10 +76,9 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     @click.option("--repeats", type=click.IntRange(1), help="At most this many passes; default: 5.")
     @wraps(command)
-    def with_limits(
-        memory_mb: int | None, timeout_s: float | None, core: int | None, repeats: int | None, **named: Any
-    ) -> Any:
-        return command(limits=Limits(memory_mb, timeout_s, core, repeats), **named)
+    def with_limits(**named: Any) -> Any:
+        limits = Limits(*map(named.pop, ("memory_mb", "timeout_s", "core", "repeats")))
+        return command(limits=limits, **named)
 
     return with_limits
 

@@ -23,6 +23,7 @@ from referee.errors import ModelCrashed, ModelFault, RefereeError
 from referee.files.atomic_write import sync_folder, write_atomically
 from referee.store.records import ModelMeasurement, Submission
 from referee.tracks import Measured, Verdict
+from referee.tracks.submissions.board import outcome_of
 from referee.tracks.submissions.fields import bad
 from referee.tracks.submissions.lock import Record, handing_in_lock, measuring_lock
 from referee.tracks.submissions.open_track import OpenTrack, configured_track
@@ -180,16 +181,14 @@ def measure(
     measured, verdict = judge(track, document)
     outcome = ModelMeasurement(
         clock.utc().isoformat(),
-        valid=verdict.is_valid,
-        sentence=verdict.sentence,
         device=document["device.host"],
-        meter=None if document.values.get("energy") is None else document["energy.meter"],
-        meter_official=None if document.values.get("energy") is None else document["energy.official"],
-        metric=verdict.value,
         measured=asdict(measured),
-        figures=dict(verdict.figures),
         confined=document.get("confinement.confined"),
+        **outcome_of(verdict),
     )
+    if document.values.get("energy") is not None:
+        official = document["energy.official"]
+        outcome = replace(outcome, meter=document["energy.meter"], meter_official=official)
     if unstable is not None:
         sentence = f"the latency is unstable, {unstable}."
         outcome = replace(outcome, valid=False, sentence=sentence, metric=None, figures={}, unstable=True)

@@ -6,6 +6,7 @@ failure gives the job back. Nothing is stored of a job that is over: no model is
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -25,6 +26,8 @@ from referee.tracks.submissions.submitting import expected_device, measure
 
 LEASE_S = 30.0
 
+logger = logging.getLogger(__name__)
+
 
 def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | None:
     """Lease the oldest model that a device may measure, and say how; None: none waits, or it is at one already."""
@@ -38,8 +41,10 @@ def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | N
         if is_for_it and store.lease_job(JobKind.MEASURING, device, now, LEASE_S, made.job):
             try:
                 return _work(track_of(contest, made), made, device)
-            except (RefereeError, TestSetError) as error:
-                store.give_job_back(str(made.job), device, str(error), now, failed=True)
+            except (RefereeError, TestSetError) as error:  # the operator's to set right, and to read
+                logger.error("submission %d cannot be measured: %s", made.id, error)  # noqa: TRY400
+                reason = f"The track {made.track} is not set up well; the referee's log says what is wrong."
+                store.give_job_back(str(made.job), device, reason, now)
     return None
 
 

@@ -263,7 +263,14 @@ def test_a_model_that_a_device_measured_can_be_measured_again(desk: Callable[...
     ours = desk("pixel-4")
     ours.serve()
     made = ours.queue(MODEL)
-    ours.add(platform.node())
+    host = platform.node()
+    ours.add(host)
+    away = ours.test_set.folder.rename(ours.test_set.folder.with_name("away"))
+    assert ours.ask("POST", name=host, json=HELLO | {"name": host}).status_code == 204
+    job = ours.house.store.job(str(made.job))
+    assert (job.state, job.failures) == (JobState.WAITING, 0)
+    assert job.reason == "The track phones is not set up well; the referee's log says what is wrong."
+    away.rename(ours.test_set.folder)
     answers = [7, 8, 9, 8]
     lie = packed(result(ours.test_set, MODEL, answers, device__host="another"))
     document = packed(result(ours.test_set, MODEL, answers, device__host=platform.node()))

@@ -154,8 +154,8 @@ def submission_limit(track: str, team: str, used: int, limit: int, day: date) ->
     """The error of a team that has used up its submissions of a UTC day."""
     return RefereeError(
         "submission-limit",
-        f"Team {team} has used up {used} of its {limit} submissions to the track {track} on {day}; hand in the "
-        "next one after midnight UTC.",
+        f"Team {team} has used up {used} of its {limit} submissions to the track {track} on {day:%Y-%m-%d}; hand in "
+        "the next one after midnight UTC.",
         used=used,
         limit=limit,
     )

@@ -20,6 +20,7 @@ from bench import (
     rehearsal,
     restart,
     scoring,
+    season,
     serving,
     tls,
     truth,
@@ -35,7 +36,7 @@ def main() -> None:
         nargs="*",
         metavar="PART",
         help="rehearsal, serving, tls, restart, receipts, bundles, flood, viewers, power, truth, scoring, coverage, "
-        "models, client",
+        "models, client, season",
     )
     parser.add_argument(
         "--save",
@@ -47,6 +48,7 @@ def main() -> None:
         type=Path,
         help="serving: measure this checkout, which has a .venv, as well",
     )
+    parser.add_argument("--season", type=int, nargs=2, default=(200, 5000), help="season: RUNS of IMAGES")
     options = parser.parse_args()
     parts: dict[str, Callable[[], Any]] = {
         "rehearsal": rehearsal.measure,
@@ -63,6 +65,7 @@ def main() -> None:
         "models": models.measure,
         "bundles": bundles.measure,
         "client": client.measure,
+        "season": partial(season.measure, *options.season),
     }
     for part in options.parts:
         if part not in parts:

@@ -59,12 +59,8 @@ def _took_s(command: list[str]) -> tuple[float, float]:
 
 def _contest(made: workload.Workload, testset: Path, folder: Path) -> None:
     """A contest with one judged run of these detections, in bodies of JSON."""
-    place = dict(zip(made.images.tolist(), range(1, IMAGES + 1), strict=True))
-    test_set = _test_set(made, place, testset)
-    create_contest(folder, config_text(test_set))
-    image = np.array([place[one] for one in made.image.tolist()])
-    boxes = made.detections().boxes.round(2)
-    rows = np.column_stack([image, made.category, made.confidence, boxes]).tolist()
+    create_contest(folder, config_text(write_test_set(made, testset)))
+    rows = made.rows().tolist()
     bodies = [as_json(rows[at : at + ROWS_A_BODY]) for at in range(0, len(rows), ROWS_A_BODY)]
     with open_contest(folder) as contest:
         contest.store.add_team(TEAM, "no hash", START)
@@ -72,18 +68,19 @@ def _contest(made: workload.Workload, testset: Path, folder: Path) -> None:
         judge(contest, 1, Clock())
 
 
-def _test_set(made: workload.Workload, place: dict[int, int], folder: Path) -> TestSet:
-    """Its records; nothing here looks at the images."""
-    size = workload.WIDTH_PX, workload.HEIGHT_PX
-    images = [
-        Image(n, f"{n}.jpg", *size, hashlib.sha256(b"%d" % n).hexdigest(), f"{n}") for n in place.values()
-    ]
-    columns = (made.gt_image, made.gt_category, made.gt_boxes, made.area)
+def write_test_set(made: workload.Workload, folder: Path) -> TestSet:
+    """Its records; its images are no pictures, but there."""
+    (folder / "images").mkdir(parents=True)
+    size, images = (workload.WIDTH_PX, workload.HEIGHT_PX), []
+    for number in range(1, len(made.images) + 1):
+        content = b"%d" % number
+        (folder / "images" / f"{number}.jpg").write_bytes(content)
+        images.append(Image(number, f"{number}.jpg", *size, hashlib.sha256(content).hexdigest(), f"{number}"))
+    columns = (np.searchsorted(made.images, made.gt_image) + 1, made.gt_category, made.gt_boxes, made.area)
     objects = [
-        ObjectRecord(place[image], category, tuple(box), area)
+        ObjectRecord(image, category, tuple(box), area)
         for image, category, box, area in zip(*(column.tolist() for column in columns), strict=True)
     ]
-    folder.mkdir()
     categories = [Category(id_, str(id_)) for id_ in made.categories.tolist()]
     write_records(folder, "bench", images, categories, objects)
     return load_test_set(folder)

@@ -79,6 +79,12 @@ class Workload:
         corners = corners_from_coco(self.boxes)
         return Detections(self.image, self.category, self.confidence, corners, self.boxes)
 
+    def rows(self) -> NDArray[np.float64]:
+        """The detections (n, 7) as they are posted, image by image, the images numbered from 1."""
+        image, boxes = np.searchsorted(self.images, self.image) + 1, self.detections().boxes.round(2)
+        rows = np.column_stack([image, self.category, self.confidence, boxes])
+        return rows[np.argsort(rows[:, 0], kind="stable")]
+
     def coco_dataset(self) -> dict[str, Any]:
         """The ground truth as the dictionary that COCO tools take; ids from 1, for pycocotools' sake."""
         columns = (self.gt_image, self.gt_category, self.gt_boxes, self.area, self.crowd)

@@ -56,9 +56,13 @@ def execute(options: argparse.Namespace) -> None:
     key = password_from(options.key_file)
     with Connection(options.url, options.ca_cert) as connection:
         connection.authorize(f"Bearer {key}")
+        is_told = False
         while True:
             answer = _answer(connection, "POST", "/v1/work", greeting)
             if answer.status_code == 204:
+                if not is_told:
+                    say(f"Nothing waits for {options.name}; it is asked again and again.")
+                is_told = True
                 time.sleep(float(answer.headers.get("Retry-After", "5")))
                 continue
             work = json_object(answer)
@@ -67,6 +71,7 @@ def execute(options: argparse.Namespace) -> None:
             _work(connection, work, options.images)
             if options.once:
                 return
+            is_told = False
 
 
 def _work(connection: Connection, work: dict[str, Any], images: Path) -> None:

@@ -48,7 +48,9 @@ def _workers(count: int | None, cluster: str | None) -> Workers:
     try:
         from referee.workers.cluster import ClusterWorkers
     except ImportError:
-        sentence = "--cluster needs Dask, which is not installed: pip install 'lpirc-referee[cluster]'"
+        sentence = (
+            "--cluster needs Dask, which is not installed; in the project's folder: pip install '.[cluster]'"
+        )
         raise RefereeError("no-dask", sentence) from None
     return ClusterWorkers(cluster, count, partial(click.echo, err=True))
 

@@ -32,7 +32,7 @@ def authenticate() -> None:
     digest = hashlib.sha256(key.strip().encode()).hexdigest()
     g.device = contest.store.device_of(digest, clock.utc()) if scheme.lower() == "bearer" else None
     if g.device is None:
-        raise SessionRefused("bad-token", "This needs a device's key, which comes from: referee device add")
+        raise SessionRefused("bad-token", "This needs the device's newest key, of: referee device add NAME")
     request.environ[TEAM] = f"device {g.device}"
     if request.view_args:
         g.made = measuring_queue.leased(contest, request.view_args["job"], g.device, clock)

@@ -16,7 +16,7 @@ from referee.web.state import web_state
 
 blueprint = Blueprint("tracks", __name__, url_prefix="/tracks")
 COLUMNS = ("rank", "team", "score", "public_score", "entries", "accepted_utc", "level_with")
-LEVEL = "Level are neighbours whose order is less than 95 % sure on other images of this kind."
+LEVEL = "Level with: its order with that neighbour is less than 95 % sure on other images of this kind."
 
 
 @blueprint.get("/<name>.json")
@@ -30,7 +30,7 @@ def as_page(name: str) -> Response:
     """The board of a track for a browser."""
     board = _board(name)
     rows = [[_cell(place.get(column, "")) for column in COLUMNS] for place in board["places"]]
-    counts = f"{board['entries']} entries, of which {board['failed']} failed."
+    counts = f"Entries: {board['entries']}; failed: {board['failed']}."
     until = f"The final board, after {board['holdout_until']}, is by images that are secret until then."
     return page(
         "table.html",

@@ -1,0 +1,39 @@
+"""`referee judge --all --workers 2` by `python -m`, with short leases, each scoring leaving a trace on the disk."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from referee.cli.main import main
+from referee.judging import many
+from referee.judging.scoring_job import Scored, ScoringInput, score_whole
+from referee.workers import dispatch
+from tests.referee.judging import traced_judge
+
+LEASE_S = 2.0
+WORK_S = 0.15  # of a larger run
+TRACE = "trace"
+
+
+def traced(given: ScoringInput, *more: Any) -> Scored:
+    """The scoring, which notes beginning and end, with its process, in the working directory."""
+    note("begin")
+    threading.Event().wait(WORK_S)
+    found = score_whole(given, *more)
+    note("end")
+    return found
+
+
+def note(what: str) -> None:
+    with Path(TRACE).open("ab", buffering=0) as file:
+        file.write(f"{what} {os.getpid()}\n".encode())
+
+
+if __name__ == "__main__":
+    many.score_whole = traced_judge.traced  # as a worker imports it
+    dispatch.LEASE_S, dispatch.RENEW_S = LEASE_S, LEASE_S / 3
+    sys.exit(main(["judge", "--all", "--workers", "2", "--contest", sys.argv[1]]))

@@ -151,6 +151,8 @@ class EntryDesk:
         tracks = {config.name: config for config in self.contest.config.tracks}
         with self._turn:
             self._asked.release()
+            if self._stop.is_set():  # the database may be closed
+                return
             for one in self._waiting():
                 if one.track not in tracks:
                     self._end(one, False, f"The contest has no track {one.track} any more.", unstable=True)

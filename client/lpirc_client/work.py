@@ -56,9 +56,13 @@ def execute(options: argparse.Namespace) -> None:
     key = password_from(options.key_file)
     with Connection(options.url, options.ca_cert) as connection:
         connection.authorize(f"Bearer {key}")
+        is_told = False
         while True:
             answer = _answer(connection, "POST", "/v1/work", greeting)
             if answer.status_code == 204:
+                if not is_told:
+                    say(f"Nothing waits for {options.name}; it is asked again and again.")
+                is_told = True
                 time.sleep(float(answer.headers.get("Retry-After", "5")))
                 continue
             work = json_object(answer)
@@ -67,6 +71,7 @@ def execute(options: argparse.Namespace) -> None:
             _work(connection, work, options.images)
             if options.once:
                 return
+            is_told = False
 
 
 def _work(connection: Connection, work: dict[str, Any], images: Path) -> None:
@@ -94,15 +99,8 @@ def _measured(connection: Connection, path: str, work: dict[str, Any], images: P
     with tempfile.TemporaryDirectory() as scratch:
         model = Path(scratch) / hashlib.sha256(data).hexdigest()
         model.write_bytes(data)
-        given = [
-            *told,
-            f"--images={folder.absolute()}",
-            f"--parent={os.getpid()}",
-            "--json",
-            "--",
-            str(model),
-        ]
-        code, printed, complaint = _run([*HARNESS, *given], connection, path, work["lease_s"] / 3)
+        told += [f"--images={folder.absolute()}", f"--parent={os.getpid()}", "--json", "--", str(model)]
+        code, printed, complaint = _run([*HARNESS, *told], connection, path, work["lease_s"] / 3)
     if code != 0:
         return "failed", printed or complaint
     document = json.loads(printed)

@@ -96,6 +96,9 @@ def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> I
             if contest.config.backup.folder and not os.access(copies, os.W_OK | os.X_OK):
                 yield "backup-folder", f"No scheduled backup can be written into {copies}; see [backup]."
             yield from _look_at_stations(contest, trial=trial, served=served)
+            for track in contest.config.tracks:
+                for name in filter(None, (track.testset, track.holdout)):
+                    yield from _failure(load_test_set, folder / name)
     except (RefereeError, TestSetError) as error:
         yield error.code, error.sentence
 

@@ -76,10 +76,9 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     @click.option("--repeats", type=click.IntRange(1), help="At most this many passes; default: 5.")
     @wraps(command)
-    def with_limits(
-        memory_mb: int | None, timeout_s: float | None, core: int | None, repeats: int | None, **named: Any
-    ) -> Any:
-        return command(limits=Limits(memory_mb, timeout_s, core, repeats), **named)
+    def with_limits(**named: Any) -> Any:
+        limits = Limits(*map(named.pop, ("memory_mb", "timeout_s", "core", "repeats")))
+        return command(limits=limits, **named)
 
     return with_limits
 
@@ -164,7 +163,6 @@ def bench_command(
 @track_option
 @click.option("--team", required=True, help="A registered team.")
 @click.option("--result", type=file_path, help="A result document of another device, instead of measuring.")
-@click.option("--queue", is_flag=True, help="Let a device measure it; see: referee device.")
 @click.option("--measured-by", callback=line_of_text, help="Who made that document, with any program.")
 @build_option
 @holdout_flag
@@ -183,7 +181,6 @@ def submit_command(
     metering: Metering | None,
     folder: Path,
     *,
-    queue: bool,
     holdout: bool,
     as_json: bool,
 ) -> None:
@@ -197,14 +194,12 @@ def submit_command(
         raise click.UsageError("Give MODEL, or --result with --measured-by.")
     if result is not None and metering is not None:
         raise click.UsageError("--meter is for a model that is measured here; leave it out with --result.")
-    if queue and (model is None or result is not None or metering is not None):
-        raise click.UsageError("--queue is for MODEL alone, without --result and --meter.")
     with interruption_reported(lambda: WITHDRAWN), open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout, to_run=result is None)
         if result is None:
             _require_meter(opened, metering)
         document = None if result is None else read_submitted(result, LARGEST_BYTES + 1, "result")
-        order = Order(team, model, build, document, measured_by, queue)
+        order = Order(team, model, build, document, measured_by)
 
         def validate(file: Path) -> None:
             reasons = harness.refusals(file, opened.rule, limits)

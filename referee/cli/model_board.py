@@ -55,12 +55,8 @@ def board_command(
     if plot is not None:
         Plot(_points(made), rule.accuracy_at, rule.aim(), title).write(plot)
     if as_json:
-        judged_by = {
-            "name": rule.name,
-            "title": rule.title,
-            "metric": rule.metric,
-            "settings": rule.settings(),
-        }
+        judged_by: dict[str, Any] = {"name": rule.name, "title": rule.title}
+        judged_by |= {"metric": rule.metric, "settings": rule.settings()}
         document = {"track": track, "split": opened.split, "rule": judged_by, "places": _places(made, rule)}
         invalid = [_of(one) | {"sentence": sentence} for one, sentence in made.invalid]
         click.echo(json.dumps(document | {"invalid": invalid}))
@@ -78,16 +74,11 @@ def _of(one: Candidate) -> dict[str, Any]:
 def _places(made: Board, rule: Track) -> list[dict[str, Any]]:
     places = []
     for line in made.lines:
-        place = _of(line.candidate) | {
-            "rank": line.rank,
-            "metric": line.verdict.value,
-            "accuracy_percent": line.verdict.accuracy_percent,
-            "latency_ms": line.verdict.latency_ms,
-            "builds": line.builds,
-            "official": line.candidate.official,
-            "sentence": line.verdict.sentence + line.candidate.made.origin,
-        }
-        figures = {name: line.verdict.figures.get(name) for name in rule.columns}
+        one, verdict = line.candidate, line.verdict
+        place = _of(one) | {"rank": line.rank, "builds": line.builds, "official": one.official}
+        place |= {"metric": verdict.value, "sentence": verdict.sentence + one.made.origin}
+        place |= {"accuracy_percent": verdict.accuracy_percent, "latency_ms": verdict.latency_ms}
+        figures = {name: verdict.figures.get(name) for name in rule.columns}
         places.append({column: place[column] for column in COLUMNS} | figures)
     return places
 

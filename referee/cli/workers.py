@@ -42,7 +42,7 @@ def _workers(count: int | None, cluster: str | None) -> Workers:
     try:
         from referee.workers.cluster import ClusterWorkers
     except ImportError:
-        sentence = "--cluster needs Dask, which is not installed: pip install 'lpirc-referee[cluster]'"
+        sentence = "--cluster needs Dask, which is not installed: pip install distributed"
         raise RefereeError("no-dask", sentence) from None
     return ClusterWorkers(cluster, count, partial(click.echo, err=True))
 

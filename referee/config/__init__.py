@@ -55,18 +55,8 @@ class Station:
 
     def setup(self, window_s: int) -> Setup:
         """The meter's setup for a run: its integrator stops by itself after `window_s` seconds."""
-        return Setup(
-            voltage_range_v=self.voltage_range_v,
-            current_range_a=self.current_range_a,
-            update_interval_s=self.update_interval_s,
-            integrator_timer_s=window_s,
-            mode=self.mode,
-            crest_factor=self.crest_factor,
-            line_filter=self.line_filter,
-            frequency_filter=self.frequency_filter,
-            synchronize=self.synchronize,
-            element=self.element,
-        )
+        names = {one.name for one in fields(Setup)} & vars(self).keys()
+        return Setup(integrator_timer_s=window_s, **{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True)
@@ -207,9 +197,7 @@ def _contest(top: _Table, table: dict[str, Any]) -> ContestConfig:
     return config
 
 
-def _rows(
-    top: _Table, table: dict[str, Any], key: str, kind: type[Station | ModelTrack | Prize]
-) -> list[dict[str, Any]]:
+def _rows(top: _Table, table: dict[str, Any], key: str, kind: type[Any]) -> list[dict[str, Any]]:
     rows = table.pop(key, [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise top.refused(key, f"{key} must be written as [[{key}]] tables.")
@@ -217,10 +205,7 @@ def _rows(
 
 
 def _checked(
-    kind: type[Station | ModelTrack | Prize | Images | Backup | ContestConfig],
-    where: _Table,
-    table: dict[str, Any],
-    given: tuple[str, ...] = (),
+    kind: type[Any], where: _Table, table: dict[str, Any], given: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     known = {field.name: field for field in fields(kind) if field.name not in given}
     for key in table:

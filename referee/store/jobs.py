@@ -172,13 +172,9 @@ def insert_jobs(
     connection: sqlite3.Connection, kind: JobKind, about: Mapping[str, str], now: datetime
 ) -> None:
     """As `JobTables.add_jobs`, within a transaction."""
-    common = dict.fromkeys(("worker", "lease_until_utc", "reason", "ended_utc")) | {
-        "kind": kind.value,
-        "state": JobState.WAITING.value,
-        "failures": 0,
-        "losses": 0,
-        "created_utc": now.isoformat(),
-    }
+    common: dict[str, object] = dict.fromkeys(("worker", "lease_until_utc", "reason", "ended_utc"))
+    common |= {"kind": kind.value, "state": JobState.WAITING.value, "created_utc": now.isoformat()}
+    common |= {"failures": 0, "losses": 0}
     connection.executemany(_ADD, [common | {"name": name, "about": told} for name, told in about.items()])
 
 

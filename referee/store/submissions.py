@@ -15,17 +15,12 @@ from referee.store.acts import put_on_record
 from referee.store.database import Database
 from referee.store.jobs import end_job, insert_jobs
 from referee.store.records import JobKind, JobState, ModelMeasurement, Submission
+from referee.store.schema import insert
 
 _COLUMNS = tuple(one.name for one in fields(Submission) if one.name not in ("id", "withdrawn", "measurement"))
 _MEASURED = tuple(one.name for one in fields(ModelMeasurement))
-
-
-def _insert(table: str, columns: tuple[str, ...]) -> str:
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
-
-
-_INSERT = _insert("submissions", _COLUMNS)
-_INSERT_MEASUREMENT = _insert("measurements", ("submission", *_MEASURED, "result"))
+_INSERT = insert("submissions")
+_INSERT_MEASUREMENT = insert("measurements")
 _COUNT = (
     "SELECT count(*) AS n FROM submissions WHERE track = ? AND team = ? AND counts AND withdrawn IS NULL"
     " AND substr(accepted_utc, 1, 10) = ?"
@@ -73,6 +68,11 @@ class SubmissionTables(Database):
                 raise RefereeError("entry-repeated", sentence, entry=same["id"])
             return [_accepted(connection, part, now, limit, kind) for part in parts]
 
+    def require_below_limit(self, track: str, team: str, limit: int, now: datetime) -> None:
+        """Raise RefereeError `submission-limit` when a team has used up its submissions of the UTC day of `now`."""
+        if (used := self.submissions_used(track, team, now)) >= limit:
+            raise _submission_limit(track, team, used, limit, now.date())
+
     def submissions_used(self, track: str, team: str, now: datetime) -> int:
         """How many submissions of a team count on the UTC day of `now`."""
         return int(self._rows(_COUNT, track, team, now.date().isoformat())[0]["n"])
@@ -86,19 +86,18 @@ class SubmissionTables(Database):
         """
         measured = None if measurement.measured is None else json.dumps(measurement.measured)
         values = asdict(measurement) | {"measured": measured, "figures": json.dumps(measurement.figures)}
-        kept = None if result is None else zlib.compress(result)
+        values |= {"submission": submission, "result": None if result is None else zlib.compress(result)}
         with self._transaction() as connection:
             for (job,) in connection.execute(_OF_DEVICE, (submission,)).fetchall():
                 if not end_job(connection, job, JobState.DONE, measurement.measured_utc):
                     raise lease_lost(f"submission {submission}")
-            connection.execute(_INSERT_MEASUREMENT, (submission, *values.values(), kept))
+            connection.execute(_INSERT_MEASUREMENT, values)
 
     def withdraw_submission(self, number: int, reason: str) -> Submission:
         """Store why a submission no longer counts. Raises RefereeError `submission-unknown`."""
         with self._transaction() as connection:
-            if connection.execute(
-                "UPDATE submissions SET withdrawn = ? WHERE id = ?", (reason, number)
-            ).rowcount:
+            sql = "UPDATE submissions SET withdrawn = ? WHERE id = ?"
+            if connection.execute(sql, (reason, number)).rowcount:
                 put_on_record(connection)
         return self.submission(number)
 
@@ -106,9 +105,8 @@ class SubmissionTables(Database):
         """One submission. Raises RefereeError `submission-unknown`."""
         rows = self._rows(_FIND.format("submissions.id = ?"), number)
         if not rows:
-            raise RefereeError(
-                "submission-unknown", f"There is no submission {number}; see: referee model list"
-            )
+            sentence = f"There is no submission {number}; see: referee model list"
+            raise RefereeError("submission-unknown", sentence)
         return _submission(rows[0])
 
     def submissions(self, track: str | None = None) -> list[Submission]:
@@ -133,9 +131,8 @@ def _accepted(
     made = replace(given, accepted_utc=now.isoformat(), withdrawn=None, measurement=None)
     used = connection.execute(_COUNT, (made.track, made.team, now.date().isoformat())).fetchone()["n"]
     if made.counts and used >= limit:
-        raise submission_limit(made.track, made.team, used, limit, now.date())
-    values = asdict(made)
-    number = int(connection.execute(_INSERT, tuple(values[name] for name in _COLUMNS)).lastrowid or 0)
+        raise _submission_limit(made.track, made.team, used, limit, now.date())
+    number = int(connection.execute(_INSERT, asdict(made) | {"id": None}).lastrowid or 0)
     made = replace(made, id=number)
     if kind is not None:
         text = f"{made.track}\n{made.split}\n{number}\n{made.model_sha256}"
@@ -150,15 +147,10 @@ def lease_lost(what: str) -> RefereeError:
     return RefereeError("lease-lost", f"The lease of {what} is lost: it is over, or another device's now.")
 
 
-def submission_limit(track: str, team: str, used: int, limit: int, day: date) -> RefereeError:
-    """The error of a team that has used up its submissions of a UTC day."""
-    return RefereeError(
-        "submission-limit",
-        f"Team {team} has used up {used} of its {limit} submissions to the track {track} on {day}; hand in the "
-        "next one after midnight UTC.",
-        used=used,
-        limit=limit,
-    )
+def _submission_limit(track: str, team: str, used: int, limit: int, day: date) -> RefereeError:
+    which = f"{used} of its {limit} submissions to the track {track} on {day}"
+    sentence = f"Team {team} has used up {which}; hand in the next one after midnight UTC."
+    return RefereeError("submission-limit", sentence, used=used, limit=limit)
 
 
 def _submission(row: sqlite3.Row) -> Submission:

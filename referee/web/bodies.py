@@ -28,46 +28,36 @@ def read_body(
     With `authenticate`, which raises for a body that bears no good token, it is called with the first 64 KiB before
     more is read. Raises RefereeError `length-missing`, `too-large`, both before anything is read, and `body-cut-off`.
     """
-    length = stated_length(environ, largest_bytes)
-    read: Callable[[int], bytes] = environ["wsgi.input"].read
-    body = b""
+    length, head = stated_length(environ, largest_bytes), b""
     if authenticate is not None:
-        body = read(min(length, LARGEST_DOCUMENT_BYTES))
-        authenticate(body)
-    if len(body) < length:
-        body += read(length - len(body))
-    if len(body) != length:
-        raise _cut_off(len(body), length)
-    return body
+        head = environ["wsgi.input"].read(min(length, LARGEST_DOCUMENT_BYTES))
+        authenticate(head)
+    return b"".join([head, *parts_of_body(environ, length, len(head))])
 
 
-def parts_of_body(environ: Environ, length: int) -> Iterator[bytes]:
+def parts_of_body(environ: Environ, length: int, arrived: int = 0) -> Iterator[bytes]:
     """The request's body of that length as it comes. Raises RefereeError `body-cut-off` at its end."""
-    left = length
+    left = length - arrived
     while left and (part := environ["wsgi.input"].read(min(left, PART_BYTES))):
         left -= len(part)
         yield part
     if left:
-        raise _cut_off(length - left, length)
+        sentence = f"Only {length - left} of {length} bytes arrived, so nothing was taken; send it again."
+        raise RefereeError("body-cut-off", sentence)
 
 
 def stated_length(environ: Environ, most: int, hint: str = ": send several") -> int:
     """The length of the request's body. Raises RefereeError `length-missing`, `too-large`."""
     stated = environ.get("CONTENT_LENGTH", "")
     if not (stated.isascii() and stated.isdigit()) or "HTTP_TRANSFER_ENCODING" in environ:
-        raise RefereeError(
-            "length-missing",
-            "Send the body in one piece with its Content-Length; a chunked one that is cut looks whole.",
+        sentence = (
+            "Send the body in one piece with its Content-Length; a chunked one that is cut looks whole."
         )
+        raise RefereeError("length-missing", sentence)
     length = int(stated.lstrip("0")[:LONGEST_LENGTH] or 0)
     if length > most:
         raise RefereeError("too-large", f"The body has {length} bytes; at most {most} are taken{hint}.")
     return length
-
-
-def _cut_off(arrived: int, length: int) -> RefereeError:
-    sentence = f"Only {arrived} of {length} bytes arrived, so nothing was taken; send it again."
-    return RefereeError("body-cut-off", sentence)
 
 
 def read_texts(*keys: str, **defaults: str | None) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from lpirc_power.errors import MeterError
+from lpirc_testsets import TestSetError
 from referee.errors import NotStarted, RefereeError, ShuttingDown, StorageFailed
 from referee.web.answers import NOT_TO_BE_KEPT, Answer, Environ, through_flask
 from referee.web.sessions import OPEN_RUN, OPERATOR, SESSION, TEAM
@@ -75,8 +76,11 @@ STATUS_OF_CODE = {
     "shutting-down": 503,
     "storage-failed": 503,
     "testset-changed": 503,
+    "not-ready": 503,
     "no-room": 507,
 }
+OPERATORS = frozenset({"bad-config", "bad-track", "model-missing", "testset-empty", "testset-unfit"})
+"""What only the operator can set right."""
 RETRY_AFTER_S = 5
 CODE_OF_STATUS = {
     404: "not-found",
@@ -151,6 +155,12 @@ def register(app: Flask) -> None:
 
 
 def _through_flask(error: Exception) -> Response:
+    if isinstance(error, TestSetError) or getattr(error, "code", "") in OPERATORS:
+        logger.error("%s: %s", request.path, error)
+        if not request.environ.get(OPERATOR):  # the sentence may name files
+            error = RefereeError(
+                "not-ready", "The organiser must set this right; the log of the referee says what."
+            )
     answer = answer_to(error)
     note_refusal(web_state(), request.environ, error, answer.status)
     return through_flask(answer)

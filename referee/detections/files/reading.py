@@ -51,12 +51,17 @@ def read_submission(
     findings = Findings(path, ProblemList(most=most_problems))
     finders = Finders.of(ground_truth, tolerance, findings)
     head = head_of(path)
-    if path.suffix.lower() == ".json" or head.lstrip()[:1] in ("[", "{"):
+    if is_json(path):
         detections = read_coco_results(path, finders, tolerance.inverted_boxes)
     else:
         detections = read_rows(path, head, ground_truth, finders, tolerance.inverted_boxes)
     findings.raise_if_any("bad-detections")
     return Submission(detections, finders.completed(ground_truth), findings.warnings())
+
+
+def is_json(path: Path) -> bool:
+    """Whether a file is read as COCO results. Raises `RefereeError` `unreadable-file`."""
+    return path.suffix.lower() == ".json" or head_of(path).lstrip()[:1] in ("[", "{")
 
 
 def read_blacklist(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from referee.judging.leaderboard import best_of_each
 from referee.store.records import Submission
@@ -110,14 +111,13 @@ def judged_now(one: Submission, rule: Track) -> Submission:
     if one.measurement is None or one.measurement.measured is None or one.is_unstable:
         return one
     verdict = rule.measure(Measured(**one.measurement.measured))
-    measurement = replace(
-        one.measurement,
-        valid=verdict.is_valid,
-        sentence=verdict.sentence,
-        metric=verdict.value,
-        figures=dict(verdict.figures),
-    )
-    return replace(one, measurement=measurement)
+    return replace(one, measurement=replace(one.measurement, **outcome_of(verdict)))
+
+
+def outcome_of(verdict: Verdict) -> dict[str, Any]:
+    """What a ModelMeasurement has of a verdict."""
+    kept = {"valid": verdict.is_valid, "sentence": verdict.sentence, "metric": verdict.value}
+    return kept | {"figures": dict(verdict.figures)}
 
 
 def build_number(made: Submission, submissions: Sequence[Submission]) -> int:

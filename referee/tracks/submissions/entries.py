@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
@@ -24,7 +24,6 @@ from referee.judging.status import program_version
 from referee.scoring.interval import Resampled, chance_of_order
 from referee.store import Store
 from referee.store.records import JobKind, JobState, Submission
-from referee.store.submissions import submission_limit
 from referee.tracks import Track
 from referee.tracks.submissions.board import Line, board, candidates
 from referee.tracks.submissions.harness import Limits, refusals
@@ -37,9 +36,8 @@ from referee.tracks.submissions.results_files import (
     check_file,
     results_set,
 )
-from referee.workers import WorkerLost, Workers
+from referee.workers import WorkerLost
 
-Check = Callable[..., dict[str, str]]
 LONGEST_NAME = 100
 SUFFIXES = {True: (".json", ".csv", ".txt"), False: (".tflite", ".onnx")}
 """Of results files, and of models."""
@@ -54,9 +52,10 @@ def require_open(contest: Contest, config: ModelTrack, team: str, file: str, now
     if not (file.lower().endswith(suffixes) and file.isprintable() and len(file) <= LONGEST_NAME):
         words = f"be at most {LONGEST_NAME} printable characters and end in {' or '.join(suffixes)}."
         raise RefereeError("unsupported-media-type", f"name={file[:LONGEST_NAME]!r} must {words}")
-    used = contest.store.submissions_used(config.name, team, now)
-    if used >= config.submissions_per_day:
-        raise submission_limit(config.name, team, used, config.submissions_per_day, now)
+    if rule_of(contest, config).needs_energy:
+        sentence = f"The track {config.name} takes no uploads: no device that measures them measures energy."
+        raise RefereeError("track-closed", sentence)
+    contest.store.require_below_limit(config.name, team, config.submissions_per_day, now)
 
 
 def take_entry(
@@ -66,51 +65,44 @@ def take_entry(
 
     Raises RefereeError: what `body` and the check raise, `check-failed`, `submission-limit`, `entry-repeated`; OSError.
     """
-    contest, workers, folder = desk.contest, desk.workers, desk.contest.folder / MODELS
-    folder.mkdir(mode=0o700, exist_ok=True)
-    upload = folder / f".{secrets.token_hex(8)}{Path(file).suffix.lower()}"
+    contest, folder = desk.contest, desk.contest.folder / MODELS
+    for place in (folder, desk.uploads):
+        place.mkdir(mode=0o700, exist_ok=True)
+    upload = desk.uploads / f"{secrets.token_hex(8)}{Path(file).suffix.lower()}"
     try:
         write_atomically(upload, body)
         with upload.open("rb") as kept:
             sha256 = hashlib.file_digest(kept, "sha256").hexdigest()
-        one = Submission(0, "", config.name, team, PUBLIC, program_version(), file, sha256, "", counts=True)
+        jobs: dict[str, str] = {}
         if config.rule_name == RESULTS:
             of, kind = results_set(contest, config), JobKind.SCORING
-            digests = _checked(workers, check_file, upload, file, of)
-            jobs = {split: of.job(split, sha256) for split in digests}
+            jobs = {split: of.job(split, sha256) for split in (PUBLIC, HOLDOUT)}
+            checked = desk.workers.submit(check_file, upload, of)
         else:
             kind, sets = JobKind.MEASURING, {PUBLIC: config.testset, HOLDOUT: config.holdout}
             folders = {split: contest.folder / name for split, name in sets.items() if name}
-            digests = _checked(workers, check_model, upload, file, rule_of(contest, config), folders)
-            jobs = {}
+            checked = desk.workers.submit(check_model, upload, file, rule_of(contest, config), folders)
+        one = Submission(0, "", config.name, team, PUBLIC, program_version(), file, sha256, "", counts=True)
         parts = [
             replace(one, split=split, testset_digest=found, counts=split == PUBLIC, job=jobs.get(split))
-            for split, found in digests.items()
+            for split, found in checked.result().items()
         ]
         upload.replace(folder / f"{sha256}{upload.suffix}")
         sync_folder(folder)
         return contest.store.accept_entry(parts, kind, desk.clock.utc(), config.submissions_per_day)[0]
+    except WorkerLost as lost:
+        raise RefereeError("check-failed", f"Nothing was taken: in the check of {file} {lost}.") from lost
     finally:
         upload.unlink(missing_ok=True)
 
 
-def check_model(model: Path, rule: Track, folders: dict[str, Path]) -> dict[str, str]:
+def check_model(model: Path, file: str, rule: Track, folders: dict[str, Path]) -> dict[str, str]:
     """The digests of the splits that a model is measured on. Raises RefereeError `model-refused`, with every reason."""
-    if reasons := refusals(model, rule, Limits()):
-        raise RefereeError("model-refused", f"The model is refused: {reasons[0]}", refusals=list(reasons))
+    if found := refusals(model, rule, Limits()):
+        reasons = [one.replace(str(model), file).replace(model.name, file) for one in found]
+        raise RefereeError("model-refused", f"The model is refused: {reasons[0]}", refusals=reasons)
     opened = {split: track_on(one, "", rule, split, to_run=False) for split, one in folders.items()}
     return {split: one.digest for split, one in opened.items()}
-
-
-def _checked(workers: Workers, check: Check, path: Path, file: str, *given: object) -> dict[str, str]:
-    """The outcome of a check in a worker process; its refusal calls the file as the team does."""
-    try:
-        return workers.submit(check, path, *given).result()
-    except WorkerLost as lost:
-        raise RefereeError("check-failed", f"Nothing was taken: in the check of {file} {lost}.") from lost
-    except RefereeError as error:
-        sentence = error.sentence.replace(path.name, file)
-        raise RefereeError(error.code, sentence, **error.facts | {"file": file}) from error
 
 
 def is_out(config: ModelTrack, now: datetime) -> bool:
@@ -121,25 +113,22 @@ def is_out(config: ModelTrack, now: datetime) -> bool:
 def entry_document(store: Store, one: Submission) -> dict[str, Any]:
     """An entry as its team sees it: where it stands now."""
     keys = {"id": one.id, "track": one.track, "split": one.split, "file": one.model_file}
-    return keys | {"sha256": one.model_sha256, "accepted_utc": one.accepted_utc} | _state(store, one)
-
-
-def _state(store: Store, one: Submission) -> dict[str, Any]:
-    outcome = one.measurement
+    keys |= {"sha256": one.model_sha256, "accepted_utc": one.accepted_utc}
     if one.withdrawn is not None:
-        return {"state": "withdrawn", "reason": one.withdrawn}
-    if outcome is not None and outcome.valid:
-        return {"state": "scored", "score": outcome.metric, "sentence": outcome.sentence}
-    if outcome is not None:
-        return {"state": "failed", "reason": outcome.sentence}
+        return keys | {"state": "withdrawn", "reason": one.withdrawn}
+    if (outcome := one.measurement) is not None:
+        ended = {"since_utc": outcome.measured_utc}
+        if outcome.valid:
+            return keys | ended | {"state": "scored", "score": outcome.metric, "sentence": outcome.sentence}
+        return keys | ended | {"state": "failed", "reason": outcome.sentence}
     job = store.job(one.job or "")
-    attempts = {"attempts": job.failures + job.losses, "reason": job.reason}
+    keys |= {"attempts": job.failures + job.losses, "reason": job.reason}
     if job.state is JobState.WAITING:
         waiting = [other.created_utc for other in store.jobs(JobState.WAITING) if other.kind is job.kind]
         place = 1 + sum(created_utc < job.created_utc for created_utc in waiting)
-        return {"state": "waiting", "place": place} | attempts
+        return keys | {"state": "waiting", "place": place}
     doing = "scoring" if job.kind is JobKind.SCORING else "measuring"
-    return {"state": doing, "by": job.worker, "lease_until_utc": job.lease_until_utc} | attempts
+    return keys | {"state": doing, "by": job.worker, "lease_until_utc": job.lease_until_utc}
 
 
 def board_document(contest: Contest, config: ModelTrack, now: datetime) -> dict[str, Any]:
@@ -147,20 +136,20 @@ def board_document(contest: Contest, config: ModelTrack, now: datetime) -> dict[
     rule = rule_of(contest, config)
     made = [one for one in contest.store.submissions(config.name) if one.withdrawn is None]
     split = HOLDOUT if is_out(config, now) and any(one.split == HOLDOUT for one in made) else PUBLIC
-    lines, public = _lines(rule, made, split), _lines(rule, made, PUBLIC)
-    public_scores = {line.candidate.made.team: line.verdict.value for line in public}
-    handed_in = [one for one in made if one.split == PUBLIC]
-    failed = [one for one in handed_in if one.measurement is not None and not one.measurement.valid]
+    lines = _lines(rule, made, split)
+    public = {line.candidate.made.team: line.verdict.value for line in _lines(rule, made, PUBLIC)}
+    handed_in = {one.model_key: one for one in made if one.split == PUBLIC}.values()
     entries = Counter(one.team for one in handed_in)
     places = []
     for line, level in zip(lines, _level(contest.store, lines), strict=True):
         one = line.candidate.made
         place = {"rank": line.rank, "team": one.team, "score": line.verdict.value, "level_with": level}
         place |= {"entries": entries[one.team], "accepted_utc": one.accepted_utc[:19]}
-        places.append(place | ({"public_score": public_scores.get(one.team)} if split == HOLDOUT else {}))
-    about: dict[str, Any] = {"track": config.name, "title": rule.title, "metric": rule.metric, "split": split}
-    about |= {"holdout_until": config.holdout_until and config.holdout_until.isoformat()}
-    return about | {"places": places, "entries": len(handed_in), "failed": len(failed)}
+        places.append(place | ({"public_score": public.get(one.team)} if split == HOLDOUT else {}))
+    failed = sum(one.measurement is not None and not one.measurement.valid for one in handed_in)
+    about = {"track": config.name, "title": rule.title, "metric": rule.metric, "split": split}
+    until = config.holdout_until and config.holdout_until.isoformat()
+    return about | {"holdout_until": until, "places": places, "entries": len(handed_in), "failed": failed}
 
 
 def _lines(rule: Track, made: Sequence[Submission], split: str) -> tuple[Line, ...]:

@@ -80,14 +80,9 @@ def bench(
 
     Raises RefereeError with the harness's code and sentence: ModelCrashed, ModelFault for a model it refuses.
     """
-    options = {
-        **of_rule(rule),
-        "images": images,
-        "preprocessing": rule.preprocessing,
-        "budget_s": budget_s,
-        "energy_loop_s": energy_loop_s,
-    }
-    done = _run("bench", model, options | asdict(limits) | {"threads": limits.threads or rule.threads})
+    options = of_rule(rule) | {"images": images, "preprocessing": rule.preprocessing, "budget_s": budget_s}
+    options |= {"energy_loop_s": energy_loop_s, **asdict(limits), "threads": limits.threads or rule.threads}
+    done = _run("bench", model, options)
     if done.returncode != 0:
         raise failure(done)
     return done.stdout

@@ -6,27 +6,27 @@ failure gives the job back. Nothing is stored of a job that is over: no model is
 
 from __future__ import annotations
 
-from dataclasses import replace
+import logging
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 from lpirc_testsets import TestSetError
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.errors import RefereeError
+from referee.errors import ModelCrashed, ModelFault, RefereeError
 from referee.store.records import JobKind, JobState, Submission
 from referee.store.submissions import lease_lost
-from referee.tracks.submissions.harness import of_rule
+from referee.tracks.submissions import harness
+from referee.tracks.submissions.fields import bad
 from referee.tracks.submissions.open_track import OpenTrack, open_track
+from referee.tracks.submissions.result_document import parse_result
 from referee.tracks.submissions.results_files import HOLDOUT
-from referee.tracks.submissions.submitting import Bench, Order, expected_device, measure, submit
+from referee.tracks.submissions.submitting import expected_device, measure
 
 LEASE_S = 30.0
 
-
-def queue_model(contest: Contest, track: OpenTrack, order: Order, clock: Clock) -> Submission:
-    """Accept a model that was validated, for a device to measure. Raises RefereeError as `submit`."""
-    return submit(contest, track, replace(order, queued=True), lambda _: None, lambda _: b"", clock)
+logger = logging.getLogger(__name__)
 
 
 def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | None:
@@ -41,24 +41,21 @@ def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | N
         if is_for_it and store.lease_job(JobKind.MEASURING, device, now, LEASE_S, made.job):
             try:
                 return _work(track_of(contest, made), made, device)
-            except (RefereeError, TestSetError) as error:
-                store.give_job_back(str(made.job), device, str(error), now, failed=True)
+            except (RefereeError, TestSetError) as error:  # the operator's to set right, and to read
+                logger.error("submission %d cannot be measured: %s", made.id, error)  # noqa: TRY400
+                reason = f"The track {made.track} is not set up well; the referee's log says what is wrong."
+                store.give_job_back(str(made.job), device, reason, now)
     return None
 
 
 def _work(track: OpenTrack, made: Submission, device: str) -> dict[str, Any]:
     rule, count = track.rule, len(track.test_set.images)
     bench = {"preprocessing": rule.preprocessing, "threads": rule.threads, "budget_s": rule.budget_s(count)}
-    return {
-        "job": made.job,
-        "device": device,
-        "track": made.track,
-        "split": made.split,
-        "model": {"name": made.model_file, "sha256": made.model_sha256},
-        "images": {"count": count, "sha256": track.images_sha256},
-        "bench": of_rule(rule) | bench,
-        "lease_s": LEASE_S,
-    }
+    work: dict[str, Any] = {"job": made.job, "device": device, "lease_s": LEASE_S}
+    work |= {"track": made.track, "split": made.split}
+    work |= {"model": {"name": made.model_file, "sha256": made.model_sha256}}
+    work |= {"images": {"count": count, "sha256": track.images_sha256}}
+    return work | {"bench": harness.of_rule(rule) | bench}
 
 
 def track_of(contest: Contest, made: Submission) -> OpenTrack:
@@ -75,11 +72,23 @@ def leased(contest: Contest, job: str, device: str, clock: Clock) -> Submission:
     raise lease_lost("this job")
 
 
-def take_outcome(contest: Contest, made: Submission, device: str, bench: Bench, clock: Clock) -> str:
-    """Store what `bench` gives, or says of the model, and return its sentence.
+def take_outcome(
+    contest: Contest, made: Submission, device: str, printed: bytes, *, failed: bool, clock: Clock
+) -> str:
+    """Store what the harness printed, or says of the model if it `failed`, and return its sentence.
 
     Raises RefereeError `not-measured` for any other failure, after giving the job back.
     """
+
+    def bench(_: Path) -> bytes:
+        if failed:
+            error = harness.failure(CompletedProcess([], 1, printed, printed))
+            raise ModelCrashed(error.code, error.sentence) if isinstance(error, ModelFault) else error
+        document = parse_result(printed)
+        if document.is_elsewhere or document["device.host"] != device:
+            raise bad(f"lpirc-harness on {device!r} must have made it, not {document['device.host']!r}")
+        return printed
+
     try:
         measure(contest, track_of(contest, made), made, bench, Path(made.model_sha256), clock)
     except (RefereeError, TestSetError) as error:

@@ -84,9 +84,8 @@ def open_track(contest: Contest, name: str, *, holdout: bool = False, to_run: bo
     rule, split = rule_of(contest, config), HOLDOUT if holdout else PUBLIC
     if rule.name == RESULTS:
         if to_run:
-            raise RefereeError(
-                "track-of-results", f"Track {name!r} takes results files, by POST /v1/entries."
-            )
+            sentence = f"Track {name!r} takes results files, by POST /v1/entries."
+            raise RefereeError("track-of-results", sentence)
         of = results_set(contest, config)
         return OpenTrack(name, rule, split, of.test_set, of.digest(split), "", np.empty(0, np.int64))
     if holdout and not config.holdout:

@@ -8,9 +8,10 @@ import json
 import logging
 import threading
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,14 @@ from lpirc_testsets import GroundTruth, TestSet, TestSetError, load_test_set, re
 from referee.clock import Clock
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest
-from referee.detections.files import read_submission
+from referee.detections.files.reading import is_json, read_submission
 from referee.errors import RefereeError
 from referee.judging.case import restricted_to
 from referee.judging.scoring_job import RESAMPLES, SEED
 from referee.scoring import METRICS, STRICT, Detections, evaluate
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap_samples, centred
 from referee.scoring.result import RULES_VERSION
-from referee.store.records import ModelMeasurement, Submission
+from referee.store.records import JobKind, ModelMeasurement, Submission
 from referee.tracks import Measured, track_named
 from referee.tracks.measured import LEAST
 from referee.workers import Workers
@@ -36,6 +37,7 @@ from referee.workers.processes import LocalWorkers
 MODELS = "models"
 """The folder of what is handed in, each file under its SHA-256."""
 MOST_PROBLEMS = 1000
+LARGEST_JSON_BYTES = 64 * 2**20  # reading it takes 13 times as much
 PUBLIC, HOLDOUT = "public", "holdout"
 
 logger = logging.getLogger(__name__)
@@ -72,8 +74,7 @@ def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
         words = f"metric = {metric!r} is unknown; the metrics are {', '.join(METRICS)}."
         raise RefereeError("bad-config", f"Track {config.name!r}: {words}")
     key = hmac.digest(contest.secret, f"holdout {config.name}".encode(), "sha256")
-    is_own = config.testset == contest.config.testset
-    test_set = contest.test_set if is_own else load_test_set(contest.folder / config.testset)
+    test_set = load_test_set(contest.folder / config.testset)
     return ResultsSet(test_set, metric, 0.0 if config.holdout_until is None else config.holdout_part, key)
 
 
@@ -91,8 +92,10 @@ def score_file(path: Path, of: ResultsSet, split: str, digest: str) -> tuple[flo
 
     Raises RefereeError `entry-outdated`, and as `read_submission` and `evaluate` do.
     """
-    if of.digest(split) != digest or load_test_set(of.test_set.folder).digest != of.test_set.digest:
-        raise RefereeError("entry-outdated", "Test set or metric have changed since; hand it in again.")
+    if of.digest(split) != digest:
+        raise RefereeError(
+            "entry-outdated", "Test set or metric have changed since; a newer entry has its score."
+        )
     (whole, given), images = _read(path, of), np.array(of.images(split), np.int64)
     truth = restricted_to(whole, images)
     kept = np.isin(given.image, images)
@@ -107,10 +110,14 @@ def score_file(path: Path, of: ResultsSet, split: str, digest: str) -> tuple[flo
 
 def _read(path: Path, of: ResultsSet) -> tuple[GroundTruth, Detections]:
     """The ground truth of the whole set and the file's detections; what is wrong is said without the path."""
+    if (size := path.stat().st_size) > LARGEST_JSON_BYTES and is_json(path):
+        words = f"at most {LARGEST_JSON_BYTES >> 20} MiB are taken: send CSV, which may have more."
+        raise RefereeError("too-large", f"The JSON file has {size} bytes; {words}")
     whole = read_ground_truth(of.test_set.folder)
     try:
         return whole, read_submission(path, whole, STRICT, MOST_PROBLEMS).detections
     except RefereeError as error:
+        error.facts.pop("file", None)
         raise RefereeError(error.code, error.sentence.removeprefix(f"{path}: "), **error.facts) from error
 
 
@@ -119,7 +126,9 @@ class EntryDesk:
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self.contest, self.clock = contest, clock
-        self._turn, self._stop = threading.Lock(), threading.Event()
+        self.uploads = contest.folder / "uploads"
+        rmtree(self.uploads, ignore_errors=True)  # of a server that was killed
+        self._asked, self._turn, self._stop = threading.Semaphore(), threading.Lock(), threading.Event()
 
     @cached_property
     def workers(self) -> LocalWorkers:
@@ -128,7 +137,8 @@ class EntryDesk:
 
     def ask(self) -> None:
         """Score soon what waits, also from before a restart."""
-        threading.Thread(target=self._score, name="entries", daemon=True).start()
+        if self._asked.acquire(blocking=False):
+            threading.Thread(target=self._score, name="entries", daemon=True).start()
 
     def close(self) -> None:
         """Give back what is being scored."""
@@ -138,43 +148,61 @@ class EntryDesk:
                 self.workers.close()
 
     def _score(self) -> None:
-        store = self.contest.store
+        tracks = {config.name: config for config in self.contest.config.tracks}
         with self._turn:
-            for config in self.contest.config.tracks:
-                for one in store.submissions(config.name) if config.rule_name == RESULTS else ():
-                    if self._stop.is_set() or not one.job or one.measurement or one.withdrawn:
-                        continue
-                    try:
-                        tasks = {one.job: _task(self.contest, config, one, self.clock)}
-                        carry_out(store, tasks, self.workers, self.clock, self._stop)
-                    except (RefereeError, TestSetError) as error:
-                        logger.error("entry %d is not scored: %s", one.id, error.sentence)  # noqa: TRY400
+            self._asked.release()
+            if self._stop.is_set():  # the database may be closed
+                return
+            for one in self._waiting():
+                if one.track not in tracks:
+                    self._end(one, False, f"The contest has no track {one.track} any more.", unstable=True)
+            for config in tracks.values():
+                try:
+                    if config.rule_name == RESULTS:
+                        self._accept_again(config)
+                        for one in self._waiting(config.name):
+                            self._carry_out(config, one)
+                except (RefereeError, TestSetError) as error:
+                    logger.error("the track %s: %s", config.name, error.sentence)  # noqa: TRY400
 
+    def _waiting(self, track: str | None = None) -> list[Submission]:
+        standing = (one for one in self.contest.store.submissions(track) if one.job and not one.withdrawn)
+        return [one for one in standing if one.measurement is None]
 
-def _task(contest: Contest, config: ModelTrack, one: Submission, clock: Clock) -> Task:
-    store, name, of = contest.store, one.job or "", results_set(contest, config)
-    path = contest.folder / MODELS / f"{one.model_sha256}{Path(one.model_file).suffix.lower()}"
+    def _accept_again(self, config: ModelTrack) -> None:
+        """Of what was handed in for the set as it was before a correction, let the score be made again."""
+        store, of = self.contest.store, results_set(self.contest, config)
+        newest = {(one.model_key, one.split): one for one in store.submissions(config.name)}
+        for one in newest.values():
+            digest, job = of.digest(one.split), of.job(one.split, one.model_sha256)
+            if one.withdrawn is None and one.testset_digest != digest and of.images(one.split):
+                again = replace(one, testset_digest=digest, job=job, counts=False)
+                store.accept_submission(again, self.clock.utc(), 0, JobKind.SCORING)
 
-    def end(valid: bool, sentence: str, **figures: Any) -> None:
-        if store.submission(one.id).measurement is None:
-            store.add_measurement(
-                one.id, ModelMeasurement(clock.utc().isoformat(), valid, sentence, **figures)
-            )
+    def _carry_out(self, config: ModelTrack, one: Submission) -> None:
+        store, name, of = self.contest.store, one.job or "", results_set(self.contest, config)
+        path = self.contest.folder / MODELS / f"{one.model_sha256}{Path(one.model_file).suffix.lower()}"
 
-    def found() -> None:
-        mean_ap, images = json.loads((store.scoring(name) or ("",))[0])
-        measured = Measured(100 * mean_ap, LEAST, images, images, LEAST)
-        verdict = track_named(RESULTS).measure(measured)
-        end(True, verdict.sentence, metric=verdict.value, measured=asdict(measured))
+        def start(workers: Workers) -> Future[Any]:
+            return workers.submit(score_file, path, of, one.split, one.testset_digest or "")
 
-    def done(result: tuple[float, int, bytes | None]) -> None:
-        store.add_scoring(name, name, json.dumps(result[:2]), result[2], clock.utc())
-        found()
+        def found() -> None:
+            mean_ap, images = json.loads((store.scoring(name) or ("",))[0])
+            measured = Measured(100 * mean_ap, LEAST, images, images, LEAST)
+            verdict = track_named(RESULTS).measure(measured)
+            self._end(one, True, verdict.sentence, metric=verdict.value, measured=asdict(measured))
 
-    def start(workers: Workers) -> Future[Any]:
-        return workers.submit(score_file, path, of, one.split, one.testset_digest or "")
+        def done(result: tuple[float, int, bytes | None]) -> None:
+            store.add_scoring(name, name, json.dumps(result[:2]), result[2], self.clock.utc())
+            found()
 
-    return Task(f"submission {one.id}", start, done, found, partial(end, False, unstable=True))
+        failed = partial(self._end, one, False, unstable=True)
+        task = Task(f"submission {one.id}", start, done, found, failed)
+        carry_out(store, {name: task}, self.workers, self.clock, self._stop)
+
+    def _end(self, one: Submission, valid: bool, sentence: str, **figures: Any) -> None:
+        made = ModelMeasurement(self.clock.utc().isoformat(), valid, sentence, **figures)
+        self.contest.store.add_measurement(one.id, made)
 
 
 def _digest(*parts: object) -> str:

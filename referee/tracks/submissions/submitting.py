@@ -21,9 +21,9 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import ModelCrashed, ModelFault, RefereeError
 from referee.files.atomic_write import sync_folder, write_atomically
-from referee.store.records import JobKind, ModelMeasurement, Submission
-from referee.store.submissions import submission_limit
+from referee.store.records import ModelMeasurement, Submission
 from referee.tracks import Measured, Verdict
+from referee.tracks.submissions.board import outcome_of
 from referee.tracks.submissions.fields import bad
 from referee.tracks.submissions.lock import Record, handing_in_lock, measuring_lock
 from referee.tracks.submissions.open_track import OpenTrack, configured_track
@@ -42,14 +42,13 @@ Bench = Callable[[Path], bytes]
 
 @dataclass(frozen=True)
 class Order:
-    """Who hands in what. `result`: a document of `measured_by`, or the team (None); None: measured here or `queued`."""
+    """Who hands in what. `result`: a document of `measured_by`, or the team (None); None: it is measured here."""
 
     team: str
     model: Path | None
     build: str
     result: bytes | None = None
     measured_by: str | None = None
-    queued: bool = False
 
 
 def submit(
@@ -69,25 +68,12 @@ def submit(
     contest.store.require_team(order.team)
     _require_build(order.build)
     data = b"" if order.model is None else _model_bytes(order.model)
-    made = Submission(
-        id=0,
-        accepted_utc="",
-        track=track.name,
-        team=order.team,
-        split=track.split,
-        build=order.build,
-        model_file="" if order.model is None else order.model.name,
-        model_sha256="" if order.model is None else hashlib.sha256(data).hexdigest(),
-        testset_digest=track.digest,
-        counts=track.split == PUBLIC,
-        measured_by=order.measured_by,
-    )
-    _require_below_limit(contest, made, clock)
-    if order.queued and order.model is not None:
-        validate(order.model)
-        keep_model(contest.folder, data, made.model_sha256, made.model_file)
+    file, sha256 = ("", "") if order.model is None else (order.model.name, hashlib.sha256(data).hexdigest())
+    who, counts = (track.name, order.team, track.split, order.build), track.split == PUBLIC
+    made = Submission(0, "", *who, file, sha256, track.digest, counts, measured_by=order.measured_by)
+    if made.counts:  # before any work; and again when the submission is accepted
         limit = configured_track(contest, track.name).submissions_per_day
-        return contest.store.accept_submission(made, clock.utc(), limit, JobKind.MEASURING)
+        contest.store.require_below_limit(track.name, order.team, limit, clock.utc())
     if order.result is None and order.model is not None:
         _require_device(contest, track, platform.node(), "A model is measured here")
         with measuring_lock(contest, clock) as record:
@@ -166,9 +152,8 @@ def _carry_out(
     accepted = contest.store.accept_submission(made, clock.utc(), limit)
     try:
         record(accepted.id)
-        kept = (
-            keep_model(contest.folder, data, made.model_sha256, made.model_file) if data else contest.folder
-        )
+        file, sha256 = made.model_file, made.model_sha256
+        kept = keep_model(contest.folder, data, sha256, file) if data else contest.folder
         measure(contest, track, accepted, bench, kept, clock)
     except BaseException as failure:
         contest.store.withdraw_submission(accepted.id, _reason(failure))
@@ -196,16 +181,14 @@ def measure(
     measured, verdict = judge(track, document)
     outcome = ModelMeasurement(
         clock.utc().isoformat(),
-        valid=verdict.is_valid,
-        sentence=verdict.sentence,
         device=document["device.host"],
-        meter=None if document.values.get("energy") is None else document["energy.meter"],
-        meter_official=None if document.values.get("energy") is None else document["energy.official"],
-        metric=verdict.value,
         measured=asdict(measured),
-        figures=dict(verdict.figures),
         confined=document.get("confinement.confined"),
+        **outcome_of(verdict),
     )
+    if document.values.get("energy") is not None:
+        official = document["energy.official"]
+        outcome = replace(outcome, meter=document["energy.meter"], meter_official=official)
     if unstable is not None:
         sentence = f"the latency is unstable, {unstable}."
         outcome = replace(outcome, valid=False, sentence=sentence, metric=None, figures={}, unstable=True)
@@ -230,11 +213,8 @@ def judge(track: OpenTrack, document: ResultDocument) -> tuple[Measured, Verdict
 def check_result(contest: Contest, track: OpenTrack, document: ResultDocument, model_sha256: str) -> None:
     """Raise RefereeError `bad-result` or `wrong-device` unless the document is of this model, test set and device."""
     images = len(track.test_set.images)
-    wanted: dict[str, Any] = {
-        "task": track.rule.task,
-        "images.count": images,
-        "images.sha256": track.images_sha256,
-    }
+    wanted: dict[str, Any] = {"task": track.rule.task, "images.count": images}
+    wanted["images.sha256"] = track.images_sha256
     if not document.is_elsewhere:
         wanted |= {"preprocessing": track.rule.preprocessing, "settings.threads": track.rule.threads}
         wanted |= {"model.sha256": model_sha256}
@@ -259,12 +239,8 @@ def _require_device(contest: Contest, track: OpenTrack, host: str, what: str) ->
     """Only one host's measurements count: the configured one, or that of the first submission that stands."""
     expected = expected_device(contest, track.name)
     if expected and host != expected:
-        raise RefereeError(
-            "wrong-device",
-            f"{what} on {host!r}, but the board of the track {track.name} is that of {expected!r}; measure the "
-            "model there.",
-            device=host,
-        )
+        board = f"the board of the track {track.name} is that of {expected!r}; measure the model there."
+        raise RefereeError("wrong-device", f"{what} on {host!r}, but {board}", device=host)
 
 
 def expected_device(contest: Contest, track: str) -> str | None:
@@ -291,19 +267,17 @@ def read_submitted(path: Path, most: int, what: str) -> bytes:
 
 def _model_bytes(path: Path) -> bytes:
     if not path.name.isprintable():
-        raise RefereeError(
-            "model-unreadable", f"The model's name {path.name!r} cannot be printed; rename it."
-        )
+        sentence = f"The model's name {path.name!r} cannot be printed; rename it."
+        raise RefereeError("model-unreadable", sentence)
     data = read_submitted(path, LARGEST_MODEL_BYTES + 1, "model")
     if len(data) > LARGEST_MODEL_BYTES:
-        raise RefereeError(
-            "model-too-large", f"The model {path} is larger than {LARGEST_MODEL_BYTES >> 20} MB."
-        )
+        sentence = f"The model {path} is larger than {LARGEST_MODEL_BYTES >> 20} MB."
+        raise RefereeError("model-too-large", sentence)
     return data
 
 
 def _kept_path(folder: Path, sha256: str, model_file: str) -> Path:
-    return folder / MODELS / f"{sha256}{'.onnx' if model_file.endswith('.onnx') else '.tflite'}"
+    return folder / MODELS / f"{sha256}{'.onnx' if model_file.lower().endswith('.onnx') else '.tflite'}"
 
 
 def keep_model(folder: Path, data: bytes, sha256: str, model_file: str) -> Path:
@@ -343,17 +317,6 @@ def _require_new(contest: Contest, made: Submission, document: ResultDocument) -
         is_same_model = (one.team, one.model_sha256, one.split) == (made.team, made.model_sha256, made.split)
         former = contest.store.submission_result(one.id) if is_same_model and one.withdrawn is None else None
         if former is not None and says_same(json.loads(former), document.values):
-            raise RefereeError(
-                "result-repeated",
-                f"This result document was handed in already, as submission {one.id}; measure the model again "
-                "for another build.",
-            )
-
-
-def _require_below_limit(contest: Contest, made: Submission, clock: Clock) -> None:
-    """Refuse before any work; the limit is checked again when the submission is accepted."""
-    now = clock.utc()
-    limit = configured_track(contest, made.track).submissions_per_day
-    used = contest.store.submissions_used(made.track, made.team, now)
-    if made.counts and used >= limit:
-        raise submission_limit(made.track, made.team, used, limit, now.date())
+            words = "measure the model again for another build."
+            earlier = f"This result document was handed in already, as submission {one.id}"
+            raise RefereeError("result-repeated", f"{earlier}; {words}")

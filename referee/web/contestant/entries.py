@@ -49,13 +49,12 @@ def show(number: str | None = None) -> Response:
     team, state = _team(), web_state()
     out = {one.name for one in state.contest.config.tracks if is_out(one, state.clock.utc())}
     own = [one for one in state.contest.store.submissions() if one.team == team and one.job]
-    seen = [one for one in own if one.split == PUBLIC or one.track in out]
+    seen = {str(one.id): one for one in own if one.split == PUBLIC or one.track in out}
     if number is None:
-        return jsonify([entry_document(state.contest.store, one) for one in seen])
-    for one in seen:
-        if str(one.id) == number:
-            return jsonify(entry_document(state.contest.store, one))
-    raise RefereeError("entry-unknown", f"The team {team} has no entry {number!r:.20}.")
+        return jsonify([entry_document(state.contest.store, one) for one in seen.values()])
+    if number not in seen:
+        raise RefereeError("entry-unknown", f"The team {team} has no entry {number!r:.20}.")
+    return jsonify(entry_document(state.contest.store, seen[number]))
 
 
 def _team() -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
-from subprocess import CompletedProcess
 
 from flask import Blueprint, Response, g, jsonify, request
 
-from referee.errors import ModelCrashed, ModelFault, RefereeError, SessionRefused
+from referee.errors import RefereeError, SessionRefused
 from referee.judging.status import program_version
-from referee.tracks.submissions import harness, measuring_queue
+from referee.tracks.submissions import measuring_queue
 from referee.tracks.submissions.result_document import LARGEST_BYTES
 from referee.tracks.submissions.submitting import kept_model
 from referee.web.answers import Answer, Stream, through_flask
@@ -34,7 +32,7 @@ def authenticate() -> None:
     digest = hashlib.sha256(key.strip().encode()).hexdigest()
     g.device = contest.store.device_of(digest, clock.utc()) if scheme.lower() == "bearer" else None
     if g.device is None:
-        raise SessionRefused("bad-token", "This needs a device's key, which comes from: referee device add")
+        raise SessionRefused("bad-token", "This needs the device's newest key, of: referee device add NAME")
     request.environ[TEAM] = f"device {g.device}"
     if request.view_args:
         g.made = measuring_queue.leased(contest, request.view_args["job"], g.device, clock)
@@ -84,13 +82,8 @@ def images(job: str) -> Response:
 @blueprint.post("/<job>/<any(result, failed):what>")
 def hand_in(job: str, what: str) -> Response:
     """What the harness printed: the result document, or how it failed."""
-    printed = read_body(request.environ, LARGEST_BYTES)
-
-    def bench(_: Path) -> bytes:
-        if what == "result":
-            return printed
-        error = harness.failure(CompletedProcess([], 1, printed, printed))
-        raise ModelCrashed(error.code, error.sentence) if isinstance(error, ModelFault) else error
-
-    state = web_state()
-    return jsonify(outcome=measuring_queue.take_outcome(state.contest, g.made, g.device, bench, state.clock))
+    printed, state = read_body(request.environ, LARGEST_BYTES), web_state()
+    outcome = measuring_queue.take_outcome(
+        state.contest, g.made, g.device, printed, failed=what == "failed", clock=state.clock
+    )
+    return jsonify(outcome=outcome)

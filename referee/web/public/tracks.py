@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from flask import Blueprint, Response, jsonify
@@ -15,7 +16,7 @@ from referee.web.state import web_state
 
 blueprint = Blueprint("tracks", __name__, url_prefix="/tracks")
 COLUMNS = ("rank", "team", "score", "public_score", "entries", "accepted_utc", "level_with")
-LEVEL = "Level are neighbours whose order is less than 95 % sure on other images of this kind."
+LEVEL = "Level with: its order with that neighbour is less than 95 % sure on other images of this kind."
 
 
 @blueprint.get("/<name>.json")
@@ -29,7 +30,7 @@ def as_page(name: str) -> Response:
     """The board of a track for a browser."""
     board = _board(name)
     rows = [[_cell(place.get(column, "")) for column in COLUMNS] for place in board["places"]]
-    counts = f"{board['entries']} entries, of which {board['failed']} failed."
+    counts = f"Entries: {board['entries']}; failed: {board['failed']}."
     until = f"The final board, after {board['holdout_until']}, is by images that are secret until then."
     return page(
         "table.html",
@@ -44,11 +45,11 @@ def as_page(name: str) -> Response:
 
 
 def _board(name: str) -> dict[str, Any]:
-    return _board_at(name, int(web_state().clock.utc().timestamp()))
+    return _board_at(web_state().contest.folder, name, int(web_state().clock.utc().timestamp()))
 
 
 @lru_cache(16)
-def _board_at(name: str, second: int) -> dict[str, Any]:
+def _board_at(_: Path, name: str, second: int) -> dict[str, Any]:
     """The board, the same one for all who ask within a second."""
     contest = web_state().contest
     return board_document(contest, configured_track(contest, name), datetime.fromtimestamp(second, UTC))

@@ -61,6 +61,12 @@ def test_a_sound_folder_has_no_finding(folder: Path) -> None:
     assert (told.returncode, told.stdout) == (0, f"Nothing is wrong with {folder}.\n")
 
 
+def test_a_track_whose_test_set_is_not_there_is_found(folder: Path) -> None:
+    tracks = '\n[[tracks]]\nname = "files"\nrule = "results"\ntestset = "sets/none"\n'
+    (folder / "contest.toml").write_text((folder / "contest.toml").read_text() + tracks)
+    assert codes(folder) == ["testset-missing"]
+
+
 def test_all_findings_are_told_at_once(folder: Path) -> None:
     (folder / "contest.db").unlink()
     (folder / "secret").unlink()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -17,10 +20,19 @@ from lpirc_testsets import read_ground_truth, synthesize
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.detections.files import HEADER
+from referee.errors import RefereeError
 from referee.scoring import Detections, evaluate
-from referee.store.records import JobKind
+from referee.store.records import JobKind, Submission
 from referee.tracks.submissions.entries import entry_document, take_entry
-from referee.tracks.submissions.results_files import HOLDOUT, PUBLIC, EntryDesk, results_set
+from referee.tracks.submissions.results_files import (
+    HOLDOUT,
+    LARGEST_JSON_BYTES,
+    PUBLIC,
+    EntryDesk,
+    check_file,
+    results_set,
+)
+from referee.tracks.submissions.submitting import keep_model, kept_model
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
 from tests.tflite_models import classifier, detector
 
@@ -38,6 +50,21 @@ name = "over"
 rule = "results"
 testset = "{testset}"
 holdout_until = 2020-01-01T00:00:00Z
+
+[[tracks]]
+name = "watts"
+rule = "dac-sdc"
+testset = "{testset}"
+
+[[tracks]]
+name = "lost"
+rule = "results"
+testset = "nowhere"
+
+[[tracks]]
+name = "unruly"
+rule = "chess"
+testset = "{testset}"
 
 [[tracks]]
 name = "models"
@@ -205,6 +232,60 @@ def test_what_cannot_be_taken_is_refused_with_its_reason(hall: Day, images: Path
     assert not [path for path in (hall.folder / "models").iterdir() if path.name.startswith(".")]
 
 
+def test_what_only_the_organiser_can_set_right_is_said_without_its_path(hall: Day) -> None:
+    for answer in (
+        hand_in(hall, b"1 1 1 1 1 1 1", track="lost"),
+        hand_in(hall, b"TFL3", track="unruly", name="m.tflite"),
+        hall.server.ask("GET", "/tracks/unruly") if hall.server else None,
+    ):
+        assert answer is not None
+        document = problem(answer, 503, "not-ready")
+        assert document["detail"] == "The organiser must set this right; the log of the referee says what."
+    closed = problem(hand_in(hall, detector(), track="watts", name="m.tflite"), 409, "track-closed")
+    assert "no device that measures them measures energy" in closed["detail"]
+
+
+def test_json_is_taken_as_far_as_it_can_be_read_within_a_gigabyte(day: Day, tmp_path: Path) -> None:
+    with open_contest(day.folder) as contest:
+        of = results_set(contest, contest.config.tracks[0])
+    large = tmp_path / "named.csv"
+    large.write_bytes(b"[")
+    os.truncate(large, LARGEST_JSON_BYTES + 1)  # of zeros, which take no space
+    with pytest.raises(
+        RefereeError, match=r"^The JSON file has 67108865 bytes; at most 64 MiB are taken: send CSV"
+    ):
+        check_file(large, of)
+
+
+def test_a_corrected_track_scores_what_it_has_again_and_one_that_is_gone_says_so(
+    day: Day, images: Path
+) -> None:
+    rows, config = rows_of(images, misses=9), day.folder / "contest.toml"
+    day.serve()
+    before = scored(day, hand_in(day, csv_of(rows)))["score"]
+    assert day.server is not None
+    day.server.end()
+    (day.folder / "uploads").mkdir(exist_ok=True)
+    (day.folder / "uploads" / "of a killed server.csv").touch()
+    config.write_text(config.read_text().replace('rule = "results"', 'rule = "results"\nmetric = "coco"', 1))
+    day.serve()
+    until(lambda: [one["state"] for one in own(day)] == ["scored", "scored"])
+    earlier, later = own(day)
+    assert (earlier["score"], earlier["sha256"]) == (before, later["sha256"])
+    assert later["score"] != before
+    shown = board(day)
+    assert [(one["team"], one["score"]) for one in shown["places"]] == [(TEAM, later["score"])]
+    assert (shown["entries"], shown["failed"]) == (1, 0)
+    assert not (day.folder / "uploads").exists()
+    answer = hand_in(day, detector(), track="models", name="m.tflite")
+    day.server.end()
+    config.write_text(config.read_text().replace('name = "models"', 'name = "renamed"'))
+    day.serve()
+    until(lambda: own(day, answer.json()["id"])["state"] == "failed")
+    assert own(day, answer.json()["id"])["reason"] == "The contest has no track models any more."
+    assert len(own(day)) == 3
+
+
 def test_refused_files_cost_nothing_of_the_days_limit(day: Day, images: Path) -> None:
     day.serve()
     for misses in range(3):
@@ -212,6 +293,7 @@ def test_refused_files_cost_nothing_of_the_days_limit(day: Day, images: Path) ->
         assert hand_in(day, csv_of(rows_of(images, misses))).status_code == 202
     document = problem(hand_in(day, csv_of(rows_of(images, 3))), 409, "submission-limit")
     assert (document["used"], document["limit"]) == (3, 3)
+    assert re.search(r" on \d{4}-\d\d-\d\d; hand in", document["detail"])
     assert day.server is not None
     with_token = day.server.ask("GET", "/v1/entries", day.login()["token"])  # of a run
     assert [one["id"] for one in with_token.json()] == [one["id"] for one in own(day)]
@@ -286,6 +368,8 @@ def test_a_model_is_checked_and_waits_for_a_device(day: Day) -> None:
     day.serve()
     refused = problem(hand_in(day, classifier(), track="models", name="m.tflite"), 422, "model-refused")
     assert len(refused["refusals"]) >= 1
+    assert all(one.startswith("m.tflite: ") for one in refused["refusals"]), refused
+    assert refused["detail"] == f"The model is refused: {refused['refusals'][0]}"
     answer = hand_in(day, detector(), track="models", name="m.tflite")
     assert (answer.status_code, answer.json()["state"]) == (202, "waiting"), answer.text
     with day.store() as store:
@@ -293,3 +377,11 @@ def test_a_model_is_checked_and_waits_for_a_device(day: Day) -> None:
         job = store.job(str(made.job))
     assert (job.kind, job.about) == (JobKind.MEASURING, f"submission {made.id}")
     assert "in the queue" in day.refers("model", "list").stdout
+
+
+def test_a_model_whose_name_ends_in_capitals_is_found_again(day: Day) -> None:
+    sha256 = hashlib.sha256(b"model").hexdigest()
+    made = Submission(1, "", "models", TEAM, PUBLIC, "b", "M.ONNX", sha256, "", counts=True)
+    with open_contest(day.folder) as contest:
+        keep_model(day.folder, b"model", sha256, "m.onnx")
+        assert kept_model(contest, made) == b"model"

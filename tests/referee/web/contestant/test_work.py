@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import platform
@@ -18,10 +19,10 @@ import requests
 from werkzeug.serving import make_server
 
 from lpirc_testsets import TestSet
-from referee.store.records import JobState, Submission
-from referee.tracks.submissions.measuring_queue import LEASE_S, queue_model
+from referee.store.records import JobKind, JobState, Submission
+from referee.tracks.submissions.measuring_queue import LEASE_S
 from referee.tracks.submissions.open_track import open_track
-from referee.tracks.submissions.submitting import Order, measure_again
+from referee.tracks.submissions.submitting import keep_model, measure_again
 from referee.web.app import create_app
 from tests import tflite_models as models
 from tests import warm_programs
@@ -57,16 +58,17 @@ class Desk:
     def add(self, name: str) -> None:
         self.keys[name] = self.referee("device", "add", name).strip()
 
-    def model(self, data: bytes) -> Path:
-        path = self.house.folder.parent / "handed in.tflite"
-        path.write_bytes(data)
-        return path
-
     def queue(self, data: bytes) -> Submission:
-        contest = self.house.contest
-        return queue_model(
-            contest, open_track(contest, "phones"), Order(TEAM, self.model(data), "b"), self.house.clock
+        name, sha256, track = (
+            "handed in.tflite",
+            hashlib.sha256(data).hexdigest(),
+            self.house.contest.config.tracks[0],
         )
+        keep_model(self.house.folder, data, sha256, name)
+        digest = open_track(self.house.contest, track.name).digest
+        made = Submission(0, "", track.name, TEAM, "public", "b", name, sha256, digest, counts=True)
+        (queued,) = self.house.store.accept_entry([made], JobKind.MEASURING, self.house.clock.utc(), 99)
+        return queued
 
     def submission(self, number: int = 1) -> Submission:
         return self.house.store.submission(number)
@@ -125,8 +127,7 @@ def test_a_model_goes_through_the_queue_to_the_board_though_the_referee_was_away
     desk: Callable[..., Desk],
 ) -> None:
     ours = desk("pixel-4", device="pixel-4")
-    handed = ("model", "submit", ours.model(models.classifier()), "--track", "phones", "--team", TEAM)
-    assert "in the queue" in ours.referee(*handed, "--queue")
+    ours.queue(models.classifier())
     assert "in the queue" in ours.referee("model", "list")
     client = ours.device("--once")
     assert client.stderr.readline().rstrip().endswith("waiting for the referee")
@@ -200,7 +201,7 @@ def test_a_model_that_crashes_is_an_outcome_and_one_that_no_device_can_measure_c
     assert client.wait(PATIENCE_S) == 0
     assert "not the track's images; removed, to be fetched again" in client.stderr.read()
     assert list(kept.glob("*.jpg")) == []
-    document = packed(result(ours.test_set, b"another model", [7, 8, 9, 8]))
+    document = packed(result(ours.test_set, b"another model", [7, 8, 9, 8], device__host="pixel-4"))
     for _ in range(2):
         work = ours.lease()
         refused = problem(ours.hand_in(work, document), 422, "not-measured")
@@ -262,9 +263,21 @@ def test_a_model_that_a_device_measured_can_be_measured_again(desk: Callable[...
     ours = desk("pixel-4")
     ours.serve()
     made = ours.queue(MODEL)
-    ours.hand_in(
-        ours.lease(), packed(result(ours.test_set, MODEL, [7, 8, 9, 8], device__host=platform.node()))
-    )
+    host = platform.node()
+    ours.add(host)
+    away = ours.test_set.folder.rename(ours.test_set.folder.with_name("away"))
+    assert ours.ask("POST", name=host, json=HELLO | {"name": host}).status_code == 204
+    job = ours.house.store.job(str(made.job))
+    assert (job.state, job.failures) == (JobState.WAITING, 0)
+    assert job.reason == "The track phones is not set up well; the referee's log says what is wrong."
+    away.rename(ours.test_set.folder)
+    answers = [7, 8, 9, 8]
+    lie = packed(result(ours.test_set, MODEL, answers, device__host="another"))
+    document = packed(result(ours.test_set, MODEL, answers, device__host=platform.node()))
+    work = ours.lease(platform.node())
+    refused = problem(ours.hand_in(work, lie, platform.node()), 422, "not-measured")
+    assert f"lpirc-harness on {platform.node()!r} must have made it, not 'another'" in refused["detail"]
+    ours.hand_in(ours.lease(platform.node()), document, platform.node())
     contest, track = ours.house.contest, open_track(ours.house.contest, "phones")
     again = packed(result(ours.test_set, MODEL, [7, 8, 9, 8], device__host=platform.node()))
     later = measure_again(contest, track, ours.submission(made.id), "2", lambda _: again, ours.house.clock)

@@ -85,7 +85,9 @@ def test_a_ranging_and_a_testing_run_as_the_harness_has_them(
     assert said.index(": Completed test") < said.index(": Go with mark 'the_testing'")
     assert said.count(": Completed test") == 2
     # On a busy machine it may miss some, and says so.
-    gaps = re.findall(r"no sample for (\d+) update", "".join(said[said.index(": Go with mark 'the_testing'") :]))
+    gaps = re.findall(
+        r"no sample for (\d+) update", "".join(said[said.index(": Go with mark 'the_testing'") :])
+    )
     assert int(missed) == sum(map(int, gaps))
 
 

@@ -18,6 +18,8 @@ from tests.browser import browser  # noqa: F401 - a fixture for all
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# Each process that imports NumPy would else have a thread more, which looks for work all the time at first.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 gc.disable()
 _FORGIVING = settings(
     deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]

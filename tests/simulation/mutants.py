@@ -189,7 +189,7 @@ def a_void_that_is_not_stored() -> AbstractContextManager[object]:
 def _other_case(changed: Callable[[Any], Any]) -> AbstractContextManager[object]:
     """What a run is judged from, changed before it is judged."""
     plain = judging.case_of
-    return patch.object(judging, "case_of", lambda *named: changed(plain(*named)))
+    return patch.object(judging, "case_of", lambda *given, **how: changed(plain(*given, **how)))
 
 
 def a_judge_that_loses_the_last_row() -> AbstractContextManager[object]:

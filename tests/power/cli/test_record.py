@@ -54,14 +54,16 @@ def test_a_recorder_that_is_held_up_past_its_time_counts_what_the_timer_did(
 ) -> None:
     address = simulate("--load", "constant:36W").address
     recording = started("record", address, "-o", "run.csv", "--duration", "2", *FIXED, "--json")
-    until(lambda: lines_in(tmp_path / "run.csv") > 1)
+    until(lambda: lines_in(tmp_path / "run.csv") > 3)  # the first reading may have no data
     recording.send_signal(signal.SIGSTOP)
     until(lambda: "TIM" in asked(address, ":INTEGRATE:STATE?")[0])
     held_s = time.monotonic()
     until(lambda: time.monotonic() > held_s + 2.5)
     recording.send_signal(signal.SIGCONT)
     told, complaint = recording.communicate(timeout=PATIENCE_S)
-    assert (recording.returncode, complaint) == (0, "")
+    # Held up between a question and its answer, it takes the link for lost.
+    others = [line for line in complaint.splitlines() if not re.search("is lost|is back", line)]
+    assert (recording.returncode, others) == (0, [])
     facts = json.loads(told)
     assert (facts["duration_s"], facts["integrator_s"]) == (pytest.approx(2.0, abs=1e-3), 2.0)
     assert facts["mean_power_w"] == pytest.approx(36.0, rel=1e-4)

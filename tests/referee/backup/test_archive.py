@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -76,7 +77,8 @@ def test_changed_bytes_are_found_or_change_nothing(whole: Path, tmp_path: Path) 
         file.write_bytes(flipped)
         told = called("restore", str(file), str(folder))
         if told.returncode:  # a date or an attribute may be another one
-            assert "not a whole one" in told.stderr
+            # Of its mark of the end nothing may be left, or of its manifest's name.
+            assert re.search("not a whole one: |is cut short|is a zip, but not a backup", told.stderr)
             assert not folder.exists()
             continue
         with zipfile.ZipFile(whole) as opened:

@@ -13,7 +13,7 @@ import numpy as np
 from tests.referee.evidence.histories import ALTERED, History, energy_read_later
 from tests.referee.evidence.proved import Proved, by_main, by_second, failed
 
-COUNT = int(os.environ.get("LPIRC_HISTORIES", "90"))
+COUNT = int(os.environ.get("LPIRC_HISTORIES", "45"))
 EACH_SECOND = 5
 
 

@@ -102,7 +102,7 @@ def same(one: Scored, other: Scored) -> bool:
     return json.loads(one.figures) == json.loads(other.figures) and np.array_equal(*samples, equal_nan=True)
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(runs(), st.data())
 def test_a_run_by_blocks_is_bit_for_bit_the_whole(
     run: tuple[ScoringInput, list[np.ndarray]], data: st.DataObject

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from functools import partial
 from itertools import starmap
@@ -53,6 +54,7 @@ def season(
     """Rank the teams of many contests by their best run: contest folders and bundles, which are only read."""
     if (testset and not out) or (dry_run and not testset):
         raise click.UsageError("--testset needs --out, and --dry-run needs --testset.")
+    gc.disable()  # all that is read is kept: looking through it again and again takes a tenth of the time
     runs, told = read_season(paths)
     before = runs
     with workers_of(count, cluster) as workers:
@@ -62,6 +64,7 @@ def season(
             runs, problems = corrected(runs, testset, out, Clock(), workers)
             told += problems
         board = season_board(runs, partial(mapped, workers) if workers else starmap)
+    gc.enable()
     for sentence in told + board.left_out:
         click.echo(one_line(sentence), err=True)
     if not runs:
@@ -75,11 +78,17 @@ def season(
     if out:
         out.mkdir(parents=True, exist_ok=True)
         for name in ("html", "json", "csv"):
-            _print(board, name, None, partial(write_atomically, out / f"season.{name}"))
-    _print(board, form, team, partial(click.echo, nl=False))
+            _print(board, name, None, testset, partial(write_atomically, out / f"season.{name}"))
+    _print(board, form, team, testset, partial(click.echo, nl=False))
 
 
-def _print(board: SeasonBoard, form: str | None, team: str | None, to: Callable[[bytes], None]) -> None:
+def _print(
+    board: SeasonBoard,
+    form: str | None,
+    team: str | None,
+    testset: Path | None,
+    to: Callable[[bytes], None],
+) -> None:
     metric = signature_parts(board.usual)["metric"]
     *figures, run, marks = columns_of(metric)
     more = [Column(name, is_figure=name != "ended") for name in ("ended", "latest", "runs")]
@@ -87,6 +96,8 @@ def _print(board: SeasonBoard, form: str | None, team: str | None, to: Callable[
     rows = [_cells(board, place, metric) for place in places]
     every = [one for place in board.places for one in board.history[place.standing.team]]
     notes = [*filter(None, map(note_on, board.places)), *board.left_out] if form else []
+    if testset:
+        notes.append(f"Runs on the images of {testset.name} are scored by its corrected ground truth.")
     print_listing(
         form,
         [one for one in board.documents if team in (None, one["team"])] if form else [],

@@ -58,7 +58,7 @@ def execute(options: argparse.Namespace) -> None:
         connection.authorize(f"Bearer {key}")
         is_told = False
         while True:
-            answer = _answer(connection, "POST", "/v1/work", greeting)
+            answer = _answer(connection, "POST", "/v1/jobs", greeting)
             if answer.status_code == 204:
                 if not is_told:
                     say(f"Nothing waits for {options.name}; it is asked again and again.")
@@ -67,7 +67,7 @@ def execute(options: argparse.Namespace) -> None:
                 continue
             work = json_object(answer)
             if "job" not in work:
-                raise from_response(f"{connection.url}/v1/work", answer)  # it is no referee
+                raise from_response(f"{connection.url}/v1/jobs", answer)  # it is no referee
             _work(connection, work, options.images)
             if options.once:
                 return
@@ -75,7 +75,7 @@ def execute(options: argparse.Namespace) -> None:
 
 
 def _work(connection: Connection, work: dict[str, Any], images: Path) -> None:
-    path = f"/v1/work/{work['job']}"
+    path = f"/v1/jobs/{work['job']}"
     try:
         try:
             what, printed = _measured(connection, path, work, images)
@@ -95,12 +95,12 @@ def _measured(connection: Connection, path: str, work: dict[str, Any], images: P
     """What to hand in, `result` or `failed`, and its content. Raises ClientError, OSError."""
     folder = _fetched(connection, path, work["images"], images)
     data = _answer(connection, "GET", f"{path}/model").content
-    told = [f"--{one.replace('_', '-')}={work['bench'][one]}" for one in TOLD if work["bench"].get(one)]
+    arguments = [f"--{one.replace('_', '-')}={work['bench'][one]}" for one in TOLD if work["bench"].get(one)]
     with tempfile.TemporaryDirectory() as scratch:
         model = Path(scratch) / hashlib.sha256(data).hexdigest()
         model.write_bytes(data)
-        told += [f"--images={folder.absolute()}", f"--parent={os.getpid()}", "--json", "--", str(model)]
-        code, printed, complaint = _run([*HARNESS, *told], connection, path, work["lease_s"] / 3)
+        arguments += [f"--images={folder.absolute()}", f"--parent={os.getpid()}", "--json", "--", str(model)]
+        code, printed, complaint = _run([*HARNESS, *arguments], connection, path, work["lease_s"] / 3)
     if code != 0:
         return "failed", printed or complaint
     document = json.loads(printed)

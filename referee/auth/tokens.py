@@ -1,7 +1,7 @@
 """Session tokens: opaque to the contestant, signed with the contest's secret, valid across a restart.
 
 A token names its run and team and says when it expires; it carries no password. It bears the run's random value, too: a
-run number recurs after the contest is restored from a copy. It begins with the contest's id and a dot, so that a proxy
+run number recurs after the contest is restored from a copy. It begins with the contest's id and a dot: a proxy
 before several referees knows whose it is. URL-safe characters only: it also travels in form fields.
 """
 

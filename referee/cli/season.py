@@ -55,17 +55,17 @@ def season(
     if (testset and not out) or (dry_run and not testset):
         raise click.UsageError("--testset needs --out, and --dry-run needs --testset.")
     gc.disable()  # all that is read is kept: looking through it again and again takes a tenth of the time
-    runs, told = read_season(paths)
+    runs, problems = read_season(paths)
     before = runs
     with workers_of(count, cluster) as workers:
         if testset and out:
             from referee.season.corrected import corrected  # most calls need not wait for these
 
-            runs, problems = corrected(runs, testset, out, Clock(), workers)
-            told += problems
+            runs, more = corrected(runs, testset, out, Clock(), workers)
+            problems += more
         board = season_board(runs, partial(mapped, workers) if workers else starmap)
     gc.enable()
-    for sentence in told + board.left_out:
+    for sentence in problems + board.left_out:
         click.echo(one_line(sentence), err=True)
     if not runs:
         raise RefereeError("season-empty", "None of these has a run that is over.")

@@ -105,7 +105,7 @@ def _task(
 
 
 def score_here(contest: Contest, run: Run, job: ScoringJob) -> Scored:
-    """The scoring of a run; of a large one by a process of this host, so that memory stays bounded."""
+    """The scoring of a run; of a large one by a process of this host: memory stays bounded."""
     if not is_large(contest, run):
         return score_whole(scoring_input(case_of(contest, run)), known_of(contest.store, job))
     with closing(LocalWorkers(1)) as workers:

@@ -175,7 +175,7 @@ def insert_jobs(
     common: dict[str, object] = dict.fromkeys(("worker", "lease_until_utc", "reason", "ended_utc"))
     common |= {"kind": kind.value, "state": JobState.WAITING.value, "created_utc": now.isoformat()}
     common |= {"failures": 0, "losses": 0}
-    connection.executemany(_ADD, [common | {"name": name, "about": told} for name, told in about.items()])
+    connection.executemany(_ADD, [common | {"name": name, "about": what} for name, what in about.items()])
 
 
 def end_job(connection: sqlite3.Connection, name: str, state: JobState, utc: str) -> bool:

@@ -20,7 +20,7 @@ class WorkerLost(Exception):
 
 
 class NoWorkers(RefereeError):
-    """There is nobody, or nobody any more, who could work."""
+    """There is no worker, or none any more."""
 
 
 class Workers(Protocol):

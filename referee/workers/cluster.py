@@ -50,7 +50,7 @@ def versions() -> str:
 class ClusterWorkers:
     """The workers of a scheduler, as they come and go; of LOCAL as many as `most`, or as there are cores.
 
-    At most so many pieces of work are done at a time. `say` is told which workers get none.
+    At most so many pieces of work are done at a time. `say` gets a sentence about each worker that gets none.
     """
 
     def __init__(self, address: str, most: int | None, say: Callable[[str], None]) -> None:

@@ -93,7 +93,7 @@ def test_a_body_of_4_mib_arrives_and_no_larger_one(deployment: Deployment) -> No
     assert posted(most + 1).problem() == (413, "too-large")
 
 
-@pytest.mark.parametrize("path", ["/v1/entries", "/v1/work/x/result"])
+@pytest.mark.parametrize("path", ["/v1/entries", "/v1/jobs/x/result"])
 def test_an_entry_and_what_a_device_measured_may_be_larger(
     deployment: Deployment, alone: Nginx, path: str
 ) -> None:

@@ -21,7 +21,7 @@ from referee.web.state import web_state
 
 RETRY_S = "5"
 
-blueprint = Blueprint("work", __name__, url_prefix="/v1/work")
+blueprint = Blueprint("work", __name__, url_prefix="/v1/jobs")
 
 
 @blueprint.before_request

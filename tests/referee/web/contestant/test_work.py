@@ -88,7 +88,7 @@ class Desk:
 
     def ask(self, method: str, path: str = "", name: str = "pixel-4", **more: Any) -> requests.Response:
         bearing = {"Authorization": f"Bearer {self.keys[name]}"}
-        return requests.request(method, f"{self.url}/v1/work{path}", headers=bearing, timeout=60, **more)
+        return requests.request(method, f"{self.url}/v1/jobs{path}", headers=bearing, timeout=60, **more)
 
     def lease(self, name: str = "pixel-4") -> dict[str, Any]:
         answer = self.ask("POST", name=name, json=HELLO | {"name": name})

@@ -94,13 +94,6 @@ def workers(hall: Cluster, said: list[str]) -> Iterator[ClusterWorkers]:
     made.close()
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "contest.db", create=True)
-    yield opened
-    opened.close()
-
-
 class Stay:
     """Work that notes the process it is in, and stays until it may go."""
 

@@ -30,13 +30,6 @@ def workers() -> Iterator[LocalWorkers]:
     made.close()
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "contest.db", create=True)
-    yield opened
-    opened.close()
-
-
 class Outcomes:
     """What became of the tasks, by name."""
 

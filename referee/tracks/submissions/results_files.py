@@ -39,6 +39,7 @@ MODELS = "models"
 MOST_PROBLEMS = 1000
 LARGEST_JSON_BYTES = 64 * 2**20  # reading it takes 13 times as much
 PUBLIC, HOLDOUT = "public", "holdout"
+RETRY_S = 30.0
 
 logger = logging.getLogger(__name__)
 
@@ -148,22 +149,32 @@ class EntryDesk:
                 self.workers.close()
 
     def _score(self) -> None:
-        tracks = {config.name: config for config in self.contest.config.tracks}
         with self._turn:
             self._asked.release()
-            if self._stop.is_set():  # the database may be closed
-                return
+            # Once it is to stop, the database may be closed.
+            is_over = self._stop.is_set() or self._all_are_scored()
+        if not is_over and not self.clock.wait(self._stop, self.clock.monotonic_s() + RETRY_S):
+            self.ask()
+
+    def _all_are_scored(self) -> bool:
+        """Score what waits; false if something waits still, for what only the operator can set right."""
+        tracks = {config.name: config for config in self.contest.config.tracks}
+        try:
             for one in self._waiting():
                 if one.track not in tracks:
                     self._end(one, False, f"The contest has no track {one.track} any more.", unstable=True)
-            for config in tracks.values():
+            results = [config for config in tracks.values() if config.rule_name == RESULTS]
+            for config in results:
                 try:
-                    if config.rule_name == RESULTS:
-                        self._accept_again(config)
-                        for one in self._waiting(config.name):
-                            self._carry_out(config, one)
+                    self._accept_again(config)
+                    for one in self._waiting(config.name):
+                        self._carry_out(config, one)
                 except (RefereeError, TestSetError) as error:
                     logger.error("the track %s: %s", config.name, error.sentence)  # noqa: TRY400
+            return not any(self._waiting(config.name) for config in results)
+        except RefereeError as error:
+            logger.error("entries are not scored now: %s", error.sentence)  # noqa: TRY400
+            return False
 
     def _waiting(self, track: str | None = None) -> list[Submission]:
         standing = (one for one in self.contest.store.submissions(track) if one.job and not one.withdrawn)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -24,16 +25,19 @@ from referee.errors import RefereeError
 from referee.scoring import Detections, evaluate
 from referee.store.records import JobKind, Submission
 from referee.tracks.submissions.entries import entry_document, take_entry
+from referee.tracks.submissions.open_track import configured_track
 from referee.tracks.submissions.results_files import (
     HOLDOUT,
     LARGEST_JSON_BYTES,
     PUBLIC,
+    RETRY_S,
     EntryDesk,
     check_file,
     results_set,
 )
 from referee.tracks.submissions.submitting import keep_model, kept_model
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
+from tests.referee.factories import DrivenClock
 from tests.tflite_models import classifier, detector
 
 TEAMS = (TEAM, "bee", "cat")
@@ -284,6 +288,30 @@ def test_a_corrected_track_scores_what_it_has_again_and_one_that_is_gone_says_so
     until(lambda: own(day, answer.json()["id"])["state"] == "failed")
     assert own(day, answer.json()["id"])["reason"] == "The contest has no track models any more."
     assert len(own(day)) == 3
+
+
+def test_an_entry_whose_test_set_is_away_is_scored_once_that_is_back(
+    tmp_path: Path, images: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept = Path(shutil.copytree(images, tmp_path / "set"))
+    with contest_day(tmp_path / "contest", images, teams=TEAMS) as day:
+        with (day.folder / "contest.toml").open("a") as file:
+            file.write(TRACKS.format(testset=kept, until=FUTURE))
+        with open_contest(day.folder) as contest:
+            desk = EntryDesk(contest, clock := DrivenClock())
+            config = configured_track(contest, "files")
+            made = take_entry(desk, config, TEAM, "a.csv", [csv_of(rows_of(images))])
+            kept.rename(tmp_path / "away")
+            desk.ask()
+            until(lambda: "the track files" in caplog.text)
+            (tmp_path / "away").rename(kept)
+
+            def is_measured() -> bool:
+                clock.advance(RETRY_S)
+                return contest.store.submission(made.id).measurement is not None
+
+            until(is_measured)
+            desk.close()
 
 
 def test_refused_files_cost_nothing_of_the_days_limit(day: Day, images: Path) -> None:

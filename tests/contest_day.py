@@ -28,7 +28,7 @@ from referee.contest import create_contest, open_contest
 from referee.store import Store
 from referee.store.records import Run, RunState
 from tests import warm_programs
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data"
@@ -56,9 +56,9 @@ def shared(*parts: str) -> Path:
     return path
 
 
-def until(condition: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
+def until(condition: Callable[[], object], timeout_s: float = TIMEOUT_S) -> None:
     """Wait for a condition; it must come true, however slow the machine."""
-    deadline_s = time.monotonic() + patience_s
+    deadline_s = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline_s, "it did not happen"
         time.sleep(0.02)
@@ -98,7 +98,7 @@ def processes_naming(text: str) -> list[int]:
 
 def first_line(process: Any, log: Path) -> str:
     assert process.stdout is not None
-    ready, _, _ = select.select([process.stdout], [], [], PATIENCE_S)
+    ready, _, _ = select.select([process.stdout], [], [], TIMEOUT_S)
     line = process.stdout.readline().strip() if ready else ""
     assert line, f"it did not start: {log.read_text()}"
     return line
@@ -122,7 +122,7 @@ class Program:
 
     def end(self) -> int:
         self.process.terminate()
-        return self.process.wait(PATIENCE_S)
+        return self.process.wait(TIMEOUT_S)
 
     def close(self) -> None:
         if self.process.poll() is None:
@@ -158,7 +158,7 @@ class Server(Program):
             line = super().first_line()
             with (
                 contextlib.suppress(ConnectionRefusedError),
-                socket.create_connection((self.host, self.port), PATIENCE_S),
+                socket.create_connection((self.host, self.port), TIMEOUT_S),
             ):
                 return line
 
@@ -178,12 +178,12 @@ class Server(Program):
         with requests.Session() as session:
             session.trust_env = False
             return session.request(
-                method, self.url + path, headers=bearing | (headers or {}), timeout=PATIENCE_S, **more
+                method, self.url + path, headers=bearing | (headers or {}), timeout=TIMEOUT_S, **more
             )
 
     def raw(self, sent: bytes, *, cut: bool = False) -> bytes:
         """What comes back for these bytes; with `cut` we end our side after them, and may get nothing."""
-        with socket.create_connection(("127.0.0.1", self.port), PATIENCE_S) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), TIMEOUT_S) as connection:
             connection.sendall(sent)
             if cut:
                 connection.shutdown(socket.SHUT_WR)
@@ -265,7 +265,7 @@ def called(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
 
 def refers(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
     """The command `referee`, run to its end without a terminal."""
-    return warm_programs.run(["referee", *arguments], PATIENCE_S * 2, cwd, os.environ | environment)
+    return warm_programs.run(["referee", *arguments], TIMEOUT_S * 2, cwd, os.environ | environment)
 
 
 @contextlib.contextmanager

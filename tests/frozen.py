@@ -7,14 +7,14 @@ import signal
 import time
 from pathlib import Path
 
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 
 def freeze(*processes: int) -> None:
     """Stop the processes and wait until each of their threads stands still."""
     for process in processes:
         os.kill(process, signal.SIGSTOP)
-    deadline_s = time.monotonic() + PATIENCE_S
+    deadline_s = time.monotonic() + TIMEOUT_S
     while not all(map(_stands_still, processes)):
         assert time.monotonic() < deadline_s, "it goes on"
         time.sleep(0.002)

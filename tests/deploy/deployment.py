@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.contest_day import PASSWORD, PATIENCE_S, ROOT, ROWS, Day, until
+from tests.contest_day import PASSWORD, ROOT, ROWS, TIMEOUT_S, Day, until
 
 GUIDE = ROOT / "docs" / "deploy"
 INCLUDED = ("referee-http.conf", "referee-server.conf")
@@ -101,7 +101,7 @@ class Nginx:
             return subprocess.Popen([*command, "-g", "daemon off;"], stdout=log, stderr=log)
 
     def _answers(self) -> bool:
-        deadline_s = time.monotonic() + PATIENCE_S
+        deadline_s = time.monotonic() + TIMEOUT_S
         while self._process.poll() is None and time.monotonic() < deadline_s:
             with contextlib.suppress(ConnectionRefusedError), socket.create_connection((HOST, self.port)):
                 return True
@@ -113,7 +113,7 @@ class Nginx:
 
     def close(self) -> None:
         self._process.terminate()
-        self._process.wait(PATIENCE_S)
+        self._process.wait(TIMEOUT_S)
 
 
 @dataclass
@@ -158,7 +158,7 @@ def read_answer(answer: http.client.HTTPResponse) -> Answer:
 
 def begun(connection: socket.socket) -> http.client.HTTPResponse:
     """The head of the answer that a connection gets; of its body no more than a few KiB are read."""
-    connection.settimeout(PATIENCE_S)
+    connection.settimeout(TIMEOUT_S)
     answer = http.client.HTTPResponse(connection)
     answer.begin()
     return answer
@@ -174,7 +174,7 @@ class Deployment:
     other_token: str = ""
 
     def connection(self, address: str) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection(HOST, self.nginx.port, PATIENCE_S, source_address=(address, 0))
+        return http.client.HTTPConnection(HOST, self.nginx.port, TIMEOUT_S, source_address=(address, 0))
 
     def ask(self, address: str, method: str, path: str, token: str | None = None, **more: Any) -> Answer:
         """Ask from one of this machine's addresses, on a connection of its own."""
@@ -236,7 +236,7 @@ class Attackers:
         one = self._stack.enter_context(socket.socket())
         if receive_buffer is not None:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        one.settimeout(PATIENCE_S)
+        one.settimeout(TIMEOUT_S)
         one.bind((address, 0))
         one.connect(self._where)
         one.sendall(sent)

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 import pytest
 
 from referee.web.bodies import LARGEST_BODY_BYTES
-from tests.contest_day import PASSWORD, PATIENCE_S, ROWS, TEAM
+from tests.contest_day import PASSWORD, ROWS, TEAM, TIMEOUT_S
 from tests.deploy.deployment import (
     GUIDE,
     HOST,
@@ -42,7 +42,7 @@ def test_a_board_works_over_tls(deployment: Deployment, version: ssl.TLSVersion)
     trusting = ssl.create_default_context(cafile=str(deployment.nginx.certificate))
     trusting.minimum_version = trusting.maximum_version = version
     connection = http.client.HTTPSConnection(
-        HOST, deployment.nginx.tls_port, timeout=PATIENCE_S, context=trusting
+        HOST, deployment.nginx.tls_port, timeout=TIMEOUT_S, context=trusting
     )
     with contextlib.closing(connection):
         login = asked(connection, "POST", "/v1/session", body={"team": TEAM, "password": PASSWORD})
@@ -72,7 +72,7 @@ def test_an_answer_is_the_same_as_without_nginx(
     assert server is not None
     told = []
     for port in (deployment.nginx.port, server.port):
-        with contextlib.closing(http.client.HTTPConnection(HOST, port, PATIENCE_S)) as connection:
+        with contextlib.closing(http.client.HTTPConnection(HOST, port, TIMEOUT_S)) as connection:
             told.append(asked(connection, "GET", path, deployment.token, **headers))
     for answer in told:
         for name in ("date", "server", "connection", "x-window-remaining-ms"):
@@ -99,7 +99,7 @@ def test_an_entry_and_what_a_device_measured_may_be_larger(
 ) -> None:
     sent = deployment.ask(BOARD, "POST", path, body=bytes(LARGEST_BODY_BYTES + 1))
     assert sent.status != 413  # the referee itself answers
-    with socket.create_connection((HOST, alone.port), PATIENCE_S) as connection:
+    with socket.create_connection((HOST, alone.port), TIMEOUT_S) as connection:
         connection.sendall(head("POST", path, "x", 512 * 2**20 + 1))
         refused = read_answer(begun(connection))
     assert refused.problem() == (413, "too-large")
@@ -117,7 +117,7 @@ def test_a_chunked_body_arrives_whole(deployment: Deployment) -> None:
 
 def test_an_old_client_works_that_names_no_host(deployment: Deployment) -> None:
     form = urlencode({"username": TEAM, "password": PASSWORD}).encode()
-    with socket.create_connection((HOST, deployment.nginx.port), PATIENCE_S) as connection:
+    with socket.create_connection((HOST, deployment.nginx.port), TIMEOUT_S) as connection:
         connection.sendall(b"POST /login HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s" % (len(form), form))
         answer = read_answer(begun(connection))
     assert (answer.status, answer.body.decode()) == (200, deployment.token)
@@ -141,7 +141,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
 
 
 def test_while_the_referee_is_down_clients_are_told_so(alone: Nginx) -> None:
-    with contextlib.closing(http.client.HTTPConnection(HOST, alone.port, PATIENCE_S)) as connection:
+    with contextlib.closing(http.client.HTTPConnection(HOST, alone.port, TIMEOUT_S)) as connection:
         assert asked(connection, "GET", "/v1/health").problem() == (502, "no-answer")
         assert asked(connection, "POST", "/v1/session", body={}).problem() == (502, "no-answer")
         old = asked(connection, "POST", "/login", body=b"username=ant&password=x")
@@ -149,7 +149,7 @@ def test_while_the_referee_is_down_clients_are_told_so(alone: Nginx) -> None:
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_sent(alone: Nginx) -> None:
-    with socket.create_connection((HOST, alone.port), PATIENCE_S) as connection:
+    with socket.create_connection((HOST, alone.port), TIMEOUT_S) as connection:
         connection.sendall(head("POST", "/v1/detections", "x", LARGEST_BODY_BYTES * 2))
         assert read_answer(begun(connection)).problem() == (413, "too-large")
 

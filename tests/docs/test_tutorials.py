@@ -23,7 +23,7 @@ import pytest
 
 from lpirc_testsets import synthesize
 from tests import warm_programs
-from tests.contest_day import PASSWORD, PATIENCE_S, TEAM, contest_day, until
+from tests.contest_day import PASSWORD, TEAM, TIMEOUT_S, contest_day, until
 
 ROOT = Path(__file__).parents[2]
 MARKED = re.compile(r"^<!-- (run|serve|file)(?: (\S+))? -->\n((?:(?: {4}.*)?\n)+)", re.MULTILINE)
@@ -53,7 +53,7 @@ def served(words: list[str], folder: Path, port: int) -> Iterator[None]:
             yield
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(PATIENCE_S)
+            process.wait(TIMEOUT_S)
     assert "Traceback" not in path.read_text(), path.read_text()
 
 
@@ -79,7 +79,7 @@ def carry_out(page: Path, folder: Path) -> dict[str, str]:
                     command = words if ours else ["bash", "-ec", line]
                     run: Any = warm_programs.run if ours else subprocess.run
                     given = {} if ours else {"capture_output": True, "text": True, "check": False}
-                    done = run(command, cwd=folder, env=environment, timeout=PATIENCE_S, **given)
+                    done = run(command, cwd=folder, env=environment, timeout=TIMEOUT_S, **given)
                     assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
                     printed[line] = done.stdout + done.stderr
     return printed

@@ -17,7 +17,7 @@ import pytest
 from tests import warm_programs
 from tests.contest_day import (
     KEYS,
-    PATIENCE_S,
+    TIMEOUT_S,
     called,
     descendants_of,
     is_running,
@@ -121,7 +121,7 @@ def test_a_rehearsal_stopped_in_mid_run_leaves_no_process(tmp_path: Path, number
     until(lambda: is_open(folder))
     family = descendants_of(process.pid)
     os.kill(process.pid, number)
-    _, stderr = process.communicate(timeout=PATIENCE_S)
+    _, stderr = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == (-signal.SIGKILL if number == signal.SIGKILL else 130)
     assert "Traceback" not in stderr
     assert len(family) >= 4  # client, meter, server and its worker

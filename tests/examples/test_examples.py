@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import pytest
 
-from tests.contest_day import PASSWORD, PATIENCE_S, Day, until
+from tests.contest_day import PASSWORD, TIMEOUT_S, Day, until
 from tests.deploy.deployment import program
 from tests.examples.conftest import IMAGES, SIZE
 from tests.power.conftest import Relay
@@ -114,7 +114,7 @@ def test_an_example_answers_every_image_through_a_broken_cable_and_a_restart(
         server.kill()
         hall.serve("--port", str(server.port))
         cable.mend()
-        code = process.wait(PATIENCE_S)
+        code = process.wait(TIMEOUT_S)
     said = log.read_text()
     assert (code, said.count("no-answer: ") >= 2, "logged out" in said) == (0, True, True), said
     with hall.store() as store:

@@ -15,7 +15,7 @@ import pytest
 from lpirc_client.connection import Connection
 from tests import warm_programs
 from tests.lpirc_client.referee_double import PASSWORD, Handler, Referee
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 Client = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -69,6 +69,6 @@ def client(environment: dict[str, str], tmp_path: Path) -> Client:
 
     def run(*arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
         command = ["lpirc-client", *map(str, arguments)]
-        return warm_programs.run(command, PATIENCE_S, tmp_path, {**environment, **changes})
+        return warm_programs.run(command, TIMEOUT_S, tmp_path, {**environment, **changes})
 
     return run

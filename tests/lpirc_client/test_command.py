@@ -18,7 +18,7 @@ import pytest
 from tests import warm_programs
 from tests.lpirc_client.conftest import Client
 from tests.lpirc_client.referee_double import PASSWORD, Referee, free_port
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 DETECTOR = "def detect(jpeg, categories):\n    yield categories[0].id, 0.5, 1, 2, 3, 4\n"
 STUCK = DETECTOR.replace("    yield", "    import signal\n    b'3' in jpeg and signal.pause()\n    yield")
@@ -184,7 +184,7 @@ def test_an_interrupted_run_stays_open_and_is_taken_up_again(
     process = in_background(environment, mine.parent, "run", referee.url, *OWN, *one_by_one)
     referee.until(lambda: len(referee.rows) == 2)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=PATIENCE_S)
+    _, errors = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
     assert errors == (
         "lpirc-client: interrupted; run r1 is still open and its time goes on:"
@@ -240,7 +240,7 @@ def test_it_ends_with_another_process(
     referee.until(lambda: referee.phase == "open")
     bystander.kill()
     bystander.wait()
-    _, errors = process.communicate(timeout=PATIENCE_S)
+    _, errors = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, errors) == (
         1,
         f"lpirc-client: process {bystander.pid} is gone, so this one ends too\n",

@@ -15,7 +15,7 @@ from lpirc_client.errors import TransientError, WindowClosed
 from lpirc_client.feed import Feed
 from lpirc_client.timeline import Timeline
 from tests.lpirc_client.referee_double import Referee
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 IMAGES = [b"jpeg %d" % n for n in range(1, 6)]
 
@@ -86,7 +86,7 @@ def test_answers_to_the_feed_extend_the_window_of_the_session(referee: Referee, 
 def test_an_abandoned_feed_ends(referee: Referee, session: Connection) -> None:
     with closing(Feed(session, range(1, 6), 1, Timeline())):
         (thread,) = (thread for thread in threading.enumerate() if thread.name == "feed")
-    thread.join(PATIENCE_S)
+    thread.join(TIMEOUT_S)
     assert not thread.is_alive()
 
 

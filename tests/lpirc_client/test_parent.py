@@ -11,14 +11,14 @@ import pytest
 
 from lpirc_client.errors import ClientError
 from lpirc_client.parent import ending_with
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 
 
 def wait_with(pid: int) -> None:
     with pytest.raises(ClientError, match=f"process {pid} is gone, so this one ends too"), ending_with(pid):
-        threading.Event().wait(PATIENCE_S)
+        threading.Event().wait(TIMEOUT_S)
 
 
 def test_it_ends_with_its_parent_also_where_a_shell_made_it_ignore_interruptions() -> None:

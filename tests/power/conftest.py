@@ -23,7 +23,7 @@ from lpirc_power.clocks import Clocks
 from lpirc_power.meter import IntegratorState, Reading
 from tests import warm_programs
 from tests.frozen import freeze
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT.parent / "shared" / "data" / "lpirc2015"
@@ -49,12 +49,12 @@ class Simulator:
 
     def end(self) -> int:
         self.process.terminate()
-        return self.process.wait(PATIENCE_S)
+        return self.process.wait(TIMEOUT_S)
 
 
 def first_line(process: Any) -> str:
     assert process.stdout is not None
-    ready, _, _ = select.select([process.stdout], [], [], PATIENCE_S)
+    ready, _, _ = select.select([process.stdout], [], [], TIMEOUT_S)
     assert ready, "the simulator said nothing"
     return process.stdout.readline().strip()
 
@@ -82,8 +82,8 @@ def clocks() -> Clocks:
 def until() -> Callable[..., None]:
     """Wait for a condition; it must come true, however slow the machine."""
 
-    def wait(condition: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
-        deadline_s = time.monotonic() + patience_s
+    def wait(condition: Callable[[], object], timeout_s: float = TIMEOUT_S) -> None:
+        deadline_s = time.monotonic() + timeout_s
         while not condition():
             assert time.monotonic() < deadline_s, "it did not happen"
             time.sleep(0.01)

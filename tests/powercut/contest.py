@@ -33,9 +33,9 @@ from referee.store.records import (
     Submission,
 )
 from tests.contest_day import until
-from tests.patience import PATIENCE_S
 from tests.powercut.recording import Connection, Journal, recorded
 from tests.referee.factories import START, reading, rows, stored_run
+from tests.timeouts import TIMEOUT_S
 
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
 STATES = ("armed", "open", "closed", "judged", "void")
@@ -222,18 +222,18 @@ class _Day:
 
         def hold(_: object) -> bool:
             leads.set()
-            return goes_on.wait(PATIENCE_S)
+            return goes_on.wait(TIMEOUT_S)
 
         with ThreadPoolExecutor(count + 1) as threads:
             leading = threads.submit(group.write, hold)
-            assert leads.wait(PATIENCE_S)
+            assert leads.wait(TIMEOUT_S)
             sent = []
             for number in range(count):
                 sent.append(threads.submit(self._one_of_many, run, number))
                 until(lambda: group.waiting == len(sent))
             goes_on.set()
-            assert leading.result(PATIENCE_S)
-            self.told(*(one.result(PATIENCE_S) for one in sent))
+            assert leading.result(TIMEOUT_S)
+            self.told(*(one.result(TIMEOUT_S) for one in sent))
 
     def _one_of_many(self, run: int, number: int) -> str:
         one = new_post(rows(2 + number, seed=1000 + number), f"thread-{number}", START)

@@ -20,8 +20,8 @@ import pytest
 from lpirc_testsets import TestSet, synthesize
 from referee.store import Store, database
 from tests import warm_programs
-from tests.patience import PATIENCE_S
 from tests.referee.factories import House, house
+from tests.timeouts import TIMEOUT_S
 
 
 @pytest.fixture(scope="session")
@@ -93,7 +93,7 @@ def instrument() -> Iterator[Callable[..., Instrument]]:
             made = Instrument(process, "", options)
             stack.callback(made.die)
             assert process.stdout is not None
-            assert select.select([process.stdout], [], [], PATIENCE_S)[0], "the simulator said nothing"
+            assert select.select([process.stdout], [], [], TIMEOUT_S)[0], "the simulator said nothing"
             made.address = process.stdout.readline().strip()
             return made
 
@@ -105,7 +105,7 @@ def until() -> Callable[[Callable[[], object]], None]:
     """Wait for a condition; it must come true, however slow the machine."""
 
     def wait(condition: Callable[[], object]) -> None:
-        deadline_s = time.monotonic() + PATIENCE_S
+        deadline_s = time.monotonic() + TIMEOUT_S
         while not condition():
             assert time.monotonic() < deadline_s, "it did not happen"
             time.sleep(0.01)
@@ -123,7 +123,7 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 def no_thread_is_left() -> Iterator[None]:
     """Whatever a test does, the threads of its runs end with its contest."""
     yield
-    deadline_s = time.monotonic() + PATIENCE_S
+    deadline_s = time.monotonic() + TIMEOUT_S
     while left := [t for t in threading.enumerate() if t.name.startswith(("sampler", "deadline", "resume"))]:
         assert time.monotonic() < deadline_s, f"left over: {left}"
         time.sleep(0.01)

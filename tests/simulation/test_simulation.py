@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from tests.contest_day import ROOT
-from tests.patience import PATIENCE_S
 from tests.simulation.day import simulate
 from tests.simulation.mutants import MUTANTS, search
+from tests.timeouts import TIMEOUT_S
 
 DAY_S = 120.0
 SLOW = {
@@ -47,7 +47,7 @@ def test_a_seed_gives_the_same_day_in_another_process() -> None:
         env=os.environ | {"PYTHONHASHSEED": "7"},
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=True,
     )
     assert int(other.stdout) == simulate(2, 20.0).trace

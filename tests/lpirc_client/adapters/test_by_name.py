@@ -15,7 +15,7 @@ from tests.lpirc_client.adapters.models import finder
 from tests.lpirc_client.adapters.test_detector import jpeg
 from tests.lpirc_client.conftest import Client
 from tests.lpirc_client.referee_double import Referee
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 
 def test_a_run_with_a_model_by_name_posts_its_boxes(
@@ -29,7 +29,7 @@ def test_a_run_with_a_model_by_name_posts_its_boxes(
     # Not a warm program: libusb, inherited by the fork, waits at its end for a thread whose place the runtime's took.
     command = warm_programs.cold(["lpirc-client", *options])
     done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE_S
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S
     )
     assert done.returncode == 0, done.stderr
     assert sorted(referee.rows) == [[1, 7, 0.75, 8, 16, 39, 31], [3, 7, 0.75, 32, 8, 63, 39]]

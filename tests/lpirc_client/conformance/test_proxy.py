@@ -21,7 +21,7 @@ from lpirc_client.conformance.report import Finding
 from lpirc_client.conformance.rules import Exchange, Run
 from tests import warm_programs
 from tests.contest_day import PASSWORD, TEAM
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 ROW = [1, 1, 0.5, 1, 1, 5, 5]
 
@@ -34,7 +34,7 @@ def proxied(url: str, findings: list[Finding], seen: list[Exchange] | None = Non
         thread = threading.Thread(target=proxy.serve)
         thread.start()
         yield address_of(proxy)
-        thread.join(PATIENCE_S)
+        thread.join(TIMEOUT_S)
         assert not thread.is_alive()
         seen += proxy.exchanges.values()
         findings += Run(seen).judge()
@@ -60,7 +60,7 @@ class Client:
 
     def __init__(self, url: str) -> None:
         self.where = url.rpartition("/")[2]
-        self.connection = http.client.HTTPConnection(self.where, timeout=PATIENCE_S)
+        self.connection = http.client.HTTPConnection(self.where, timeout=TIMEOUT_S)
         self.headers: dict[str, str] = {}
 
     def ask(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, bytes]:
@@ -167,7 +167,7 @@ def test_a_client_that_does_something_wrong_is_told(url: str, bad: Callable[[Cli
     assert name in found
     assert found[name].count >= 1
     assert found[name].first_s is not None
-    assert 0 <= found[name].first_s < PATIENCE_S
+    assert 0 <= found[name].first_s < TIMEOUT_S
 
 
 def test_the_sample_client_does_nothing_wrong_and_fetches_its_batches_on_one_connection(
@@ -225,7 +225,7 @@ STRANGE = {
 @pytest.mark.parametrize("name", STRANGE)
 def test_a_strange_request_gets_the_very_bytes_that_the_referee_answers(url: str, name: str) -> None:
     def answer(to: str) -> bytes:
-        with socket.create_connection(to.rpartition("/")[2].split(":"), PATIENCE_S) as connection:
+        with socket.create_connection(to.rpartition("/")[2].split(":"), TIMEOUT_S) as connection:
             connection.sendall(STRANGE[name])
             with connection.makefile("rb") as read:
                 return re.sub(rb"\r\ndate: [^\r]*|\r\nconnection: close", b"", read.read())
@@ -236,7 +236,7 @@ def test_a_strange_request_gets_the_very_bytes_that_the_referee_answers(url: str
 
 def test_what_is_no_http_is_refused_and_reported(url: str) -> None:
     with serving(url) as proxy:
-        with socket.create_connection(proxy.server_address, PATIENCE_S) as connection:
+        with socket.create_connection(proxy.server_address, TIMEOUT_S) as connection:
             connection.sendall(b"\x16\x03\x01 tls\r\n\r\n")
             with connection.makefile("rb") as answer:
                 assert answer.read().startswith(b"HTTP/1.1 400 ")
@@ -253,14 +253,14 @@ def test_interrupted_it_reports_what_it_has_seen_and_that_nobody_logged_out(url:
         client.log_in()
         client.ask("GET", "/v1/health")  # on the same connection: by then the log-in is noted
         process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE_S) == 1
+        assert process.wait(TIMEOUT_S) == 1
         document = json.loads(process.stdout.read())
         assert "no-log-out" in process.stderr.read()
     assert {one["name"] for one in document["findings"] if one["result"] == "FAULT"} == {"no-log-out"}
     assert document["client_waited_s"] >= 0
     client.connection.close()
     client.where = url.rpartition("/")[2]
-    client.connection = http.client.HTTPConnection(client.where, timeout=PATIENCE_S)
+    client.connection = http.client.HTTPConnection(client.where, timeout=TIMEOUT_S)
     client.log_out()
     client.connection.close()
 

@@ -11,7 +11,7 @@ import pytest
 from lpirc_client.harness.process import ModelProcess
 from tests import warm_programs
 from tests.lpirc_client.conftest import Client
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +26,6 @@ def harness(environment: dict[str, str], tmp_path: Path) -> Client:
     """Run `lpirc-harness` in a folder of its own; returns its exit code, stdout and stderr."""
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        return warm_programs.run(["lpirc-harness", *map(str, arguments)], PATIENCE_S, tmp_path, environment)
+        return warm_programs.run(["lpirc-harness", *map(str, arguments)], TIMEOUT_S, tmp_path, environment)
 
     return run

@@ -20,11 +20,11 @@ from lpirc_client.harness.cli import main
 from tests import warm_programs
 from tests.lpirc_client.conftest import Client
 from tests.lpirc_client.harness.pictures import BLUE, GREEN, RED, cell_row, exact_jpeg, picture
-from tests.patience import PATIENCE_S
 from tests.tflite_models import BLUE as BLUE_INDEX
 from tests.tflite_models import GREEN as GREEN_INDEX
 from tests.tflite_models import RED as RED_INDEX
 from tests.tflite_models import classifier, detection_answers, detector, endless
+from tests.timeouts import TIMEOUT_S
 
 Bench = Callable[..., dict[str, Any]]
 ONCE = ("--repeats", 1)
@@ -310,7 +310,7 @@ def test_it_ends_with_its_parent(
         command = ["lpirc-harness", *map(str, arguments), "--parent", str(parent.pid)]
         with warm_programs.start(command, env=environment) as process:
             parent.communicate(b"\n")
-            out, _ = process.communicate(timeout=PATIENCE_S)
+            out, _ = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, json.loads(out)["error"]["code"]) == (1, "parent-gone")
 
 

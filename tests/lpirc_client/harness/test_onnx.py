@@ -26,13 +26,13 @@ from tests import tflite_models
 from tests.lpirc_client.conftest import Client
 from tests.lpirc_client.harness.pictures import BLUE, GREEN, RED, model_file
 from tests.onnx_models import classifier, constant_answers, greedy, with_weights_beside
-from tests.patience import PATIENCE_S
 from tests.tflite_models import BLUE as BLUE_INDEX
 from tests.tflite_models import GREEN as GREEN_INDEX
 from tests.tflite_models import RED as RED_INDEX
 from tests.tflite_models import corrupted
+from tests.timeouts import TIMEOUT_S
 
-SETTINGS = Settings("classification", "resize", timeout_s=PATIENCE_S, memory_mb=500)
+SETTINGS = Settings("classification", "resize", timeout_s=TIMEOUT_S, memory_mb=500)
 BOXES, PLANE, COUNT = np.zeros((1, 100, 4), np.float32), np.zeros((1, 100), np.float32), np.array([100])
 FOUND = [("boxes", BOXES), ("classes", PLANE.astype(np.int64)), ("scores", PLANE), ("count", COUNT)]
 SCORES = [("scores", np.zeros((1, 1001), np.float32))]

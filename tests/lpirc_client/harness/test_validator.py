@@ -13,15 +13,15 @@ from lpirc_client.harness.process import ModelProcess
 from lpirc_client.harness.settings import Settings
 from lpirc_client.harness.validator import examine, problems
 from tests.lpirc_client.harness.pictures import model_file
-from tests.patience import PATIENCE_S
 from tests.tflite_models import classifier, constant_answers, detection_answers, detector
+from tests.timeouts import TIMEOUT_S
 
 BOXES, PLANE = np.zeros((1, 100, 4)), np.zeros((1, 100))
 SCORES = [("scores", np.zeros((1, 1001), np.float32))]
 
 
 def refusals(process: ModelProcess, data: bytes, task: str) -> list[ModelError]:
-    return examine(process, model_file(data), Settings(task, "resize", timeout_s=PATIENCE_S))[1]
+    return examine(process, model_file(data), Settings(task, "resize", timeout_s=TIMEOUT_S))[1]
 
 
 def labels_of(shape: tuple[int, ...], dtype: str = "uint8", inputs: int = 1) -> bytes:

@@ -16,10 +16,10 @@ from lpirc_power.cli.transcript import Transcript
 from lpirc_power.errors import MeterTimeout
 from lpirc_power.meter import Identity, Setup
 from lpirc_power.visa.errors import no_host
-from tests.patience import PATIENCE_S
 from tests.power.cli.conftest import METER, one_line
 from tests.power.wt300.conversations.conversation import parse
 from tests.power.wt300.conversations.test_conversations import play
+from tests.timeouts import TIMEOUT_S
 
 RANGES = ("--voltage-range", "150", "--current-range", "0.5")
 
@@ -74,7 +74,7 @@ def test_a_meter_is_tried_with_its_link_pulled_and_the_driver_plays_what_it_said
         until(lambda: cable.accepted > noticed)
         cable.mend()
         person.asked("Everything is in")
-        assert program.wait(PATIENCE_S) == 1  # the load is not the one that was named
+        assert program.wait(TIMEOUT_S) == 1  # the load is not the one that was named
 
     text = file.read_text()
     assert cable.address not in text
@@ -217,7 +217,7 @@ def test_ctrl_c_restores_the_meter_and_keeps_what_was_said(
     certifying = started("certify", address, "--yes", "--mode", "dc", "--update", "1", *RANGES)
     until(lambda: asked(address, ":INTEGRATE:STATE?")[0].startswith("STAR"))
     certifying.send_signal(signal.SIGINT)
-    assert certifying.wait(PATIENCE_S) == 130
+    assert certifying.wait(TIMEOUT_S) == 130
     assert asked(address, ":INTEGRATE:STATE?")[0].startswith("RES")
     assert knobs(address)[4:] == before[4:]  # automatic ranges move by themselves
     facts = json.loads((tmp_path / "meter-certify.json").read_text())
@@ -235,7 +235,7 @@ def test_a_link_lost_between_the_calls_leaves_the_meter_as_it_was(
     noticed = cable.accepted
     until(lambda: cable.accepted > noticed)
     cable.mend()
-    assert certifying.wait(PATIENCE_S) == 1
+    assert certifying.wait(TIMEOUT_S) == 1
     assert one_line(certifying.stderr.read())
     assert asked(box.address, ":INTEGRATE:STATE?")[0].startswith("RES")
     assert knobs(box.address)[4:] == before[4:]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lpirc_power.cli.boundary import ENDINGS, interrupt, on_endings
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 FORMAT = ":NUMERIC:FORMAT?"
 
@@ -79,7 +79,7 @@ def test_whatever_ends_a_watch_it_puts_back_what_it_took(
     assert watching.stdout.readline()
     assert asked(address, FORMAT) != before
     watching.send_signal(number)
-    assert (watching.wait(PATIENCE_S), watching.stderr.read()) == (0, "")
+    assert (watching.wait(TIMEOUT_S), watching.stderr.read()) == (0, "")
     assert asked(address, FORMAT) == before
 
 
@@ -92,7 +92,7 @@ def test_a_watch_that_is_signalled_twice_puts_back_what_it_took(
     assert watching.stdout.readline()
     watching.send_signal(signal.SIGTERM)  # as timeout(1): the child, then its group
     watching.send_signal(signal.SIGHUP)
-    watching.wait(PATIENCE_S)
+    watching.wait(TIMEOUT_S)
     assert asked(address, FORMAT) == before
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from lpirc_power.visa.link import Link
-from tests.patience import PATIENCE_S
 from tests.power.cli.conftest import one_line
+from tests.timeouts import TIMEOUT_S
 
 
 def test_the_smallest_ranges_that_hold_the_load_are_proposed(simulate: Any, meter: Any, knobs: Any) -> None:
@@ -64,7 +64,7 @@ def test_ctrl_c_ends_the_run_with_its_result(simulate: Any, started: Any, until:
     # The peaks are asked for with every reading: once they are among the items, there is one.
     until(lambda: "PEAK" in "".join(asked(address, *items)).upper())
     ranging.send_signal(signal.SIGINT)
-    told, complaint = ranging.communicate(timeout=PATIENCE_S)
+    told, complaint = ranging.communicate(timeout=TIMEOUT_S)
     assert (ranging.returncode, complaint) == (0, "")
     assert "For contest.toml" in told
 
@@ -106,7 +106,7 @@ def test_a_cable_that_is_out_for_a_moment_costs_readings_only(
     cable.mend()
     assert "is back" in ranging.stderr.readline()
     ranging.send_signal(signal.SIGINT)
-    told, complaint = ranging.communicate(timeout=PATIENCE_S)
+    told, complaint = ranging.communicate(timeout=TIMEOUT_S)
     assert (ranging.returncode, complaint) == (0, "")
     assert "voltage_range_v = 150.0" in told
     assert knobs(box.address) == before
@@ -122,7 +122,7 @@ def test_a_cable_that_stays_out_leaves_what_was_seen_and_says_that_the_settings_
     cable.cut()
     assert "Trying again" in ranging.stderr.readline()
     ranging.send_signal(signal.SIGINT)
-    told, complaint = ranging.communicate(timeout=PATIENCE_S)
+    told, complaint = ranging.communicate(timeout=TIMEOUT_S)
     assert ranging.returncode == 0
     assert "For contest.toml" in told
     assert "may not have its former settings" in complaint

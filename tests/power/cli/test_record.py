@@ -14,8 +14,8 @@ import pytest
 from lpirc_power.meter import IntegratorState
 from lpirc_power.recording import read_recording
 from lpirc_power.visa.link import Link
-from tests.patience import PATIENCE_S
 from tests.power.cli.conftest import one_line, start_stop_j, went_well
+from tests.timeouts import TIMEOUT_S
 
 FIXED = ("--voltage-range", "150", "--current-range", "0.5", "--update", "0.1")
 
@@ -60,7 +60,7 @@ def test_a_recorder_that_is_held_up_past_its_time_counts_what_the_timer_did(
     held_s = time.monotonic()
     until(lambda: time.monotonic() > held_s + 2.5)
     recording.send_signal(signal.SIGCONT)
-    told, complaint = recording.communicate(timeout=PATIENCE_S)
+    told, complaint = recording.communicate(timeout=TIMEOUT_S)
     # Held up between a question and its answer, it takes the link for lost.
     others = [line for line in complaint.splitlines() if not re.search("is lost|is back", line)]
     assert (recording.returncode, others) == (0, [])
@@ -117,7 +117,7 @@ def test_ctrl_c_leaves_a_whole_file_and_tells_the_energy(
     recording = started("record", address, "-o", "run.csv", "--json", *FIXED)
     until(lambda: lines_in(tmp_path / "run.csv") > 8)
     recording.send_signal(ending)
-    told, complaint = recording.communicate(timeout=PATIENCE_S)
+    told, complaint = recording.communicate(timeout=TIMEOUT_S)
     assert (recording.returncode, complaint) == (0, "")
     facts = json.loads(told)
     readings = read_recording(tmp_path / "run.csv")
@@ -133,7 +133,7 @@ def test_ctrl_c_ends_the_program_too(simulate: Any, started: Any, tmp_path: Path
     recording = started("record", simulate().address, "-o", "run.csv", *FIXED, "--", *program)
     until(lambda: lines_in(tmp_path / "run.csv") > 3)
     recording.send_signal(signal.SIGINT)
-    assert recording.wait(PATIENCE_S) == 143
+    assert recording.wait(TIMEOUT_S) == 143
 
 
 def test_a_killed_recorder_has_lost_no_reading(
@@ -159,7 +159,7 @@ def test_a_cut_cable_is_told_and_costs_no_energy(
     assert "is back" in recording.stderr.readline()
     until(lambda: lines_in(tmp_path / "run.csv") > before + 3)
     recording.send_signal(signal.SIGINT)
-    told, complaint = recording.communicate(timeout=PATIENCE_S)
+    told, complaint = recording.communicate(timeout=TIMEOUT_S)
     assert (recording.returncode, complaint) == (0, "")
     facts = json.loads(told)
     assert facts["link_losses"] == 1
@@ -175,7 +175,7 @@ def test_a_meter_that_is_gone_at_the_end_is_a_failure_with_the_readings_kept(
     box.kill()
     assert recording.stderr.readline().startswith("meter: ")
     recording.send_signal(signal.SIGINT)
-    told, complaint = recording.communicate(timeout=PATIENCE_S)
+    told, complaint = recording.communicate(timeout=TIMEOUT_S)
     assert (recording.returncode, told) == (1, "")
     assert "The energy could not be read" in complaint.splitlines()[-1]
     assert "Traceback" not in complaint
@@ -300,7 +300,7 @@ def test_ctrl_c_before_the_start_puts_the_settings_back(
     recording = started("record", address, "-o", "run.csv", "--idle", "60", *FIXED)
     until(lambda: asked(address, ":COMMUNICATE:HEADER OFF;:RATE?")[0].startswith("100"))
     recording.send_signal(ending)
-    assert recording.wait(PATIENCE_S) == 128 + ending
+    assert recording.wait(TIMEOUT_S) == 128 + ending
     assert recording.stderr.read() == f"meter: Ended by {name}, before there was a result.\n"
     assert knobs(address)[4:] == before
     assert list(tmp_path.iterdir()) == []

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from lpirc_power.visa.link import Link
-from tests.patience import PATIENCE_S
 from tests.power.cli.conftest import one_line, went_well
+from tests.timeouts import TIMEOUT_S
 
 FIXED = ("--voltage-range", "150", "--current-range", "0.5", "--update", "0.1")
 CLIPPED = ("--voltage-range", "150", "--current-range", "0.1", "--update", "0.1")
@@ -40,7 +40,7 @@ def recording(started: Any, tmp_path: Path, until: Any) -> Any:
 def ended(process: Any) -> tuple[dict[str, Any], str]:
     """End a recording; return its facts and the last line it told on stderr."""
     process.send_signal(signal.SIGINT)
-    told, complaint = process.communicate(timeout=PATIENCE_S)
+    told, complaint = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 1
     assert "Traceback" not in complaint
     return json.loads(told), complaint.splitlines()[-1]
@@ -66,7 +66,7 @@ def test_another_meter_at_the_end_is_a_failure(simulate: Any, recording: Any) ->
     box.kill()
     simulate("--serial", "S2", "--port", str(box.port))
     process.send_signal(signal.SIGINT)
-    told, complaint = process.communicate(timeout=PATIENCE_S)
+    told, complaint = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, told) == (1, "")
     assert "Another meter answers" in complaint.splitlines()[-1]
 
@@ -146,7 +146,7 @@ def test_ctrl_c_before_a_result_is_one_sentence_and_130(started: Any) -> None:
         connection, _ = silent.accept()
         with connection:
             probing.send_signal(signal.SIGINT)
-            _, complaint = probing.communicate(timeout=PATIENCE_S)
+            _, complaint = probing.communicate(timeout=TIMEOUT_S)
     assert (probing.returncode, complaint) == (130, "meter: Ended by Ctrl-C, before there was a result.\n")
 
 

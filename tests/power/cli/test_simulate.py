@@ -5,7 +5,7 @@ import subprocess
 import sys
 from typing import Any
 
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 METER = [sys.executable, "-m", "lpirc_power"]
 
@@ -15,7 +15,7 @@ def test_simulate_prints_its_address_and_ends_when_told(simulate: Any) -> None:
         simulator = simulate()
         assert simulator.address == f"TCPIP::127.0.0.1,{simulator.port}::INSTR"
         simulator.process.send_signal(ending)
-        assert simulator.process.wait(PATIENCE_S) == 0
+        assert simulator.process.wait(TIMEOUT_S) == 0
         assert simulator.process.stdout.read() == ""
 
 
@@ -26,7 +26,7 @@ def test_simulate_ends_with_the_process_it_serves() -> None:
             assert simulator.stdout is not None
             assert simulator.stdout.readline().startswith("TCPIP::")
             parent.kill()
-            assert simulator.wait(PATIENCE_S) == 0
+            assert simulator.wait(TIMEOUT_S) == 0
 
 
 def test_simulate_on_a_taken_port_says_so(simulate: Any, meter: Any) -> None:

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from typing import Any
 
-from tests.patience import PATIENCE_S
 from tests.power.cli.conftest import one_line
+from tests.timeouts import TIMEOUT_S
 
 
 def test_watch_prints_one_object_for_each_update(simulate: Any, meter: Any) -> None:
@@ -23,7 +23,7 @@ def test_watch_ends_cleanly_with_ctrl_c(simulate: Any, started: Any) -> None:
     watching = started("watch", simulate().address)
     assert " W " in watching.stdout.readline()
     watching.send_signal(signal.SIGINT)
-    assert watching.wait(PATIENCE_S) == 0
+    assert watching.wait(TIMEOUT_S) == 0
     assert watching.stderr.read() == ""
 
 
@@ -37,7 +37,7 @@ def test_watch_tells_of_a_lost_link_and_goes_on(simulate: Any, relay: Any, start
     assert "is back" in watching.stderr.readline()
     assert any(json.loads(watching.stdout.readline())["power_w"] == 36.0 for _ in range(20))
     watching.send_signal(signal.SIGINT)
-    assert watching.wait(PATIENCE_S) == 0
+    assert watching.wait(TIMEOUT_S) == 0
 
 
 def test_watch_ends_if_another_meter_answers(simulate: Any, started: Any) -> None:
@@ -46,7 +46,7 @@ def test_watch_ends_if_another_meter_answers(simulate: Any, started: Any) -> Non
     assert watching.stdout.readline()
     first.kill()
     simulate("--port", str(first.port), "--serial", "S2")
-    _, told = watching.communicate(timeout=PATIENCE_S)
+    _, told = watching.communicate(timeout=TIMEOUT_S)
     assert watching.returncode == 1
     assert told.splitlines()[-1].startswith("meter: Another meter answers: YOKOGAWA WT310 SIMULATED-S2")
 

@@ -14,14 +14,14 @@ import pytest
 
 from lpirc_power.visa.link import Link
 from tests import warm_programs
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 
 class Client:
     """One connection to the daemon."""
 
     def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
+        self._socket = socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
         self._lines = self._socket.makefile("rb")
 
     def ask(self, command: str) -> str:
@@ -50,7 +50,7 @@ class Daemon:
     def end(self) -> list[str]:
         """End it as the harness does; return everything it has printed."""
         self.process.terminate()
-        assert self.process.wait(PATIENCE_S) == 0
+        assert self.process.wait(TIMEOUT_S) == 0
         return [*self.said, *self.process.stdout.read().splitlines()]
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 HERE = "127.0.0.1"
 NTP = "127.0.0.123"
@@ -124,7 +124,7 @@ def run(harness: Path, ntp: str, simulate: Any, tmp_path: Path) -> Path:
             ask, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert client.returncode == 0, client.stderr + (tmp_path / "server.txt").read_text()
-        assert server.wait(PATIENCE_S) == 0
+        assert server.wait(TIMEOUT_S) == 0
     return tmp_path / "out"
 
 

@@ -19,7 +19,7 @@ from lpirc_power.simulator.instrument import Instrument
 from lpirc_power.simulator.loads import parse_load
 from lpirc_power.simulator.vxi11 import Vxi11Server
 from tests import warm_programs
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)
 
@@ -40,7 +40,7 @@ class Recorder:
     def more(self, count: int) -> None:
         with self._changed:
             wanted = len(self.readings) + count
-            assert self._changed.wait_for(lambda: len(self.readings) >= wanted, PATIENCE_S)
+            assert self._changed.wait_for(lambda: len(self.readings) >= wanted, TIMEOUT_S)
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +124,7 @@ class Paced:
         with self._pace:
             self.end_s = end_s
             self._stood_still.clear()
-        assert self._stood_still.wait(PATIENCE_S)
+        assert self._stood_still.wait(TIMEOUT_S)
 
     @property
     def updates(self) -> int:

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from lpirc_power.sampling.thread import Callbacks
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 
 def test_calls_come_in_the_order_in_which_they_were_put() -> None:
@@ -42,7 +42,7 @@ def test_one_that_hangs_is_waited_for_once_and_loses_nothing(caplog: pytest.LogC
     assert not taken.is_set()
     calls.end(0.05)
     held.set()
-    assert taken.wait(PATIENCE_S)
+    assert taken.wait(TIMEOUT_S)
 
 
 def test_a_call_may_drain_and_end_it_itself() -> None:
@@ -54,7 +54,7 @@ def test_a_call_may_drain_and_end_it_itself() -> None:
         ended.set()
 
     calls.put(end)
-    assert ended.wait(PATIENCE_S)
+    assert ended.wait(TIMEOUT_S)
     calls.drain(10)
 
 

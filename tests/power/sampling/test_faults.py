@@ -16,8 +16,8 @@ from lpirc_power.addresses import limits_of
 from lpirc_power.energy import Check, Measurement, energy_checks
 from lpirc_power.errors import MeterLost
 from lpirc_power.meter import IntegratorState, Setup
-from tests.patience import PATIENCE_S
 from tests.power.busy_host import failed
+from tests.timeouts import TIMEOUT_S
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Broken:
     def tell(self, command: str) -> str:
         host, _, port = self.control.rpartition(":")
         with (
-            socket.create_connection((host, int(port)), timeout=PATIENCE_S) as line,
+            socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as line,
             line.makefile("rw") as stream,
         ):
             stream.write(command + "\n")

@@ -13,7 +13,7 @@ from lpirc_power.errors import MeterError
 from lpirc_power.meter import Reading, Setup
 from lpirc_power.sampling.polling import Idle, baseline, idle_readings
 from lpirc_power.visa.link import Link
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 Make = Callable[..., Reading]
 
@@ -114,7 +114,7 @@ def test_closing_ends_the_measuring_of_idle_power(sampler: Any) -> None:
     measuring = threading.Thread(target=measure)
     measuring.start()
     run.close()
-    measuring.join(PATIENCE_S)
+    measuring.join(TIMEOUT_S)
     assert [error.code for error in caught] == ["meter-closed"]
 
 

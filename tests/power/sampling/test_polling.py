@@ -13,7 +13,7 @@ from lpirc_power.addresses import limits_of
 from lpirc_power.energy import Measurement, energy_checks
 from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.visa.link import Link
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 UPDATE_WH = 36 * 0.1 / 3600  # of the load below in one update
 
@@ -68,7 +68,7 @@ def test_updates_are_seen_though_another_client_reads_their_bit(
     run.start()
     with contextlib.closing(Link(box.address)) as thief:
         wanted = len(recorder.readings) + 10
-        deadline_s = time.monotonic() + PATIENCE_S
+        deadline_s = time.monotonic() + TIMEOUT_S
         while len(recorder.readings) < wanted and time.monotonic() < deadline_s:
             thief.query(":STATUS:EESR?")
     final = run.stop()
@@ -117,7 +117,7 @@ def test_stop_gives_the_energy_though_the_taker_hangs(
 ) -> None:
     monkeypatch.setattr("lpirc_power.sampling.thread.JOIN_S", 0.2)
     held = threading.Event()
-    run = sampler("sim:constant:36W", take=lambda _reading: held.wait(PATIENCE_S))
+    run = sampler("sim:constant:36W", take=lambda _reading: held.wait(TIMEOUT_S))
     run.arm()
     run.start()
     until(lambda: run.last is not None and run.last.energy_wh > 3 * UPDATE_WH)

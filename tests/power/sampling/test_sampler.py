@@ -17,8 +17,8 @@ from lpirc_power.errors import MeterError, MeterRefused, MeterTimeout
 from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.visa.link import Link
 from tests.contest_day import children_of
-from tests.patience import PATIENCE_S
 from tests.power.busy_host import failed
+from tests.timeouts import TIMEOUT_S
 
 
 def children() -> set[int]:
@@ -84,7 +84,7 @@ def test_nobody_is_left_over_after_a_run(sampler: Any, recorder: Any, simulate: 
     run.close()
     left = set(threading.enumerate()) - before
     for thread in left:
-        thread.join(PATIENCE_S)
+        thread.join(TIMEOUT_S)
     assert not any(thread.is_alive() for thread in left)
 
 

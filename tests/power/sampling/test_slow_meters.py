@@ -14,8 +14,8 @@ import pytest
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.sampling.sampler import Sampler
-from tests.patience import PATIENCE_S
 from tests.power.peer import POWER_W, Instrument, Peer
+from tests.timeouts import TIMEOUT_S
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=0)
 
@@ -58,7 +58,7 @@ class Bench:
     def run_on(self, seconds: float) -> None:
         self._stands.clear()
         self.end_s = self.meter.now_s + seconds
-        assert self._stands.wait(PATIENCE_S)
+        assert self._stands.wait(TIMEOUT_S)
 
     def stop(self) -> tuple[Reading, float]:
         begun_s = self.meter.now_s

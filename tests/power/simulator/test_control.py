@@ -19,8 +19,8 @@ from lpirc_power.simulator.control import CONTROLS, LONGEST_LINE, ControlServer
 from lpirc_power.simulator.instrument import Instrument
 from lpirc_power.simulator.loads import parse_load
 from lpirc_power.simulator.vxi11 import Vxi11Server
-from tests.patience import PATIENCE_S
 from tests.power.simulator.wire import Wire
+from tests.timeouts import TIMEOUT_S
 
 VALUES = ":NUMERIC:NORMAL:NUMBER 3;ITEM1 P;ITEM2 WH;ITEM3 TIME"
 
@@ -35,7 +35,7 @@ class Bench:
 
     def tell(self, line: str) -> str:
         host, port = self.control.address.split(":")
-        with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
+        with socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as connection:
             connection.sendall(line.encode() + b"\n")
             return connection.makefile().readline().rstrip("\n")
 
@@ -256,7 +256,7 @@ def test_a_load_from_what_is_no_file_is_refused(bench: Bench, tmp_path: Path) ->
 def test_a_line_without_end_is_refused_and_its_rest_is_no_command(bench: Bench) -> None:
     bench.tell("hang 3600")
     host, port = bench.control.address.split(":")
-    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
+    with socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as connection:
         connection.sendall(b"x" * LONGEST_LINE + b"heal\n")
         with contextlib.suppress(ConnectionResetError):  # of what was not read
             assert connection.makefile().readline() == "error The line is too long.\n"
@@ -268,14 +268,14 @@ def test_several_clients_are_answered_whoever_else_is_silent(bench: Bench) -> No
     answers: dict[str, list[str]] = {"state": [], "range-change": []}
 
     def converse(command: str) -> None:
-        with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
+        with socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as connection:
             stream = connection.makefile("rw")
             for _ in range(50):
                 stream.write(f"{command}\n")
                 stream.flush()
                 answers[command].append(stream.readline()[:4].strip())
 
-    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as silent:
+    with socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as silent:
         silent.sendall(b"hea")
         threads = [threading.Thread(target=converse, args=(command,)) for command in answers]
         for thread in threads:
@@ -290,7 +290,7 @@ def test_several_clients_are_answered_whoever_else_is_silent(bench: Bench) -> No
 
 def test_one_connection_takes_many_commands(bench: Bench) -> None:
     host, port = bench.control.address.split(":")
-    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
+    with socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as connection:
         connection.sendall(b"help\nheal\nstate\n")
         answers = connection.makefile()
         lines = [answers.readline() for _ in range(3)]

@@ -16,8 +16,8 @@ from lpirc_power.simulator.loads import parse_load
 from lpirc_power.simulator.portmapper import Portmapper
 from lpirc_power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
 from lpirc_power.simulator.xdr import Reader, uint
-from tests.patience import PATIENCE_S
 from tests.power.simulator.wire import Wire, call_record
+from tests.timeouts import TIMEOUT_S
 
 PROGRAM = 100000
 
@@ -113,7 +113,7 @@ def test_rubbish_in_a_datagram_is_passed_over(mapper: Portmapper, server: Vxi11S
 def test_rubbish_on_a_connection_ends_that_one_only(
     mapper: Portmapper, server: Vxi11Server, rubbish: bytes
 ) -> None:
-    with socket.create_connection(("127.0.0.1", mapper.port), timeout=PATIENCE_S) as line:
+    with socket.create_connection(("127.0.0.1", mapper.port), timeout=TIMEOUT_S) as line:
         line.sendall(rubbish)
         line.shutdown(socket.SHUT_WR)
         with contextlib.suppress(ConnectionResetError):
@@ -127,7 +127,7 @@ def test_rubbish_on_a_connection_ends_that_one_only(
 def test_no_thread_is_left_when_it_is_closed(server: Vxi11Server, until: Any) -> None:
     before = set(threading.enumerate())
     mapping = Portmapper({}, "127.0.0.1", 0)
-    with socket.create_connection(("127.0.0.1", mapping.port), timeout=PATIENCE_S) as line:
+    with socket.create_connection(("127.0.0.1", mapping.port), timeout=TIMEOUT_S) as line:
         line.sendall(uint(0x80000028) + b"half")
         mapping.close()
         until(lambda: set(threading.enumerate()) <= before)

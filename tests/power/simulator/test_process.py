@@ -17,7 +17,7 @@ from lpirc_power.cli.fault import fault
 from lpirc_power.cli.simulate import simulate as simulate_command
 from lpirc_power.errors import MeterError
 from lpirc_power.visa.link import Link
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 
 @contextlib.contextmanager
@@ -46,7 +46,7 @@ def test_a_controlled_meter_announces_both_addresses_and_ends_when_told() -> Non
         assert isinstance(ran.exception, MeterError)
         assert ran.exception.sentence.startswith("restart takes one of keep, lose, error")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(PATIENCE_S) == 0
+        assert process.wait(TIMEOUT_S) == 0
         assert process.stderr is not None
         assert process.stderr.read() == ""
 
@@ -60,7 +60,7 @@ def test_a_meter_that_hangs_and_is_cut_ends_when_told() -> None:
         for line in (["hang", "3600"], ["slow", "3600000"], ["drop-link", "3600"]):
             assert CliRunner().invoke(fault, [control.split()[1], *line]).output == "ok\n"
         process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE_S) == 0
+        assert process.wait(TIMEOUT_S) == 0
 
 
 @pytest.mark.parametrize("address", ["5025", "host", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:x"])

@@ -19,7 +19,6 @@ from lpirc_power.simulator.links import INPUT_BUFFER, MOST_MESSAGES
 from lpirc_power.simulator.loads import parse_load
 from lpirc_power.simulator.vxi11 import Vxi11Server
 from lpirc_power.simulator.xdr import Reader, opaque, uint
-from tests.patience import PATIENCE_S
 from tests.power.simulator.wire import (
     CLEAR,
     CORE,
@@ -35,6 +34,7 @@ from tests.power.simulator.wire import (
     WRITE,
     Wire,
 )
+from tests.timeouts import TIMEOUT_S
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def test_waiting_for_an_update_answers_when_it_comes(client: Any, server: Vxi11S
     meter.read()
     meter.write(":COMMUNICATE:WAIT? 1")
     instrument = server.instrument
-    deadline_s = time.monotonic() + PATIENCE_S
+    deadline_s = time.monotonic() + TIMEOUT_S
     while not meter.read_stb() & 16:
         assert time.monotonic() < deadline_s
         instrument.tick()
@@ -269,7 +269,7 @@ def test_serial_poll_tells_of_a_waiting_answer(wire: Any) -> None:
     line = wire()
     link = line.link()
     line.write(link, b"*OPC?")
-    deadline_s = time.monotonic() + PATIENCE_S
+    deadline_s = time.monotonic() + TIMEOUT_S
     while True:
         reader = line.call(STATUS_BYTE, uint(link, 0, 0, 0))
         assert reader.uint() == 0
@@ -369,7 +369,7 @@ def test_no_rubbish_on_either_channel_keeps_the_meter_from_others(
     program = CORE if channel == "port" else CORE + 1
     with (
         contextlib.suppress(ConnectionError),
-        socket.create_connection(("127.0.0.1", getattr(server, channel)), timeout=PATIENCE_S) as line,
+        socket.create_connection(("127.0.0.1", getattr(server, channel)), timeout=TIMEOUT_S) as line,
     ):
         for part in parts:
             record = uint(1, 0, 2, program, 1, part[0] % 28 if part else 1, 0, 0, 0, 0) + part

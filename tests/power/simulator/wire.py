@@ -6,7 +6,7 @@ import socket
 import struct
 
 from lpirc_power.simulator.xdr import Reader, opaque, uint
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 CORE = 0x0607AF
 CREATE, WRITE, READ, STATUS_BYTE, CLEAR, LOCK, UNLOCK, DESTROY = 10, 11, 12, 13, 15, 18, 19, 23
@@ -23,7 +23,7 @@ class Wire:
     """A connection on which calls are made by hand."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S)
         self.transaction = 0
 
     def send(self, procedure: int, body: bytes, program: int = CORE, version: int = 1, rpc: int = 2) -> None:

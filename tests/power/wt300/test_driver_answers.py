@@ -55,7 +55,7 @@ class Canned:
             ":INTEGRATE:STATE?": "RESET",
         }
         self.written: list[str] = []
-        self.patience_ms: list[int | None] = []
+        self.timeout_ms: list[int | None] = []
 
     def write(self, message: str) -> None:
         self.written.append(message)
@@ -63,7 +63,7 @@ class Canned:
         self.answers[f"{header}?"] = data
 
     def query(self, message: str, timeout_ms: int | None = None) -> str:
-        self.patience_ms.append(timeout_ms)
+        self.timeout_ms.append(timeout_ms)
         if message in self.answers or ";" not in message:
             return self._answer(message)
         return ";".join(map(self._answer, message.split(";")))
@@ -171,7 +171,7 @@ def test_a_meter_that_answers_nothing_right_after_the_start_has_started_all_the_
     wt300(link, clocks).start()
     assert link.written == [":INTEGRATE:START"]
     # What it costs to ask too early is energy that is counted before anybody knows.
-    assert link.patience_ms[1:] == [100, 100, 300, 900][: len(first) + 1]
+    assert link.timeout_ms[1:] == [100, 100, 300, 900][: len(first) + 1]
 
 
 @pytest.mark.parametrize("answer", ["nan", "9.91E+37", "1e300", "0", "-1", "START"])
@@ -210,7 +210,7 @@ def test_a_zero_level_that_cannot_be_compensated_is_told(clocks: Clocks) -> None
     with pytest.raises(MeterError, match="could not compensate its zero level, it answers 1") as caught:
         wt300(link, clocks).zero()
     assert caught.value.code == "meter-refused"
-    assert 60_000 in link.patience_ms
+    assert 60_000 in link.timeout_ms
 
 
 def test_what_does_not_go_back_is_told_after_all_else_is_back(clocks: Clocks) -> None:
@@ -302,7 +302,7 @@ def test_a_meter_without_averaging_or_scaling_is_used_without(clocks: Clocks, an
     meter.configure(setup)
     assert meter.changes(setup) == ()
     assert not any(message.startswith(OPTIONAL) for message in link.written)
-    assert link.patience_ms.count(500) == len(OPTIONAL)
+    assert link.timeout_ms.count(500) == len(OPTIONAL)
 
 
 def test_a_meter_that_says_nothing_for_another_reason_is_not_set_up_by_half(clocks: Clocks) -> None:

@@ -18,7 +18,7 @@ from referee.auth.guessing import (
     PasswordChecks,
 )
 from referee.errors import LoginRefused, RefereeError
-from tests.contest_day import PATIENCE_S, until
+from tests.contest_day import TIMEOUT_S, until
 
 HERE, PASSWORD = ("10.0.0.1", "otters"), "six legs"
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
@@ -95,7 +95,7 @@ class Held:
         self._sent = list[Future[None]]()
 
     def matches(self, stored: str, password: str) -> bool:
-        assert self.goes_on.wait(PATIENCE_S)
+        assert self.goes_on.wait(TIMEOUT_S)
         return passwords.matches(stored, password)
 
     def log_in(self, address: str, password: str) -> Future[None]:
@@ -122,7 +122,7 @@ def test_ten_log_ins_at_once_from_one_address_wait_and_get_in(held: Held) -> Non
     sent = [held.log_in(HERE[0], PASSWORD) for _ in range(10)]
     assert held.waiting == 10
     held.goes_on.set()
-    assert {one.result(PATIENCE_S) for one in sent} == {None}
+    assert {one.result(TIMEOUT_S) for one in sent} == {None}
 
 
 def test_log_ins_beyond_those_that_may_wait_are_told_to_try_again_soon(held: Held) -> None:
@@ -135,11 +135,11 @@ def test_log_ins_beyond_those_that_may_wait_are_told_to_try_again_soon(held: Hel
     assert told_at_once(held.log_in("10.2.0.1", PASSWORD)) == 1
     held.goes_on.set()
     wait(others)
-    held.log_in("10.2.0.1", PASSWORD).result(PATIENCE_S)
+    held.log_in("10.2.0.1", PASSWORD).result(TIMEOUT_S)
 
 
 def told_at_once(refused: Future[None]) -> object:
-    told = refused.exception(PATIENCE_S)
+    told = refused.exception(TIMEOUT_S)
     assert isinstance(told, RefereeError)
     assert told.code == "too-many-requests"
     return told.facts["retry_after_s"]
@@ -149,10 +149,10 @@ def test_a_team_that_has_logged_in_gets_in_whoever_guesses_and_however_many_wait
     held: Held, checks: PasswordChecks, stored: str
 ) -> None:
     held.goes_on.set()
-    held.log_in(HERE[0], PASSWORD).result(PATIENCE_S)
+    held.log_in(HERE[0], PASSWORD).result(TIMEOUT_S)
     guess_out(checks, stored, now_s=1.0)
     held.goes_on.clear()
     for number in range(WAITING_AT_MOST):
         held.log_in(f"10.1.0.{number}", "guess")
     for address in (HERE[0], "10.2.0.1"):
-        held.log_in(address, PASSWORD).result(PATIENCE_S)
+        held.log_in(address, PASSWORD).result(TIMEOUT_S)

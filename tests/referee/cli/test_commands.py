@@ -18,7 +18,7 @@ from referee.errors import RefereeError
 from referee.runs.control import RunControl
 from tests import warm_programs
 from tests.contest_day import PASSWORD, TEAM, Day, called, contest_day, program, refers
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +201,7 @@ def test_a_password_is_asked_for_twice_on_a_terminal(day: Day) -> None:
                 shown += os.read(ours, 1024)
             os.write(ours, b"hidden\n")
             shown += os.read(ours, 1024)
-        assert process.wait(PATIENCE_S) == 0
+        assert process.wait(TIMEOUT_S) == 0
     os.close(ours)
     assert b"hidden" not in shown
     assert '"yak"' in day.refers("team", "list", "--json").stdout

@@ -13,7 +13,7 @@ from referee.contest import open_contest
 from referee.judging.results import standings
 from referee.store.records import RunState
 from tests import warm_programs
-from tests.contest_day import PATIENCE_S, descendants_of, is_running, processes_naming, until
+from tests.contest_day import TIMEOUT_S, descendants_of, is_running, processes_naming, until
 
 
 def test_a_demo_shows_a_day_of_16_teams_and_a_run_that_goes_on_until_it_is_interrupted(
@@ -43,14 +43,14 @@ def test_a_demo_shows_a_day_of_16_teams_and_a_run_that_goes_on_until_it_is_inter
         assert store.queue()
         assert store.announcements()
         browser = {"Accept": "text/html"}
-        assert "Juniper" in session.get(f"{url}/", headers=browser, timeout=PATIENCE_S).text
+        assert "Juniper" in session.get(f"{url}/", headers=browser, timeout=TIMEOUT_S).text
         form = {"name": "demo", "password": password}
-        console = session.post(f"{url}/operator/login", data=form, headers=browser, timeout=PATIENCE_S)
+        console = session.post(f"{url}/operator/login", data=form, headers=browser, timeout=TIMEOUT_S)
         assert (console.status_code, console.url) == (200, f"{url}/operator/")
 
     family = descendants_of(process.pid)
     os.kill(process.pid, signal.SIGINT)
-    _, stderr = process.communicate(timeout=PATIENCE_S)
+    _, stderr = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
     assert "Traceback" not in stderr
     until(lambda: not any(map(is_running, family)) and not processes_naming(str(folder)))

@@ -21,7 +21,7 @@ from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
 from referee.web.processes import sole_server
 from tests import warm_programs
-from tests.contest_day import PATIENCE_S, called, descendants_of, is_running, processes_naming, until
+from tests.contest_day import TIMEOUT_S, called, descendants_of, is_running, processes_naming, until
 
 FAULTS = "drop:25%,slow:10ms,meter-gap:1s,restart:2s"
 
@@ -40,7 +40,7 @@ class Contestant:
                     session.trust_env = False
                     headers = self.headers | more.pop("headers", {})
                     return session.request(
-                        method, self.url + path, timeout=PATIENCE_S, headers=headers, **more
+                        method, self.url + path, timeout=TIMEOUT_S, headers=headers, **more
                     )
             except requests.ConnectionError:
                 self.repeated += 1
@@ -84,7 +84,7 @@ def test_a_run_goes_through_the_faults_and_its_score_is_told_and_on_the_board(
 
     family = descendants_of(process.pid)
     os.kill(process.pid, signal.SIGINT)
-    rest, stderr = process.communicate(timeout=PATIENCE_S)
+    rest, stderr = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, "Traceback" in stderr) == (130, False)
     cut, gap, restart = rest.splitlines()
     assert re.fullmatch(r"\d+ of \d+ requests were cut off, .* Each answer was 0\.01 s late\.", cut)

@@ -21,9 +21,9 @@ from referee.contest import open_contest
 from referee.judging.uncertainty import judge_with_interval
 from referee.store.records import JobState
 from tests.contest_day import is_running, until
-from tests.patience import PATIENCE_S
 from tests.referee.judging.stored_runs import results, store_runs
 from tests.referee.judging.traced_judge import LEASE_S, TRACE
+from tests.timeouts import TIMEOUT_S
 
 ROOT = Path(__file__).parents[3]
 RUNS, WORKERS, KILLS = 20, 2, 6
@@ -91,7 +91,7 @@ def test_workers_and_referees_that_are_killed_change_nothing_but_the_time(folder
         left = [job.name for job in contest.store.jobs(JobState.LEASED)]
         assert 0 < len(left) <= WORKERS + 1
     with judging(folder) as second:
-        assert second.wait(PATIENCE_S) == 0
+        assert second.wait(TIMEOUT_S) == 0
     with open_contest(folder) as contest:
         ended = {job.name: job for job in contest.store.jobs()}
     assert [job.state for job in ended.values()] == [JobState.DONE] * RUNS

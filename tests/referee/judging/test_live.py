@@ -29,8 +29,8 @@ from referee.store.records import Provisional, Run, RunState
 from referee.web.live_process import live_scores
 from tests.contest_day import contest_day, is_running, processes_naming
 from tests.contest_day import until as in_time
-from tests.patience import PATIENCE_S
 from tests.referee.factories import START, House, parse_rows, reading, run_record, stored_run
+from tests.timeouts import TIMEOUT_S
 
 Build = Callable[..., House]
 
@@ -420,7 +420,7 @@ def test_following_looks_each_second_until_it_is_stopped(
         until(lambda: shown(house.contest, run).utc > first.utc)
     finally:
         stop.set()
-        thread.join(PATIENCE_S)
+        thread.join(TIMEOUT_S)
     assert not thread.is_alive()
 
 

@@ -17,9 +17,9 @@ from referee.runs.meters import RunMeter, StationMeters
 from referee.runs.open_run import OpenRun
 from referee.runs.window import Phase, Window, phase_at
 from referee.store.records import Run, RunState
-from tests.patience import PATIENCE_S
 from tests.referee.factories import START, TEAM, House, body, parse_rows, station
 from tests.referee.runs.observing import busy_database, code_of, integrates, kinds
+from tests.timeouts import TIMEOUT_S
 
 Build = Callable[..., House]
 Until = Callable[[Callable[[], object]], None]
@@ -284,7 +284,7 @@ def test_a_login_while_the_former_run_is_being_closed_waits_for_it_and_opens_the
     house = build(auto_arm=True)
     first = house.control.login(TEAM)
     closing = threads.submit(house.control.close, first.run.id, "logout")
-    assert first.ending.wait(PATIENCE_S)
+    assert first.ending.wait(TIMEOUT_S)
     second = house.control.login(TEAM)
     assert closing.result().state is RunState.CLOSED
     assert second.run.id != first.run.id

@@ -16,11 +16,11 @@ from referee.clock import Clock
 from referee.judging.judge import judge
 from referee.runs.open_run import OpenRun
 from referee.store.records import EnergyMissing, RunState
-from tests.patience import PATIENCE_S
 from tests.power.conftest import Relay
 from tests.power.peer import Instrument, Peer
 from tests.referee.factories import TEAM, DrivenClock, House, body, parse_rows, station
 from tests.referee.runs.observing import code_of, kinds, missing
+from tests.timeouts import TIMEOUT_S
 
 Build = Callable[..., House]
 Until = Callable[[Callable[[], object]], None]
@@ -128,7 +128,7 @@ def test_a_meter_that_is_gone_at_the_end_leaves_the_run_closed_without_energy(
     meter.die()
     until(lambda: live.meter.sampler.link_error is not None)
     closing = threads.submit(house.control.close, 1, "logout")
-    assert live.ending.wait(PATIENCE_S)
+    assert live.ending.wait(TIMEOUT_S)
     until(lambda: house.clock.advance(1.0) or closing.done())  # Sampler.stop tries for ten seconds
     closed = closing.result()
     assert (closed.state, closed.energy_wh, closed.integrator_s) == (RunState.CLOSED, None, None)
@@ -240,7 +240,7 @@ def test_what_others_measure_with_a_meter_that_was_switched_off_while_it_was_los
     sampled(live, until)
     way.cut()
     closing = threads.submit(house.control.close, 1, "logout")
-    assert live.ending.wait(PATIENCE_S)
+    assert live.ending.wait(TIMEOUT_S)
     until(lambda: house.clock.advance(1.0) or closing.done())
     assert closing.result().energy_wh is None
     meter.die()

@@ -20,8 +20,8 @@ from referee.runs.recorder import EvidenceLog
 from referee.runs.window import Window
 from referee.store import Store
 from referee.store.records import Post
-from tests.patience import PATIENCE_S
 from tests.referee.factories import DrivenClock, body, parse_rows, rows, stored_run
+from tests.timeouts import TIMEOUT_S
 
 LENGTH_S = 600.0
 ROW_BYTES = len(body(1))
@@ -154,12 +154,12 @@ def test_a_run_s_bodies_wait_for_each_other_and_no_other_run_waits_for_them(
 
     def parse_slowly(text: bytes) -> Any:
         parsing.release()
-        assert goes_on.wait(PATIENCE_S)
+        assert goes_on.wait(TIMEOUT_S)
         return parse_rows(text)
 
     sent = [threads.submit(live.accept, body(rows_each), None, parse_slowly) for _ in range(slow + 1)]
     for _ in range(slow):
-        assert parsing.acquire(timeout=PATIENCE_S)
+        assert parsing.acquire(timeout=TIMEOUT_S)
     other = live_run(store, clock)
     assert other.accept(body(2), None, parse_rows).received_total == 2
     assert not parsing.acquire(blocking=False)
@@ -174,11 +174,11 @@ def test_small_bodies_that_wait_are_stored_by_one_commit_and_a_bad_one_fails_alo
 
     def parse_slowly(text: bytes) -> Any:
         parsing.set()
-        assert goes_on.wait(PATIENCE_S)
+        assert goes_on.wait(TIMEOUT_S)
         return parse_rows(text)
 
     first = threads.submit(live.accept, body(1), None, parse_slowly)
-    assert parsing.wait(PATIENCE_S)
+    assert parsing.wait(TIMEOUT_S)
     bad = threads.submit(live.accept, body(1), None, refuse)
     good = [threads.submit(live.accept, body(1), None, parse_rows) for _ in range(5)]
     until(lambda: live._small.waiting == 6)  # noqa: SLF001 - what waits shows only inside
@@ -298,17 +298,17 @@ def test_the_end_waits_for_what_was_admitted_before_and_admits_nothing_more(
 
     def parse_slowly(text: bytes) -> Any:
         parsing.set()
-        assert go_on.wait(PATIENCE_S)
+        assert go_on.wait(TIMEOUT_S)
         return parse_rows(text)
 
     slow = threads.submit(live.accept, body(3), None, parse_slowly)
-    assert parsing.wait(PATIENCE_S)
+    assert parsing.wait(TIMEOUT_S)
     ending = threads.submit(live.end, "logout")
-    assert live.ending.wait(PATIENCE_S)
+    assert live.ending.wait(TIMEOUT_S)
     assert code_of(live.accept, body(1), None, parse_rows) == "window-closed"
     assert not wait([ending], timeout=0.05).done
     go_on.set()
-    ending.result(PATIENCE_S)
+    ending.result(TIMEOUT_S)
     assert store.count_detections(live.run.id) == slow.result().received_total == 3
 
 

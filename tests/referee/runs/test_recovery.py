@@ -26,10 +26,10 @@ from referee.runs.open_run import OpenRun
 from referee.runs.window import remaining_s
 from referee.store.log import append_event
 from referee.store.records import Run, RunState
-from tests.patience import PATIENCE_S
 from tests.power.conftest import Relay
 from tests.referee.factories import TEAM, House, body, parse_rows, station
 from tests.referee.runs.observing import kinds
+from tests.timeouts import TIMEOUT_S
 
 Build = Callable[..., House]
 Until = Callable[[Callable[[], object]], None]
@@ -59,7 +59,7 @@ def closed_without_meter(house: House, cable: Relay, threads: ThreadPoolExecutor
     live = house.control.login(TEAM)
     cable.cut()
     closing = threads.submit(house.control.close, live.run.id, "logout")
-    assert live.ending.wait(PATIENCE_S)
+    assert live.ending.wait(TIMEOUT_S)
     until(lambda: house.clock.advance(1.0) or closing.done())
     assert closing.result().energy_wh is None
     return closing.result()

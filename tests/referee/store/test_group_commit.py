@@ -11,7 +11,7 @@ import pytest
 
 from referee.errors import StorageFailed
 from referee.store.group_commit import GroupCommit
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 Until = Callable[[Callable[[], object]], None]
 
@@ -39,7 +39,7 @@ class Bench:
             self.connection.execute("ROLLBACK")
             raise
         self.is_committing.set()
-        assert self.goes_on.wait(PATIENCE_S)
+        assert self.goes_on.wait(TIMEOUT_S)
         if self.fails:
             self.connection.execute("ROLLBACK")
             raise StorageFailed("The disk is full.")
@@ -69,7 +69,7 @@ def hold(bench: Bench, threads: ThreadPoolExecutor, number: int = 0) -> Future[i
     bench.goes_on.clear()
     bench.is_committing.clear()
     leading = threads.submit(bench.write, number)
-    assert bench.is_committing.wait(PATIENCE_S)
+    assert bench.is_committing.wait(TIMEOUT_S)
     return leading
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from referee.web.bodies import LARGEST_BODY_BYTES, LARGEST_DOCUMENT_BYTES
-from tests.contest_day import PATIENCE_S, Day, Server, contest_day, until
+from tests.contest_day import TIMEOUT_S, Day, Server, contest_day, until
 from tests.large_images import IMAGES, large_test_set
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n"
@@ -51,7 +51,7 @@ def answer_to(connection: socket.socket) -> HTTPResponse:
 def test_a_body_that_will_be_refused_is_not_waited_for(
     server: Server, path: str, token: str | None, length: int, status: int, code: str | None
 ) -> None:
-    with socket.create_connection((server.host, server.port), PATIENCE_S) as connection:
+    with socket.create_connection((server.host, server.port), TIMEOUT_S) as connection:
         connection.sendall(head("POST", path, token, length) + b"[[1,")
         answer = answer_to(connection)
         assert answer.status == status
@@ -59,7 +59,7 @@ def test_a_body_that_will_be_refused_is_not_waited_for(
 
 
 def test_a_body_larger_than_the_limit_is_refused_before_it_arrives(server: Server, token: str) -> None:
-    with socket.create_connection((server.host, server.port), PATIENCE_S) as connection:
+    with socket.create_connection((server.host, server.port), TIMEOUT_S) as connection:
         connection.sendall(head("POST", "/v1/detections", token, LARGEST_BODY_BYTES + 1))
         assert answer_to(connection).status == 413
 
@@ -80,7 +80,7 @@ def test_what_is_not_a_request_gets_a_refusal_or_a_closed_connection(
     server: Server, sent: bytes, statuses: set[int]
 ) -> None:
     with (
-        socket.create_connection((server.host, server.port), PATIENCE_S) as connection,
+        socket.create_connection((server.host, server.port), TIMEOUT_S) as connection,
         suppress(BrokenPipeError, ConnectionResetError, BadStatusLine),  # it was closed
     ):
         connection.sendall(sent)
@@ -93,7 +93,7 @@ def test_of_a_batch_that_breaks_off_only_the_images_that_were_sent_count_as_serv
         server, token = day.serve(), day.login()["token"]
         with socket.socket() as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-            connection.settimeout(PATIENCE_S)
+            connection.settimeout(TIMEOUT_S)
             connection.connect((server.host, server.port))
             connection.sendall(head("GET", "/v1/images?first=2", token))
             assert answer_to(connection).status == 200

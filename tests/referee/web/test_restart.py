@@ -19,7 +19,7 @@ from lpirc_testsets import read_ground_truth
 from referee.auth import tokens
 from referee.store.records import RunState
 from tests.contest_day import ROWS, Day, Server, children_of, is_running, problem, refers, until
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 POSTS = 5
 
@@ -158,7 +158,7 @@ def test_an_asked_end_leaves_the_run_open_and_no_process(
     workers = children_of(server.pid)
     stalled = stall(server, token) if number == signal.SIGTERM else None
     server.process.send_signal(number)
-    assert server.process.wait(PATIENCE_S) == 0
+    assert server.process.wait(TIMEOUT_S) == 0
     if stalled is not None:
         stalled.close()
     assert not any(map(is_running, workers))

@@ -12,7 +12,7 @@ import pytest
 from referee.runs.open_run import REQUESTS_AT_ONCE
 from referee.web.bodies import LARGEST_BODY_BYTES, LARGEST_DOCUMENT_BYTES
 from referee.web.state import OPERATORS_AT_ONCE, UNAUTHENTICATED_AT_ONCE
-from tests.contest_day import PATIENCE_S, ROWS, TEAM, Day, Server, problem, until
+from tests.contest_day import ROWS, TEAM, TIMEOUT_S, Day, Server, problem, until
 from tests.large_images import IMAGES, large_test_set
 from tests.referee.web.two_stations import OTHER_TEAM, two_stations
 
@@ -30,9 +30,7 @@ def crowd() -> Iterator[Callable[..., socket.socket]]:
     with ExitStack() as opened:
 
         def connect(server: Server, sent: bytes = b"") -> socket.socket:
-            connection = opened.enter_context(
-                socket.create_connection((server.host, server.port), PATIENCE_S)
-            )
+            connection = opened.enter_context(socket.create_connection((server.host, server.port), TIMEOUT_S))
             connection.sendall(sent)
             return connection
 

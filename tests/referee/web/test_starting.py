@@ -20,7 +20,7 @@ from lpirc_testsets import import_labels, load_test_set, synthesize
 from referee.web import live_process
 from referee.web.listener import own_addresses
 from referee.web.processes import sole_server
-from tests.contest_day import PATIENCE_S, TEAM, Day, Program, problem, program, refers
+from tests.contest_day import TEAM, TIMEOUT_S, Day, Program, problem, program, refers
 
 
 def stated(result: subprocess.CompletedProcess[str]) -> str:
@@ -130,7 +130,7 @@ def test_a_contest_is_served_over_tls_and_obeys_its_operator(day: Callable[..., 
     entered = server.ask("POST", "/operator/login", data=entering, allow_redirects=False, verify=str(cert))
     assert "Secure" in entered.headers["Set-Cookie"].split("; ")
     with pytest.raises(requests.ConnectionError):
-        requests.get(f"http://127.0.0.1:{server.port}/v1/health", timeout=PATIENCE_S)
+        requests.get(f"http://127.0.0.1:{server.port}/v1/health", timeout=TIMEOUT_S)
 
 
 def test_a_key_that_everyone_can_read_is_refused(day: Callable[..., Day]) -> None:
@@ -155,7 +155,7 @@ def test_the_operator_s_key_goes_to_no_server_with_another_certificate(
         with ThreadPoolExecutor() as pool:
             asked = pool.submit(made.refers, "run", "close", "1")
             connection, _ = listener.accept()
-            connection.settimeout(PATIENCE_S)
+            connection.settimeout(TIMEOUT_S)
             with connection, pytest.raises(ssl.SSLError, match=r"(?i)unknown.ca|certificate"):
                 impostor.wrap_socket(connection, server_side=True).recv(1)
             assert "has not the certificate of this contest" in stated(asked.result())
@@ -173,7 +173,7 @@ def test_all_networks_are_announced_by_addresses_that_answer(
     urls = re.findall(r"http://\S+", server.ready)
     assert urls == [f"http://{one}:{server.port}" for one in wanted]
     for url in urls:
-        assert requests.get(f"{url}/v1/health", timeout=PATIENCE_S).json()["status"] == "ok"
+        assert requests.get(f"{url}/v1/health", timeout=TIMEOUT_S).json()["status"] == "ok"
     assert made.refers("run", "arm", TEAM).returncode == 0
 
 
@@ -211,5 +211,5 @@ def test_a_server_whose_owner_is_gone_ends(day: Callable[..., Day], tmp_path: Pa
     server = Program([program("referee"), "serve", *where], tmp_path / "log")
     assert server.first_line().startswith("Serving ")
     owner.communicate()
-    assert server.process.wait(PATIENCE_S) == 0
+    assert server.process.wait(TIMEOUT_S) == 0
     server.close()

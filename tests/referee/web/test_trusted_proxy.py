@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contest_day import PATIENCE_S, TEAM, Day, Server, contest_day
+from tests.contest_day import TEAM, TIMEOUT_S, Day, Server, contest_day
 
 PROXY, SECOND_PROXY, OTHER = "127.0.0.2", "10.1.2.3", "127.0.0.3"
 BOARD, BOARD_V6 = "192.0.2.7", "2001:db8::7"
@@ -42,7 +42,7 @@ def seen_as(behind_proxy: Day) -> Ask:
 
 
 def asked(server: Server, token: str, peer: str, forwarded: tuple[str, ...], path: str) -> str:
-    connection = http.client.HTTPConnection(server.host, server.port, PATIENCE_S, source_address=(peer, 0))
+    connection = http.client.HTTPConnection(server.host, server.port, TIMEOUT_S, source_address=(peer, 0))
     connection.putrequest("GET", path)
     connection.putheader("Authorization", f"Bearer {token}")
     for chain in forwarded:
@@ -101,7 +101,7 @@ def test_a_header_that_comes_twice_is_one_chain(seen_as: Ask) -> None:
 def test_failed_log_ins_are_counted_by_the_client_behind_the_proxy(behind_proxy: Day) -> None:
     assert behind_proxy.server is not None
     connection = http.client.HTTPConnection(
-        behind_proxy.server.host, behind_proxy.server.port, PATIENCE_S, source_address=(PROXY, 0)
+        behind_proxy.server.host, behind_proxy.server.port, TIMEOUT_S, source_address=(PROXY, 0)
     )
     guess = json.dumps({"team": TEAM, "password": "guess"})
     statuses = []

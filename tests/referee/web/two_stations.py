@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.contest_day import PASSWORD, PATIENCE_S, TEAM, Day, Meter, Server
+from tests.contest_day import PASSWORD, TEAM, TIMEOUT_S, Day, Meter, Server
 
 OTHER_TEAM = "bee"
 
@@ -40,7 +40,7 @@ def asked_from(
     body: object = None,
 ) -> tuple[int, bytes]:
     """Ask from one of this machine's loopback addresses: status and body."""
-    connection = http.client.HTTPConnection(server.host, server.port, PATIENCE_S, source_address=(address, 0))
+    connection = http.client.HTTPConnection(server.host, server.port, TIMEOUT_S, source_address=(address, 0))
     try:
         content = b"" if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}

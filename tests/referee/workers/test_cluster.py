@@ -26,9 +26,9 @@ from referee.workers import NoWorkers, WorkerLost, Workers, cluster
 from referee.workers.cluster import ClusterWorkers
 from referee.workers.dispatch import Task, carry_out
 from tests.contest_day import called, is_running, until
-from tests.patience import PATIENCE_S
 from tests.referee.factories import DrivenClock, config_text
 from tests.referee.judging.sent_runs import closed_run, guesses
+from tests.timeouts import TIMEOUT_S
 
 FOREIGN = """
 import referee.scoring.result as result
@@ -70,7 +70,7 @@ class Cluster:
     def end(self) -> None:
         for process in reversed(self._processes):
             process.terminate()
-            process.wait(PATIENCE_S)
+            process.wait(TIMEOUT_S)
 
 
 @pytest.fixture(scope="module")
@@ -144,9 +144,9 @@ def test_a_scheduler_without_workers_is_said(hall: Cluster, monkeypatch: pytest.
 
 def test_results_and_errors_come_back_as_they_were(workers: ClusterWorkers) -> None:
     big = bytes(20_000_000)  # of which Dask would warn
-    assert workers.submit(len, big).result(PATIENCE_S) == len(big)
+    assert workers.submit(len, big).result(TIMEOUT_S) == len(big)
     with pytest.raises(RefereeError) as failure:
-        workers.submit(hexadecimal, "--key", "zz", 4).result(PATIENCE_S)
+        workers.submit(hexadecimal, "--key", "zz", 4).result(TIMEOUT_S)
     assert (failure.value.code, failure.value.sentence[:12]) == ("bad-request", "--key 'zz' i")
     assert workers.count == 1
 
@@ -205,7 +205,7 @@ def test_a_worker_of_another_version_is_named_and_gets_no_work(
     until(lambda: workers.count == 1)
     assert " gets no work. It has: lpirc-referee 9.9.9 (rules 1), " in said[0]
     assert f"Needed: {cluster.versions()}." in said[0]
-    assert foreign.pid not in [workers.submit(os.getpid).result(PATIENCE_S) for _ in range(4)]
+    assert foreign.pid not in [workers.submit(os.getpid).result(TIMEOUT_S) for _ in range(4)]
     assert len(said) == 1
 
 
@@ -230,7 +230,7 @@ def test_a_scheduler_that_is_killed_gives_the_jobs_back(
     assert (failure.value.code, hall.address in failure.value.sentence) == ("no-scheduler", True)
     with workers_of(1, cluster.LOCAL) as others:
         assert others is not None
-        worker = others.submit(os.getpid).result(PATIENCE_S)
+        worker = others.submit(os.getpid).result(TIMEOUT_S)
         assert stay.carried_out(store, others, lambda: None) == [""]  # a second start goes on
     assert not is_running(worker)
 

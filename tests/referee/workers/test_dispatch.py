@@ -19,8 +19,8 @@ from referee.store.records import JobKind, JobState
 from referee.workers.dispatch import LEASE_S, LIMIT_S, Task, carry_out
 from referee.workers.processes import LocalWorkers
 from tests.contest_day import until
-from tests.patience import PATIENCE_S
 from tests.referee.factories import DrivenClock
+from tests.timeouts import TIMEOUT_S
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def fail(folder: str, name: str) -> None:
 
 def stay(folder: str, name: str) -> None:
     note(folder, name)
-    threading.Event().wait(PATIENCE_S)
+    threading.Event().wait(TIMEOUT_S)
 
 
 def test_each_job_is_done_once_though_workers_die(

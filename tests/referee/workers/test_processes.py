@@ -20,7 +20,7 @@ from referee.workers import WorkerLost
 from referee.workers.dispatch import mapped
 from referee.workers.processes import LocalWorkers
 from tests.contest_day import is_running, until
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def die_once(mark: str) -> str:
 
 def stay(mark: str) -> None:
     Path(mark).touch()
-    threading.Event().wait(PATIENCE_S)
+    threading.Event().wait(TIMEOUT_S)
 
 
 def refuse() -> None:
@@ -64,19 +64,19 @@ def test_a_worker_that_dies_is_replaced_and_its_work_is_said_to_be_lost(workers:
     kept = [workers.submit(pow, 2, power) for power in range(4)]
     for one in lost:
         with pytest.raises(WorkerLost, match="the worker's process died"):
-            one.result(PATIENCE_S)
-    assert [one.result(PATIENCE_S) for one in kept] == [1, 2, 4, 8]
+            one.result(TIMEOUT_S)
+    assert [one.result(TIMEOUT_S) for one in kept] == [1, 2, 4, 8]
 
 
 def test_a_worker_that_dies_while_it_sends_a_result_is_lost(workers: LocalWorkers) -> None:
     with pytest.raises(WorkerLost):
-        workers.submit(die_in_sending).result(PATIENCE_S)
-    assert workers.submit(pow, 3, 2).result(PATIENCE_S) == 9
+        workers.submit(die_in_sending).result(TIMEOUT_S)
+    assert workers.submit(pow, 3, 2).result(TIMEOUT_S) == 9
 
 
 def test_an_error_of_the_work_comes_back_as_it_was(workers: LocalWorkers) -> None:
     with pytest.raises(WindowClosed) as failure:
-        workers.submit(refuse).result(PATIENCE_S)
+        workers.submit(refuse).result(TIMEOUT_S)
     assert isinstance(failure.value, RefereeError)
     assert (failure.value.code, failure.value.sentence) == ("window-closed", "The run is over.")
     assert failure.value.facts == {"run": 3}
@@ -90,11 +90,11 @@ def test_work_is_stopped_wherever_it_is(workers: LocalWorkers, tmp_path: Path) -
     for one in (waiting, *begun):
         workers.stop(one)
     with pytest.raises(CancelledError):
-        waiting.result(PATIENCE_S)
+        waiting.result(TIMEOUT_S)
     for one in begun:
         with pytest.raises(WorkerLost):
-            one.result(PATIENCE_S)
-    assert workers.submit(pow, 3, 2).result(PATIENCE_S) == 9
+            one.result(TIMEOUT_S)
+    assert workers.submit(pow, 3, 2).result(TIMEOUT_S) == 9
 
 
 def test_what_a_lost_worker_did_is_done_again(workers: LocalWorkers, tmp_path: Path) -> None:
@@ -110,6 +110,6 @@ def test_workers_end_with_the_referee_that_was_killed(tmp_path: Path) -> None:
         f"pathlib.Path({str(tmp_path / 'worker')!r}).write_text(str(workers.submit(os.getpid).result()))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    subprocess.run([sys.executable, "-c", program], check=False, timeout=PATIENCE_S)
+    subprocess.run([sys.executable, "-c", program], check=False, timeout=TIMEOUT_S)
     worker = int((tmp_path / "worker").read_text())
     until(lambda: not is_running(worker))

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.contest_day import PATIENCE_S, ROWS, Day, Server, children_of, is_running, problem, until
+from tests.contest_day import ROWS, TIMEOUT_S, Day, Server, children_of, is_running, problem, until
 from tests.referee.detections.detection_bodies import FORM, PACKED, TEXT, bodies, form
 
 CLIENTS = 8
@@ -29,7 +29,7 @@ class Client:
         self._token = token
 
     def post_until(self, enough: threading.Event) -> None:
-        connection = http.client.HTTPConnection(self._server.host, self._server.port, timeout=PATIENCE_S)
+        connection = http.client.HTTPConnection(self._server.host, self._server.port, timeout=TIMEOUT_S)
         for i in range(100_000):
             if enough.is_set():
                 break

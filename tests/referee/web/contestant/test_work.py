@@ -28,9 +28,9 @@ from tests import tflite_models as models
 from tests import warm_programs
 from tests.contest_day import called, descendants_of, is_running, problem, until
 from tests.lpirc_client.referee_double import free_port
-from tests.patience import PATIENCE_S
 from tests.referee.factories import TEAM, House
 from tests.referee.tracks.submissions.model_days import colour_set, packed, result
+from tests.timeouts import TIMEOUT_S
 
 SET = ("red", models.RED), ("green", models.GREEN), ("blue", models.BLUE), ("red", models.GREEN)
 MODEL = b"pretend this is a model"
@@ -132,7 +132,7 @@ def test_a_model_goes_through_the_queue_to_the_board_though_the_referee_was_away
     client = ours.device("--once")
     assert client.stderr.readline().rstrip().endswith("waiting for the referee")
     ours.serve()
-    assert client.wait(PATIENCE_S) == 0
+    assert client.wait(TIMEOUT_S) == 0
     (told,) = client.stderr.read().splitlines()
     assert told.startswith("phones, handed in.tflite: 75.000 % of 4 images")
     (line,) = json.loads(ours.referee("model", "board", "--track", "phones", "--json"))["places"]
@@ -158,7 +158,7 @@ def test_a_device_that_is_interrupted_or_killed_gives_the_model_to_another_which
 
     client, harness = measuring()
     client.send_signal(signal.SIGINT)
-    assert client.wait(PATIENCE_S) == 130
+    assert client.wait(TIMEOUT_S) == 130
     job = ours.house.store.job(str(made.job))
     assert (job.state, job.failures, job.losses) == (JobState.WAITING, 0, 0)
     assert job.reason == "pixel-4 was interrupted."
@@ -190,7 +190,7 @@ def test_a_model_that_crashes_is_an_outcome_and_one_that_no_device_can_measure_c
     ours = desk("pixel-4", submissions_per_day=2)
     ours.serve()
     ours.queue(models.greedy(when_run=True))
-    assert ours.device("--once").wait(PATIENCE_S) == 0
+    assert ours.device("--once").wait(TIMEOUT_S) == 0
     assert ours.sentence().startswith("handed in.tflite: ")
     assert "memory" in ours.sentence()
 
@@ -198,7 +198,7 @@ def test_a_model_that_crashes_is_an_outcome_and_one_that_no_device_can_measure_c
     (kept,) = (ours.house.folder.parent / "kept").iterdir()
     (kept / "00000002.jpg").write_bytes(b"another picture")
     client = ours.device("--once")
-    assert client.wait(PATIENCE_S) == 0
+    assert client.wait(TIMEOUT_S) == 0
     assert "not the track's images; removed, to be fetched again" in client.stderr.read()
     assert list(kept.glob("*.jpg")) == []
     document = packed(result(ours.test_set, b"another model", [7, 8, 9, 8], device__host="pixel-4"))

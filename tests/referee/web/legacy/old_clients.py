@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.contest_day import PASSWORD, PATIENCE_S, TEAM, Server
+from tests.contest_day import PASSWORD, TEAM, TIMEOUT_S, Server
 
 FORM = "application/x-www-form-urlencoded"
 EXPECT_FROM_BYTES = 1024  # libcurl asks before it sends a larger body
@@ -30,7 +30,7 @@ class Told:
 
 def spoken(server: Server, sent: bytes, body: bytes = b"", *, expects: bool = False) -> Told:
     """Send a request on a connection of its own; with `expects` its body only after 100 Continue."""
-    with socket.create_connection((server.host, server.port), PATIENCE_S) as connection:
+    with socket.create_connection((server.host, server.port), TIMEOUT_S) as connection:
         connection.sendall(sent if expects else sent + body)
         if expects:
             interim = b""

@@ -15,7 +15,7 @@ import pytest
 
 from referee.store.records import RunState
 from referee.web.bodies import LARGEST_DOCUMENT_BYTES
-from tests.contest_day import PASSWORD, PATIENCE_S, TEAM, Day, Server
+from tests.contest_day import PASSWORD, TEAM, TIMEOUT_S, Day, Server
 from tests.referee.web.legacy.old_clients import COLUMNS, OldClient, Told, posted, spoken
 
 STORED = (200, "Result stored in the server database\n")
@@ -183,7 +183,7 @@ def test_a_client_that_reads_until_the_connection_ends_has_its_answer(
         ("Connection: close\r\n", False),
         ("Connection: Keep-Alive\r\n", True),
     ):
-        with socket.create_connection((old.server.host, old.server.port), PATIENCE_S) as connection:
+        with socket.create_connection((old.server.host, old.server.port), TIMEOUT_S) as connection:
             connection.sendall(f"{head}{more}\r\n{form}".encode())
             answer = connection.makefile("rb")
             status = answer.readline()

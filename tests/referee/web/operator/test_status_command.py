@@ -18,7 +18,7 @@ from referee.store.records import RunState
 from tests import warm_programs
 from tests.contest_day import TEAM, Day, called, descendants_of, program, until
 from tests.frozen import freeze
-from tests.patience import PATIENCE_S
+from tests.timeouts import TIMEOUT_S
 
 SLOW = {"numpy", "sqlite_utils", "requests", "flask", "jinja2", "rich", "importlib.metadata"}
 
@@ -103,7 +103,7 @@ def test_watching_shows_it_again_until_ctrl_c(hall: Day) -> None:
         while not process.stdout.readline().startswith("Test day, "):
             pass
     process.send_signal(signal.SIGINT)
-    assert process.wait(PATIENCE_S) == 0
+    assert process.wait(TIMEOUT_S) == 0
     assert "Aborted" not in process.stderr.read()
     process.stdout.close()
     process.stderr.close()

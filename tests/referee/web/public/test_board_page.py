@@ -16,7 +16,7 @@ from referee.contest import open_contest
 from referee.judging.judge import judge
 from referee.judging.uncertainty import judge_with_interval
 from tests.browser import assert_accessible, browser, visit
-from tests.contest_day import PATIENCE_S, TEAM, Day, contest_day
+from tests.contest_day import TEAM, TIMEOUT_S, Day, contest_day
 from tests.referee.judging.judged_runs import closed_run
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def test_the_first_paint_waits_for_two_small_stylesheets_and_few_fonts(hall: Day
         sizes = page.evaluate(BLOCKING)
         assert len(sizes) == 2
         assert sum(sizes) < 25_000
-        markup = requests.get(url(hall), headers={"Accept": "text/html"}, timeout=PATIENCE_S).text
+        markup = requests.get(url(hall), headers={"Accept": "text/html"}, timeout=TIMEOUT_S).text
         scripts = re.findall(r"<script src=[^>]*>", markup)
         assert any("/board.js" in script for script in scripts)
         assert all("uPlot" not in script.split()[1] and " defer" in script for script in scripts)

@@ -1,3 +1,3 @@
 """How long tests wait for what must come: longer than a busy machine pauses, shorter than the timeout of a test."""
 
-PATIENCE_S = 100.0
+TIMEOUT_S = 100.0

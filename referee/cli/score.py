@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cache, partial
 from itertools import zip_longest
 from pathlib import Path
@@ -12,20 +12,19 @@ from typing import Any
 
 import click
 
-from lpirc_testsets import GroundTruth, load_test_set, read_ground_truth
+from lpirc_testsets import load_test_set, read_ground_truth
 from lpirc_testsets.file_bytes import require_regular
 from lpirc_testsets.folder import sha256_of
 from lpirc_testsets.reading import declares_ids
 from lpirc_testsets.voc_reader import voc_files
 from referee.cli.options import as_json
-from referee.cli.score_compare import Order, find_orders, print_comparison
+from referee.cli.score_compare import Order, Result, find_orders, print_comparison
 from referee.cli.terminal import console, figures_table
 from referee.detections.files import Submission, read_blacklist, read_submission
 from referee.files.curves import Curves, check_curve_path, write_curves, write_overlay
 from referee.scoring import (
     COCO,
     METRICS,
-    Detections,
     Evaluation,
     Tolerance,
     coco_curves,
@@ -39,23 +38,6 @@ from referee.scoring.rules import PUBLISHED
 
 ENGINES = ("own", "pycocotools")
 file_path = click.Path(path_type=Path)
-
-
-@dataclass(frozen=True)
-class Result:
-    """An evaluation with the energy and the score, where an energy was given, and the mAP by PUBLISHED.
-
-    It is of `detections` from `file`, against the `truth` with what only they name, without what is `banned`.
-    """
-
-    evaluation: Evaluation
-    map_ilsvrc_det: float
-    energy_wh: float | None
-    score: float | None
-    file: Path
-    truth: GroundTruth
-    detections: Detections
-    banned: frozenset[tuple[int, int]]
 
 
 @click.command()
@@ -141,7 +123,7 @@ def _show(results: list[Result], orders: list[Order], *, as_json: bool) -> None:
     if len(results) == 1:
         document, show = documents[0], partial(_print_table, results[0])
     else:
-        files = [{"file": str(one.file)} | told for one, told in zip(results, documents, strict=True)]
+        files = [{"file": str(one.file)} | document for one, document in zip(results, documents, strict=True)]
         document = {"files": files, "orders": list(map(asdict, orders))}
         show = partial(print_comparison, results, orders)
     if as_json:
@@ -194,8 +176,8 @@ def _check_options(metrics: tuple[str, ...], engine: str, iou: float | None, cur
 
 def _check_energies(energies_wh: tuple[float, ...], files: tuple[Path, ...]) -> None:
     if energies_wh and len(energies_wh) != len(files):
-        told = f"{len(energies_wh)} --energy-wh for {len(files)} files"
-        raise click.UsageError(f"{told}; give it once for each file, or leave it out.")
+        given = f"{len(energies_wh)} --energy-wh for {len(files)} files"
+        raise click.UsageError(f"{given}; give it once for each file, or leave it out.")
 
 
 def _evaluated(

@@ -1,20 +1,35 @@
-"""What `referee score` tells of several files or metrics: their AP side by side, and how sure the order of two is."""
+"""What `referee score` says of several files or metrics: their AP side by side, and how sure the order of two is."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from lpirc_testsets import GroundTruth
 from referee.cli.terminal import console, figures_table
 from referee.judging.scoring_job import RESAMPLES, SEED
-from referee.scoring import format_score
+from referee.scoring import Detections, Evaluation, format_score
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap_samples, centred
 from referee.scoring.interval import Resampled, chance_of_order
 
-if TYPE_CHECKING:
-    from referee.cli.score import Result
+
+@dataclass(frozen=True)
+class Result:
+    """An evaluation with the energy and the score, where an energy was given, and the mAP by PUBLISHED.
+
+    It is of `detections` from `file`, against the `truth` with what only they name, without what is `banned`.
+    """
+
+    evaluation: Evaluation
+    map_ilsvrc_det: float
+    energy_wh: float | None
+    score: float | None
+    file: Path
+    truth: GroundTruth
+    detections: Detections
+    banned: frozenset[tuple[int, int]]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ name each problem. Knows nothing of HTTP or SQL.
 """
 
 from lpirc_testsets.values import shown
-from referee.detections.bodies import parse_detections, parse_packed
+from referee.detections.bodies import BodyReader, parse_detections, parse_packed
 from referee.detections.checking import check_rows, is_known
 from referee.detections.form_body import parse_form
 from referee.detections.json_body import parse_json
@@ -15,6 +15,7 @@ from referee.detections.text_body import parse_text
 
 __all__ = [
     "MAX_PROBLEMS",
+    "BodyReader",
     "ProblemList",
     "Rows",
     "check_rows",

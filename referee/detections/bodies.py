@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from referee.detections.checking import bad_rows, check_rows
 from referee.detections.form_body import parse_form
 from referee.detections.json_body import parse_json
+from referee.detections.plausibility import PLAUSIBLE, Implausible, implausible
 from referee.detections.rows import ProblemList, Rows, plain
 from referee.detections.text_body import parse_text
 from referee.errors import RefereeError
@@ -64,3 +66,20 @@ def parse_detections(
         sentence = f"Detections of type {kind[:80]!r} are not supported; send one of {', '.join(_PARSERS)}."
         raise RefereeError("unsupported-media-type", sentence, content_type=kind[:80])
     return check_rows(parse(body), images, category_ids)
+
+
+@dataclass
+class BodyReader:
+    """Reads one body as `parse_detections` does; `found` is what of its rows is implausible by the `limits`."""
+
+    content_type: str
+    images: int
+    category_ids: NDArray[np.int64]
+    limits: NDArray[np.float64]
+    found: Implausible = PLAUSIBLE
+
+    def __call__(self, body: bytes) -> NDArray[np.float64]:
+        """The rows (n, 7) of the body. Raises what `parse_detections` raises."""
+        rows = parse_detections(body, self.content_type, self.images, self.category_ids)
+        self.found = implausible(rows, self.limits)
+        return rows

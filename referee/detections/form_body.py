@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lpirc_testsets.values import text_number
 from referee.detections.checking import good_rows
 from referee.detections.numbers import NUMBER_CHARACTERS, flat_array
-from referee.detections.rows import ProblemList, Refused, Rows
+from referee.detections.rows import NONE_REFUSED, ProblemList, Refused, Rows
 from referee.errors import LengthMismatch
 
 FIELDS = (b"image_name", b"CLASS_ID", b"confidence", b"xmin", b"ymin", b"xmax", b"ymax")
@@ -65,7 +65,7 @@ def take_form(
         rows = _rows_one_by_one(lists)
     values, problems = good_rows(rows, images, category_ids, inverted_boxes=True)
     if not problems.total:
-        return values, Refused()
+        return values, NONE_REFUSED
     texts = [*zip_longest(*_lists(form), fillvalue=b"")]
     first = tuple(
         (line, reason, b" ".join(texts[line - 1]).decode(errors="backslashreplace")[:_LONGEST_TEXT])

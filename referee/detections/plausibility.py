@@ -30,7 +30,9 @@ class Implausible:
     @property
     def sentences(self) -> list[str]:
         """One sentence for each kind that there is."""
-        told = {
+        if not self.rows:
+            return []
+        counts = {
             f"{self.in_unit_square} of {self.rows} boxes have all coordinates in 0..1; send pixels, not "
             "fractions of the image.": self.in_unit_square,
             f"{self.above_1} of {self.rows} confidences are above 1; they count as they are, ranked by "
@@ -38,7 +40,7 @@ class Implausible:
             f"{self.outside} of {self.rows} boxes lie wholly outside their image, the first in image "
             f"{self.first_outside}; send xmin, ymin, xmax, ymax in its pixels.": self.outside,
         }
-        return [sentence for sentence, count in told.items() if count]
+        return [sentence for sentence, count in counts.items() if count]
 
 
 PLAUSIBLE = Implausible()

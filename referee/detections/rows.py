@@ -49,6 +49,8 @@ class Refused:
     first: tuple[tuple[int, str, str], ...] = ()
 
 
+NONE_REFUSED = Refused()
+
 Taken = NDArray[np.float64] | tuple[NDArray[np.float64], Refused]
 """The rows (n, 7) of a body, and those refused where its protocol takes the others."""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from referee.detections import parse_detections
 from referee.detections.form_body import take_form
-from referee.detections.rows import Refused
+from referee.detections.rows import NONE_REFUSED, Refused
 
 _FIELD = re.compile(rb'(?i)^content-disposition:[^\r\n]*[; ]name="?([^"\r\n;]*)', re.M)
 _FILE = re.compile(rb"(?i)^content-disposition:[^\r\n]*[; ]filename", re.M)
@@ -30,7 +30,7 @@ def rows_of(
         return take_form(_urlencoded(body, content_type), images, category_ids)
     if kind == "application/x-www-form-urlencoded":
         return take_form(body, images, category_ids)
-    return parse_detections(body, content_type, images, category_ids), Refused()
+    return parse_detections(body, content_type, images, category_ids), NONE_REFUSED
 
 
 def _urlencoded(body: bytes, content_type: str) -> bytes:

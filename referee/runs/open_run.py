@@ -80,7 +80,7 @@ class OpenRun:
         self._paused_until_s = 0.0
         self.closing = threading.Lock()
         self.ending = threading.Event()
-        self.told: list[str] = []  # what the team was last warned of in its rows
+        self.warnings: list[str] = []  # the team's last ones of its rows
         if self.closed_by is not None:
             self.ending.set()
         self.done = threading.Event()
@@ -146,17 +146,19 @@ class OpenRun:
 
     def _take(self, jobs: Sequence[Job[_Body]]) -> None:
         """Parse and store bodies; the result of each job is its receipt."""
-        parsed: list[tuple[Job[_Body], NewPost]] = []
+        parsed: list[Job[_Body]] = []
+        posts: list[NewPost] = []
         for job in jobs:
             body, content_type, key, at_s, sha256, parse = job.task
             try:
                 taken, now = parse(body), self._clock.utc()
-                parsed.append((job, NewPost(taken, sha256, key, at_s, now, content_type, body)))
             except Exception as error:  # noqa: BLE001 - its own thread raises it
                 job.error = error
-        stored = self._store.append_posts(self.run.id, [post for _, post in parsed])
-        for (job, _), one in zip(parsed, stored, strict=True):
-            job.result, job.error = one.result, one.error
+            else:
+                parsed.append(job)
+                posts.append(NewPost(taken, sha256, key, at_s, now, content_type, body))
+        for job, stored in zip(parsed, self._store.append_posts(self.run.id, posts), strict=True):
+            job.result, job.error = stored.result, stored.error
 
     def _take_large(self, body: _Body) -> Post:
         """Take a large body when it is its turn. None pauses once the run is to end."""

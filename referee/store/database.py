@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from operator import attrgetter
 from pathlib import Path
 from typing import NoReturn, Self
 
@@ -18,6 +19,7 @@ from referee.store.schema import COLUMNS, VERSION, create_tables
 DATABASE_NAME = "contest.db"
 LARGEST_NUMBER = 2**63 - 1  # that SQLite takes
 _COLUMNS = "SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c"
+_INODE = attrgetter("st_dev", "st_ino")
 ATTEMPTS, PAUSE_S = 100, 0.05  # at what SQLite does not wait for
 LOCK_TIMEOUT_S = 30.0  # how long a write waits for another process, such as the judge's, to finish its own
 
@@ -73,7 +75,7 @@ class Database:
 
     def require_in_place(self) -> None:
         """Raise StorageFailed unless the next start will open the files in use."""
-        if not self.is_in_place():
+        if _inodes(self._names) != self._inodes:
             raise StorageFailed(
                 f"{self._path} or its -wal or -shm was removed, replaced or moved while in use, so nothing was taken. "
                 "For the operator: put the file back, or stop the server and put contest-rescued-*.db beside it in "
@@ -175,10 +177,10 @@ def require_content(path: Path) -> None:
     )
 
 
-def _inodes(names: Iterable[str]) -> list[tuple[int, int]]:
-    """Which files have these names now; none if one is missing."""
+def _inodes(names: Iterable[str]) -> list[object]:
+    """Which files (device, inode) have these names now; none if one is missing."""
     try:
-        return [(one.st_dev, one.st_ino) for one in map(os.stat, names)]
+        return list(map(_INODE, map(os.stat, names)))
     except OSError:
         return []
 

@@ -137,7 +137,7 @@ class GroupCommit(Combining[Statement]):
 
     def write_all(self, statements: Sequence[Statement]) -> Sequence[Job[Statement]]:
         """Commit statements of one thread together; each has its own outcome."""
-        jobs = [Job(statement) for statement in statements]
+        jobs = list(map(Job, statements))
         if jobs:
             self._have_done(jobs)
         return jobs

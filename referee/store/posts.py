@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from referee.detections.rows import Refused, Taken
+from referee.detections.rows import NONE_REFUSED, Taken
 from referee.errors import RefereeError
 from referee.store.chain import LOG_START, run_start
 from referee.store.database import Database
@@ -104,10 +104,13 @@ class PostTables(Database):
         A key that the run has used before changes nothing: the receipt is the first one, its `sha256` that of the
         first body. Raises RefereeError `no-room` when the disk is nearly full; `storage-failed` is an outcome.
         """
-        statements = [_insertion(self._heads, run, post) for post in posts]
-        size_bytes = sum(size_bytes for size_bytes, _ in statements)
+        statements, size_bytes = [], 0
+        for post in posts:
+            of_post, statement = _insertion(self._heads, run, post)
+            statements.append(statement)
+            size_bytes += of_post
         self.require_room(size_bytes)
-        return self._group.write_all([statement for _, statement in statements])
+        return self._group.write_all(statements)
 
     def require_room(self, size_bytes: int) -> None:
         """Raise RefereeError `no-room` when the disk is nearly full, or would be with so much more."""
@@ -175,7 +178,7 @@ def _insertion(heads: dict[int, _Head], run: int, post: NewPost) -> tuple[int, S
 
     `heads` are remembered, since reading one means to hash and to walk through a body.
     """
-    rows, refused = post.taken if isinstance(post.taken, tuple) else (post.taken, Refused())
+    rows, refused = post.taken if isinstance(post.taken, tuple) else (post.taken, NONE_REFUSED)
     packed = rows.astype(ROW, copy=False).tobytes()
     count, received_utc = len(rows), post.now.isoformat()
     stamp = (run, received_utc, post.elapsed_s, post.sha256, post.idempotency_key)

@@ -78,8 +78,8 @@ def _live(live: OpenRun, now_s: float) -> Document:
     figures = (None, None) if reading is None else (reading.power_w, reading.energy_wh)
     power_w, energy_wh = (None if one is None or not math.isfinite(one) else one for one in figures)
     lost = state_of(live.meter)[1]
-    told = (f"The team was told: {one}" for one in live.told)
-    warnings = (*live.meter.log.warnings, *([lost] if lost else []), *told)
+    answered = (f"The team was warned: {one}" for one in live.warnings)
+    warnings = (*live.meter.log.warnings, *([lost] if lost else []), *answered)
     return {
         "elapsed_s": elapsed_s(window, now_s),
         "remaining_s": remaining_s(window, now_s),

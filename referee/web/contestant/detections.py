@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from referee.auth.tokens import Session
-from referee.detections import parse_detections
-from referee.detections.plausibility import PLAUSIBLE, implausible
+from referee.detections import BodyReader
 from referee.errors import RefereeError, WindowClosed
 from referee.store.records import Post
 from referee.web.answers import Answer, Environ, document
@@ -41,21 +37,17 @@ def post(state: WebState, environ: Environ) -> Answer:
         )
     content_type = environ.get("CONTENT_TYPE") or USUAL_TYPE
     body: bytes | None = None
-    found = PLAUSIBLE
+    warnings: list[str] = []
     try:
         live = open_run_of(state, environ, session)
         if not live.slots.acquire(blocking=False):
             raise too_many_requests()
         try:
             body = read_body(environ, LARGEST_BODY_BYTES)
-
-            def parse(body: bytes) -> NDArray[np.float64]:
-                nonlocal found
-                rows = parse_detections(body, content_type, live.run.images, state.category_ids)
-                found = implausible(rows, state.limits_for(live))
-                return rows
-
-            receipt = live.accept(body, key, parse, content_type)
+            read = BodyReader(content_type, live.run.images, state.category_ids, state.limits_for(live))
+            receipt = live.accept(body, key, read, content_type)
+            warnings = read.found.sentences
+            live.warnings = warnings or live.warnings
         finally:
             live.slots.release()
     except WindowClosed:
@@ -75,9 +67,6 @@ def post(state: WebState, environ: Environ) -> Answer:
             "link": receipt.link.hex(),
             "received_utc": receipt.received_utc,
         }
-    warnings = found.sentences if found.rows else []
-    if warnings:
-        live.told = warnings
     return document(202, content | ({"warnings": warnings} if warnings else {}))
 
 

@@ -9,15 +9,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 
+import numpy as np
 from flask import Blueprint, Response, request
 from flask.blueprints import BlueprintSetupState
+from numpy.typing import NDArray
 
 from lpirc_power.errors import MeterError
 from referee.auth.tokens import Session
 from referee.detections.form_body import take_form
-from referee.detections.rows import Taken
+from referee.detections.rows import NONE_REFUSED, Refused, Taken
 from referee.errors import (
     DisplayFailed,
     LengthMismatch,
@@ -31,7 +34,6 @@ from referee.errors import (
 )
 from referee.runs.open_run import OpenRun
 from referee.store.records import Run, RunState
-from referee.web.answers import Environ
 from referee.web.bodies import LARGEST_BODY_BYTES, read_body
 from referee.web.contestant import images
 from referee.web.legacy.answers import (
@@ -64,7 +66,7 @@ from referee.web.login import issue_token, require_password
 from referee.web.problems import STATUS_OF_CODE, facts_of, note_refusal
 from referee.web.sessions import open_run_of, require_own, session_of
 from referee.web.slots import move_slot
-from referee.web.state import WebState, web_state
+from referee.web.state import web_state
 
 START_TIMEOUT_S = 600.0  # how long a log-in waits for the start signal of its heat
 ZIPPED = 100
@@ -227,17 +229,17 @@ def show_image() -> Response:
 def result() -> Response:
     """Rows of detections as parallel lists; the answer means that they are on disk. The same body counts once."""
     body, session = _read_results()
-    state, environ, boundary = web_state(), request.environ, multipart_boundary()
+    state, boundary = web_state(), multipart_boundary()
     same = body.replace(b"--" + boundary, b"--")  # curl draws another one each time
     key = f"result {hashlib.sha256(same).hexdigest()}"
     content_type = (boundary and request.content_type) or URLENCODED
     try:
         live = _live_run(session)
-
-        def parse(body: bytes) -> Taken:
-            return _taken(state, environ, form_of(body, boundary), live.run.images)
-
-        live.accept(body, key, parse, content_type, key_is_of_body=True)
+        read = _FormReader(boundary, live.run.images, state.category_ids)
+        live.accept(body, key, read, content_type, key_is_of_body=True)
+        for line, reason, _ in read.refused.first[:1]:
+            sentence = f"{read.refused.total} rows refused, line {line}: {reason}"
+            note_refusal(state, request.environ, RefereeError("rows-refused", sentence), HTTPStatus.OK)
     except WindowClosed:
         # Too late for a new body, but not to say again that this one was in time.
         if not _was_stored(session, key):
@@ -263,6 +265,21 @@ def _read_results() -> tuple[bytes, Session]:
 
     body = read_body(request.environ, LARGEST_BODY_BYTES, authenticate)
     return body, _session(token_of(body))
+
+
+@dataclass
+class _FormReader:
+    """Reads one form: its good rows; `refused` are the others."""
+
+    boundary: bytes
+    images: int
+    category_ids: NDArray[np.int64]
+    refused: Refused = NONE_REFUSED
+
+    def __call__(self, body: bytes) -> Taken:
+        form = form_of(body, self.boundary)
+        rows, self.refused = take_form(form.body, self.images, self.category_ids)
+        return rows, self.refused
 
 
 @blueprint.route("/logout", methods=BOTH)
@@ -315,15 +332,6 @@ def _no_image() -> Iterator[None]:
         yield
     except TestSetChanged as error:
         raise Refusal(500, NO_IMAGE) from error
-
-
-def _taken(state: WebState, environ: Environ, form: Form, images: int) -> Taken:
-    """The good rows; the operator reads of the others. Perhaps another request's thread calls it."""
-    rows, refused = take_form(form.body, images, state.category_ids)
-    for line, reason, _ in refused.first[:1]:
-        error = RefereeError("rows-refused", f"{refused.total} rows refused, line {line}: {reason}")
-        note_refusal(state, environ, error, HTTPStatus.OK)
-    return rows, refused
 
 
 def _was_stored(session: Session, key: str) -> bool:

@@ -117,7 +117,7 @@ def _record_run(contest: Contest, entry: Entry, truth: GroundTruth, start: datet
         meter_identity=METER,
         meter_standing=Standing.OFFICIAL,
     )
-    run = store.arm_run(new, start, lambda _: order).id
+    run = store.arm_run(new, start, order).id
     rows = _guesses(entry, truth, rng)
     rows[:, 0] = np.argsort(order)[rows[:, 0].astype(int) - 1] + 1
     posts_s = np.linspace(1.0, ends_s - 1.0, POSTS).tolist()

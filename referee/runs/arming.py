@@ -183,7 +183,7 @@ class Arming:
         times_had = np.bincount(np.concatenate([*had.values(), [0]]).astype(int), minlength=pool + 1)[1:]
         shuffle = self._contest.config.shuffle
         order = image_order(self._contest.secret, nonce, times_had, new.images, shuffle=shuffle)
-        run = self._store.arm_run(new, self._clock.utc(), lambda _: order)
+        run = self._store.arm_run(new, self._clock.utc(), order)
         seen = [one for one, numbers in had.items() if np.isin(order, numbers).any()]
         if seen:
             self._note(run.id, IMAGES_SEEN, images=int((times_had[order - 1] > 0).sum()), runs=seen)

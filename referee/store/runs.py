@@ -81,17 +81,16 @@ class RunTables(Database):
                 "team-unknown", f"The team {name!r} is disabled; see: referee team enable --help"
             )
 
-    def arm_run(self, run: Run, now: datetime, order: Callable[[int], NDArray[np.int64]]) -> Run:
+    def arm_run(self, run: Run, now: datetime, order: NDArray[np.int64]) -> Run:
         """Store a new armed run under a new number (`run.id` is ignored) and return it with its number.
 
-        `order` gives the image order, shape (images,), for that number: there is no run without its order. The team
-        leaves the queue.
+        `order` is its image order, shape (images,): there is no run without one. The team leaves the queue.
         """
         armed = replace(run, state=RunState.ARMED, armed_utc=now.isoformat())
         values = _columns(asdict(armed) | {"id": None})
         with self._transaction() as connection:
             number = int(connection.execute(insert("runs"), values).lastrowid or 0)
-            numbers = order(number).astype("<i8").tobytes()
+            numbers = order.astype("<i8").tobytes()
             connection.execute(insert("image_orders"), {"run": number, "numbers": numbers})
             connection.execute("DELETE FROM queue WHERE team = ?", (run.team,))
             put_on_record(connection, RunState.ARMED, run=number)

@@ -129,7 +129,7 @@ def test_readings_are_a_recording_and_events_are_beside(contest: Contest, tmp_pa
 def test_the_command_writes_a_folder_also_for_a_run_of_which_nothing_came(contest: Contest) -> None:
     contest.store.add_team(TEAM, "no hash", START)
     record = run_record(testset_digest=contest.test_set.digest)
-    contest.store.arm_run(record, START, lambda _: np.arange(1, 6))
+    contest.store.arm_run(record, START, np.arange(1, 6))
     out = contest.folder / "out"
     done = called(
         "run", "export", "1", "--format", "all", "--out", str(out), "--contest", str(contest.folder)
@@ -157,7 +157,7 @@ def test_without_pyarrow_parquet_is_refused_and_nothing_is_written(
 
 def test_a_run_on_other_images_is_not_exported_under_their_names(contest: Contest, tmp_path: Path) -> None:
     contest.store.add_team(TEAM, "no hash", START)
-    contest.store.arm_run(run_record(), START, lambda _: np.arange(1, 6))
+    contest.store.arm_run(run_record(), START, np.arange(1, 6))
     with pytest.raises(RefereeError, match="other images") as refused:
         export_run(contest, 1, tmp_path, ("csv",))
     assert refused.value.code == "testset-changed"

@@ -74,20 +74,15 @@ def closed_run(
     It was served every image, or those of these test-set numbers.
     """
     store, images = contest.store, len(contest.test_set.images)
-    order: list[NDArray[np.int64]] = []
-
-    def fixed(number: int) -> NDArray[np.int64]:
-        times_had = np.zeros(images, np.int64)
-        order.append(image_order(contest.secret, f"{number}", times_had, images, shuffle=shuffle))
-        return order[0]
-
+    nonce, times_had = f"{len(store.runs()) + 1}", np.zeros(images, np.int64)
+    order = image_order(contest.secret, nonce, times_had, images, shuffle=shuffle)
     digest = contest.test_set.digest
     record = run_record(testset_digest=digest, images=images, **({"setup": setup} if setup else {}))
-    run = store.arm_run(record, START, fixed)
-    served = range(1, images + 1) if served is None else np.argsort(order[0])[np.array(served, int) - 1] + 1
+    run = store.arm_run(record, START, order)
+    served = range(1, images + 1) if served is None else np.argsort(order)[np.array(served, int) - 1] + 1
     store.log_served(run.id, [(int(image), 1000) for image in served], 0.5)
     teams = detections.copy()
-    teams[:, 0] = np.argsort(order[0])[detections[:, 0].astype(int) - 1] + 1
+    teams[:, 0] = np.argsort(order)[detections[:, 0].astype(int) - 1] + 1
     for part in np.array_split(teams, 5):
         store.append_post(run.id, part, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START)
     taken = [replace(reading(tenth / 10), monotonic_s=50 + tenth / 10) for tenth in range(101)]
@@ -362,9 +357,7 @@ def test_a_contest_may_count_rows_of_images_that_were_not_served_and_the_signatu
 def test_a_run_of_a_part_of_the_images_is_judged_on_them_only(contest: Contest, judged_set: TestSet) -> None:
     truth, sent = read_ground_truth(judged_set.folder), guesses(judged_set, 2)
     drawn = np.array([7, 2, 11], np.int64)
-    run = contest.store.arm_run(
-        run_record(testset_digest=judged_set.digest, images=3), START, lambda _: drawn
-    )
+    run = contest.store.arm_run(run_record(testset_digest=judged_set.digest, images=3), START, drawn)
     rows = sent[np.isin(sent[:, 0], drawn)]
     rows[:, 0] = [drawn.tolist().index(image) + 1 for image in rows[:, 0]]
     contest.store.log_served(run.id, [(1, 9), (2, 9), (3, 9)], 0.5)
@@ -378,9 +371,7 @@ def test_a_run_of_a_part_of_the_images_is_judged_on_them_only(contest: Contest, 
     assert judged.map > 0
     assert judged.images == 3
     assert "|images:3-of-12:" in judged.signature
-    other = contest.store.arm_run(
-        run_record(testset_digest=judged_set.digest, images=3), START, lambda _: drawn + 1
-    )
+    other = contest.store.arm_run(run_record(testset_digest=judged_set.digest, images=3), START, drawn + 1)
     contest.store.change_run(other.id, (RunState.ARMED,), state="closed", energy_wh=0.1)
     assert judge(contest, other.id, CLOCK).signature != judged.signature
 

@@ -126,7 +126,7 @@ def test_the_last_figures_are_the_judges_where_images_were_not_served_or_late(
 def test_the_last_figures_are_the_judges_on_a_part_of_the_images(build: Build) -> None:
     contest = build().contest
     armed = contest.store.arm_run(
-        run_record(images=2, testset_digest=contest.test_set.digest), START, lambda _: np.array([4, 2])
+        run_record(images=2, testset_digest=contest.test_set.digest), START, np.array([4, 2])
     )
     run = contest.store.change_run(armed.id, (RunState.ARMED,), state=RunState.OPEN.value)
     contest.store.log_served(run.id, [(1, 1000), (2, 1000)], 0.5)

@@ -53,7 +53,7 @@ def closed_run(
     record = run_record(
         testset_digest=test_set.digest, images=images, team=team, **({"setup": setup} if setup else {})
     )
-    run = store.arm_run(record, START, lambda _: np.arange(1, images + 1)[order])
+    run = store.arm_run(record, START, np.arange(1, images + 1)[order])
     served = range(1, images + 1) if served is None else served
     store.log_served(run.id, [(image, 1000) for image in served], 0.5)
     truth = read_ground_truth(test_set.folder)

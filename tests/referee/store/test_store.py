@@ -65,7 +65,7 @@ def test_a_run_comes_back_as_it_was_stored_under_its_own_number(store: Store) ->
     orders = {}
     for number in (1, 2):
         orders[number] = np.random.default_rng(number).permutation(np.arange(1, 6))
-        run = store.arm_run(run_record(id=77, window_s=599.5), START, orders.__getitem__)
+        run = store.arm_run(run_record(id=77, window_s=599.5), START, orders[number])
         assert run == run_record(id=number, window_s=599.5, armed_utc=START.isoformat())
         assert store.run(number) == run
     for number, order in orders.items():
@@ -85,17 +85,18 @@ def test_what_the_meter_was_set_to_and_found_at_comes_back(store: Store) -> None
 def test_a_run_without_image_order_never_exists(store: Store) -> None:
     store.add_team(TEAM, "hash", START)
 
-    def fail(_: int) -> np.ndarray:
-        raise RuntimeError("no order")
-
-    with pytest.raises(RuntimeError):
-        store.arm_run(run_record(), START, fail)
+    refuse = (
+        "CREATE TEMP TRIGGER refuse BEFORE INSERT ON image_orders BEGIN SELECT RAISE(ABORT, 'no order'); END"
+    )
+    store._connection.execute(refuse)  # noqa: SLF001 - no order can fail that the store takes
+    with pytest.raises(sqlite3.IntegrityError, match="no order"):
+        store.arm_run(run_record(), START, np.arange(1, 6))
     assert store.runs() == []
 
 
 def test_a_run_needs_a_team(store: Store) -> None:
     with pytest.raises(sqlite3.IntegrityError):
-        store.arm_run(run_record(team="nobody"), START, lambda _: np.arange(1, 6))
+        store.arm_run(run_record(team="nobody"), START, np.arange(1, 6))
     assert store.runs() == []
 
 

@@ -104,14 +104,14 @@ def test_a_refused_post_is_raised_at_the_next_one(referee: Referee) -> None:
 
 def test_while_a_post_is_on_its_way_the_detector_goes_on_and_the_next_body_gathers(referee: Referee) -> None:
     go_on = threading.Event()
-    taken, plain = [], referee._take  # noqa: SLF001
+    taken, plain = [], referee.take
 
     def slowly(headers: object, body: bytes) -> tuple[int, dict[str, object]]:
         taken.append(len(body) // 28)
         assert go_on.wait(15)
         return plain(headers, body)
 
-    referee._take = slowly  # type: ignore[method-assign]  # noqa: SLF001
+    referee.take = slowly  # type: ignore[method-assign]
     with opened(referee, batch=1) as session:
         for image in session.images():
             session.post(image.number, [FOUND])
@@ -126,13 +126,13 @@ def test_many_rows_go_out_in_several_bodies_and_no_more_than_two_of_them_wait(
     referee: Referee, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lpirc_client.outbox.MOST_ROWS", 4)
-    go_on, put, plain = threading.Event(), [], referee._take  # noqa: SLF001
+    go_on, put, plain = threading.Event(), [], referee.take
 
     def slowly(headers: object, body: bytes) -> tuple[int, dict[str, object]]:
         assert go_on.wait(15)
         return plain(headers, body)
 
-    referee._take = slowly  # type: ignore[method-assign]  # noqa: SLF001
+    referee.take = slowly  # type: ignore[method-assign]
 
     def work(session: Session) -> None:
         for number in (1, 2, 3, 4):
@@ -205,14 +205,14 @@ def test_a_body_has_whole_images_so_what_was_accepted_before_a_refusal_is_counte
     referee: Referee, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lpirc_client.outbox.MOST_ROWS", 4)
-    go_on, plain, answers = threading.Event(), referee._take, []  # noqa: SLF001
+    go_on, plain, answers = threading.Event(), referee.take, []
 
     def second_refused(headers: object, body: bytes) -> tuple[int, dict[str, object]]:
         assert go_on.wait(15)
         answers.append(len(body) // 28)
         return referee.problem(422, "bad-rows") if len(answers) > 1 else plain(headers, body)
 
-    referee._take = second_refused  # type: ignore[method-assign]  # noqa: SLF001
+    referee.take = second_refused  # type: ignore[method-assign]
     session = opened(referee, batch=100)
     session.open()
     try:

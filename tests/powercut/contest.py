@@ -218,7 +218,7 @@ class _Day:
 
     def at_once(self, run: int, count: int) -> None:
         """The posts of several threads in one commit: the first one is held up until the others wait."""
-        group, leads, goes_on = self.store._group, threading.Event(), threading.Event()  # noqa: SLF001
+        group, leads, goes_on = self.store._group, threading.Event(), threading.Event()  # noqa: SLF001 - to hold up a commit
 
         def hold(_: object) -> bool:
             leads.set()

@@ -22,7 +22,7 @@ from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging.board import Publisher
 from referee.store import DATABASE_NAME, Event, Job, NewPost, Store
-from referee.store.identity import _COUNT
+from referee.store.identity import _COUNT  # a mutant is of the inside
 from referee.web.live_process import make_copies
 from tests.powercut import recording
 from tests.powercut.contest import Recording, record_contest

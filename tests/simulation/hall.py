@@ -179,7 +179,7 @@ class Hall:
                 app = create_app(contest, control, clock)
                 state, ended = state_of(app), threading.Event()
                 _ = (state.board, state.screens, state.category_ids)  # made now, under no real lock
-                watcher = SimThread(web_server._watch_files, "watch-files", (state, ended))  # noqa: SLF001
+                watcher = SimThread(web_server._watch_files, "watch-files", (state, ended))  # noqa: SLF001 - the server's own thread
                 watcher.start()
         except RefereeError as error:
             self.step(f"the server does not start: {error.code}")

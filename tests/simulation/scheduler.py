@@ -27,7 +27,7 @@ TICK_S = 1e-6
 """The shortest wait: one that rounding makes shorter would never end."""
 
 _real_lock, _real_rlock, _real_thread = threading.Lock, threading.RLock, threading.Thread
-_real_current, _real_time, _real_queue = threading.current_thread, threading._time, queue.SimpleQueue  # type: ignore[attr-defined]  # noqa: SLF001
+_real_current, _real_time, _real_queue = threading.current_thread, threading._time, queue.SimpleQueue  # type: ignore[attr-defined]  # noqa: SLF001 - the standard library has no other
 
 
 class Died(BaseException):
@@ -388,7 +388,7 @@ def _new_thread(*arguments: Any, **more: Any) -> Any:
 
 
 def _new_queue() -> Any:
-    return queue._PySimpleQueue() if _scheduler() else _real_queue()  # type: ignore[attr-defined]  # noqa: SLF001
+    return queue._PySimpleQueue() if _scheduler() else _real_queue()  # type: ignore[attr-defined]  # noqa: SLF001 - the standard library has no other
 
 
 def _now() -> float:

@@ -96,6 +96,7 @@ def test_without_a_vendors_visa_it_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     def nothing_there(_backend: str) -> None:
         raise OSError("Could not open VISA library")
 
+    # What pyvisa says where no library is installed; here one may be.
     monkeypatch.setattr("lpirc_power.visa.link._resources", nothing_there)
     error = failure("GPIB0::1::INSTR", backend="@ivi")
     assert error.code == "meter-backend"

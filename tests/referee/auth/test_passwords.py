@@ -11,6 +11,7 @@ from referee.auth.passwords import hash_password, matches
     "password", ["secret", "", "pass word", "ä€𝄞", "\0", "half a pair \ud800", "x" * 5000]
 )
 def test_only_the_password_itself_matches_its_hash(monkeypatch: pytest.MonkeyPatch, password: str) -> None:
+    # What a hash costs is a constant inside; a cheap one suffices here.
     monkeypatch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
     kept = hash_password(password)
     assert matches(kept, password)

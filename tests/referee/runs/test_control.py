@@ -67,9 +67,9 @@ def test_a_run_is_alone_until_another_one_opens_and_again_when_that_is_closed(bu
     live = house.control.login(TEAM)
     found = [live._is_alone()]  # noqa: SLF001 - otherwise it shows only as time that passes
     other = house.control.login("badgers")
-    found += [live._is_alone(), other._is_alone()]  # noqa: SLF001
+    found += [live._is_alone(), other._is_alone()]  # noqa: SLF001 - see above
     house.control.close(other.run.id, "logout")
-    assert [*found, live._is_alone()] == [True, False, False, True]  # noqa: SLF001
+    assert [*found, live._is_alone()] == [True, False, False, True]  # noqa: SLF001 - see above
 
 
 def test_teams_at_other_stations_are_independent(

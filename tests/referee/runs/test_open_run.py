@@ -184,11 +184,11 @@ def test_small_bodies_that_wait_are_stored_by_one_commit_and_a_bad_one_fails_alo
     until(lambda: live._small.waiting == 6)  # noqa: SLF001 - what waits shows only inside
     before = store._connection.total_changes  # noqa: SLF001 - as SQLite counts
     commits: list[int] = []
-    store._connection.set_trace_callback(lambda sql: commits.append(1) if sql == "COMMIT" else None)  # noqa: SLF001
+    store._connection.set_trace_callback(lambda sql: commits.append(1) if sql == "COMMIT" else None)  # noqa: SLF001 - as SQLite counts
     goes_on.set()
     assert code_of(bad.result, 20) == "bad-rows"
     assert sorted(one.result(20).received_total for one in [first, *good]) == [1, 2, 3, 4, 5, 6]
-    assert (len(commits), store._connection.total_changes - before) == (2, 6)  # noqa: SLF001
+    assert (len(commits), store._connection.total_changes - before) == (2, 6)  # noqa: SLF001 - as SQLite counts
 
 
 LARGE = body(LARGE_BYTES // ROW_BYTES + 1)

@@ -121,7 +121,7 @@ def test_a_body_follows_what_another_process_stored_and_not_what_was_rolled_back
         second = append(other, run, 2)
     third = append(store, run, 3)
     with monkeypatch.context() as failing:
-        failing.setattr(store, "_take_along", fail)
+        failing.setattr(store, "_take_along", fail)  # a part of each commit
         with pytest.raises(StorageFailed):
             append(store, run, 4)
     fourth = append(store, run, 5)

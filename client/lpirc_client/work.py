@@ -1,4 +1,4 @@
-"""The command `work`: measures the models that wait for this device at a referee, each in the harness."""
+"""Measure the models that wait for this device at a referee, each in the harness."""
 
 from __future__ import annotations
 

@@ -21,13 +21,13 @@ EXAMPLES = """\
 # name = "station-2"
 # meter = "TCPIP::192.168.1.21::INSTR"
 
-# [[prizes]]                # without any: these three rules, named Best score, Least energy and Highest accuracy
+# [[prizes]]                # without any, all three rules: Best score, Least energy and Highest accuracy
 # name = "Best score"
-# rule = "best-score"       # or "least-energy" (mAP one deviation above the mean), "highest-map" (energy one below)
+# rule = "best-score"       # or "least-energy", "highest-map": docs/scoring.md
 
-# [[tracks]]                # a model track: teams hand in TFLite models
+# [[tracks]]                # a track: teams hand in models or results files: docs/model-board.md, docs/entries.md
 # name = "phones"
-# rule = "ovic-classification"   # or "ovic-detection", "lpirc2018-track1", "dac-sdc"
+# rule = "ovic-classification"   # or "ovic-detection", "lpirc2018-track1", "dac-sdc"; "results": results files
 # testset = "public"        # a test-set folder, relative to this file; holdout = "..." is another one, for the prize
 # submissions_per_day = 3
 """
@@ -59,21 +59,21 @@ testset = {quoted["testset"]}      # a test-set folder, relative to this file
 shuffle = true              # each run sees the images in its own secret order
 auto_arm = {str(auto_arm).lower()}            # true: a team's log-in arms its run, as in rehearsals
 live_score = true           # a provisional score each second of an open run: referee run list
-teams_see_score = false     # true: GET /v1/session shows it to the team as well
-# trusted_proxy = ["127.0.0.1"]   # a proxy in front of the referee: docs/deploy
-# count_unserved = true     # detections count also for images that the run was not served
-# least_map = 0.05          # a judged run below it is shown, not ranked: blind rows and a log-out at once score, too
-# attempts = 3              # runs of a team, void ones not counted; more only by: referee run arm --anyway
-# freeze_at = 2027-06-20T15:30:00+02:00   # the public board shows nothing newer until it is unveiled
-# ground_truth_secret_until = 2027-09-01T00:00:00+00:00   # bundles exported before lack the ground truth: export again
+teams_see_score = false     # true: teams see it, too (GET /v1/session)
+# trusted_proxy = ["127.0.0.1"]   # proxies that may state a client's address: docs/deploy
+# count_unserved = true     # detections for images that the run was not served count, too
+# least_map = 0.05          # judged runs below it are not ranked: blind rows and an early log-out also give a score
+# attempts = 3              # runs of a team without void ones; one more: referee run arm --anyway
+# freeze_at = 2027-06-20T15:30:00+02:00   # from then on the public board stays as it is, until it is unveiled
+# ground_truth_secret_until = 2027-09-01T00:00:00+00:00   # bundles exported before lack the ground truth
 # public_score = true       # the public board shows provisional scores of open runs
-# idle_baseline_s = 10      # arming measures the idle board for this long, for the energy above idle
+# idle_baseline_s = 10      # arming measures the idle board for this long; results then show the energy above idle
 
 # [images]
-# per_attempt = 100         # each run gets so many of the images, fresh ones as long as they last; else all of them
+# per_attempt = 100         # the number of images of a run, first those new to the team; without it all of them
 
 # [backup]                  # copies of database and settings while the contest is served; the newest 12 stay
-# folder = "/media/stick"   # best on another disk, every_min = 10 minutes: docs/operators.md
+# folder = "/media/stick"   # best on another disk; every_min = 10 is the default: docs/operators.md
 
 [[stations]]
 name = "station-1"
@@ -87,8 +87,8 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 # synchronize = "voltage"   # or "current", "off"
 # element = "1"             # of a WT332E or WT333E: "1" to "3", or "sum"
 {fixed}update_interval_s = {update_interval_s}
-# loopback_meter = true     # a real meter behind a tunnel at 127.0.0.1 or localhost counts; else it is unofficial
-# clients = ["192.168.1.0/24"]   # accept requests about this station's runs only from these networks or addresses
+# loopback_meter = true     # only for a real meter behind a tunnel at 127.0.0.1: without it the meter is unofficial
+# clients = ["192.168.1.0/24"]   # accept requests for this station's runs only from these networks or addresses
 """
         + EXAMPLES
     )

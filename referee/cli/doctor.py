@@ -56,7 +56,7 @@ def doctor(
 ) -> None:
     """List what is wrong with the contest in FOLDER, its meters and this host; exit code 1 if anything is.
 
-    Ranges that are not fixed are told, but are no failure.
+    Ranges that are not fixed are named, but do not count as a failure.
 
     While FOLDER is served the meters are not asked. Nothing is changed without --accept.
     """

@@ -41,8 +41,8 @@ def _read(ctx: click.Context, param: click.Parameter, text: str | None) -> Fault
     return found
 
 
-faults_option = click.option("--faults", callback=_read, metavar="FAULTS", help=f"Let go wrong: {EXAMPLE}.")
-seed_option = click.option("--seed", default=1, show_default=True, help="Which requests drop: cuts off.")
+faults_option = click.option("--faults", callback=_read, metavar="FAULTS", help=f"Cause faults: {EXAMPLE}.")
+seed_option = click.option("--seed", default=1, show_default=True, help="Seed of the drops.")
 
 
 class Relay:

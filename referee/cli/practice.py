@@ -48,7 +48,7 @@ PASSWORD = "practice-password"  # noqa: S105 - a file, by which a contest of pra
 def practice(
     folder: Path, testset: Path | None, meter: str, host: str, port: int, faults: Faults, seed: int
 ) -> None:
-    """Be a referee at home, until Ctrl-C; DIR, by default ./practice, is kept, and continued the next time.
+    """Serve a referee for practice at home, until Ctrl-C; DIR (./practice) is kept and continued the next time.
 
     Each log-in begins a run, which is judged when it ends. Example: referee practice --host 0.0.0.0
     """

@@ -119,7 +119,7 @@ def rehearse(
 
     The simulated power follows the client's CPU time, so a leaner client scores better.
 
-    --client has {url}, {team}, {password_file} or {password} replaced, and no shell: write "sh -c '...'" for one.
+    In --client {url}, {team}, {password_file} and {password} are replaced; write "sh -c '...'" for a shell.
     Example: referee rehearse --client './mine {url} {team} {password_file}' --faults drop:5%
     """
     words = _client_words(client, replay)

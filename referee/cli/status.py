@@ -32,7 +32,7 @@ TO_SEE_TO: dict[str, Callable[[dict[str, Any]], bool]] = {
 @contest_folder
 @as_json
 def status(folder: Path, *, watch: bool, as_json: bool) -> None:
-    """Show what goes on: stations, queue, runs to see to, refusals."""
+    """Show stations, queue, refusals and runs that need attention."""
     clock, never = Clock(), threading.Event()
     with suppress(KeyboardInterrupt):
         while True:

@@ -21,7 +21,7 @@ Command = Callable[..., None]
 def import_group() -> None:
     """Import a data set: check it as a whole, copy its images byte for byte.
 
-    An import that was interrupted goes on where it was when the same command is given again.
+    After an interruption, the same command continues the import.
     """
 
 

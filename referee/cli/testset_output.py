@@ -21,7 +21,7 @@ show_option = click.option(
     type=click.IntRange(1),
     default=20,
     show_default=True,
-    help="So many problems; the others are counted.",
+    help="List at most this many problems; all are counted.",
 )
 seed_option = click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same images."

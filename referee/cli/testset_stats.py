@@ -70,16 +70,16 @@ def sheet_command(folder: Path, out: Path, images: int) -> None:
 @click.argument("folder", type=folder_path)
 @click.option("--detections", type=folder_path, multiple=True, required=True, help="Of one entry, or of two.")
 @click.option(
-    "--gap", type=click.FloatRange(1e-6, 1), default=0.005, show_default=True, help="Of the two mAPs."
+    "--gap", type=click.FloatRange(1e-6, 1), default=0.005, show_default=True, help="The gap of the mAPs."
 )
 @click.option(
-    "--power", type=click.FloatRange(0.5, 0.999), default=0.8, show_default=True, help="The chance."
+    "--power", type=click.FloatRange(0.5, 0.999), default=0.8, show_default=True, help="Chance to find it."
 )
 @as_json
 def power_command(
     folder: Path, detections: tuple[Path, ...], gap: float, power: float, *, as_json: bool
 ) -> None:
-    """Tell how many images like those of FOLDER tell two entries apart.
+    """Estimate how many images like those of FOLDER it takes to tell two entries apart.
 
     Example: referee testset power sets/voc2012 --gap 0.005 --detections a.csv --detections b.csv
     """

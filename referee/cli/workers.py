@@ -21,7 +21,7 @@ def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options `count` and `cluster`, which `workers_of` takes."""
     at = click.option("--cluster", metavar="ADDRESS", help="Compute on a Dask scheduler, or: local")
     many = click.IntRange(1, MOST_WORKERS)
-    return click.option("--workers", "count", type=many, help="Compute in so many processes.")(at(command))
+    return click.option("--workers", "count", type=many, help="Processes that compute.")(at(command))
 
 
 @contextmanager

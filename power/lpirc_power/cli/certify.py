@@ -22,7 +22,7 @@ FORM: Final = "meter-certify-1"
 @click.command(short_help="Try a real meter, and write a file to send in.")
 @address_argument
 @click.option(
-    "--out", type=click.Path(path_type=Path), default="meter-certify.json", help="FILE.", metavar="FILE"
+    "--out", type=click.Path(path_type=Path), default="meter-certify.json", help="The file.", metavar="FILE"
 )
 @click.option(
     "--seconds", type=Figure("S", least=5.0), default=60.0, help="Length of each run.  [default: 60]"

@@ -12,7 +12,7 @@ TIMEOUT_S = 10.0
 
 
 @click.command(
-    short_help="Let something go wrong with a simulated meter.",
+    short_help="Cause a fault in a simulated meter.",
     context_settings={"ignore_unknown_options": True},
 )
 @click.argument("address", metavar="HOST:PORT")

@@ -34,7 +34,7 @@ Answer = TypeVar("Answer")
     type=Figure("FACTOR", least=1.0),
     default=1.2,
     show_default=True,
-    help="Room above what was seen.",
+    help="Headroom above the largest values seen.",
 )
 @setup_options
 @json_option

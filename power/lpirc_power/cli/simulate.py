@@ -19,13 +19,13 @@ NAMES = [model.name for model in MODELS]
 @click.command(short_help="Be a simulated meter.")
 @click.option("--port", default=0, show_default="any free", type=click.IntRange(0, 65535), help="TCP port.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--load", default="constant:36W", show_default=True, help="What to measure.")
+@click.option("--load", default="constant:36W", show_default=True, help="The load to measure.")
 @click.option(
     "--model",
     default=NAMES[0],
     show_default=True,
     type=click.Choice(NAMES, case_sensitive=False),
-    help="Which.",
+    help="The model to simulate.",
 )
 @click.option(
     "--dialect",
@@ -41,7 +41,7 @@ NAMES = [model.name for model in MODELS]
     "--control",
     "control_port",
     type=click.IntRange(0, 65535),
-    help="Take faults on this TCP port of 127.0.0.1, 0 for any free one; see `meter fault`.",
+    help="Accept faults on this TCP port of 127.0.0.1 (0: any free one); see `meter fault`.",
 )
 @click.option("--portmapper", is_flag=True, help="Answer on port 111 too, for TCPIP::HOST::INSTR.")
 @click.option("--pty", is_flag=True, help="Answer on a pty too, for programs that know serial ports only.")

@@ -15,6 +15,7 @@ import click
 from lpirc_testsets import synthesize
 from referee.cli.contest import config_text
 from referee.cli.demo_day import record_day
+from referee.cli.options import any_path, port_option
 from referee.cli.processes import Child, interruption_reported, program
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
@@ -37,10 +38,8 @@ DAY_KEYS = "least_map = 0.05\nattempts = 3\npublic_score = true\n"
 
 
 @click.command()
-@click.option("--folder", type=click.Path(path_type=Path), help="Keep it in this new folder.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free port."
-)
+@click.option("--folder", type=any_path, help="Keep it in this new folder.")
+@port_option
 def demo(folder: Path | None, port: int) -> None:
     """Serve a rehearsed contest day with 16 teams, to look at board and console. Ctrl-C ends it."""
     if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

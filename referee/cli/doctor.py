@@ -19,16 +19,10 @@ from lpirc_testsets import TestSetError, load_test_set
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey
 from referee.cli.acts import act, optional_reason
 from referee.cli.doctor_meters import ADVICE, TRIAL_S, Finding, look_at_meter, trial_run
-from referee.cli.options import as_json
+from referee.cli.options import any_path, as_json
 from referee.clock import Clock
 from referee.config import read_config
-from referee.contest import (
-    Contest,
-    contest_id,
-    open_contest,
-    read_secrets,
-    require_unchanged,
-)
+from referee.contest import Contest, contest_id, open_contest, read_secrets, require_unchanged
 from referee.errors import RefereeError
 from referee.served import is_served
 from referee.store import DATABASE_NAME, Store
@@ -38,7 +32,7 @@ SLACK = timedelta(seconds=2)  # a clock that is being set may step back so far
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=any_path)
 @click.option(
     "--accept", is_flag=True, help="First take the database as it is: fewer records, other secrets."
 )

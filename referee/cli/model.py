@@ -15,7 +15,7 @@ import click
 from referee.cli.acts import act, line_of_text
 from referee.cli.model_board import board_command
 from referee.cli.model_report import print_result, submission_line
-from referee.cli.options import above_0_s, as_json, contest_folder, run_number
+from referee.cli.options import above_0_s, any_path, as_json, contest_folder, run_number
 from referee.cli.processes import endings_interrupt, interruption_reported
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
@@ -40,8 +40,7 @@ from referee.tracks.submissions.submitting import (
 
 LONGEST_NAME = 100  # which a board shows whole
 WITHDRAWN = "a submission that was being measured is withdrawn."
-file_path = click.Path(path_type=Path)
-model_file = click.argument("model", type=file_path)
+model_file = click.argument("model", type=any_path)
 rule_option = click.option(
     "--track", required=True, help="A rule, such as ovic-detection; not a track of a contest."
 )
@@ -135,7 +134,7 @@ def validate_command(model: Path, track: str, limits: Limits, *, as_json: bool) 
 @model.command("bench")
 @model_file
 @rule_option
-@click.option("--images", type=file_path, required=True, help="A test-set folder.")
+@click.option("--images", type=any_path, required=True, help="A test-set folder.")
 @limit_options
 @meter_options
 @as_json
@@ -159,10 +158,10 @@ def bench_command(
 
 
 @model.command("submit")
-@click.argument("model", type=file_path, required=False)
+@click.argument("model", type=any_path, required=False)
 @track_option
 @click.option("--team", required=True, help="A registered team.")
-@click.option("--result", type=file_path, help="A result document of another device, instead of measuring.")
+@click.option("--result", type=any_path, help="A result document of another device, instead of measuring.")
 @click.option("--measured-by", callback=line_of_text, help="Who made that document, with any program.")
 @build_option
 @holdout_flag

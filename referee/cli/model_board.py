@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from referee.cli.options import as_json, contest_folder
+from referee.cli.options import any_path, as_json, contest_folder
 from referee.cli.terminal import Column, console, print_table
 from referee.contest import open_contest
 from referee.files.tables import harmless, table_bytes
@@ -28,7 +28,7 @@ COLUMNS = (
 @click.command("board")
 @click.option("--track", required=True, help="A track of the contest.")
 @click.option("--holdout", is_flag=True, help="The board of the hold-out test set.")
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw accuracy over latency: FILE.png or .svg.")
+@click.option("--plot", type=any_path, help="Draw accuracy over latency: FILE.png or .svg.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV: valid submissions only.")
 @contest_folder
 @as_json

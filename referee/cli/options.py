@@ -9,13 +9,17 @@ import click
 
 from referee.errors import RefereeError
 
+any_path = click.Path(path_type=Path)
 contest_folder = click.option(
     "--contest",
     "folder",
-    type=click.Path(path_type=Path),
+    type=any_path,
     default=Path(),
     envvar="REFEREE_CONTEST",
     help="The contest folder; default: $REFEREE_CONTEST, or the current folder.",
+)
+port_option = click.option(
+    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free port."
 )
 run_number = click.IntRange(1, 2**63 - 1)  # the integers of SQLite
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")

@@ -16,6 +16,7 @@ from lpirc_testsets import load_test_set, synthesize
 from referee.auth.passwords import hash_password
 from referee.cli.contest import DEFAULT_CATEGORIES, DEFAULT_IMAGES, config_text, place_of
 from referee.cli.faults import Faults, Hall, faults_option, seed_option
+from referee.cli.options import any_path, port_option
 from referee.cli.processes import interruption_reported, own_child
 from referee.cli.rehearse import try_meter
 from referee.clock import Clock
@@ -36,13 +37,11 @@ PASSWORD = "practice-password"  # noqa: S105 - a file, by which a contest of pra
 
 
 @click.command()
-@click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default="practice")
-@click.option("--testset", type=click.Path(path_type=Path), help="A test-set folder; else a synthetic one.")
+@click.argument("folder", metavar="[DIR]", type=any_path, default="practice")
+@click.option("--testset", type=any_path, help="A test-set folder; else a synthetic one.")
 @click.option("--meter", default="sim:constant:5W", show_default=True, help="Or rapl:, hwmon:, VISA.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: for boards on your networks.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free port."
-)
+@port_option
 @faults_option
 @seed_option
 def practice(

@@ -26,7 +26,7 @@ from referee.auth.passwords import hash_password
 from referee.cli.contest import config_text
 from referee.cli.faults import Faults, Hall, faults_option, seed_option
 from referee.cli.judged import print_score
-from referee.cli.options import as_json
+from referee.cli.options import any_path, as_json
 from referee.cli.processes import HELD, Child, interruption_reported, own_child, program
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
@@ -90,14 +90,12 @@ class Plan:
 @click.command()
 @click.option("--images", type=click.IntRange(1), help="Size of the synthetic set; default: 200.")
 @click.option("--window", "window_s", type=click.IntRange(1), default=60, show_default=True, help="Seconds.")
-@click.option("--testset", type=click.Path(path_type=Path), help="Your own test-set folder, instead.")
-@click.option("--replay", type=click.Path(path_type=Path), help="Post these recorded detections (CSV).")
+@click.option("--testset", type=any_path, help="Your own test-set folder, instead.")
+@click.option("--replay", type=any_path, help="Post these recorded detections (CSV).")
 @click.option("--client", help="Run this contestant: 'COMMAND {url} {team} {password_file}'.")
 @click.option("--load", help=f"What the simulated meter measures; default: {CLIENT_LOAD}.")
 @click.option("--meter", help="Measure with this meter instead, such as rapl:, hwmon: or a VISA address.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="The folder to create; default: rehearsals/<time>."
-)
+@click.option("--out", type=any_path, help="The folder to create; default: rehearsals/<time>.")
 @faults_option
 @seed_option
 @as_json

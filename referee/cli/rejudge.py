@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from referee.cli.acts import act, optional_reason
-from referee.cli.options import as_json, contest_folder, run_number
+from referee.cli.options import any_path, as_json, contest_folder, run_number
 from referee.cli.terminal import Column, print_table
 from referee.cli.workers import require_judged, worker_options, workers_of
 from referee.clock import Clock
@@ -28,7 +28,7 @@ from referee.store.records import Run
 @click.option("--metric", type=click.Choice(METRICS), help="With --dry-run: by this metric.")
 @click.option(
     "--testset",
-    type=click.Path(path_type=Path),
+    type=any_path,
     help="With --dry-run: on this test set of the same images, its ground truth corrected.",
 )
 @optional_reason

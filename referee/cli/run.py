@@ -11,7 +11,7 @@ import click
 
 from referee.cli.acts import optional_reason
 from referee.cli.judged import print_score, print_standing
-from referee.cli.options import as_json, contest_folder, run_number
+from referee.cli.options import any_path, as_json, contest_folder, run_number
 from referee.cli.run_list import list_runs
 from referee.cli.server import NoServer, ask
 from referee.cli.status import active_line
@@ -189,7 +189,7 @@ def versus(first: int, second: int, folder: Path) -> None:
 
 @run.command()
 @click.argument("number", metavar="RUN", type=run_number)
-@click.option("--out", type=click.Path(path_type=Path), help="The folder to write to; default: run-RUN.")
+@click.option("--out", type=any_path, help="The folder to write to; default: run-RUN.")
 @click.option(
     "--format",
     "form",

@@ -17,7 +17,7 @@ from lpirc_testsets.file_bytes import require_regular
 from lpirc_testsets.folder import sha256_of
 from lpirc_testsets.reading import declares_ids
 from lpirc_testsets.voc_reader import voc_files
-from referee.cli.options import as_json
+from referee.cli.options import any_path, as_json
 from referee.cli.score_compare import Order, Result, find_orders, print_comparison
 from referee.cli.terminal import console, figures_table
 from referee.detections.files import Submission, read_blacklist, read_submission
@@ -37,14 +37,13 @@ from referee.scoring import score as contest_score
 from referee.scoring.rules import PUBLISHED
 
 ENGINES = ("own", "pycocotools")
-file_path = click.Path(path_type=Path)
 
 
 @click.command()
-@click.argument("ground_truth", type=file_path)
-@click.argument("detections", type=file_path, nargs=-1, required=True)
-@click.option("--images", type=file_path, help="CSV `image`: all images, including those without objects.")
-@click.option("--blacklist", type=file_path, help="CSV `image,class`: pairs that do not count.")
+@click.argument("ground_truth", type=any_path)
+@click.argument("detections", type=any_path, nargs=-1, required=True)
+@click.option("--images", type=any_path, help="CSV `image`: all images, including those without objects.")
+@click.option("--blacklist", type=any_path, help="CSV `image,class`: pairs that do not count.")
 @click.option(
     "--metric",
     "metrics",
@@ -69,7 +68,7 @@ file_path = click.Path(path_type=Path)
     multiple=True,
     help="The energy of the run in Wh, once for each file: the score is mAP / Wh.",
 )
-@click.option("--curves", type=file_path, help="Write precision-recall curves to a .csv, .png or .svg.")
+@click.option("--curves", type=any_path, help="Write precision-recall curves to a .csv, .png or .svg.")
 @as_json
 def score(
     ground_truth: Path,

@@ -13,6 +13,7 @@ import click
 
 from referee.cli.leaderboard import MARKS, cells_of, columns_of, note_on
 from referee.cli.listing import in_form, print_listing
+from referee.cli.options import any_path
 from referee.cli.terminal import Column, marks_caption, one_line
 from referee.cli.workers import worker_options, workers_of
 from referee.clock import Clock
@@ -29,12 +30,12 @@ KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "
 
 
 @click.command()
-@click.argument("paths", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Write season.html, .json and .csv there.")
+@click.argument("paths", metavar="DIR...", nargs=-1, required=True, type=any_path)
+@click.option("--out", type=any_path, help="Write season.html, .json and .csv there.")
 @click.option("--team", help="Show all runs of this team.")
 @click.option(
     "--testset",
-    type=click.Path(path_type=Path),
+    type=any_path,
     help="Score all runs on its images by this corrected ground truth; --out keeps what is computed.",
 )
 @click.option("--dry-run", is_flag=True, help="With --testset: only show what it would change.")
@@ -83,11 +84,7 @@ def season(
 
 
 def _print(
-    board: SeasonBoard,
-    form: str | None,
-    team: str | None,
-    testset: Path | None,
-    to: Callable[[bytes], None],
+    board: SeasonBoard, form: str | None, team: str | None, testset: Path | None, to: Callable[[bytes], None]
 ) -> None:
     metric = signature_parts(board.usual)["metric"]
     *figures, run, marks = columns_of(metric)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from referee.cli.options import as_json
+from referee.cli.options import any_path, as_json
 from referee.cli.processes import interruption_reported
 from referee.cli.terminal import console, figures_table
 from referee.clock import Clock
@@ -23,7 +23,6 @@ from referee.tracks.suites.tables import SuiteRow, read_flops, read_rows, read_t
 
 RULE = "aiotbench"
 DEFAULT_OUT = "suite.csv"
-file_path = click.Path(path_type=Path)
 
 
 @click.group()
@@ -32,8 +31,8 @@ def suite() -> None:
 
 
 @suite.command("score")
-@click.argument("file", type=file_path)
-@click.option("--flops", type=file_path, required=True, help="CSV `model,mflops`.")
+@click.argument("file", type=any_path)
+@click.option("--flops", type=any_path, required=True, help="CSV `model,mflops`.")
 @as_json
 def score_command(file: Path, flops: Path, *, as_json: bool) -> None:
     """VIPS and VOPS of every device in FILE, a CSV `device,implementation,model,accuracy_percent,time_ms`.
@@ -52,16 +51,16 @@ def score_command(file: Path, flops: Path, *, as_json: bool) -> None:
 
 
 @suite.command("run")
-@click.argument("file", type=file_path)
-@click.option("--images", type=file_path, required=True, help="A test-set folder with labels.")
+@click.argument("file", type=any_path)
+@click.option("--images", type=any_path, required=True, help="A test-set folder with labels.")
 @click.option(
     "--out",
-    type=file_path,
+    type=any_path,
     default=DEFAULT_OUT,
     show_default=True,
     help="The table, CSV, to write or to continue.",
 )
-@click.option("--flops", type=file_path, help="Also write the models' FLOPs, as `suite score` reads them.")
+@click.option("--flops", type=any_path, help="Also write the models' FLOPs, as `suite score` reads them.")
 @as_json
 def run_command(file: Path, images: Path, out: Path, flops: Path | None, *, as_json: bool) -> None:
     """Measure every test of FILE (TOML), with a cool-down between two; a test that fails adds 0.

@@ -11,7 +11,7 @@ import click
 
 from referee.auth.passwords import generate_password, hash_password
 from referee.cli.acts import act, optional_reason
-from referee.cli.options import as_json, contest_folder
+from referee.cli.options import any_path, as_json, contest_folder
 from referee.cli.team_import import import_teams, require_team_name
 from referee.clock import Clock
 from referee.contest import open_contest
@@ -31,7 +31,7 @@ team.add_command(import_teams)
 
 @team.command()
 @click.argument("name")
-@click.option("--password-file", type=click.Path(path_type=Path), help="Its first line is the password.")
+@click.option("--password-file", type=any_path, help="Its first line is the password.")
 @click.option("--affiliation", help="Shown beside the team's name.")
 @contest_folder
 def add(name: str, password_file: Path | None, affiliation: str | None, folder: Path) -> None:

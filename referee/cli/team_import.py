@@ -17,7 +17,7 @@ from rich.progress import track
 
 from referee.auth.passwords import generate_password, hash_password
 from referee.cli.acts import act
-from referee.cli.options import contest_folder
+from referee.cli.options import any_path, contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
@@ -30,10 +30,8 @@ SURPLUS = "cells beyond the header"
 
 
 @click.command("import")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--sheet", type=click.Path(path_type=Path), help="Write a printable page, one strip a team; HTML."
-)
+@click.argument("file", type=any_path)
+@click.option("--sheet", type=any_path, help="Write a printable page, one strip a team; HTML.")
 @click.option("--url", help="The address that teams use, for the sheet: http://192.168.1.10:8080")
 @contest_folder
 def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) -> None:

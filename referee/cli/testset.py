@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from lpirc_testsets import Problems, TestSetError, check, synthesize
-from referee.cli.options import as_json
+from referee.cli.options import any_path, as_json
 from referee.cli.testset_import import import_group
-from referee.cli.testset_output import folder_path, out_option, print_problems, report, show_option
+from referee.cli.testset_output import out_option, print_problems, report, show_option
 from referee.cli.testset_select import split_command, subset_command
 from referee.cli.testset_stats import power_command, sheet_command, stats_command
 
@@ -41,7 +41,7 @@ def synthesize_command(
 
 
 @testset.command("check")
-@click.argument("folder", type=folder_path)
+@click.argument("folder", type=any_path)
 @show_option
 @as_json
 def check_command(folder: Path, show: int, *, as_json: bool) -> None:

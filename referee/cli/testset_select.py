@@ -10,15 +10,15 @@ from lpirc_testsets import load_test_set
 from lpirc_testsets.file_bytes import read_text
 from lpirc_testsets.selection import split, subset, write_selection
 from lpirc_testsets.writing import require_new
-from referee.cli.options import as_json
-from referee.cli.testset_output import folder_path, out_option, report, reporting, seed_option, show_option
+from referee.cli.options import any_path, as_json
+from referee.cli.testset_output import out_option, report, reporting, seed_option, show_option
 
 
 @click.command("split")
-@click.argument("folder", type=folder_path)
+@click.argument("folder", type=any_path)
 @click.option("--parts", required=True, help="Their shares: 80,20")
 @seed_option
-@click.option("--out", type=folder_path, required=True, help="OUT-1, OUT-2 ... are the new folders.")
+@click.option("--out", type=any_path, required=True, help="OUT-1, OUT-2 ... are the new folders.")
 @show_option
 @as_json
 def split_command(folder: Path, parts: str, seed: int, out: Path, show: int, *, as_json: bool) -> None:
@@ -42,9 +42,9 @@ def split_command(folder: Path, parts: str, seed: int, out: Path, show: int, *, 
 
 
 @click.command("subset")
-@click.argument("folder", type=folder_path)
+@click.argument("folder", type=any_path)
 @click.option("--images", type=click.IntRange(1), help="So many, with the same share of each category.")
-@click.option("--list", "file", type=folder_path, help="Only these: a file name or source id a line.")
+@click.option("--list", "file", type=any_path, help="Only these: a file name or source id a line.")
 @click.option("--categories", default="", help="Only these, and images that hold one: cat,dog")
 @seed_option
 @out_option

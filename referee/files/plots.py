@@ -37,10 +37,7 @@ def write_drawing(path: Path, content: bytes, what: str) -> None:
 
 
 def drawn(
-    form: str,
-    draw: Callable[[Any], None],
-    size: tuple[float, float] = (8, 5),
-    fonttype: str = "path",
+    form: str, draw: Callable[[Any], None], size: tuple[float, float] = (8, 5), fonttype: str = "path"
 ) -> bytes:
     """The figure that `draw` fills, as the bytes of a "png" or an "svg"; `size` in inches.
 

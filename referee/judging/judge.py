@@ -14,12 +14,7 @@ from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest, require_same_images, require_same_test_set
 from referee.errors import RefereeError
-from referee.judging.case import (
-    START_S,
-    Case,
-    judgement_of,
-    were_served,
-)
+from referee.judging.case import START_S, Case, judgement_of, were_served
 from referee.judging.scoring_job import Scored, scored_detections
 from referee.scoring import Evaluation, evaluate
 from referee.store.records import Run, RunState, Score

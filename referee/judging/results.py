@@ -78,10 +78,7 @@ def figures_of(contest: Contest, run: Run) -> Figures:
 def power_course(contest: Contest, run: Run, most: int) -> dict[str, list[float]]:
     """The course of a run's power as pages draw it: at most `most` means over its window, `elapsed_s` and `power_w`."""
     elapsed_s, power_w = contest.store.power_course(run.id, run.window_s, most)
-    return {
-        "elapsed_s": [round(one, 1) for one in elapsed_s],
-        "power_w": [round(one, 3) for one in power_w],
-    }
+    return {"elapsed_s": [round(one, 1) for one in elapsed_s], "power_w": [round(one, 3) for one in power_w]}
 
 
 def standing_review(judged: Score, review: Review | None) -> Review | None:

@@ -12,7 +12,7 @@ import click
 from referee.cli.terminal import Column, print_table
 from referee.clock import Clock
 from referee.files.tables import harmless, table_bytes
-from referee.pages.table import table_page
+from referee.pages import table_page
 
 
 def print_listing(

@@ -22,8 +22,7 @@ from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
-from referee.pages import template_environment
-from referee.pages.table import page_style
+from referee.pages import page_style, template_environment
 
 PRIVATE = 0o600
 SURPLUS = "cells beyond the header"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from lpirc_power.energy import above_idle_wh
@@ -83,8 +84,26 @@ def power_course(contest: Contest, run: Run, most: int) -> dict[str, list[float]
 
 def standing_review(judged: Score, review: Review | None) -> Review | None:
     """The review, if it covers every check that this judgement failed: judged again, a run may need another one."""
-    failed = {check.code for check in judged.checks if not check.ok and check.severity == "error"}
-    return review if review is not None and failed and failed <= set(review.codes) else None
+    failed = _failed(judged)
+    return review if review is not None and failed and {*failed} <= {*review.codes} else None
+
+
+def let_stand(contest: Contest, number: int, operator: str, note: str, now: datetime) -> Review:
+    """Keep that a judged run stands although checks of it failed. Raises RefereeError `run-unknown`, `run-state`."""
+    run = contest.store.run(number)
+    judged = current_judgement(contest, run) if run.state is RunState.JUDGED else None
+    if judged is None:
+        sentence = f"Run {number} is {run.state}, not judged as it stands; only a judged run can be reviewed."
+        raise RefereeError("run-state", sentence, run=number)
+    if not (codes := _failed(judged)):
+        raise RefereeError("run-state", f"Run {number} needs no review: no check of it failed.", run=number)
+    review = Review(operator, note, now.isoformat(), codes)
+    contest.store.add_review(number, review)
+    return review
+
+
+def _failed(judged: Score) -> tuple[str, ...]:
+    return tuple(check.code for check in judged.checks if not check.ok and check.severity == "error")
 
 
 def below_least_map(least: float | None, reached: float) -> str | None:

@@ -1,4 +1,4 @@
-"""`referee bundle`: a run as one file that anybody can compute again."""
+"""`referee bundle`: a run as one file that anyone can compute again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGEST_FILE_BYTES = 2**32
 
 @click.group("bundle")
 def bundle() -> None:
-    """Bundles: what a run's score rests on, as one file that anybody can compute again."""
+    """Bundles: what a run's score rests on, as one file that anyone can compute again."""
 
 
 @bundle.command("export")

@@ -48,9 +48,8 @@ def config_text(
     fixed = "voltage_range_v = {:g}\ncurrent_range_a = {:g}\n".format(*ranges) if ranges else ""
     texts = {"name": name, "meter": meter, "testset": testset}
     # TOML's basic strings are JSON's without surrogate escapes, and with the control character 7F escaped.
-    quoted = {
-        key: json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f") for key, text in texts.items()
-    }
+    as_json = {key: json.dumps(text, ensure_ascii=False) for key, text in texts.items()}
+    quoted = {key: text.replace("\x7f", "\\u007f") for key, text in as_json.items()}
     return (
         f"""\
 name = {quoted["name"]}
@@ -114,7 +113,7 @@ def init(
 ) -> None:
     """Make a contest folder: contest.toml, database, secret, and a test set if none is given.
 
-    A test set in FOLDER or beside it is named relative to FOLDER, so that both can be moved together.
+    A test set in FOLDER or beside it is named relative to FOLDER, so both can be moved together.
     """
     if testset is not None:
         load_test_set(testset)

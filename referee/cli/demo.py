@@ -80,7 +80,7 @@ def _prepare(folder: Path, password: str) -> None:
 
 
 def _go_on(folder: Path, url: str) -> None:
-    """Let the teams of the queue run, one after another; the operator may do with runs and queue what he likes."""
+    """Let the teams of the queue run, one after another; the operator may change runs and queue meanwhile."""
     team = ["--password-file", "password", "--parent", str(os.getpid()), "--team"]
     slowly = ["--detector", "slow:detect", "--fetch", "1", "--batch", "1"]
     clock, never = Clock(), threading.Event()
@@ -96,5 +96,5 @@ def _go_on(folder: Path, url: str) -> None:
 def _done(folder: Path, command: str, *arguments: str) -> bool:
     """Whether it succeeded. The operator may have voided the run, or armed another one: the log tells."""
     with (folder / "steps.log").open("a") as log:
-        told = [program(command), *arguments]
-        return subprocess.run(told, cwd=folder, stdout=log, stderr=log, check=False).returncode == 0  # noqa: S603
+        words = [program(command), *arguments]
+        return subprocess.run(words, cwd=folder, stdout=log, stderr=log, check=False).returncode == 0  # noqa: S603

@@ -50,9 +50,8 @@ def doctor(
 ) -> None:
     """List what is wrong with the contest in FOLDER, its meters and this host; exit code 1 if anything is.
 
-    Ranges that are not fixed are told, but are no failure.
-
-    While FOLDER is served the meters are not asked. Nothing is changed without --accept.
+    Ranges that are not fixed are listed, but are not a failure. While FOLDER is served the meters are not asked.
+    Nothing is changed without --accept.
     """
     if accept:
         with closing(Store(folder / DATABASE_NAME)) as store:
@@ -65,15 +64,15 @@ def doctor(
     served = is_served(folder)
     if served:
         click.echo(f"{folder} is being served: its meters are not asked.", err=True)
-    told: dict[str, str] = {}
-    for finding in _findings(folder, port, trial=trial, served=served):
-        told.setdefault(finding[1], finding[0])
+    codes: dict[str, str] = {}  # by sentence, each once
+    for code, sentence in _findings(folder, port, trial=trial, served=served):
+        codes.setdefault(sentence, code)
     if as_json:
-        click.echo(json.dumps([{"code": code, "sentence": sentence} for sentence, code in told.items()]))
+        click.echo(json.dumps([{"code": code, "sentence": sentence} for sentence, code in codes.items()]))
     else:
-        lines = (f"{code}: {sentence}" for sentence, code in told.items())
+        lines = (f"{code}: {sentence}" for sentence, code in codes.items())
         click.echo("\n".join(lines) or f"Nothing is wrong with {folder}.")
-    sys.exit(any(code != ADVICE for code in told.values()))
+    sys.exit(any(code != ADVICE for code in codes.values()))
 
 
 def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> Iterator[Finding]:
@@ -140,8 +139,8 @@ def _look_at_clock(contest: Contest) -> Iterator[Finding]:
         )
     with suppress(OSError, subprocess.TimeoutExpired):  # where systemd knows
         asked = ["timedatectl", "show", "--property=NTPSynchronized", "--value"]
-        told = subprocess.run(asked, capture_output=True, text=True, timeout=2, check=False)  # noqa: S603
-        if told.stdout.strip() == "no":
+        answer = subprocess.run(asked, capture_output=True, text=True, timeout=2, check=False)  # noqa: S603
+        if answer.stdout.strip() == "no":
             click.echo("The host's clock is not synchronized (NTP): times on record may be off.", err=True)
 
 

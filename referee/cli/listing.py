@@ -60,6 +60,5 @@ def _cell(value: object) -> object:
     """A list in one cell; of teams that a run is level with, each with the chance."""
     if not isinstance(value, list):
         return value
-    return "; ".join(
-        f"{one['team']}:{one['chance']:.3f}" if isinstance(one, dict) else str(one) for one in value
-    )
+    texts = (f"{one['team']}:{one['chance']:.3f}" if isinstance(one, dict) else str(one) for one in value)
+    return "; ".join(texts)

@@ -15,7 +15,7 @@ from referee.errors import RefereeError
 COMMANDS = {
     "backup": ("backup", "Back up a contest into one file, also while it is served."),
     "board": ("board", "Freeze and unveil the public board."),
-    "bundle": ("bundle", "Export a run for anybody to compute again; verify such a file."),
+    "bundle": ("bundle", "Export a run for anyone to compute again; verify such a file."),
     "compare": ("compare", "Show two judged runs side by side."),
     "demo": ("demo", "Serve a rehearsed contest day to look at."),
     "device": ("device", "Register, list and remove devices that measure models."),

@@ -185,7 +185,7 @@ def submit_command(
 ) -> None:
     """Measure MODEL for a team and rank it on the track's board.
 
-    A --result that somebody else measured is marked with --measured-by, and may come without MODEL.
+    A --result that someone else measured is marked with --measured-by, and may come without MODEL.
     """
     if measured_by is not None and (result is None or len(measured_by) > LONGEST_NAME):
         raise click.UsageError(f"--measured-by is for --result: a name of at most {LONGEST_NAME} characters.")
@@ -304,9 +304,8 @@ def _present_rules(contest: Contest, tracks: set[str]) -> dict[str, Track]:
 
 def _require_meter(track: OpenTrack, metering: Metering | None) -> None:
     if track.rule.needs_energy and metering is None:
-        raise RefereeError(
-            "no-meter", f"The track {track.name} counts no run without its energy; measure it with --meter."
-        )
+        sentence = f"The track {track.name} counts no run without its energy; measure it with --meter."
+        raise RefereeError("no-meter", sentence)
 
 
 def _notes(contest: Contest, made: Submission) -> str:
@@ -327,9 +326,7 @@ def _report(made: Submission, *, as_json: bool, notes: str = "") -> None:
         click.echo(notes, err=True)
     outcome = made.measurement
     if outcome is not None and outcome.unstable:
-        sentence = (
-            f"Submission {made.id} is to be measured again, with: referee model remeasure; {outcome.sentence}"
-        )
-        raise ModelFault("latency-unstable", sentence)
+        advice = "is to be measured again, with: referee model remeasure"
+        raise ModelFault("latency-unstable", f"Submission {made.id} {advice}; {outcome.sentence}")
     if outcome is not None and outcome.measured is None:
         raise ModelFault("model-failed", f"Submission {made.id} is not valid: {outcome.sentence}")

@@ -29,9 +29,8 @@ def operator() -> None:
 def add(name: str, password_file: Path | None, folder: Path) -> None:
     """Register operator NAME; the password comes from a file, $LPIRC_PASSWORD, or a prompt."""
     if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
-        raise RefereeError(
-            "operator-name", f"An operator's name has 1 to {LONGEST_NAME} printable characters."
-        )
+        sentence = f"An operator's name has 1 to {LONGEST_NAME} printable characters."
+        raise RefereeError("operator-name", sentence)
     with open_contest(folder) as contest:
         hashed = hash_password(password_of(password_file))
         with act(contest.store, "operator-add", name=name.strip()):

@@ -33,7 +33,7 @@ from referee.web.processes import sole_server
 WINDOW_S = 600
 LOOK_S = 0.1
 TEAM = "practice"
-PASSWORD = "practice-password"  # noqa: S105 - a file, by which a contest of practice is known
+PASSWORD = "practice-password"  # noqa: S105 - a file, that marks a practice contest
 
 
 @click.command()
@@ -93,7 +93,7 @@ def _prepare(folder: Path, testset: Path | None, meter: str) -> str:
         write_atomically(file, f"{secrets.token_urlsafe(9)}\n".encode(), mode=0o600)
         create_contest(folder, text.replace("# public_score", "public_score"))
     elif not file.exists():
-        raise RefereeError("contest-exists", f"{folder} is no contest of practice; choose another DIR.")
+        raise RefereeError("contest-exists", f"{folder} is not a practice contest; choose another DIR.")
     elif testset and testset.resolve() != (kept := folder / read_config(folder).testset).resolve():
         raise RefereeError("contest-exists", f"{folder} has the test set {kept}; choose another DIR.")
     password = file.read_text().strip()
@@ -111,7 +111,7 @@ def _set_meter(config: Path, address: str) -> None:
 
 
 def _judge_runs(folder: Path, hall: Hall) -> None:
-    """Judge each run that ends, again when its energy is read later, and tell its result."""
+    """Judge each run that ends, again when its energy is read later, and print its result."""
     clock, never, seen = Clock(), threading.Event(), set[tuple[int, float | None]]()
     with open_contest(folder) as contest:
         while not clock.wait(never, clock.monotonic_s() + LOOK_S):

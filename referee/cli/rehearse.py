@@ -160,7 +160,7 @@ def _client_words(client: str | None, replay: Path | None) -> tuple[str, ...]:
     try:
         words = shlex.split(client)
     except ValueError as error:
-        raise click.UsageError(f"--client {client!r} is no command: {error}.") from error
+        raise click.UsageError(f"--client {client!r} is not a command: {error}.") from error
     if not words or "{url}" not in client:
         raise click.UsageError(f"--client {client!r} has no {{url}}: it must be given the referee's address.")
     if (path := shutil.which(words[0])) is None:
@@ -179,7 +179,7 @@ def try_meter(address: str, faults: Faults | None = None) -> None:
 
 
 def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
-    """Run it all and write the report; also what there is to tell of client and faults, and the client's exit code.
+    """Run it all and write the report; returns also remarks on client and faults, and the client's exit code.
 
     Raises RefereeError, TestSetError; KeyboardInterrupt after all is stopped.
     """
@@ -264,7 +264,7 @@ def _client_arguments(plan: Plan, url: str, password: str) -> list[str]:
 
 
 def _await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str]:
-    """Wait until the client has ended, or end it at last, and show what it says. Returns what there is to tell of it.
+    """Wait until the client has ended, or end it at last, and show what it says. Returns remarks on it.
 
     Raises RefereeError `child-failed` of the sample client.
     """

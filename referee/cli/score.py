@@ -190,9 +190,8 @@ def _evaluated(
     truth, detections = submission.ground_truth, submission.detections
     if engine == ENGINES[0]:
         return evaluate(truth, detections, metric, iou, banned, digest)
-    from referee.scoring.coco_reference import (
-        evaluate_with_pycocotools,  # only who asks for it waits for its import
-    )
+    # Only who asks for it waits for its import.
+    from referee.scoring.coco_reference import evaluate_with_pycocotools
 
     return evaluate_with_pycocotools(truth, detections, banned, digest)
 
@@ -249,10 +248,8 @@ def _iou(evaluation: Evaluation) -> str:
 
 def _print_table(result: Result) -> None:
     evaluation, truth = result.evaluation, result.truth
-    figures = ("objects", "found", "false", "AP")
-    table = figures_table(
-        "id", "category", figures=figures, title=f"{evaluation.metric}, IoU {_iou(evaluation)}"
-    )
+    figures, title = ("objects", "found", "false", "AP"), f"{evaluation.metric}, IoU {_iou(evaluation)}"
+    table = figures_table("id", "category", figures=figures, title=title)
     table.columns[0].justify = "right"
     for category, name in zip(truth.category_ids.tolist(), truth.category_names, strict=True):
         counts, ap = evaluation.counts[category], evaluation.ap[category]

@@ -73,7 +73,7 @@ def season(
     if team and team not in board.history:
         raise RefereeError("team-unknown", f"The team {team!r} has no run with a score in this season.")
     if testset:
-        _tell_changes(season_board(before).by_run, board.by_run, dry_run=dry_run)
+        _print_changes(season_board(before).by_run, board.by_run, dry_run=dry_run)
     if dry_run:
         return
     if out:
@@ -118,7 +118,7 @@ def _cells(board: SeasonBoard, place: Place, metric: str) -> list[str]:
     return [*cells, one.contest, number, one.utc[:10], latest, str(len(history)), marks]
 
 
-def _tell_changes(before: ByRun, after: ByRun, *, dry_run: bool) -> None:
+def _print_changes(before: ByRun, after: ByRun, *, dry_run: bool) -> None:
     from referee.cli.rejudge import print_changes
     from referee.judging.rejudge import Change, Rejudged
 

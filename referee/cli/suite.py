@@ -69,9 +69,7 @@ def run_command(file: Path, images: Path, out: Path, flops: Path | None, *, as_j
     """
     if flops is not None:
         if real_path(flops) in (real_path(out), real_path(file)):
-            raise click.UsageError(
-                f"--flops {flops} must be a file of its own, neither the table nor the plan."
-            )
+            raise click.UsageError(f"--flops {flops} must be neither the table nor the plan.")
         require_writable(flops)
     plan = read_plan(file)
     track = first_images(track_on(images, RULE, track_named(RULE)), plan.limit)
@@ -97,9 +95,8 @@ def _kept(out: Path) -> str:
 
 
 def _print_run(rows: list[SuiteRow], score: SuiteScore) -> None:
-    table = figures_table(
-        "model", "implementation", figures=("accuracy %", "time ms", "images/s"), title=score.device
-    )
+    headings = ("accuracy %", "time ms", "images/s")
+    table = figures_table("model", "implementation", figures=headings, title=score.device)
     for row in rows:
         test = row.test
         figures = ["failed", ""] if row.sentence else [f"{test.accuracy_percent:.3f}", f"{test.time_ms:.3f}"]

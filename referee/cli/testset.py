@@ -71,9 +71,8 @@ def split_command(folder: Path, parts: str, seed: int, out: Path, show: int, *, 
     Example: referee testset split sets/all --parts 80,20 --out sets/part
     """
     words = parts.split(",")
-    if len(words) < 2 or not all(
-        word.isascii() and word.isdigit() and 0 < int(word) < 10**6 for word in words
-    ):
+    are_shares = [word.isascii() and word.isdigit() and 0 < int(word) < 10**6 for word in words]
+    if len(words) < 2 or not all(are_shares):
         raise click.UsageError(f"--parts {parts!r} is not two or more whole numbers above 0, such as 80,20.")
     test_set = load_test_set(folder)
     outs = [out.with_name(f"{out.name}-{number}") for number in range(1, len(words) + 1)]

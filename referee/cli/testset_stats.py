@@ -78,7 +78,7 @@ def sheet_command(folder: Path, out: Path, images: int) -> None:
 def power_command(
     folder: Path, detections: tuple[Path, ...], gap: float, power: float, *, as_json: bool
 ) -> None:
-    """Tell how many images like those of FOLDER tell two entries apart.
+    """Compute how many images like those of FOLDER tell two entries apart.
 
     Example: referee testset power sets/voc2012 --gap 0.005 --detections a.csv --detections b.csv
     """
@@ -101,11 +101,8 @@ def power_command(
     if as_json:
         click.echo(json.dumps(facts))
         return
-    click.echo(
-        f"{facts['images_needed']} images tell mAPs {gap:g} apart with {power:.1%} chance (95 % sure)."
-    )
+    needed = facts["images_needed"]
+    click.echo(f"{needed} images tell mAPs {gap:g} apart with {power:.1%} chance (95 % sure).")
     click.echo(f"The {images} images of {folder}: {facts['gap_of_this_set']:.4f}.")
     if len(read) == 1:
-        click.echo(
-            "Taken are two such entries whose errors have nothing in common; real ones need fewer images."
-        )
+        click.echo("This assumes two entries whose errors are independent; real ones need fewer images.")

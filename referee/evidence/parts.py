@@ -83,8 +83,8 @@ def _require_same_rules(contest: Contest, run: Run, judged: Score | None) -> Non
     now = {"metric": contest.config.metric, "gt": contest.test_set.digest[:DIGEST_LENGTH], "counts": counts}
     other = [name for name, value in now.items() if was.get(name, value) != value]
     if other:
-        told = ", ".join(f"{name} was {was[name]} and is {now[name]} now" for name in other)
-        sentence = f"Run {run.id} was judged otherwise: {told}; see: referee rejudge --help"
+        changes = ", ".join(f"{name} was {was[name]} and is {now[name]} now" for name in other)
+        sentence = f"Run {run.id} was judged by other rules: {changes}; see: referee rejudge --help"
         raise RefereeError("judged-otherwise", sentence, run=run.id)
 
 
@@ -157,10 +157,8 @@ def _test_set(contest: Contest) -> dict[str, object]:
 def _ground_truth(test_set: TestSet) -> bytes:
     content = file_bytes(test_set.ground_truth_path)
     if hashlib.sha256(content).hexdigest() != test_set.ground_truth_sha256:
-        sentence = (
-            f"{test_set.ground_truth_path} changed since its manifest was made; put the former one back."
-        )
-        raise TestSetChanged(sentence)
+        path = test_set.ground_truth_path
+        raise TestSetChanged(f"{path} changed since its manifest was made; put the former one back.")
     return content
 
 

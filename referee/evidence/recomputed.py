@@ -67,13 +67,10 @@ class Recomputed:
                 raise Failure("bodies.gz", f"Body {place} has rows of images that the run does not have.")
             return rows, post.refused, [(line, reason) for line, reason in post.refused_rows]
         if post.kind != "body" or post.refused_rows:
-            raise Failure(
-                "posts.jsonl.gz", f"Body {place} has a receipt, so it must be there as it was received."
-            )
+            sentence = f"Body {place} has a receipt, so it must be there as it was received."
+            raise Failure("posts.jsonl.gz", sentence)
         if hashlib.sha256(body).hexdigest() != post.sha256:
-            raise Failure(
-                "bodies.gz", f"Body {place} is not the one that was acknowledged: its SHA-256 differs."
-            )
+            raise Failure("bodies.gz", f"Body {place} is not the acknowledged one: its SHA-256 differs.")
         try:
             rows, refused = rows_of(body, post.content_type or "", self.bundle.run.images, self.category_ids)
         except RefereeError as error:
@@ -93,9 +90,8 @@ class Recomputed:
                 raise Failure(posts, f"Body {place} has the number {post.number}.")
             if post.previous != link.hex():
                 raise Failure(posts, _not_following(place))
-            link = receipt_link(
-                link, place, post.sha256, post.received_utc, post.accepted, post.received_total
-            )
+            fields = post.sha256, post.received_utc, post.accepted, post.received_total
+            link = receipt_link(link, place, *fields)
             if post.link != link.hex():
                 raise Failure(posts, f"The link of body {place} is not that of its other fields.")
         return link.hex()
@@ -132,9 +128,8 @@ class Recomputed:
             raise NotChecked(f"The ground truth is secret until {until}: it needs --testset.")
         if hashlib.sha256(self._ground_truth).hexdigest() != self.bundle.test_set.ground_truth_sha256:
             digest = self.bundle.test_set.digest[:12]
-            raise Failure(
-                GROUND_TRUTH, f"The ground truth is of another test set than {digest}: its SHA-256 differs."
-            )
+            sentence = f"The ground truth is of another test set than {digest}: its SHA-256 differs."
+            raise Failure(GROUND_TRUTH, sentence)
         problems = Problems()
         try:
             text = self._ground_truth.decode("utf-8-sig")

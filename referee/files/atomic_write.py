@@ -60,9 +60,8 @@ def require_writable(path: Path) -> None:
 
 def real_path(path: Path) -> Path:
     """The file that a path refers to, through links. Raises OSError for circular links."""
-    real = Path(
-        os.path.realpath(path)
-    )  # Path.resolve raises RuntimeError, or nothing, depending on Python's version
+    # Path.resolve raises RuntimeError, or nothing, depending on Python's version.
+    real = Path(os.path.realpath(path))
     if real.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     return real

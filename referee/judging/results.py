@@ -215,7 +215,7 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
 
 
 class KnownStandings:
-    """The standings of a contest for who asks again and again: found again when a judgement or a review has changed."""
+    """The standings for a caller who asks often: computed again when a judgement or a review has changed."""
 
     def __init__(self, contest: Contest) -> None:
         self._contest = contest
@@ -233,8 +233,8 @@ class KnownStandings:
 def place_document(place: Place) -> dict[str, Any]:
     """The JSON document of a place on the leaderboard."""
     level_with = [{"team": team, "chance": chance} for team, chance in place.level_with]
-    told = {"level_with": level_with, "differs": list(place.differs), "not_ranked": place.not_ranked}
-    return {"rank": place.rank} | asdict(place.standing) | told
+    remarks = {"level_with": level_with, "differs": list(place.differs), "not_ranked": place.not_ranked}
+    return {"rank": place.rank} | asdict(place.standing) | remarks
 
 
 def standing_of(run: Run, judged: Score, per_wh: float, energy_wh: float, review: Review | None) -> Standing:
@@ -293,10 +293,8 @@ def meeting(contest: Contest, first: int, second: int) -> Meeting:
     """
     one, other = contest.store.run(first), contest.store.run(second)
     if one.team == other.team:
-        raise RefereeError(
-            "not-opponents",
-            f"Runs {first} and {second} are both of {one.team}; name the run of another team.",
-        )
+        sentence = f"Runs {first} and {second} are both of {one.team}; name the run of another team."
+        raise RefereeError("not-opponents", sentence)
     figures = _decided(contest, one), _decided(contest, other)
     points = head_to_head(*(None if each.not_ranked else each.score for each in figures))
     sides = Side(one, figures[0], points[0]), Side(other, figures[1], points[1])
@@ -310,12 +308,9 @@ def _decided(contest: Contest, run: Run) -> Figures:
     if run.state in (RunState.ARMED, RunState.OPEN):
         raise RefereeError("run-state", f"Run {run.id} is {run.state}; wait until it is over and judged.")
     if run.state is not RunState.JUDGED or not figures.judged:
-        raise RefereeError(
-            "run-state", f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
-        )
+        sentence = f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
+        raise RefereeError("run-state", sentence)
     if figures.energy_wh is None:
-        raise RefereeError(
-            "energy-missing",
-            f"The meeting is not decided: run {run.id} of {run.team} has no energy; see: referee run show {run.id}",
-        )
+        why = f"run {run.id} of {run.team} has no energy; see: referee run show {run.id}"
+        raise RefereeError("energy-missing", f"The meeting is not decided: {why}")
     return figures

@@ -83,9 +83,8 @@ def pairs_of(
             with np.errstate(all="ignore"):  # corners near 1e308 overlap nothing
                 detected = edges(listing.order.take(rows).astype(np.int64))
                 found.append(_above(rows - listing.starts[first], detected, columns, objects, least))
-    return Pairs(
-        *(np.concatenate(column) for column in zip(*(vars(each).values() for each in found), strict=True))
-    )
+    parts = zip(*(vars(each).values() for each in found), strict=True)
+    return Pairs(*map(np.concatenate, parts))
 
 
 def _portions(sizes: Ints, counts: Ints) -> Iterator[tuple[int, int]]:

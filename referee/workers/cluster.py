@@ -157,9 +157,8 @@ def _connected(address: str, count: int | None) -> Any:
         client = Client(to, timeout=WAIT_S, set_as_default=False, **more)
         client.run_on_scheduler(versions)
     except Exception as error:  # noqa: BLE001 - whatever there is at this address
-        sentence = (
-            f"No Dask scheduler with lpirc-referee {VERSION} answers at {address}: {str(error) or 'timeout'}."
-        )
+        why = str(error) or "timeout"
+        sentence = f"No Dask scheduler with lpirc-referee {VERSION} answers at {address}: {why}."
         raise NoWorkers("no-scheduler", f"{sentence} Start one: dask scheduler") from None
     return client
 

@@ -74,7 +74,6 @@ def metered(metering: Metering, bench: Callable[[], bytes], clock: Clock) -> byt
         check(name, field_of(document, name))
     inferences, *ends_s = (field_of(document, name) for name in LOOP_FIELDS)
     start_s, end_s = map(clock.of_process_s, ends_s)
-    document["energy"] = inference_energy(readings, start_s, end_s, inferences, identity, idle_w) | {
-        "official": standing(identity, metering.address).official
-    }
+    energy = inference_energy(readings, start_s, end_s, inferences, identity, idle_w)
+    document["energy"] = energy | {"official": standing(identity, metering.address).official}
     return json.dumps(document).encode()

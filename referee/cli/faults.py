@@ -1,4 +1,4 @@
-"""`--faults` of `practice` and `rehearse`: they befall real connections and processes."""
+"""`--faults` of `practice` and `rehearse`: faults of real connections and processes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ seed_option = click.option("--seed", default=1, show_default=True, help="Which r
 
 
 class Relay:
-    """Stands before the server at `target`; cuts requests off, by turns before and after they took effect; is slow.
+    """Relays to the server at `target`, slowly; cuts requests off, alternately before and after they take effect.
 
     A request begins with a client's first bytes after an answer: no HTTP is parsed, so none is changed.
     """

@@ -31,7 +31,7 @@ def print_listing(
 ) -> None:
     """Print `documents` as `json`, their `keys` as `csv`, or the `rows` as a page of `html`, or for None as a table.
 
-    What has a form goes `to` stdout. The `title` and `about` are the page's alone; the `notes` stand below the table,
+    In a form it goes `to` stdout. The `title` and `about` are the page's alone; the `notes` stand below the table,
     `more` rows below them on the page. `empty` is said of no rows.
     """
     if form == "json":

@@ -15,7 +15,7 @@ import click
 from referee.cli.acts import act, line_of_text
 from referee.cli.model_board import board_command
 from referee.cli.model_report import print_result, submission_line
-from referee.cli.options import above_0_s, any_path, as_json, contest_folder, run_number
+from referee.cli.options import any_path, as_json, contest_folder, run_number, seconds_option
 from referee.cli.processes import endings_interrupt, interruption_reported
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
@@ -64,15 +64,8 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that become the argument `limits`."""
 
     @click.option("--memory-mb", type=click.IntRange(1), help="Memory for the model; default: 2048.")
-    @click.option(
-        "--timeout-s",
-        type=float,
-        callback=above_0_s,
-        help="Seconds to load the model, and for one inference; default: 30.",
-    )
-    @click.option(
-        "--core", type=click.IntRange(0), help="The core that runs the model; default: the last one."
-    )
+    @seconds_option("--timeout-s", help="Seconds to load the model, and for one inference; default: 30.")
+    @click.option("--core", type=click.IntRange(0), help="The core for the model; default: the last one.")
     @click.option("--repeats", type=click.IntRange(1), help="At most this many passes; default: 5.")
     @wraps(command)
     def with_limits(**named: Any) -> Any:
@@ -86,15 +79,10 @@ def meter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that become the argument `metering`, None without a meter."""
 
     @click.option("--meter", help="Measure the energy per inference: a VISA address, sim:, rapl:, hwmon:.")
-    @click.option(
-        "--energy-loop",
-        type=float,
-        callback=above_0_s,
-        help=f"Seconds of inferences for the meter; default: {DEFAULT_LOOP_S:g}.",
+    @seconds_option(
+        "--energy-loop", help=f"Seconds of inferences for the meter; default: {DEFAULT_LOOP_S:g}."
     )
-    @click.option(
-        "--idle", type=float, callback=above_0_s, help="Measure the idle device first, for so many seconds."
-    )
+    @seconds_option("--idle", help="Measure the idle device first, for so many seconds.")
     @wraps(command)
     def with_metering(meter: str | None, energy_loop: float | None, idle: float | None, **named: Any) -> Any:
         if meter is None and (energy_loop is not None or idle is not None):

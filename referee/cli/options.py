@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import click
@@ -27,11 +28,14 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON d
 LONGEST_S = 86_400.0
 
 
-def above_0_s(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+def _above_0_s(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """Accept seconds above 0, up to a day. click.FloatRange would accept NaN."""
     if value is not None and not 0 < value <= LONGEST_S:
         raise click.BadParameter(f"{value} is not a number of seconds above 0, to {LONGEST_S:g}.", ctx, param)
     return value
+
+
+seconds_option = partial(click.option, type=float, callback=_above_0_s)
 
 
 def hexadecimal(option: str, text: str | None, least: int) -> str | None:

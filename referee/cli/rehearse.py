@@ -264,7 +264,7 @@ def _client_arguments(plan: Plan, url: str, password: str) -> list[str]:
 
 
 def _await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str]:
-    """Wait until the client has ended, or end it at last, and show what it says. Returns remarks on it.
+    """Wait until the client has ended, or end it when its time is over, and show what it says. Returns remarks on it.
 
     Raises RefereeError `child-failed` of the sample client.
     """

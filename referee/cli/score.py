@@ -89,7 +89,9 @@ def score(
     """
     metrics = tuple(dict.fromkeys(metrics))
     _check_options(metrics, engine, iou, curves)
-    _check_energies(energies_wh, detections)
+    if energies_wh and len(energies_wh) != len(detections):
+        counts = f"{len(energies_wh)} --energy-wh for {len(detections)} files"
+        raise click.UsageError(f"{counts}; give it once for each file, or leave it out.")
     for file in filter(None, (ground_truth, images)):
         require_regular(file)  # it is read twice: for the digest and for the boxes
     truth, digest = read_ground_truth(ground_truth, images), _digest(ground_truth, images)
@@ -171,12 +173,6 @@ def _check_options(metrics: tuple[str, ...], engine: str, iou: float | None, cur
         raise click.UsageError("The metric coco has ten IoU thresholds of its own; leave --iou out.")
     if curves is not None:
         check_curve_path(curves)
-
-
-def _check_energies(energies_wh: tuple[float, ...], files: tuple[Path, ...]) -> None:
-    if energies_wh and len(energies_wh) != len(files):
-        given = f"{len(energies_wh)} --energy-wh for {len(files)} files"
-        raise click.UsageError(f"{given}; give it once for each file, or leave it out.")
 
 
 def _evaluated(

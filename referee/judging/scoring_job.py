@@ -1,7 +1,7 @@
-"""The part of a judgement that takes time, as a job: a pure function of arrays, named by the hash of all that it takes.
+"""The part of a judgement that takes time, as a job: a pure function of arrays, named by the hash of its inputs.
 
-A result is of every run with the same name. Of two names with one stem only the ground truth differs: then only the
-categories that it changes are scored, and what is known of the others is as if all were scored.
+Runs whose jobs have one name share its result. Of two names with one stem only the ground truth differs: then only the
+categories that it changes are scored, and the known results of the others are taken, which are the same.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.uint8]
 
 BOOTSTRAP_METRICS = ("lpirc", "ilsvrc-det")
-"""Those whose AP is the area under the envelope and whose ties fall to the image, as a resample needs it."""
+"""Those whose AP is the area under the envelope and whose ties are broken by image, as a resample needs."""
 
 _CELLS_AT_ONCE = 1 << 22
 

@@ -1,4 +1,4 @@
-"""Results files of a track: the set that they are of and its secret part; checked and scored by worker processes."""
+"""Results files of a track: their test set with its secret part; checked and scored by worker processes."""
 
 from __future__ import annotations
 

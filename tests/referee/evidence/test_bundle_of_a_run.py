@@ -152,4 +152,4 @@ def test_receipts_that_anybody_can_make_do_not_accuse_an_honest_organizer(run: A
     assert "the run was closed with something else" not in text
     forged = json.dumps({"closing": closing | {"posts": 8, "head": more["link"]}})
     text = with_receipts(bundle, tmp_path, [*lines[:-1], json.dumps(more), forged])[1]
-    assert "either may have been altered" in text
+    assert "receipts or bundle may have been altered" in text

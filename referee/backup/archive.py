@@ -26,7 +26,7 @@ def write_archive(path: Path, members: dict[str, Path], facts: dict[str, Any]) -
     with zipfile.ZipFile(path, "w", strict_timestamps=False) as made:
         for name, source in members.items():
             made.write(source, name)
-            with made.open(name) as member:  # a file may change meanwhile: of what was written
+            with made.open(name) as member:  # of what was written: the file may change
                 digest = hashlib.file_digest(member, "sha256")  # type: ignore[arg-type]  # it has readinto
             found[name] = [made.getinfo(name).file_size, digest.hexdigest()]
         made.writestr(MANIFEST, json.dumps({"format": FORMAT, "version": VERSION, **facts, "members": found}))

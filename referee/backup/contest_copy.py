@@ -126,7 +126,7 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
                 write_atomically(partial / name, f"{secrets.token_hex(SECRET_BYTES)}\n".encode(), 0o600)
             changes[former] = contest_id(partial)
         contest, config = contest_id(partial), partial / CONFIG_NAME
-        read_config(partial)  # tells what is wrong with it
+        read_config(partial)  # raises what is wrong with it
         write_atomically(config, _with_values(config.read_text("utf-8-sig"), changes).encode())
         with closing(Store(partial / DATABASE_NAME)) as store:
             store.require_sound()

@@ -94,7 +94,7 @@ def _go_on(folder: Path, url: str) -> None:
 
 
 def _done(folder: Path, command: str, *arguments: str) -> bool:
-    """Whether it succeeded. The operator may have voided the run, or armed another one: the log tells."""
+    """Whether it succeeded. It fails if the operator has voided the run or armed another one; see the log."""
     with (folder / "steps.log").open("a") as log:
         words = [program(command), *arguments]
         return subprocess.run(words, cwd=folder, stdout=log, stderr=log, check=False).returncode == 0  # noqa: S603

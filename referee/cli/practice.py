@@ -83,7 +83,7 @@ def _prepare(folder: Path, testset: Path | None, meter: str) -> str:
     """Make the contest unless it is there; register the team. Returns its password."""
     file = folder / PASSWORD
     if not (folder / CONFIG_NAME).exists():
-        if testset is None and not (folder / "testset").exists():  # there, if this was broken off before
+        if testset is None and not (folder / "testset").exists():  # it is there after an interrupted start
             click.echo(f"Preparing {folder / 'testset'}", err=True)
             synthesize(folder / "testset", images=DEFAULT_IMAGES, categories=DEFAULT_CATEGORIES, seed=1)
         place = place_of(load_test_set(testset or folder / "testset").folder, folder)

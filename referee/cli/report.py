@@ -38,7 +38,7 @@ def report(numbers: tuple[int, ...], folder: Path, out: Path | None, *, all_runs
 
 
 def warn_while_frozen(contest: Contest) -> None:
-    """Say on stderr that what is written now tells more than the frozen board."""
+    """Warn on stderr that what is written now shows more than the frozen board."""
     board = contest.store.published()
     if board is not None and board.state is not BoardState.LIVE:
         click.echo("The board is frozen, and this has the ranking as it is now: hand it out later.", err=True)

@@ -52,7 +52,7 @@ def run_checks(
 
 
 def rows_refused(total: int, kept: Sequence[Mapping[str, Any]]) -> tuple[Check, ...]:
-    """The check of a run of which rows were refused, `total` in all; nothing for other runs."""
+    """The check of a run with refused rows, `total` in all; nothing for other runs."""
     if not total:
         return ()
     shown = [f"at {row['elapsed_s']:.1f} s, line {row['line']}: {row['reason']}" for row in kept[:REASONS]]

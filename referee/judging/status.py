@@ -77,7 +77,7 @@ def team_documents(store: Store) -> dict[str, Document]:
 
 
 class StatusReader:
-    """Reads the status of a contest again and again."""
+    """Reads the status of a contest repeatedly."""
 
     def __init__(self, contest: Contest) -> None:
         self._contest, self._store = contest, contest.store

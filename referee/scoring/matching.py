@@ -88,7 +88,7 @@ def pairs_of(
 
 
 def _portions(sizes: Ints, counts: Ints) -> Iterator[tuple[int, int]]:
-    """Cut groups where the number of objects changes, and after every so many pairs."""
+    """Cut groups where the number of objects changes, and after every _PAIRS_AT_ONCE pairs."""
     done = np.cumsum(sizes * counts) // _PAIRS_AT_ONCE
     cuts = np.flatnonzero((counts[1:] != counts[:-1]) | (done[1:] != done[:-1])) + 1
     yield from pairwise([0, *cuts.tolist(), len(sizes)] if len(sizes) else [])

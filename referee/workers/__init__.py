@@ -1,4 +1,4 @@
-"""Work done elsewhere: by processes of this host, or by a cluster. It gives values back; whoever asked stores them.
+"""Work done elsewhere: by processes of this host, or by a cluster. It returns values, which the caller stores.
 
 Start with `dispatch`: jobs leased, tried again, given back. Knows nothing of what the work is.
 """

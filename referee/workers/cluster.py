@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster: processes of this host, or whoever works for a scheduler, on any number of hosts.
+"""Workers of a Dask cluster: processes of this host, or those of a scheduler, on any number of hosts.
 
 A piece of work travels as one packed blob, which the cluster forgets when its result is here. Only workers with the
 versions of this host get work: others may compute something else.

@@ -62,7 +62,7 @@ class ResultsSet:
         return _digest("entry-1", RULES_VERSION, RESAMPLES, SEED, self.digest(split), file_sha256)
 
     def images(self, split: str) -> list[int]:
-        """The numbers of the images of a split: whose draw, by a hash with the key, lies below `part`, or not."""
+        """The numbers of a split's images: one is held out if its draw, a keyed hash, lies below `part`."""
         drawn = ((one, hmac.digest(self.key, one.sha256.encode(), "sha256")) for one in self.test_set.images)
         below = ((one, int.from_bytes(draw[:8], "big") < self.part * 2**64) for one, draw in drawn)
         return [one.number for one, is_held_out in below if is_held_out == (split == HOLDOUT)]

@@ -16,7 +16,6 @@ from referee.cli.team_import import import_teams, require_team_name
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
-from referee.judging.status import team_documents
 from referee.store.records import RunState
 
 PASSWORD_VARIABLE = "LPIRC_PASSWORD"  # noqa: S105 - a variable's name
@@ -53,6 +52,8 @@ def add(name: str, password_file: Path | None, affiliation: str | None, folder: 
 @as_json
 def list_teams(folder: Path, *, as_json: bool) -> None:
     """List the teams."""
+    from referee.judging.status import team_documents  # the other commands need not wait for it
+
     with open_contest(folder) as contest:
         teams = team_documents(contest.store)
     if as_json:

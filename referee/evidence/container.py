@@ -60,9 +60,7 @@ def pack(parts: Mapping[str, bytes]) -> list[bytes]:
 def unpack(data: bytes) -> dict[str, bytes]:
     """The parts of a container, of which every byte is as `pack` writes it. Raises BadBundle."""
     if data[:4] != _LOCAL:
-        raise BadBundle(
-            "container", "The file is not a bundle: it does not begin as the zip of a bundle does."
-        )
+        raise BadBundle("container", "The file is not a bundle: it does not begin as a bundle's zip does.")
     parts: dict[str, bytes] = {}
     offsets, at = [], 0
     while data[at : at + 4] == _LOCAL:

@@ -18,7 +18,7 @@ from referee.store.chain import closing_text, receipt_link
 
 MOST_SHOWN = 20
 RECEIPTS = "the receipts file"
-"""The `part` of a failure that is not in the bundle."""
+"""The `part` of a failure in the receipts themselves."""
 POSTS, EVENTS = "posts.jsonl.gz", "events.jsonl.gz"
 _KINDS = {
     "run": int,
@@ -112,10 +112,8 @@ def _of_bodies(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
         number = receipt["number"]
         fields = [receipt[name] for name in ("sha256", "received_utc", "accepted", "received_total")]
         if receipt_link(bytes.fromhex(receipt["previous"]), number, *fields).hex() != receipt["link"]:
-            yield (
-                RECEIPTS,
-                f"body {number}: the receipt contradicts itself, its link is not of its other fields",
-            )
+            problem = "the receipt contradicts itself, its link is not that of its other fields"
+            yield RECEIPTS, f"body {number}: {problem}"
         elif number not in posts:
             yield POSTS, f"body {number} is missing"
         elif wrong := [

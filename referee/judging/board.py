@@ -67,8 +67,8 @@ def public_board(contest: Contest, found: Standings | None = None, log: dict[str
     found, affiliations = found or standings(contest), store.affiliations()
     used = Counter(run.team for run in runs.values() if run.state is not RunState.VOID)
 
-    def public(found: Place) -> dict[str, Any]:
-        place = place_document(found)
+    def public(one: Place) -> dict[str, Any]:
+        place = place_document(one)
         more = {"affiliation": affiliations[place["team"]], "images": runs[place["run"]].images}
         return place | more | {"reviewed": place["reviewed"] is not None}  # its note is for the operators
 
@@ -150,7 +150,7 @@ def _unveiled(frozen: list[Any], final: list[Any], count: int) -> list[Any]:
     """The unveiled places do not say how they compare with the hidden ones."""
     seen = final[len(final) - count :]
     teams = {place["team"] for place in seen}
-    shown = [
+    unveiled = [
         place | {"differs": [], "level_with": [r for r in place["level_with"] if r["team"] in teams]}
         for place in seen
     ]
@@ -159,7 +159,7 @@ def _unveiled(frozen: list[Any], final: list[Any], count: int) -> list[Any]:
         for place in frozen
         if place["team"] not in teams
     ]
-    return rest + shown
+    return rest + unveiled
 
 
 def publish(contest: Contest, clock: Clock, stop: threading.Event) -> None:

@@ -78,9 +78,7 @@ def preview(
     require_unchanged(other)
     if other.images_digest != contest.test_set.images_digest:
         own = contest.test_set.folder
-        raise TestSetChanged(
-            f"{testset} has other images or categories than {own}: only the boxes may differ."
-        )
+        raise TestSetChanged(f"{testset} has other images or categories than {own}; only boxes may differ.")
     config = replace(contest.config, metric=metric or contest.config.metric)
     changed = replace(contest, config=config, test_set=other)
     return _rejudged(contest, number, changed, clock, workers, failed, stored=False)

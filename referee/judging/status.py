@@ -90,15 +90,14 @@ class StatusReader:
         config, store = self._contest.config, self._store
         self._last_event, new = store.events_after(self._last_event, MOST_EVENTS)
         self._events = [*new, *self._events][:MOST_EVENTS]
-        runs, used, affiliations = store.runs(), store.attempts_used(), store.affiliations()
-        teams = team_documents(store)
+        runs, teams = store.runs(), team_documents(store)
         listed, published, found = self._listed(runs, known), store.published(), self._standings.now()
         at = {run.station: run for run in runs if run.state in (RunState.ARMED, RunState.OPEN)}
         active = {name: self._active(run, known, now) for name, run in at.items()}
         for one in active.values():
-            one["affiliation"] = affiliations.get(one["team"])
+            one["affiliation"] = teams[one["team"]]["affiliation"]
         limit = config.attempts
-        left = {team: max(limit - used.get(team, 0), 0) if limit else None for team in teams}
+        left = {team: max(limit - one["attempts_used"], 0) if limit else None for team, one in teams.items()}
         return {
             "utc": now.isoformat(),
             "contest": config.name,

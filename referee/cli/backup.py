@@ -38,10 +38,10 @@ def restore(file: Path, folder: Path, base: Path | None) -> None:
         click.echo(f"{file} has no keys: new ones were made. The id is now {contest}, it was {former};")
         click.echo("tokens of open runs are void, another secret draws images, and another key signs.")
         click.echo(
-            "Bundles of earlier runs still verify, by their first id. What is signed now has the new key,"
+            "Bundles of earlier runs still verify, by their first id. New signatures have the new key, the"
         )
         click.echo(
-            "the closing receipts that teams hold the former one: referee log shows both (signing-key)."
+            "closing receipts that teams hold have the former one: referee log shows both (signing-key)."
         )
     for one in missing:
         click.echo(f"There is no test set at {folder / one}: put it there, or change contest.toml.")

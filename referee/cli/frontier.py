@@ -64,7 +64,7 @@ def fit_command(
 
 
 def as_document(found: Fit, base: str, points: list[PlotPoint], target_ms: float | None) -> dict[str, Any]:
-    """The JSON document: floats in full; residuals are accuracy less frontier, in percent."""
+    """The JSON document: floats in full; residuals are accuracy minus frontier, in percent."""
     return {
         "k": found.frontier.k,
         "a0": found.frontier.a0,

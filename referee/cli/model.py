@@ -79,9 +79,7 @@ def meter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that become the argument `metering`, None without a meter."""
 
     @click.option("--meter", help="Measure the energy per inference: a VISA address, sim:, rapl:, hwmon:.")
-    @seconds_option(
-        "--energy-loop", help=f"Seconds of inferences for the meter; default: {DEFAULT_LOOP_S:g}."
-    )
+    @seconds_option("--energy-loop", help=f"Seconds of inferences to measure; default: {DEFAULT_LOOP_S:g}.")
     @seconds_option("--idle", help="Measure the idle device first, for so many seconds.")
     @wraps(command)
     def with_metering(meter: str | None, energy_loop: float | None, idle: float | None, **named: Any) -> Any:

@@ -33,7 +33,7 @@ from referee.web.processes import sole_server
 WINDOW_S = 600
 LOOK_S = 0.1
 TEAM = "practice"
-PASSWORD = "practice-password"  # noqa: S105 - a file, that marks a practice contest
+PASSWORD = "practice-password"  # noqa: S105 - a file that marks a practice contest
 
 
 @click.command()

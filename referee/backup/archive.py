@@ -26,7 +26,7 @@ def write_archive(path: Path, members: dict[str, Path], facts: dict[str, Any]) -
     with zipfile.ZipFile(path, "w", strict_timestamps=False) as made:
         for name, source in members.items():
             made.write(source, name)
-            with made.open(name) as member:  # a file may change meanwhile: of what was written
+            with made.open(name) as member:  # of what was written: the file may change
                 digest = hashlib.file_digest(member, "sha256")  # type: ignore[arg-type]  # it has readinto
             found[name] = [made.getinfo(name).file_size, digest.hexdigest()]
         made.writestr(MANIFEST, json.dumps({"format": FORMAT, "version": VERSION, **facts, "members": found}))
@@ -44,10 +44,10 @@ def read_archive(path: Path, folder: Path | None = None) -> dict[str, Any]:
                     raise ValueError(f"{name} has another SHA-256 than its manifest says")
             return facts
     except (*_UNREADABLE, *_MISSHAPEN, OSError) as error:
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # that is of a wrong offset
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # of a wrong offset
             raise
-        told = f"not a whole one: {error}" if zipfile.is_zipfile(path) else "is cut short"
-        raise RefereeError("bad-backup", f"{path} is not a backup, or {told}.") from error
+        problem = f"not a whole one: {error}" if zipfile.is_zipfile(path) else "is cut short"
+        raise RefereeError("bad-backup", f"{path} is not a backup, or {problem}.") from error
 
 
 def _manifest(opened: zipfile.ZipFile, size: int) -> dict[str, Any]:

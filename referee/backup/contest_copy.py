@@ -64,7 +64,7 @@ def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: b
 
 
 def _require_free(folder: Path, file: Path) -> None:
-    """Raise RefereeError `backup-target` if a backup there would take the place of anything but an older one."""
+    """Raise RefereeError `backup-target` if a backup there would replace anything but an older backup."""
     is_of_contest = file.parent == real_path(folder) and file.suffix != ".zip"
     is_there = file.exists()
     with suppress(RefereeError):
@@ -109,9 +109,8 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
         raise RefereeError("contest-exists", sentence)
     for outer in folder.parents:
         if (outer / CONFIG_NAME).exists():
-            raise RefereeError(
-                "contest-exists", f"{folder} is inside the contest folder {outer}; restore beside it."
-            )
+            sentence = f"{folder} is inside the contest folder {outer}; restore beside it."
+            raise RefereeError("contest-exists", sentence)
     partial = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.partial")
     partial.mkdir(mode=0o700, parents=True)
     try:
@@ -127,7 +126,7 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
                 write_atomically(partial / name, f"{secrets.token_hex(SECRET_BYTES)}\n".encode(), 0o600)
             changes[former] = contest_id(partial)
         contest, config = contest_id(partial), partial / CONFIG_NAME
-        read_config(partial)  # tells what is wrong with it
+        read_config(partial)  # raises what is wrong with it
         write_atomically(config, _with_values(config.read_text("utf-8-sig"), changes).encode())
         with closing(Store(partial / DATABASE_NAME)) as store:
             store.require_sound()

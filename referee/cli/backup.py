@@ -9,14 +9,13 @@ from pathlib import Path
 import click
 
 from referee.backup import contest_copy
+from referee.cli.options import any_path
 from referee.clock import Clock
-
-PATH = click.Path(path_type=Path)
 
 
 @click.command()
-@click.argument("folder", type=PATH)
-@click.option("-o", "--out", "file", type=PATH, required=True, help="The file to write, a zip.")
+@click.argument("folder", type=any_path)
+@click.option("-o", "--out", "file", type=any_path, required=True, help="The file to write, a zip.")
 @click.option("--with-keys", is_flag=True, help="Also the secrets and keys.")
 @click.option("--no-testset", is_flag=True, help="Without test sets and models.")
 def backup(folder: Path, file: Path, *, with_keys: bool, no_testset: bool) -> None:
@@ -28,9 +27,9 @@ def backup(folder: Path, file: Path, *, with_keys: bool, no_testset: bool) -> No
 
 
 @click.command()
-@click.argument("file", type=PATH)
-@click.argument("folder", type=PATH)
-@click.option("--base", type=PATH, help="An earlier backup, for what FILE lacks: keys, test sets.")
+@click.argument("file", type=any_path)
+@click.argument("folder", type=any_path)
+@click.option("--base", type=any_path, help="An earlier backup, for what FILE lacks: keys, test sets.")
 def restore(file: Path, folder: Path, base: Path | None) -> None:
     """Make the contest FOLDER from FILE, which `referee backup` or the server wrote: all of it or nothing."""
     with _named(folder):
@@ -39,10 +38,10 @@ def restore(file: Path, folder: Path, base: Path | None) -> None:
         click.echo(f"{file} has no keys: new ones were made. The id is now {contest}, it was {former};")
         click.echo("tokens of open runs are void, another secret draws images, and another key signs.")
         click.echo(
-            "Bundles of earlier runs still verify, by their first id; but what is signed from now on has the new key,"
+            "Bundles of earlier runs still verify, by their first id. New signatures have the new key, the"
         )
         click.echo(
-            "and the closing receipts that teams hold the former one: referee log shows both (signing-key)."
+            "closing receipts that teams hold have the former one: referee log shows both (signing-key)."
         )
     for one in missing:
         click.echo(f"There is no test set at {folder / one}: put it there, or change contest.toml.")

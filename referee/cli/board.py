@@ -27,6 +27,6 @@ def freeze(folder: Path) -> None:
 @contest_folder
 def unveil(folder: Path, *, all_places: bool) -> None:
     """Show one more place of the final ranking, the last one first; after the first place the board is live again."""
-    told = ask(folder, "/board/unveil", {"places": "all"} if all_places else {})
-    shown = f"{told['unveiled']} of {told['places']} places are shown."
-    click.echo("The board is live." if told["state"] == "live" else shown)
+    board = ask(folder, "/board/unveil", {"places": "all"} if all_places else {})
+    shown = f"{board['unveiled']} of {board['places']} places are shown."
+    click.echo("The board is live." if board["state"] == "live" else shown)

@@ -10,7 +10,7 @@ import click
 
 from lpirc_testsets import load_test_set
 from lpirc_testsets.file_bytes import file_bytes
-from referee.cli.options import as_json, contest_folder, hexadecimal, run_number
+from referee.cli.options import any_path, as_json, contest_folder, hexadecimal, run_number
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
@@ -27,9 +27,7 @@ def bundle() -> None:
 @bundle.command("export")
 @click.argument("number", metavar="[RUN]", type=run_number, required=False)
 @click.option("--all", "all_runs", is_flag=True, help="Every run that is over, one file each.")
-@click.option(
-    "-o", "--out", type=click.Path(path_type=Path), required=True, help="The file; with --all the folder."
-)
+@click.option("-o", "--out", type=any_path, required=True, help="The file; with --all the folder.")
 @contest_folder
 def export_command(number: int | None, folder: Path, out: Path, *, all_runs: bool) -> None:
     """Write the bundle of a run: bodies, readings, events, score, signed by the contest's key."""
@@ -58,11 +56,9 @@ def export_command(number: int | None, folder: Path, out: Path, *, all_runs: boo
 
 
 @bundle.command("verify")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--testset", type=click.Path(path_type=Path), help="The test set, if the ground truth is still secret."
-)
-@click.option("--receipts", type=click.Path(path_type=Path), help="What the team's client kept.")
+@click.argument("file", type=any_path)
+@click.option("--testset", type=any_path, help="The test set, if the ground truth is still secret.")
+@click.option("--receipts", type=any_path, help="What the team's client kept.")
 @click.option("--key", metavar="HEX", help="The contest's public key, as on the board and the printed sheet.")
 @click.option(
     "--head", metavar="HEX", help="A head of the log that a board showed: all of it, or 12 digits or more."

@@ -52,10 +52,8 @@ def _figures(name: str, folder: Path) -> dict[str, Any]:
     with open_contest(folder if is_number else Path(name)) as contest:
         numbers = [int(name)] if is_number else [run.id for run in contest.store.runs()]
         if len(numbers) != 1:
-            sentence = (
-                f"{name} has {len(numbers)} runs; name two by number: referee compare 1 2 --contest {name}"
-            )
-            raise RefereeError("run-unknown", sentence)
+            advice = f"name two by number: referee compare 1 2 --contest {name}"
+            raise RefereeError("run-unknown", f"{name} has {len(numbers)} runs; {advice}")
         run = contest.store.run(numbers[0])
         judged = current_judgement(contest, run)
         if judged is None:

@@ -10,6 +10,7 @@ import click
 
 from lpirc_power.addresses import MeterAddress
 from lpirc_testsets import load_test_set, synthesize
+from referee.cli.options import any_path, port_option
 from referee.config import LONGEST_WINDOW_S, read_config
 from referee.contest import create_contest
 
@@ -47,9 +48,8 @@ def config_text(
     fixed = "voltage_range_v = {:g}\ncurrent_range_a = {:g}\n".format(*ranges) if ranges else ""
     texts = {"name": name, "meter": meter, "testset": testset}
     # TOML's basic strings are JSON's without surrogate escapes, and with the control character 7F escaped.
-    quoted = {
-        key: json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f") for key, text in texts.items()
-    }
+    as_json = {key: json.dumps(text, ensure_ascii=False) for key, text in texts.items()}
+    quoted = {key: text.replace("\x7f", "\\u007f") for key, text in as_json.items()}
     return (
         f"""\
 name = {quoted["name"]}
@@ -95,11 +95,9 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=any_path)
 @click.option("--name", help="The contest's name; default: the folder's.")
-@click.option(
-    "--testset", type=click.Path(path_type=Path), help="A test-set folder; default: a synthetic one."
-)
+@click.option("--testset", type=any_path, help="A test-set folder; default: a synthetic one.")
 @click.option("--meter", default="sim:", show_default=True, help="The meter of the first station.")
 @click.option(
     "--window",
@@ -111,17 +109,11 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 )
 @click.option("--auto-arm", is_flag=True, help="Let a team's log-in arm its run, without an operator.")
 def init(
-    folder: Path,
-    name: str | None,
-    testset: Path | None,
-    meter: str,
-    window_s: int,
-    *,
-    auto_arm: bool,
+    folder: Path, name: str | None, testset: Path | None, meter: str, window_s: int, *, auto_arm: bool
 ) -> None:
     """Make a contest folder: contest.toml, database, secret, and a test set if none is given.
 
-    A test set in FOLDER or beside it is named relative to FOLDER, so that both can be moved together.
+    A test set in FOLDER or beside it is named relative to FOLDER, so both can be moved together.
     """
     if testset is not None:
         load_test_set(testset)
@@ -143,11 +135,9 @@ def place_of(testset: Path, folder: Path) -> str:
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=any_path)
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: all networks of this machine.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free port."
-)
+@port_option
 @click.option(
     "--tls-cert", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="PEM; needs --tls-key."
 )

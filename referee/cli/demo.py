@@ -15,6 +15,7 @@ import click
 from lpirc_testsets import synthesize
 from referee.cli.contest import config_text
 from referee.cli.demo_day import record_day
+from referee.cli.options import any_path, port_option
 from referee.cli.processes import Child, interruption_reported, program
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
@@ -37,10 +38,8 @@ DAY_KEYS = "least_map = 0.05\nattempts = 3\npublic_score = true\n"
 
 
 @click.command()
-@click.option("--folder", type=click.Path(path_type=Path), help="Keep it in this new folder.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free port."
-)
+@click.option("--folder", type=any_path, help="Keep it in this new folder.")
+@port_option
 def demo(folder: Path | None, port: int) -> None:
     """Serve a rehearsed contest day with 16 teams, to look at board and console. Ctrl-C ends it."""
     if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -81,7 +80,7 @@ def _prepare(folder: Path, password: str) -> None:
 
 
 def _go_on(folder: Path, url: str) -> None:
-    """Let the teams of the queue run, one after another; the operator may do with runs and queue what he likes."""
+    """Let the teams of the queue run, one after another; the operator may change runs and queue meanwhile."""
     team = ["--password-file", "password", "--parent", str(os.getpid()), "--team"]
     slowly = ["--detector", "slow:detect", "--fetch", "1", "--batch", "1"]
     clock, never = Clock(), threading.Event()
@@ -95,7 +94,7 @@ def _go_on(folder: Path, url: str) -> None:
 
 
 def _done(folder: Path, command: str, *arguments: str) -> bool:
-    """Whether it succeeded. The operator may have voided the run, or armed another one: the log tells."""
+    """Whether it succeeded. It fails if the operator has voided the run or armed another one; see the log."""
     with (folder / "steps.log").open("a") as log:
-        told = [program(command), *arguments]
-        return subprocess.run(told, cwd=folder, stdout=log, stderr=log, check=False).returncode == 0  # noqa: S603
+        words = [program(command), *arguments]
+        return subprocess.run(words, cwd=folder, stdout=log, stderr=log, check=False).returncode == 0  # noqa: S603

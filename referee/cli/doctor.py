@@ -19,16 +19,10 @@ from lpirc_testsets import TestSetError, load_test_set
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey
 from referee.cli.acts import act, optional_reason
 from referee.cli.doctor_meters import ADVICE, TRIAL_S, Finding, look_at_meter, trial_run
-from referee.cli.options import as_json
+from referee.cli.options import any_path, as_json
 from referee.clock import Clock
 from referee.config import read_config
-from referee.contest import (
-    Contest,
-    contest_id,
-    open_contest,
-    read_secrets,
-    require_unchanged,
-)
+from referee.contest import Contest, contest_id, open_contest, read_secrets, require_unchanged
 from referee.errors import RefereeError
 from referee.served import is_served
 from referee.store import DATABASE_NAME, Store
@@ -38,7 +32,7 @@ SLACK = timedelta(seconds=2)  # a clock that is being set may step back so far
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=any_path)
 @click.option(
     "--accept", is_flag=True, help="First take the database as it is: fewer records, other secrets."
 )
@@ -71,15 +65,15 @@ def doctor(
     served = is_served(folder)
     if served:
         click.echo(f"{folder} is being served: its meters are not asked.", err=True)
-    told: dict[str, str] = {}
-    for finding in _findings(folder, port, trial=trial, served=served):
-        told.setdefault(finding[1], finding[0])
+    codes: dict[str, str] = {}  # by sentence, each once
+    for code, sentence in _findings(folder, port, trial=trial, served=served):
+        codes.setdefault(sentence, code)
     if as_json:
-        click.echo(json.dumps([{"code": code, "sentence": sentence} for sentence, code in told.items()]))
+        click.echo(json.dumps([{"code": code, "sentence": sentence} for sentence, code in codes.items()]))
     else:
-        lines = (f"{code}: {sentence}" for sentence, code in told.items())
+        lines = (f"{code}: {sentence}" for sentence, code in codes.items())
         click.echo("\n".join(lines) or f"Nothing is wrong with {folder}.")
-    sys.exit(any(code != ADVICE for code in told.values()))
+    sys.exit(any(code != ADVICE for code in codes.values()))
 
 
 def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> Iterator[Finding]:
@@ -146,8 +140,8 @@ def _look_at_clock(contest: Contest) -> Iterator[Finding]:
         )
     with suppress(OSError, subprocess.TimeoutExpired):  # where systemd knows
         asked = ["timedatectl", "show", "--property=NTPSynchronized", "--value"]
-        told = subprocess.run(asked, capture_output=True, text=True, timeout=2, check=False)  # noqa: S603
-        if told.stdout.strip() == "no":
+        answer = subprocess.run(asked, capture_output=True, text=True, timeout=2, check=False)  # noqa: S603
+        if answer.stdout.strip() == "no":
             click.echo("The host's clock is not synchronized (NTP): times on record may be off.", err=True)
 
 

@@ -30,7 +30,7 @@ Finding = tuple[str, str]
 
 
 def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
-    """Ask the station's meter who it is; nothing in it is changed, and nothing of a simulated one is asked."""
+    """Ask the station's meter for its identity, which changes nothing in it; a simulated one is not asked."""
     if station.meter.startswith("sim"):
         return
     missing = [key for key in ("voltage_range_v", "current_range_a") if getattr(station, key) is None]
@@ -58,8 +58,8 @@ def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
         )
 
 
-def trial_run(contest: Contest, station: Station, length_s: int = TRIAL_S) -> Iterator[Finding]:
-    """Measure the idle board by a run of `length_s` seconds in a contest folder of its own, which is then deleted.
+def trial_run(contest: Contest, station: Station) -> Iterator[Finding]:
+    """Measure the idle board by a run of TRIAL_S seconds in a contest folder of its own, which is then deleted.
 
     The meter must not hold an energy that is still to be read: arming resets it.
     """
@@ -72,7 +72,7 @@ def trial_run(contest: Contest, station: Station, length_s: int = TRIAL_S) -> It
         return
     clock = Clock()
     config = replace(
-        contest.config, window_s=length_s, stations=(station,), images=Images(), attempts=0, auto_arm=False
+        contest.config, window_s=TRIAL_S, stations=(station,), images=Images(), attempts=0, auto_arm=False
     )
     with (
         tempfile.TemporaryDirectory(prefix="referee-doctor-") as folder,

@@ -1,4 +1,4 @@
-"""`--faults` of `practice` and `rehearse`: they befall real connections and processes."""
+"""`--faults` of `practice` and `rehearse`: faults of real connections and processes."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ def _read(ctx: click.Context, param: click.Parameter, text: str | None) -> Fault
         match, name = FORM.fullmatch(word.strip()), word.partition(":")[0].strip()
         value = float(match[2]) * UNITS[match[3]] if match and name not in found else 0.0
         if not 0 < value < (1 if name == "drop" else LONGEST_S):
-            problem = f"{word!r} is no fault, or named twice. Write {EXAMPLE}: a share below 100 %, times below a day."
-            raise click.BadParameter(problem, ctx, param)
+            problem = f"{word!r} is not a fault, or is named twice."
+            advice = f"Write {EXAMPLE}: a share below 100 %, times below a day."
+            raise click.BadParameter(f"{problem} {advice}", ctx, param)
         found[name] = value
     return found
 
@@ -46,7 +47,7 @@ seed_option = click.option("--seed", default=1, show_default=True, help="Seed of
 
 
 class Relay:
-    """Stands before the server at `target`; cuts requests off, by turns before and after they took effect; is slow.
+    """Relays to the server at `target`, slowly; cuts requests off, alternately before and after they take effect.
 
     A request begins with a client's first bytes after an answer: no HTTP is parsed, so none is changed.
     """
@@ -124,7 +125,7 @@ class Hall:
         return server, server.first_line()
 
     def look(self, runs: Sequence[Run]) -> None:
-        """Let happen what is due in a run. Raises RefereeError `child-failed` when there is no server any more."""
+        """Cause the faults that are due in a run. Raises RefereeError `child-failed` when the server has ended."""
         if self._server.exit_code is not None:
             raise self._server.failure()
         for run, (name, due_s) in product(runs, self._due_s.items()):

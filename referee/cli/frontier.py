@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from referee.cli.options import as_json
+from referee.cli.options import any_path, as_json
 from referee.cli.terminal import console, figures_table
 from referee.files.tables import read_table
 from referee.tracks import Aim
@@ -19,7 +19,6 @@ from referee.tracks.measured import LEAST, MOST
 COLUMNS = ("latency_ms", "accuracy")
 POINT_KEYS = ("label", *COLUMNS, "residual")
 ALIASES = {"T": "latency_ms", "A": "accuracy", "time_ms": "latency_ms", "accuracy_percent": "accuracy"}
-file_path = click.Path(path_type=Path)
 
 
 def _latency(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
@@ -34,12 +33,12 @@ def frontier() -> None:
 
 
 @frontier.command("fit")
-@click.argument("file", type=file_path)
+@click.argument("file", type=any_path)
 @click.option("--base", type=click.Choice([*BASES]), default="e", show_default=True, help="Base of the log.")
 @click.option(
     "--target", "target_ms", type=float, callback=_latency, help="The target latency; default: none."
 )
-@click.option("--plot", "plot_path", type=file_path, help="Draw points and curve to a .png or .svg.")
+@click.option("--plot", "plot_path", type=any_path, help="Draw points and curve to a .png or .svg.")
 @as_json
 def fit_command(
     file: Path, base: str, target_ms: float | None, plot_path: Path | None, *, as_json: bool

@@ -30,9 +30,9 @@ OPEN = (JobState.WAITING, JobState.LEASED)
 @contest_folder
 @as_json
 def jobs(folder: Path, cancel: str | None, *, ended_too: bool, as_json: bool) -> None:
-    """List what is to be scored or measured: who is at it, what failed and why.
+    """List what is to be scored or measured: who works on it, what failed and why.
 
-    One that failed is tried again by what asked for it, such as `referee judge`.
+    A failed job is tried again by the command that asked for it, such as `referee judge`.
     """
     with open_contest(folder) as contest:
         store, now = contest.store, Clock().utc()

@@ -64,10 +64,9 @@ def _otherwise(judged_by: str, contest: Contest) -> str:
     config, was = contest.config, signature_parts(judged_by)
     now = {"metric": config.metric, "window": f"{config.window_s}s", "rules": str(RULES_VERSION)}
     now["gt"] = contest.test_set.digest[:DIGEST_LENGTH]
-    others = [
-        f"{name} {was[name]}, now {value}" for name, value in now.items() if was.get(name, value) != value
-    ]
-    return f"it was judged otherwise ({'; '.join(others) or judged_by})"
+    differ = [name for name, value in now.items() if was.get(name, value) != value]
+    others = "; ".join(f"{name} {was[name]}, now {now[name]}" for name in differ)
+    return f"it was judged otherwise ({others or judged_by})"
 
 
 def _prizes(found: Standings, place: Place) -> list[str]:
@@ -76,10 +75,10 @@ def _prizes(found: Standings, place: Place) -> list[str]:
 
 def note_on(place: Place) -> str:
     """What is to be said of a place, if anything."""
-    one, told = place.standing, ", ".join(_remarks(place))
+    one, remarks = place.standing, ", ".join(_remarks(place))
     if place.not_ranked is not None:
-        return f"Run {one.run} of {one.team} is not ranked: {told}."
-    return f"{one.team}: {told}." if told else ""
+        return f"Run {one.run} of {one.team} is not ranked: {remarks}."
+    return f"{one.team}: {remarks}." if remarks else ""
 
 
 def _remarks(place: Place) -> Iterator[str]:

@@ -12,7 +12,7 @@ import click
 from referee.cli.terminal import Column, print_table
 from referee.clock import Clock
 from referee.files.tables import harmless, table_bytes
-from referee.pages.table import table_page
+from referee.pages import table_page
 
 
 def print_listing(
@@ -31,7 +31,7 @@ def print_listing(
 ) -> None:
     """Print `documents` as `json`, their `keys` as `csv`, or the `rows` as a page of `html`, or for None as a table.
 
-    What has a form goes `to` stdout. The `title` and `about` are the page's alone; the `notes` stand below the table,
+    In a form it goes `to` stdout. The `title` and `about` are the page's alone; the `notes` stand below the table,
     `more` rows below them on the page. `empty` is said of no rows.
     """
     if form == "json":
@@ -60,6 +60,5 @@ def _cell(value: object) -> object:
     """A list in one cell; of teams that a run is level with, each with the chance."""
     if not isinstance(value, list):
         return value
-    return "; ".join(
-        f"{one['team']}:{one['chance']:.3f}" if isinstance(one, dict) else str(one) for one in value
-    )
+    texts = (f"{one['team']}:{one['chance']:.3f}" if isinstance(one, dict) else str(one) for one in value)
+    return "; ".join(texts)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from referee.cli.options import hexadecimal, run_number
+from referee.cli.options import any_path, hexadecimal, run_number
 from referee.cli.terminal import one_line
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config
@@ -24,7 +24,7 @@ WHO, NOT_SHOWN = ("operator", "user", "address"), ("action", "values")
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path), default=Path(), envvar="REFEREE_CONTEST")
+@click.argument("folder", type=any_path, default=Path(), envvar="REFEREE_CONTEST")
 @click.option("--follow", is_flag=True, help="Go on with what happens, until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document a line.")
 @click.option("--run", "run", type=run_number, help="Show only what is of this run.")

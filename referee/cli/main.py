@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Any
 
 import click
 
 from lpirc_power.errors import MeterError
-from referee.cli.lazy import LazyGroup
 from referee.errors import RefereeError
 
 # By name: the module in this room, and what its help begins with.
@@ -51,8 +51,27 @@ def stated_failures() -> tuple[type[Exception], ...]:
     return RefereeError, MeterError, TestSetError
 
 
-class Boundary(LazyGroup):
-    """Prints the project's failures as one line; anything else is a defect and keeps its traceback."""
+class Boundary(click.Group):
+    """Imports a command's module only when the command is named, and prints the project's failures as one line.
+
+    Anything else is a defect and keeps its traceback.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands."""
+        return [*COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"referee.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -73,7 +92,7 @@ class Boundary(LazyGroup):
             sys.exit(1)
 
 
-@click.group("referee", cls=Boundary, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("referee", cls=Boundary, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lpirc-referee", prog_name="referee", message="%(prog)s %(version)s")
 def main() -> None:
     """Referee low-power vision contests: mAP per watt-hour."""

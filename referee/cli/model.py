@@ -15,7 +15,7 @@ import click
 from referee.cli.acts import act, line_of_text
 from referee.cli.model_board import board_command
 from referee.cli.model_report import print_result, submission_line
-from referee.cli.options import above_0_s, as_json, contest_folder, run_number
+from referee.cli.options import any_path, as_json, contest_folder, run_number, seconds_option
 from referee.cli.processes import endings_interrupt, interruption_reported
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
@@ -40,8 +40,7 @@ from referee.tracks.submissions.submitting import (
 
 LONGEST_NAME = 100  # which a board shows whole
 WITHDRAWN = "a submission that was being measured is withdrawn."
-file_path = click.Path(path_type=Path)
-model_file = click.argument("model", type=file_path)
+model_file = click.argument("model", type=any_path)
 rule_option = click.option(
     "--track", required=True, help="A rule, such as ovic-detection; not a track of a contest."
 )
@@ -65,15 +64,8 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that become the argument `limits`."""
 
     @click.option("--memory-mb", type=click.IntRange(1), help="Memory for the model; default: 2048.")
-    @click.option(
-        "--timeout-s",
-        type=float,
-        callback=above_0_s,
-        help="Seconds to load the model, and for one inference; default: 30.",
-    )
-    @click.option(
-        "--core", type=click.IntRange(0), help="The core that runs the model; default: the last one."
-    )
+    @seconds_option("--timeout-s", help="Seconds to load the model, and for one inference; default: 30.")
+    @click.option("--core", type=click.IntRange(0), help="The core for the model; default: the last one.")
     @click.option("--repeats", type=click.IntRange(1), help="At most this many passes; default: 5.")
     @wraps(command)
     def with_limits(**named: Any) -> Any:
@@ -87,15 +79,8 @@ def meter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that become the argument `metering`, None without a meter."""
 
     @click.option("--meter", help="Measure the energy per inference: a VISA address, sim:, rapl:, hwmon:.")
-    @click.option(
-        "--energy-loop",
-        type=float,
-        callback=above_0_s,
-        help=f"Seconds of inferences for the meter; default: {DEFAULT_LOOP_S:g}.",
-    )
-    @click.option(
-        "--idle", type=float, callback=above_0_s, help="Measure the idle device first, for so many seconds."
-    )
+    @seconds_option("--energy-loop", help=f"Seconds of inferences to measure; default: {DEFAULT_LOOP_S:g}.")
+    @seconds_option("--idle", help="Measure the idle device first, for so many seconds.")
     @wraps(command)
     def with_metering(meter: str | None, energy_loop: float | None, idle: float | None, **named: Any) -> Any:
         if meter is None and (energy_loop is not None or idle is not None):
@@ -135,7 +120,7 @@ def validate_command(model: Path, track: str, limits: Limits, *, as_json: bool) 
 @model.command("bench")
 @model_file
 @rule_option
-@click.option("--images", type=file_path, required=True, help="A test-set folder.")
+@click.option("--images", type=any_path, required=True, help="A test-set folder.")
 @limit_options
 @meter_options
 @as_json
@@ -159,10 +144,10 @@ def bench_command(
 
 
 @model.command("submit")
-@click.argument("model", type=file_path, required=False)
+@click.argument("model", type=any_path, required=False)
 @track_option
 @click.option("--team", required=True, help="A registered team.")
-@click.option("--result", type=file_path, help="A result document of another device, instead of measuring.")
+@click.option("--result", type=any_path, help="A result document of another device, instead of measuring.")
 @click.option("--measured-by", callback=line_of_text, help="Who made that document, with any program.")
 @build_option
 @holdout_flag
@@ -186,7 +171,7 @@ def submit_command(
 ) -> None:
     """Measure MODEL for a team and rank it on the track's board.
 
-    A --result that somebody else measured is marked with --measured-by, and may come without MODEL.
+    A --result that someone else measured is marked with --measured-by, and may come without MODEL.
     """
     if measured_by is not None and (result is None or len(measured_by) > LONGEST_NAME):
         raise click.UsageError(f"--measured-by is for --result: a name of at most {LONGEST_NAME} characters.")
@@ -305,9 +290,8 @@ def _present_rules(contest: Contest, tracks: set[str]) -> dict[str, Track]:
 
 def _require_meter(track: OpenTrack, metering: Metering | None) -> None:
     if track.rule.needs_energy and metering is None:
-        raise RefereeError(
-            "no-meter", f"The track {track.name} counts no run without its energy; measure it with --meter."
-        )
+        sentence = f"The track {track.name} counts no run without its energy; measure it with --meter."
+        raise RefereeError("no-meter", sentence)
 
 
 def _notes(contest: Contest, made: Submission) -> str:
@@ -328,9 +312,7 @@ def _report(made: Submission, *, as_json: bool, notes: str = "") -> None:
         click.echo(notes, err=True)
     outcome = made.measurement
     if outcome is not None and outcome.unstable:
-        sentence = (
-            f"Submission {made.id} is to be measured again, with: referee model remeasure; {outcome.sentence}"
-        )
-        raise ModelFault("latency-unstable", sentence)
+        advice = "is to be measured again, with: referee model remeasure"
+        raise ModelFault("latency-unstable", f"Submission {made.id} {advice}; {outcome.sentence}")
     if outcome is not None and outcome.measured is None:
         raise ModelFault("model-failed", f"Submission {made.id} is not valid: {outcome.sentence}")

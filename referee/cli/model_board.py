@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from referee.cli.options import as_json, contest_folder
+from referee.cli.options import any_path, as_json, contest_folder
 from referee.cli.terminal import Column, console, print_table
 from referee.contest import open_contest
 from referee.files.tables import harmless, table_bytes
@@ -28,7 +28,7 @@ COLUMNS = (
 @click.command("board")
 @click.option("--track", required=True, help="A track of the contest.")
 @click.option("--holdout", is_flag=True, help="The board of the hold-out test set.")
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw accuracy over latency: FILE.png or .svg.")
+@click.option("--plot", type=any_path, help="Draw accuracy over latency: FILE.png or .svg.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV: valid submissions only.")
 @contest_folder
 @as_json
@@ -110,6 +110,5 @@ def _print(made: Board, rule: Track, title: str) -> None:
         print_table(columns, rows, "u unofficial meter")
     for one, sentence in made.invalid:
         state = "to be measured again" if one.made.is_unstable else "not valid"
-        console().print(
-            f"Submission {one.made.id} of {one.made.team}{one.made.origin} is {state}: {sentence}"
-        )
+        who = f"{one.made.team}{one.made.origin}"
+        console().print(f"Submission {one.made.id} of {who} is {state}: {sentence}")

@@ -8,7 +8,7 @@ import click
 
 from referee.auth.passwords import hash_password
 from referee.cli.acts import act, optional_reason
-from referee.cli.options import contest_folder
+from referee.cli.options import any_path, contest_folder
 from referee.cli.team import password_of
 from referee.clock import Clock
 from referee.contest import open_contest
@@ -24,14 +24,13 @@ def operator() -> None:
 
 @operator.command()
 @click.argument("name")
-@click.option("--password-file", type=click.Path(path_type=Path), help="Its first line is the password.")
+@click.option("--password-file", type=any_path, help="Its first line is the password.")
 @contest_folder
 def add(name: str, password_file: Path | None, folder: Path) -> None:
     """Register operator NAME; the password comes from a file, $LPIRC_PASSWORD, or a prompt."""
     if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
-        raise RefereeError(
-            "operator-name", f"An operator's name has 1 to {LONGEST_NAME} printable characters."
-        )
+        sentence = f"An operator's name has 1 to {LONGEST_NAME} printable characters."
+        raise RefereeError("operator-name", sentence)
     with open_contest(folder) as contest:
         hashed = hash_password(password_of(password_file))
         with act(contest.store, "operator-add", name=name.strip()):

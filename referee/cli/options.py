@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import click
 
 from referee.errors import RefereeError
 
+any_path = click.Path(path_type=Path)
 contest_folder = click.option(
     "--contest",
     "folder",
-    type=click.Path(path_type=Path),
+    type=any_path,
     default=Path(),
     envvar="REFEREE_CONTEST",
     help="The contest folder; default: $REFEREE_CONTEST, or the current folder.",
+)
+port_option = click.option(
+    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free port."
 )
 run_number = click.IntRange(1, 2**63 - 1)  # the integers of SQLite
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -23,11 +28,14 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON d
 LONGEST_S = 86_400.0
 
 
-def above_0_s(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+def _above_0_s(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """Accept seconds above 0, up to a day. click.FloatRange would accept NaN."""
     if value is not None and not 0 < value <= LONGEST_S:
         raise click.BadParameter(f"{value} is not a number of seconds above 0, to {LONGEST_S:g}.", ctx, param)
     return value
+
+
+seconds_option = partial(click.option, type=float, callback=_above_0_s)
 
 
 def hexadecimal(option: str, text: str | None, least: int) -> str | None:

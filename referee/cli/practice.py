@@ -16,6 +16,7 @@ from lpirc_testsets import load_test_set, synthesize
 from referee.auth.passwords import hash_password
 from referee.cli.contest import DEFAULT_CATEGORIES, DEFAULT_IMAGES, config_text, place_of
 from referee.cli.faults import Faults, Hall, faults_option, seed_option
+from referee.cli.options import any_path, port_option
 from referee.cli.processes import interruption_reported, own_child
 from referee.cli.rehearse import try_meter
 from referee.clock import Clock
@@ -32,17 +33,15 @@ from referee.web.processes import sole_server
 WINDOW_S = 600
 LOOK_S = 0.1
 TEAM = "practice"
-PASSWORD = "practice-password"  # noqa: S105 - a file, by which a contest of practice is known
+PASSWORD = "practice-password"  # noqa: S105 - a file that marks a practice contest
 
 
 @click.command()
-@click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default="practice")
-@click.option("--testset", type=click.Path(path_type=Path), help="A test-set folder; else a synthetic one.")
+@click.argument("folder", metavar="[DIR]", type=any_path, default="practice")
+@click.option("--testset", type=any_path, help="A test-set folder; else a synthetic one.")
 @click.option("--meter", default="sim:constant:5W", show_default=True, help="Or rapl:, hwmon:, VISA.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: for boards on your networks.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free port."
-)
+@port_option
 @faults_option
 @seed_option
 def practice(
@@ -84,7 +83,7 @@ def _prepare(folder: Path, testset: Path | None, meter: str) -> str:
     """Make the contest unless it is there; register the team. Returns its password."""
     file = folder / PASSWORD
     if not (folder / CONFIG_NAME).exists():
-        if testset is None and not (folder / "testset").exists():  # there, if this was broken off before
+        if testset is None and not (folder / "testset").exists():  # it is there after an interrupted start
             click.echo(f"Preparing {folder / 'testset'}", err=True)
             synthesize(folder / "testset", images=DEFAULT_IMAGES, categories=DEFAULT_CATEGORIES, seed=1)
         place = place_of(load_test_set(testset or folder / "testset").folder, folder)
@@ -94,7 +93,7 @@ def _prepare(folder: Path, testset: Path | None, meter: str) -> str:
         write_atomically(file, f"{secrets.token_urlsafe(9)}\n".encode(), mode=0o600)
         create_contest(folder, text.replace("# public_score", "public_score"))
     elif not file.exists():
-        raise RefereeError("contest-exists", f"{folder} is no contest of practice; choose another DIR.")
+        raise RefereeError("contest-exists", f"{folder} is not a practice contest; choose another DIR.")
     elif testset and testset.resolve() != (kept := folder / read_config(folder).testset).resolve():
         raise RefereeError("contest-exists", f"{folder} has the test set {kept}; choose another DIR.")
     password = file.read_text().strip()
@@ -112,7 +111,7 @@ def _set_meter(config: Path, address: str) -> None:
 
 
 def _judge_runs(folder: Path, hall: Hall) -> None:
-    """Judge each run that ends, again when its energy is read later, and tell its result."""
+    """Judge each run that ends, again when its energy is read later, and print its result."""
     clock, never, seen = Clock(), threading.Event(), set[tuple[int, float | None]]()
     with open_contest(folder) as contest:
         while not clock.wait(never, clock.monotonic_s() + LOOK_S):

@@ -31,7 +31,7 @@ class Child:
     """One process. As a context manager it ends the process: SIGTERM, then SIGKILL after a timeout.
 
     The process has a session of its own, so Ctrl-C reaches only the rehearsal, which then ends its children in order.
-    Its stdout tells when it is ready; its stderr goes to the file `log`.
+    The first line of its stdout says that it is ready; its stderr goes to the file `log`.
     """
 
     def __init__(self, name: str, arguments: Sequence[str], log: Path) -> None:

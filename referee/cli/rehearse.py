@@ -26,7 +26,7 @@ from referee.auth.passwords import hash_password
 from referee.cli.contest import config_text
 from referee.cli.faults import Faults, Hall, faults_option, seed_option
 from referee.cli.judged import print_score
-from referee.cli.options import as_json
+from referee.cli.options import any_path, as_json
 from referee.cli.processes import HELD, Child, interruption_reported, own_child, program
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
@@ -90,14 +90,12 @@ class Plan:
 @click.command()
 @click.option("--images", type=click.IntRange(1), help="Size of the synthetic set; default: 200.")
 @click.option("--window", "window_s", type=click.IntRange(1), default=60, show_default=True, help="Seconds.")
-@click.option("--testset", type=click.Path(path_type=Path), help="Your own test-set folder, instead.")
-@click.option("--replay", type=click.Path(path_type=Path), help="Post these recorded detections (CSV).")
+@click.option("--testset", type=any_path, help="Your own test-set folder, instead.")
+@click.option("--replay", type=any_path, help="Post these recorded detections (CSV).")
 @click.option("--client", help="Run this contestant: 'COMMAND {url} {team} {password_file}'.")
 @click.option("--load", help=f"What the simulated meter measures; default: {CLIENT_LOAD}.")
 @click.option("--meter", help="Measure with this meter instead, such as rapl:, hwmon: or a VISA address.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="The folder to create; default: rehearsals/<time>."
-)
+@click.option("--out", type=any_path, help="The folder to create; default: rehearsals/<time>.")
 @faults_option
 @seed_option
 @as_json
@@ -162,7 +160,7 @@ def _client_words(client: str | None, replay: Path | None) -> tuple[str, ...]:
     try:
         words = shlex.split(client)
     except ValueError as error:
-        raise click.UsageError(f"--client {client!r} is no command: {error}.") from error
+        raise click.UsageError(f"--client {client!r} is not a command: {error}.") from error
     if not words or "{url}" not in client:
         raise click.UsageError(f"--client {client!r} has no {{url}}: it must be given the referee's address.")
     if (path := shutil.which(words[0])) is None:
@@ -181,7 +179,7 @@ def try_meter(address: str, faults: Faults | None = None) -> None:
 
 
 def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
-    """Run it all and write the report; also what there is to tell of client and faults, and the client's exit code.
+    """Run it all and write the report; returns also remarks on client and faults, and the client's exit code.
 
     Raises RefereeError, TestSetError; KeyboardInterrupt after all is stopped.
     """
@@ -266,7 +264,7 @@ def _client_arguments(plan: Plan, url: str, password: str) -> list[str]:
 
 
 def _await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str]:
-    """Wait until the client has ended, or end it at last, and show what it says. Returns what there is to tell of it.
+    """Wait until the client has ended, or end it when its time is over, and show what it says. Returns remarks on it.
 
     Raises RefereeError `child-failed` of the sample client.
     """

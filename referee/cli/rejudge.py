@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from referee.cli.acts import act, optional_reason
-from referee.cli.options import as_json, contest_folder, run_number
+from referee.cli.options import any_path, as_json, contest_folder, run_number
 from referee.cli.terminal import Column, print_table
 from referee.cli.workers import require_judged, worker_options, workers_of
 from referee.clock import Clock
@@ -28,7 +28,7 @@ from referee.store.records import Run
 @click.option("--metric", type=click.Choice(METRICS), help="With --dry-run: by this metric.")
 @click.option(
     "--testset",
-    type=click.Path(path_type=Path),
+    type=any_path,
     help="With --dry-run: on this test set of the same images, its ground truth corrected.",
 )
 @optional_reason
@@ -56,9 +56,8 @@ def rejudge(
         raise click.UsageError("Give either RUN or --all.")
     for key, given in (("metric", metric), ("testset", testset)):
         if given is not None and not dry_run:
-            raise click.UsageError(
-                f'--{key} needs --dry-run. To judge so, write {key} = "{given}" into contest.toml.'
-            )
+            advice = f'To judge so, write {key} = "{given}" into contest.toml.'
+            raise click.UsageError(f"--{key} needs --dry-run. {advice}")
     failed: dict[int, str] = {}
 
     def give_up(run: Run, reason: str) -> None:
@@ -69,9 +68,8 @@ def rejudge(
             found = judging.preview(contest, number, Clock(), metric, testset, workers, give_up)
         else:
             metric = contest.config.metric
-            with act(
-                contest.store, "rejudge", number, metric=metric, all=number is None or None, reason=reason
-            ):
+            settings = {"metric": metric, "all": all_runs or None, "reason": reason}
+            with act(contest.store, "rejudge", number, **settings):
                 found = judging.rejudge(contest, number, Clock(), workers, give_up)
     for run in found.skipped:
         click.echo(f"Run {run} is left as it is: it was on other images.", err=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from referee.cli.options import contest_folder, run_number
+from referee.cli.options import any_path, contest_folder, run_number
 from referee.contest import Contest, open_contest
 from referee.store.records import OVER, BoardState
 
@@ -15,7 +15,7 @@ from referee.store.records import OVER, BoardState
 @click.argument("numbers", metavar="[RUN]...", type=run_number, nargs=-1)
 @click.option("--all", "all_runs", is_flag=True, help="Of every run that is over.")
 @click.option("--pdf", is_flag=True, help="Also as PDF, printed by an installed Chromium or Chrome.")
-@click.option("--out", type=click.Path(path_type=Path), help="The folder; default: reports in the contest's.")
+@click.option("--out", type=any_path, help="The folder; default: reports in the contest's.")
 @contest_folder
 def report(numbers: tuple[int, ...], folder: Path, out: Path | None, *, all_runs: bool, pdf: bool) -> None:
     """Write the report of a run as one HTML file: result, checks, power, curves, and what each error cost."""
@@ -38,7 +38,7 @@ def report(numbers: tuple[int, ...], folder: Path, out: Path | None, *, all_runs
 
 
 def warn_while_frozen(contest: Contest) -> None:
-    """Say on stderr that what is written now tells more than the frozen board."""
+    """Warn on stderr that what is written now shows more than the frozen board."""
     board = contest.store.published()
     if board is not None and board.state is not BoardState.LIVE:
         click.echo("The board is frozen, and this has the ranking as it is now: hand it out later.", err=True)

@@ -11,7 +11,7 @@ import click
 
 from referee.cli.acts import optional_reason
 from referee.cli.judged import print_score, print_standing
-from referee.cli.options import as_json, contest_folder, run_number
+from referee.cli.options import any_path, as_json, contest_folder, run_number
 from referee.cli.run_list import list_runs
 from referee.cli.server import NoServer, ask
 from referee.cli.status import active_line
@@ -183,13 +183,13 @@ def versus(first: int, second: int, folder: Path) -> None:
     if not met.one_heat:
         click.echo(f"Runs {first} and {second} are not of one heat: they did not start together.", err=True)
     for number in (side.run.id for side in met.sides if side.figures.needs_review):
-        told = f"! Run {number} needs review before the points count; see: referee run show {number}"
-        click.echo(told, err=True)
+        sentence = f"! Run {number} needs review before the points count; see: referee run show {number}"
+        click.echo(sentence, err=True)
 
 
 @run.command()
 @click.argument("number", metavar="RUN", type=run_number)
-@click.option("--out", type=click.Path(path_type=Path), help="The folder to write to; default: run-RUN.")
+@click.option("--out", type=any_path, help="The folder to write to; default: run-RUN.")
 @click.option(
     "--format",
     "form",
@@ -222,8 +222,8 @@ def _print_run(one: Run) -> None:
     for name, value in values.items():
         if value is not None and name not in INTERNAL:
             click.echo(f"{name:>18}  {_text(value)}")
-    told = ", ".join(f"{name} {'auto' if value is None else value}" for name, value in setup.items())
-    click.echo(f"{'setup':>18}  {told}")
+    settings = ", ".join(f"{name} {'auto' if value is None else value}" for name, value in setup.items())
+    click.echo(f"{'setup':>18}  {settings}")
     if changes:
         click.echo(f"{'meter changed':>18}  {'; '.join(changes)}")
     if not one.official:

@@ -17,7 +17,7 @@ from lpirc_testsets.file_bytes import require_regular
 from lpirc_testsets.folder import sha256_of
 from lpirc_testsets.reading import declares_ids
 from lpirc_testsets.voc_reader import voc_files
-from referee.cli.options import as_json
+from referee.cli.options import any_path, as_json
 from referee.cli.score_compare import Order, Result, find_orders, print_comparison
 from referee.cli.terminal import console, figures_table
 from referee.detections.files import Submission, read_blacklist, read_submission
@@ -37,14 +37,13 @@ from referee.scoring import score as contest_score
 from referee.scoring.rules import PUBLISHED
 
 ENGINES = ("own", "pycocotools")
-file_path = click.Path(path_type=Path)
 
 
 @click.command()
-@click.argument("ground_truth", type=file_path)
-@click.argument("detections", type=file_path, nargs=-1, required=True)
-@click.option("--images", type=file_path, help="CSV `image`: all images, including those without objects.")
-@click.option("--blacklist", type=file_path, help="CSV `image,class`: pairs that do not count.")
+@click.argument("ground_truth", type=any_path)
+@click.argument("detections", type=any_path, nargs=-1, required=True)
+@click.option("--images", type=any_path, help="CSV `image`: all images, including those without objects.")
+@click.option("--blacklist", type=any_path, help="CSV `image,class`: pairs that do not count.")
 @click.option(
     "--metric",
     "metrics",
@@ -69,7 +68,7 @@ file_path = click.Path(path_type=Path)
     multiple=True,
     help="The energy of the run in Wh, once for each file: the score is mAP / Wh.",
 )
-@click.option("--curves", type=file_path, help="Write precision-recall curves to a .csv, .png or .svg.")
+@click.option("--curves", type=any_path, help="Write precision-recall curves to a .csv, .png or .svg.")
 @as_json
 def score(
     ground_truth: Path,
@@ -90,7 +89,9 @@ def score(
     """
     metrics = tuple(dict.fromkeys(metrics))
     _check_options(metrics, engine, iou, curves)
-    _check_energies(energies_wh, detections)
+    if energies_wh and len(energies_wh) != len(detections):
+        counts = f"{len(energies_wh)} --energy-wh for {len(detections)} files"
+        raise click.UsageError(f"{counts}; give it once for each file, or leave it out.")
     for file in filter(None, (ground_truth, images)):
         require_regular(file)  # it is read twice: for the digest and for the boxes
     truth, digest = read_ground_truth(ground_truth, images), _digest(ground_truth, images)
@@ -174,12 +175,6 @@ def _check_options(metrics: tuple[str, ...], engine: str, iou: float | None, cur
         check_curve_path(curves)
 
 
-def _check_energies(energies_wh: tuple[float, ...], files: tuple[Path, ...]) -> None:
-    if energies_wh and len(energies_wh) != len(files):
-        given = f"{len(energies_wh)} --energy-wh for {len(files)} files"
-        raise click.UsageError(f"{given}; give it once for each file, or leave it out.")
-
-
 def _evaluated(
     submission: Submission,
     banned: frozenset[tuple[int, int]],
@@ -191,9 +186,8 @@ def _evaluated(
     truth, detections = submission.ground_truth, submission.detections
     if engine == ENGINES[0]:
         return evaluate(truth, detections, metric, iou, banned, digest)
-    from referee.scoring.coco_reference import (
-        evaluate_with_pycocotools,  # only who asks for it waits for its import
-    )
+    # Only who asks for it waits for its import.
+    from referee.scoring.coco_reference import evaluate_with_pycocotools
 
     return evaluate_with_pycocotools(truth, detections, banned, digest)
 
@@ -250,10 +244,8 @@ def _iou(evaluation: Evaluation) -> str:
 
 def _print_table(result: Result) -> None:
     evaluation, truth = result.evaluation, result.truth
-    figures = ("objects", "found", "false", "AP")
-    table = figures_table(
-        "id", "category", figures=figures, title=f"{evaluation.metric}, IoU {_iou(evaluation)}"
-    )
+    figures, title = ("objects", "found", "false", "AP"), f"{evaluation.metric}, IoU {_iou(evaluation)}"
+    table = figures_table("id", "category", figures=figures, title=title)
     table.columns[0].justify = "right"
     for category, name in zip(truth.category_ids.tolist(), truth.category_names, strict=True):
         counts, ap = evaluation.counts[category], evaluation.ap[category]

@@ -19,7 +19,7 @@ from referee.scoring.interval import Resampled, chance_of_order
 class Result:
     """An evaluation with the energy and the score, where an energy was given, and the mAP by PUBLISHED.
 
-    It is of `detections` from `file`, against the `truth` with what only they name, without what is `banned`.
+    `detections` are those of `file`; `truth` includes what only they name, the pairs `banned` do not count.
     """
 
     evaluation: Evaluation

@@ -13,6 +13,7 @@ import click
 
 from referee.cli.leaderboard import MARKS, cells_of, columns_of, note_on
 from referee.cli.listing import in_form, print_listing
+from referee.cli.options import any_path
 from referee.cli.terminal import Column, marks_caption, one_line
 from referee.cli.workers import worker_options, workers_of
 from referee.clock import Clock
@@ -29,12 +30,12 @@ KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "
 
 
 @click.command()
-@click.argument("paths", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Write season.html, .json and .csv there.")
+@click.argument("paths", metavar="DIR...", nargs=-1, required=True, type=any_path)
+@click.option("--out", type=any_path, help="Write season.html, .json and .csv there.")
 @click.option("--team", help="Show all runs of this team.")
 @click.option(
     "--testset",
-    type=click.Path(path_type=Path),
+    type=any_path,
     help="Score all runs on its images by this corrected ground truth; --out keeps what is computed.",
 )
 @click.option("--dry-run", is_flag=True, help="With --testset: only show what it would change.")
@@ -72,7 +73,7 @@ def season(
     if team and team not in board.history:
         raise RefereeError("team-unknown", f"The team {team!r} has no run with a score in this season.")
     if testset:
-        _tell_changes(season_board(before).by_run, board.by_run, dry_run=dry_run)
+        _print_changes(season_board(before).by_run, board.by_run, dry_run=dry_run)
     if dry_run:
         return
     if out:
@@ -83,11 +84,7 @@ def season(
 
 
 def _print(
-    board: SeasonBoard,
-    form: str | None,
-    team: str | None,
-    testset: Path | None,
-    to: Callable[[bytes], None],
+    board: SeasonBoard, form: str | None, team: str | None, testset: Path | None, to: Callable[[bytes], None]
 ) -> None:
     metric = signature_parts(board.usual)["metric"]
     *figures, run, marks = columns_of(metric)
@@ -121,7 +118,7 @@ def _cells(board: SeasonBoard, place: Place, metric: str) -> list[str]:
     return [*cells, one.contest, number, one.utc[:10], latest, str(len(history)), marks]
 
 
-def _tell_changes(before: ByRun, after: ByRun, *, dry_run: bool) -> None:
+def _print_changes(before: ByRun, after: ByRun, *, dry_run: bool) -> None:
     from referee.cli.rejudge import print_changes
     from referee.judging.rejudge import Change, Rejudged
 

@@ -40,14 +40,11 @@ def ask(folder: Path, path: str, body: dict[str, Any] | None = None) -> Any:
         status, content = _answer(folder, f"{url}/operator{path}", body, key, timeout_s)
         document: Any = json.loads(content)
     except TimeoutError as error:
-        raise NoServer(
-            "no-answer",
-            f"The server at {url} has not answered in {timeout_s:.0f} s; see its log, and: referee run list",
-        ) from error
+        what = f"has not answered in {timeout_s:.0f} s; see its log, and: referee run list"
+        raise NoServer("no-answer", f"The server at {url} {what}") from error
     except ssl.SSLError as error:
-        raise RefereeError(
-            "certificate-wrong", f"What answers at {url} has not the certificate of this contest: {error}."
-        ) from error
+        sentence = f"What answers at {url} does not have the certificate of this contest: {error}."
+        raise RefereeError("certificate-wrong", sentence) from error
     except (OSError, HTTPException, ValueError) as error:
         raise not_served from error
     if status >= 400:

@@ -71,9 +71,8 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     if found["config_changed"]:
         yield f"! {found['config_changed']}"
     for station in found["stations"]:
-        yield f"{station['name']}: meter {station['meter_state']}" + (
-            f", {active_line(station['run'])}" if station["run"] else ", free"
-        )
+        use = active_line(station["run"]) if station["run"] else "free"
+        yield f"{station['name']}: meter {station['meter_state']}, {use}"
         warnings = station["run"]["warnings"] if station["run"] else []
         yield from (f"  ! {sentence}" for sentence in (station["meter_sentence"], *warnings) if sentence)
     yield "next: " + (", ".join(one["team"] for one in found["queue"]) or "no one is queued")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from referee.cli.options import as_json
+from referee.cli.options import any_path, as_json
 from referee.cli.processes import interruption_reported
 from referee.cli.terminal import console, figures_table
 from referee.clock import Clock
@@ -23,7 +23,6 @@ from referee.tracks.suites.tables import SuiteRow, read_flops, read_rows, read_t
 
 RULE = "aiotbench"
 DEFAULT_OUT = "suite.csv"
-file_path = click.Path(path_type=Path)
 
 
 @click.group()
@@ -32,8 +31,8 @@ def suite() -> None:
 
 
 @suite.command("score")
-@click.argument("file", type=file_path)
-@click.option("--flops", type=file_path, required=True, help="CSV `model,mflops`.")
+@click.argument("file", type=any_path)
+@click.option("--flops", type=any_path, required=True, help="CSV `model,mflops`.")
 @as_json
 def score_command(file: Path, flops: Path, *, as_json: bool) -> None:
     """VIPS and VOPS of every device in FILE, a CSV `device,implementation,model,accuracy_percent,time_ms`.
@@ -52,16 +51,16 @@ def score_command(file: Path, flops: Path, *, as_json: bool) -> None:
 
 
 @suite.command("run")
-@click.argument("file", type=file_path)
-@click.option("--images", type=file_path, required=True, help="A test-set folder with labels.")
+@click.argument("file", type=any_path)
+@click.option("--images", type=any_path, required=True, help="A test-set folder with labels.")
 @click.option(
     "--out",
-    type=file_path,
+    type=any_path,
     default=DEFAULT_OUT,
     show_default=True,
     help="The table, CSV, to write or to continue.",
 )
-@click.option("--flops", type=file_path, help="Also write the models' FLOPs, as `suite score` reads them.")
+@click.option("--flops", type=any_path, help="Also write the models' FLOPs, as `suite score` reads them.")
 @as_json
 def run_command(file: Path, images: Path, out: Path, flops: Path | None, *, as_json: bool) -> None:
     """Measure every test of FILE (TOML), with a cool-down between two; a test that fails adds 0.
@@ -70,9 +69,7 @@ def run_command(file: Path, images: Path, out: Path, flops: Path | None, *, as_j
     """
     if flops is not None:
         if real_path(flops) in (real_path(out), real_path(file)):
-            raise click.UsageError(
-                f"--flops {flops} must be a file of its own, neither the table nor the plan."
-            )
+            raise click.UsageError(f"--flops {flops} must be neither the table nor the plan.")
         require_writable(flops)
     plan = read_plan(file)
     track = first_images(track_on(images, RULE, track_named(RULE)), plan.limit)
@@ -98,9 +95,8 @@ def _kept(out: Path) -> str:
 
 
 def _print_run(rows: list[SuiteRow], score: SuiteScore) -> None:
-    table = figures_table(
-        "model", "implementation", figures=("accuracy %", "time ms", "images/s"), title=score.device
-    )
+    headings = ("accuracy %", "time ms", "images/s")
+    table = figures_table("model", "implementation", figures=headings, title=score.device)
     for row in rows:
         test = row.test
         figures = ["failed", ""] if row.sentence else [f"{test.accuracy_percent:.3f}", f"{test.time_ms:.3f}"]

@@ -11,7 +11,7 @@ import click
 
 from referee.auth.passwords import generate_password, hash_password
 from referee.cli.acts import act, optional_reason
-from referee.cli.options import as_json, contest_folder
+from referee.cli.options import any_path, as_json, contest_folder
 from referee.cli.team_import import import_teams, require_team_name
 from referee.clock import Clock
 from referee.contest import open_contest
@@ -31,7 +31,7 @@ team.add_command(import_teams)
 
 @team.command()
 @click.argument("name")
-@click.option("--password-file", type=click.Path(path_type=Path), help="Its first line is the password.")
+@click.option("--password-file", type=any_path, help="Its first line is the password.")
 @click.option("--affiliation", help="Shown beside the team's name.")
 @contest_folder
 def add(name: str, password_file: Path | None, affiliation: str | None, folder: Path) -> None:
@@ -52,26 +52,18 @@ def add(name: str, password_file: Path | None, affiliation: str | None, folder: 
 @as_json
 def list_teams(folder: Path, *, as_json: bool) -> None:
     """List the teams."""
+    from referee.judging.status import team_documents  # the other commands need not wait for it
+
     with open_contest(folder) as contest:
-        teams, affiliations = contest.store.teams(), contest.store.affiliations()
-        used = contest.store.attempts_used()
+        teams = team_documents(contest.store)
     if as_json:
-        rows = [
-            {
-                "team": name,
-                "disabled": disabled,
-                "affiliation": affiliations.get(name),
-                "attempts_used": used.get(name, 0),
-            }
-            for name, disabled in teams.items()
-        ]
-        click.echo(json.dumps(rows))
+        click.echo(json.dumps([*teams.values()]))
         return
     if not teams:
         click.echo("No team is registered yet; see: referee team add --help", err=True)
-    for name, disabled in teams.items():
-        where = f", {affiliations[name]}" if affiliations.get(name) else ""
-        click.echo(f"{name}{where}{' (disabled)' if disabled else ''}")
+    for name, one in teams.items():
+        where = f", {one['affiliation']}" if one["affiliation"] else ""
+        click.echo(f"{name}{where}{' (disabled)' if one['disabled'] else ''}")
 
 
 @team.command()
@@ -98,9 +90,7 @@ def disable(name: str, reason: str | None, folder: Path) -> None:
     with open_contest(folder) as contest:
         with act(contest.store, "team-disable", team=name, reason=reason):
             contest.store.set_team_disabled(name, True)
-        runs = [
-            run for state in (RunState.ARMED, RunState.OPEN) for run in contest.store.runs(state, team=name)
-        ]
+        runs = [run for run in contest.store.runs(team=name) if run.state in (RunState.ARMED, RunState.OPEN)]
     click.echo(f"{name} is disabled: it can no longer log in.")
     for run in runs:
         goes_on = run.state is RunState.OPEN
@@ -126,15 +116,13 @@ def password_of(file: Path | None) -> str:
         try:
             password = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
         except (OSError, UnicodeDecodeError) as error:
-            raise RefereeError(
-                "password-file", f"The password file {file} cannot be read: {error}."
-            ) from error
+            sentence = f"The password file {file} cannot be read: {error}."
+            raise RefereeError("password-file", sentence) from error
     elif PASSWORD_VARIABLE in os.environ:
         password = os.environ[PASSWORD_VARIABLE]
     elif not sys.stdin.isatty():
-        raise RefereeError(
-            "password-missing", f"There is no password: give --password-file, or set {PASSWORD_VARIABLE}."
-        )
+        sentence = f"There is no password: give --password-file, or set {PASSWORD_VARIABLE}."
+        raise RefereeError("password-missing", sentence)
     else:
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     if not password:

@@ -17,23 +17,20 @@ from rich.progress import track
 
 from referee.auth.passwords import generate_password, hash_password
 from referee.cli.acts import act
-from referee.cli.options import contest_folder
+from referee.cli.options import any_path, contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
-from referee.pages import template_environment
-from referee.pages.table import page_style
+from referee.pages import page_style, template_environment
 
 PRIVATE = 0o600
 SURPLUS = "cells beyond the header"
 
 
 @click.command("import")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--sheet", type=click.Path(path_type=Path), help="Write a printable page, one strip a team; HTML."
-)
+@click.argument("file", type=any_path)
+@click.option("--sheet", type=any_path, help="Write a printable page, one strip a team; HTML.")
 @click.option("--url", help="The address that teams use, for the sheet: http://192.168.1.10:8080")
 @contest_folder
 def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) -> None:
@@ -44,9 +41,8 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
     if (sheet is None) != (url is None):
         raise click.UsageError("--sheet and --url belong together.")
     if sheet is not None and sheet.exists():
-        raise RefereeError(
-            "sheet-exists", f"{sheet} exists and may hold passwords of others; name a new file."
-        )
+        sentence = f"{sheet} exists and may hold passwords of others; name a new file."
+        raise RefereeError("sheet-exists", sentence)
     with open_contest(folder) as contest:
         present = contest.store.teams()
         listed = read_teams(file, present)
@@ -71,19 +67,18 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
     for team, password in passwords.items() if sheet is None else ():
         click.echo(f"{team}\t{password}")
     kept = len(listed) - len(new)
-    told = f"; {kept} were registered before and keep their passwords" if kept else ""
+    before = f"; {kept} were registered before and keep their passwords" if kept else ""
     where = f"; the passwords are only in {sheet}" if sheet is not None and new else ""
-    click.echo(f"Registered {len(new)} teams{told}{where}.", err=sheet is None)
+    click.echo(f"Registered {len(new)} teams{before}{where}.", err=sheet is None)
 
 
 def _hashed(passwords: list[str]) -> list[str]:
-    """The hashes, made on all cores: one takes some tens of milliseconds."""
+    """The hashes, computed on all cores: each takes tens of milliseconds."""
     console = Console(stderr=True)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         made = threads.map(hash_password, passwords)
-        return list(
-            track(made, "Hashing passwords", len(passwords), console=console, disable=not console.is_terminal)
-        )
+        is_hidden = not console.is_terminal
+        return list(track(made, "Hashing passwords", len(passwords), console=console, disable=is_hidden))
 
 
 def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:

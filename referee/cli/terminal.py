@@ -65,6 +65,5 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], captio
 def marks_caption(marks: Mapping[str, str], rows: Sequence[Sequence[str]]) -> str:
     """What the marks in the last column of the rows mean."""
     shown = "".join(word for row in rows for word in row[-1].split() if set(word) <= set(marks))
-    return "   ".join(
-        f"{mark} {words}" for mark, words in marks.items() if mark not in RARE_MARKS or mark in shown
-    )
+    explained = [mark for mark in marks if mark not in RARE_MARKS or mark in shown]
+    return "   ".join(f"{mark} {marks[mark]}" for mark in explained)

@@ -1,4 +1,4 @@
-"""`referee testset`: `synthesize` and `check`; the other commands have a file each."""
+"""`referee testset synthesize|check|split|subset`, and the group of the others."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from pathlib import Path
 
 import click
 
-from lpirc_testsets import Problems, TestSetError, check, synthesize
-from referee.cli.options import as_json
+from lpirc_testsets import Problems, TestSetError, check, load_test_set, synthesize
+from lpirc_testsets.file_bytes import read_text
+from lpirc_testsets.selection import split, subset, write_selection
+from lpirc_testsets.writing import require_new
+from referee.cli.options import any_path, as_json
 from referee.cli.testset_import import import_group
-from referee.cli.testset_output import folder_path, out_option, print_problems, report, show_option
-from referee.cli.testset_select import split_command, subset_command
+from referee.cli.testset_output import out_option, print_problems, report, reporting, seed_option, show_option
 from referee.cli.testset_stats import power_command, sheet_command, stats_command
 
 
@@ -19,7 +21,7 @@ def testset() -> None:
     """Make, import, check, divide and describe test sets."""
 
 
-for command in (import_group, split_command, subset_command, stats_command, sheet_command, power_command):
+for command in (import_group, stats_command, sheet_command, power_command):
     testset.add_command(command)
 
 
@@ -41,7 +43,7 @@ def synthesize_command(
 
 
 @testset.command("check")
-@click.argument("folder", type=folder_path)
+@click.argument("folder", type=any_path)
 @show_option
 @as_json
 def check_command(folder: Path, show: int, *, as_json: bool) -> None:
@@ -54,3 +56,64 @@ def check_command(folder: Path, show: int, *, as_json: bool) -> None:
         click.echo(f"{folder}: nothing wrong")
     if problems.count:
         raise TestSetError("testset-problems", f"{folder}: problems found: {problems.count}", problems.kept)
+
+
+@testset.command("split")
+@click.argument("folder", type=any_path)
+@click.option("--parts", required=True, help="Their shares: 80,20")
+@seed_option
+@click.option("--out", type=any_path, required=True, help="OUT-1, OUT-2 ... are the new folders.")
+@show_option
+@as_json
+def split_command(folder: Path, parts: str, seed: int, out: Path, show: int, *, as_json: bool) -> None:
+    """Divide a test set into parts with the same share of each category, and copy their images.
+
+    Example: referee testset split sets/all --parts 80,20 --out sets/part
+    """
+    words = parts.split(",")
+    are_shares = [word.isascii() and word.isdigit() and 0 < int(word) < 10**6 for word in words]
+    if len(words) < 2 or not all(are_shares):
+        raise click.UsageError(f"--parts {parts!r} is not two or more whole numbers above 0, such as 80,20.")
+    test_set = load_test_set(folder)
+    outs = [out.with_name(f"{out.name}-{number}") for number in range(1, len(words) + 1)]
+    for one in outs:
+        require_new(one)
+    for one, rows in zip(outs, split(test_set, [int(word) for word in words], seed), strict=True):
+        with reporting(show, as_json=as_json) as reports:
+            made = write_selection(test_set, rows, one, reports)
+        report(made, as_json=as_json)
+
+
+@testset.command("subset")
+@click.argument("folder", type=any_path)
+@click.option("--images", type=click.IntRange(1), help="So many, with the same share of each category.")
+@click.option("--list", "file", type=any_path, help="Only these: a file name or source id a line.")
+@click.option("--categories", default="", help="Only these, and images that hold one: cat,dog")
+@seed_option
+@out_option
+@show_option
+@as_json
+def subset_command(
+    folder: Path,
+    images: int | None,
+    file: Path | None,
+    categories: str,
+    seed: int,
+    out: Path,
+    show: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Copy some images of a test set with their objects into a set of their own.
+
+    Example: referee testset subset sets/all --images 500 --out sets/small
+    """
+    only = [line.strip() for line in read_text(file).splitlines() if line.strip()] if file else []
+    wanted = [name.strip() for name in categories.split(",") if name.strip()]
+    if not (images or only or wanted):
+        raise click.UsageError("Give --images, --list or --categories.")
+    test_set = load_test_set(folder)
+    rows = subset(test_set, images, only, wanted, seed)
+    with reporting(show, as_json=as_json) as reports:
+        made = write_selection(test_set, rows, out, reports, wanted)
+    report(made, as_json=as_json)

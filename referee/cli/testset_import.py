@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from lpirc_testsets import TestSet, import_coco, import_ilsvrc, import_labels, import_open_images, import_voc
-from referee.cli.options import as_json
-from referee.cli.testset_output import folder_path, out_option, report, reporting, show_option
+from referee.cli.options import any_path, as_json
+from referee.cli.testset_output import out_option, report, reporting, show_option
 
 Importer = Callable[..., TestSet]
 Command = Callable[..., None]
@@ -43,7 +43,7 @@ def importer(make: Importer) -> Command:
         if left_out and not as_json:
             click.echo(f"{left_out} files of {folder} are left out: nothing names them.")
 
-    images = click.option("--images", type=folder_path, required=True, help="The folder of images.")
+    images = click.option("--images", type=any_path, required=True, help="The folder of images.")
     for option in (as_json, show_option, out_option, images):
         execute = option(execute)
     return execute
@@ -51,7 +51,7 @@ def importer(make: Importer) -> Command:
 
 def path(name: str, words: str, *, required: bool = True) -> Callable[[Command], Command]:
     """An option that names a file or folder."""
-    return click.option(name, type=folder_path, required=required, help=words)
+    return click.option(name, type=any_path, required=required, help=words)
 
 
 @import_group.command("coco")
@@ -106,9 +106,7 @@ def open_images(list: Path | None, **given: Any) -> TestSet:
 
 
 @import_group.command("labels")
-@click.option(
-    "--csv", "labels", type=folder_path, required=True, help="CSV file,label; labels from 1 to 1000."
-)
+@click.option("--csv", "labels", type=any_path, required=True, help="CSV file,label; labels from 1 to 1000.")
 @importer
 def labels(**given: Any) -> TestSet:
     """Import images for classification; images without a label are left out."""

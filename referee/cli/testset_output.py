@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lpirc_testsets import Problems, Reports, TestSet, TestSetError, read_ground_truth, read_labels
+from referee.cli.options import any_path
 from referee.cli.terminal import Column, print_table
 
-folder_path = click.Path(path_type=Path)
-out_option = click.option("--out", type=folder_path, required=True, help="The new test-set folder.")
+out_option = click.option("--out", type=any_path, required=True, help="The new test-set folder.")
 show_option = click.option(
     "--show",
     type=click.IntRange(1),

@@ -12,16 +12,15 @@ import click
 from lpirc_testsets import load_test_set, read_ground_truth
 from lpirc_testsets.selection import subset, truth_of
 from lpirc_testsets.stats import contact_sheet, statistics
-from referee.cli.options import as_json
+from referee.cli.options import any_path, as_json
 from referee.cli.terminal import Column, print_table
-from referee.cli.testset_output import folder_path
 from referee.detections.files import read_detections
 from referee.files.atomic_write import write_atomically
 from referee.scoring.power import difference_sd, gap_found, images_needed
 
 
 @click.command("stats")
-@click.argument("folder", type=folder_path)
+@click.argument("folder", type=any_path)
 @as_json
 def stats_command(folder: Path, *, as_json: bool) -> None:
     """Count and measure images and objects of the test set in FOLDER.
@@ -46,8 +45,8 @@ def stats_command(folder: Path, *, as_json: bool) -> None:
 
 
 @click.command("sheet")
-@click.argument("folder", type=folder_path)
-@click.option("--out", type=folder_path, required=True, help="The picture: sheet.jpg or .png")
+@click.argument("folder", type=any_path)
+@click.option("--out", type=any_path, required=True, help="The picture: sheet.jpg or .png")
 @click.option(
     "--images", type=click.IntRange(1, 400), default=30, show_default=True, help="How many at most."
 )
@@ -67,8 +66,8 @@ def sheet_command(folder: Path, out: Path, images: int) -> None:
 
 
 @click.command("power")
-@click.argument("folder", type=folder_path)
-@click.option("--detections", type=folder_path, multiple=True, required=True, help="Of one entry, or of two.")
+@click.argument("folder", type=any_path)
+@click.option("--detections", type=any_path, multiple=True, required=True, help="Of one entry, or of two.")
 @click.option(
     "--gap", type=click.FloatRange(1e-6, 1), default=0.005, show_default=True, help="The gap of the mAPs."
 )
@@ -102,11 +101,8 @@ def power_command(
     if as_json:
         click.echo(json.dumps(facts))
         return
-    click.echo(
-        f"{facts['images_needed']} images tell mAPs {gap:g} apart with {power:.1%} chance (95 % sure)."
-    )
+    needed = facts["images_needed"]
+    click.echo(f"{needed} images tell mAPs {gap:g} apart with {power:.1%} chance (95 % sure).")
     click.echo(f"The {images} images of {folder}: {facts['gap_of_this_set']:.4f}.")
     if len(read) == 1:
-        click.echo(
-            "Taken are two such entries whose errors have nothing in common; real ones need fewer images."
-        )
+        click.echo("This assumes two entries whose errors are independent; real ones need fewer images.")

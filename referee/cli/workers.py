@@ -1,4 +1,4 @@
-"""Options of commands that let others compute, and how far these are."""
+"""The options `--workers` and `--cluster`, and the workers that they ask for."""
 
 from __future__ import annotations
 

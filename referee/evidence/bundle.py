@@ -24,7 +24,7 @@ from referee.store.evidence import reading_of
 from referee.store.records import Run, RunState, Score, ScoreInterval
 
 TEXTS = ("utc", "state", "flags", "changed")
-"""The columns of readings that are no figures."""
+"""The columns of readings that hold text."""
 
 
 @dataclass(frozen=True)
@@ -152,9 +152,8 @@ def _reading(part: str) -> Iterator[None]:
     try:
         yield
     except (csv.Error, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-        raise BadBundle(
-            part, f"Part {part} does not hold what a bundle has there ({error!r:.200})."
-        ) from None
+        sentence = f"Part {part} does not hold what a bundle has there ({error!r:.200})."
+        raise BadBundle(part, sentence) from None
 
 
 def _require_same_run(bundle: Bundle) -> None:
@@ -209,7 +208,7 @@ def _order(numbers: list[int], run: Run, test_set: TestSet) -> NDArray[np.int64]
 def _bodies(posts: list[PostLine], content: bytes) -> list[bytes]:
     ends = np.cumsum([0, *(post.bytes for post in posts)]).tolist()
     if ends[-1] != len(content) or any(post.bytes < 0 for post in posts):
-        raise BadBundle("bodies.gz", "Part bodies.gz has not the size that posts.jsonl.gz states.")
+        raise BadBundle("bodies.gz", "Part bodies.gz does not have the size that posts.jsonl.gz states.")
     return [content[start : start + post.bytes] for start, post in zip(ends, posts, strict=False)]
 
 

@@ -18,19 +18,11 @@ MANIFEST = "manifest.json"
 ENVELOPE = "manifest.dsse.json"
 GROUND_TRUTH = "ground_truth.json.gz"
 NAMES = (
-    *(
-        MANIFEST,
-        ENVELOPE,
-        "ro-crate-metadata.json",
-        "run.json",
-        "testset.json",
-        "image_order.json",
-        GROUND_TRUTH,
-    ),
-    *("posts.jsonl.gz", "bodies.gz", "served.csv.gz", "readings.csv.gz", "events.jsonl.gz"),
+    *(MANIFEST, ENVELOPE, "ro-crate-metadata.json", "run.json", "testset.json", "image_order.json"),
+    *(GROUND_TRUTH, "posts.jsonl.gz", "bodies.gz", "served.csv.gz", "readings.csv.gz", "events.jsonl.gz"),
     *("checks.json", "result.json"),
 )
-"""Of all parts, in order; that of the ground truth may be missing."""
+"""Of all parts, in order; GROUND_TRUTH may be missing."""
 LARGEST_PART_BYTES = 2**30
 LARGEST_BYTES = 2**32 - 1
 
@@ -40,11 +32,11 @@ _VERSION, _DATE = 20, 33  # a zip without extensions, 1980-01-01
 _HEADER_BYTES = len(_LOCAL) + _SAME.size
 AGAIN = "perhaps another program packed it again: ask for the file as it was exported"
 BEGIN = _LOCAL + struct.pack("<HHHHH", _VERSION, 0, 0, 0, _DATE)
-"""With which every bundle begins, and hardly any other zip."""
+"""The beginning of every bundle, and of hardly any other zip."""
 
 
 class BadBundle(RefereeError):
-    """What is no bundle, or damaged so that nothing in it can be compared; `part` is where."""
+    """A file that is not a bundle, or is too damaged to be compared; `part` says where."""
 
     def __init__(self, part: str, sentence: str) -> None:
         super().__init__("bad-bundle", sentence, part=part)
@@ -68,18 +60,15 @@ def pack(parts: Mapping[str, bytes]) -> list[bytes]:
 def unpack(data: bytes) -> dict[str, bytes]:
     """The parts of a container, of which every byte is as `pack` writes it. Raises BadBundle."""
     if data[:4] != _LOCAL:
-        raise BadBundle("container", "The file is not a bundle: it is not a zip as a bundle is one.")
+        raise BadBundle("container", "The file is not a bundle: it does not begin as a bundle's zip does.")
     parts: dict[str, bytes] = {}
     offsets, at = [], 0
     while data[at : at + 4] == _LOCAL:
         name, content, end = _next(data, at)
         _require_place(name, parts)
         if _local_header(name, content) != data[at : end - len(content)]:
-            sentence = (
-                f"Part {name} is damaged: its CRC-32 or its header in the zip is not as it was written; "
-                f"{AGAIN}."
-            )
-            raise BadBundle(name, sentence)
+            sentence = f"Part {name} is damaged: its CRC-32 or its header in the zip is not as it was written"
+            raise BadBundle(name, f"{sentence}; {AGAIN}.")
         if name == MANIFEST:
             read_manifest(content)
         parts[name] = content
@@ -118,10 +107,8 @@ def read_manifest(manifest: bytes) -> dict[str, Any]:
 def gunzip(name: str, packed: bytes, size: object) -> bytes:
     """The content of a compressed part, of which the manifest says the size. Raises BadBundle."""
     if type(size) is not int or not 0 <= size <= LARGEST_PART_BYTES:
-        sentence = (
-            f"Part {name} is stated to unpack to {size!r} bytes; at most {LARGEST_PART_BYTES} are unpacked."
-        )
-        raise BadBundle(name, sentence)
+        most = f"at most {LARGEST_PART_BYTES} are unpacked"
+        raise BadBundle(name, f"Part {name} is stated to unpack to {size!r} bytes; {most}.")
     gzip = zlib.decompressobj(31)
     try:
         content = gzip.decompress(packed, size + 1)
@@ -163,16 +150,14 @@ def _next(data: bytes, at: int) -> tuple[str, bytes, int]:
     begin = at + _HEADER_BYTES + length
     name = data[at + _HEADER_BYTES : begin].decode("ascii", "backslashreplace")
     if len(data) < begin + size:
-        sentence = (
-            f"The bundle is cut short, or damaged, in part {name[:40]!r}: {len(data)} bytes are too few."
-        )
+        sentence = f"The bundle is cut short or damaged in part {name[:40]!r}: {len(data)} bytes are too few."
         raise BadBundle(name if name in NAMES else "container", sentence)
     return name, data[begin : begin + size], begin + size
 
 
 def _require_place(name: str, before: Mapping[str, bytes]) -> None:
     if name not in NAMES:
-        sentence = f"The bundle has a part {name[:80]!r}, which is none of a bundle's; nothing was unpacked."
+        sentence = f"The bundle has a part {name[:80]!r}, which no bundle has; nothing was unpacked."
         raise BadBundle("container", sentence)
     last = max((NAMES.index(one) for one in before), default=-1)
     if NAMES.index(name) <= last or (not before and name != MANIFEST):
@@ -184,9 +169,7 @@ def _require_end(data: bytes, at: int, end: bytes) -> None:
         return
     if end.startswith(data[at:]):
         raise BadBundle("container", "The bundle is cut short: the directory at its end is not whole.")
-    raise BadBundle(
-        "container", "The directory at the end of the bundle is not that of its parts; " + f"{AGAIN}."
-    )
+    raise BadBundle("container", f"The directory at the end of the bundle does not fit its parts; {AGAIN}.")
 
 
 def _local_header(name: str, content: bytes) -> bytes:

@@ -11,7 +11,7 @@ Outcome = Literal["ok", "failed", "not checked"]
 
 @dataclass(frozen=True)
 class Item:
-    """One thing that was looked at: its name, what came of it, and a sentence; `part` is where it failed."""
+    """One thing that was verified: its name, the outcome, and a sentence; `part` is where it failed."""
 
     name: str
     outcome: Outcome
@@ -28,15 +28,14 @@ class Failure(Exception):
 
 
 class NotChecked(Exception):
-    """An item that cannot be looked at, and why."""
+    """An item that cannot be checked, and why."""
 
 
 def require_same(part: str, what: str, stated: object, found: object) -> None:
     """Raise Failure unless both values have one JSON text: floats are compared bit by bit."""
     if isinstance(stated, dict) and isinstance(found, dict) and stated.keys() == found.keys():
-        for name, value in stated.items():  # only the first that differs is told
+        for name, value in stated.items():  # only the first difference is reported
             require_same(part, f"{what}: {name}", value, found[name])
     if json.dumps(stated) != json.dumps(found):
-        raise Failure(
-            part, f"{what} is stated as {json.dumps(stated):.200}, but it is {json.dumps(found):.200}."
-        )
+        stated, found = f"{json.dumps(stated):.200}", f"{json.dumps(found):.200}"
+        raise Failure(part, f"{what} is stated as {stated}, but it is {found}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +24,6 @@ from referee.evidence.container import (
     json_text,
     pack,
 )
-from referee.evidence.ro_crate import metadata
 from referee.evidence.statement import manifest_of, sign
 from referee.files.atomic_write import write_atomically
 from referee.judging.results import current_judgement
@@ -33,6 +32,20 @@ from referee.store.log import LoggedEvent
 from referee.store.records import OVER, Run, Score
 
 CRATE = "ro-crate-metadata.json"
+DESCRIPTIONS = {
+    "run.json": "The contest's rules, the run, its meter and how that was set up.",
+    "testset.json": "The test set: images with size and SHA-256, categories, digests.",
+    "image_order.json": "The test-set numbers of the run's images in the order in which the team knows them.",
+    "ground_truth.json.gz": "The ground truth of the test set, in COCO form.",
+    "posts.jsonl.gz": "Each accepted body: when it came, its SHA-256, its rows, its link in the run's chain.",
+    "bodies.gz": "The accepted bodies as they were received, one after the other.",
+    "served.csv.gz": "Every image as it was served.",
+    "readings.csv.gz": "Every reading of the power meter.",
+    "events.jsonl.gz": "The contest's chained log from the run's first event on; other runs' events as digests.",
+    "checks.json": "The checks of the judgement.",
+    "result.json": "The judgement: mAP, energy, score and its interval.",
+}
+_TYPES = {"json": "application/json", "jsonl": "application/jsonl", "csv": "text/csv"}
 
 
 def export_bundle(contest: Contest, number: int, path: Path, now: datetime) -> Path:
@@ -70,8 +83,8 @@ def _require_same_rules(contest: Contest, run: Run, judged: Score | None) -> Non
     now = {"metric": contest.config.metric, "gt": contest.test_set.digest[:DIGEST_LENGTH], "counts": counts}
     other = [name for name, value in now.items() if was.get(name, value) != value]
     if other:
-        told = ", ".join(f"{name} was {was[name]} and is {now[name]} now" for name in other)
-        sentence = f"Run {run.id} was judged otherwise: {told}; see: referee rejudge --help"
+        changes = ", ".join(f"{name} was {was[name]} and is {now[name]} now" for name in other)
+        sentence = f"Run {run.id} was judged by other rules: {changes}; see: referee rejudge --help"
         raise RefereeError("judged-otherwise", sentence, run=run.id)
 
 
@@ -100,7 +113,7 @@ def _bundle(contest: Contest, run: Run, judged: Score | None, now: datetime) -> 
         "log_head": (log[-1].link if log else previous).hex(),
         "ground_truth": "secret" if is_secret else "included",
     }
-    contents = {CRATE: json_text(metadata(contest.config.name, run, [*contents]))} | contents
+    contents = {CRATE: json_text(_metadata(contest.config.name, run, [*contents]))} | contents
     return _signed(contest, contents, about)
 
 
@@ -144,10 +157,8 @@ def _test_set(contest: Contest) -> dict[str, object]:
 def _ground_truth(test_set: TestSet) -> bytes:
     content = file_bytes(test_set.ground_truth_path)
     if hashlib.sha256(content).hexdigest() != test_set.ground_truth_sha256:
-        sentence = (
-            f"{test_set.ground_truth_path} changed since its manifest was made; put the former one back."
-        )
-        raise TestSetChanged(sentence)
+        path = test_set.ground_truth_path
+        raise TestSetChanged(f"{path} changed since its manifest was made; put the former one back.")
     return content
 
 
@@ -199,3 +210,30 @@ def _result(judged: Score | None) -> dict[str, object] | None:
 def _gzip(content: bytes) -> bytes:
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)  # a gzip member without a name and a time
     return packer.compress(content) + packer.flush()
+
+
+def _metadata(contest: str, run: Run, parts: Sequence[str]) -> dict[str, object]:
+    """RO-Crate 1.1 metadata of a bundle with these parts, for programs that know nothing of contests."""
+    files = [_file(name) for name in parts]
+    root: dict[str, object] = {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": f"Run {run.id} of {run.team} in {contest}",
+        "description": "Everything that the score of a low-power vision run rests on: docs/bundle.md of lpirc-referee.",
+        "datePublished": run.closed_utc or run.armed_utc,
+        "license": "As the organizers of the contest say.",
+        "hasPart": [{"@id": name} for name in parts],
+    }
+    about = {
+        "@id": CRATE,
+        "@type": "CreativeWork",
+        "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
+        "about": {"@id": "./"},
+    }
+    return {"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": [about, root, *files]}
+
+
+def _file(name: str) -> dict[str, object]:
+    kind = _TYPES.get(name.removesuffix(".gz").rpartition(".")[2], "application/octet-stream")
+    formats = [kind, "application/gzip"] if name.endswith(".gz") else kind
+    return {"@id": name, "@type": "File", "description": DESCRIPTIONS[name], "encodingFormat": formats}

@@ -1,4 +1,4 @@
-"""A team's receipts beside a bundle: whether all that the team was acknowledged for is in it, and as it was."""
+"""Compares a team's receipts with a bundle: every acknowledged body must be in it, unchanged."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from referee.evidence.items import Failure
 from referee.evidence.statement import is_by
 from referee.store.chain import closing_text, receipt_link
 
-MOST_TOLD = 20
+MOST_SHOWN = 20
 RECEIPTS = "the receipts file"
-"""Where it is wrong if the bundle is not."""
+"""The `part` of a failure in the receipts themselves."""
 POSTS, EVENTS = "posts.jsonl.gz", "events.jsonl.gz"
 _KINDS = {
     "run": int,
@@ -58,9 +58,8 @@ def read_receipts(text: bytes, name: str) -> Receipts:
         except (ValueError, KeyError, TypeError, RecursionError):
             are_kinds = False
         if not are_kinds or not _DIGEST.fullmatch(found.get("previous", "0" * 64)):
-            raise RefereeError(
-                "bad-receipts", f"{name}, line {number}: this is not a receipt; see docs/bundle.md."
-            )
+            sentence = f"{name}, line {number}: this is not a receipt; see docs/bundle.md."
+            raise RefereeError("bad-receipts", sentence)
         (closings if is_closing else posts).append(found)
     if not posts and not closings:
         raise RefereeError("bad-receipts", f"{name} holds no receipts.")
@@ -71,10 +70,8 @@ def require_own(receipts: Receipts, run: int) -> None:
     """Raise RefereeError `receipts-other-run` if a receipt is of another run."""
     others = sorted({one["run"] for one in (*receipts.posts, *receipts.closings)} - {run})
     if others:
-        named = ", ".join(map(str, others))
-        raise RefereeError(
-            "receipts-other-run", f"The bundle is of run {run}, these receipts are of run {named}."
-        )
+        sentence = f"The bundle is of run {run}, these receipts are of run {', '.join(map(str, others))}."
+        raise RefereeError("receipts-other-run", sentence)
 
 
 def check_receipts(bundle: Bundle, receipts: Receipts, head: str, closing_link: str | None) -> str:
@@ -84,43 +81,39 @@ def check_receipts(bundle: Bundle, receipts: Receipts, head: str, closing_link: 
     for closing in receipts.closings:
         found += _of_closing(closing, bundle, now)
     if found:
-        problems, parts = [told for _, told in found], [part for part, _ in found]
-        more = f" (and {len(problems) - MOST_TOLD} more)" if len(problems) > MOST_TOLD else ""
-        told = (
-            f"Receipts do not fit: {'; '.join(problems[:MOST_TOLD])}{more}. {_verdict(bundle, receipts, now)}"
-        )
-        raise Failure(next((part for part in parts if part != RECEIPTS), RECEIPTS), told)
+        more = f" (and {len(found) - MOST_SHOWN} more)" if len(found) > MOST_SHOWN else ""
+        problems = "; ".join(problem for _, problem in found[:MOST_SHOWN]) + more
+        part = next((part for part, _ in found if part != RECEIPTS), RECEIPTS)
+        raise Failure(part, f"Receipts do not fit: {problems}. {_verdict(bundle, receipts, now)}")
     numbers = {one["number"] for one in receipts.posts}
-    sentence = (
-        f"The bodies of {len(numbers)} receipts are there, as they were acknowledged and in their order"
-    )
+    sentence = f"The bodies of {len(numbers)} receipts are there, in their order and as acknowledged"
     if not numbers:
         sentence = "No receipt of a body was given"
     if not receipts.closings:
-        return f"{sentence}; without a closing receipt it is not known if any were added after them."
+        return f"{sentence}; without a closing receipt it is unknown whether any were added after them."
     return f"{sentence}; the run was closed with {receipts.closings[-1]['posts']} bodies, and none was added."
 
 
 def _verdict(bundle: Bundle, receipts: Receipts, now: Mapping[str, object]) -> str:
-    """Whom receipts that do not fit speak against: anybody can make one of a body."""
+    """What the key proves about receipts that do not fit: anyone can make the receipt of a body."""
     key = bundle.manifest["public_key"]
     signed = [one for one in receipts.closings if one["public_key"] == key and _is_signed(one)]
     if not signed:
-        return "Nothing here that the contest's key signed says so: they differ, but either may have been altered."
+        return "Nothing that the contest's key signed decides it: receipts or bundle may have been altered."
     if any(one[name] != value for one in signed for name, value in now.items()):
         return "The key of the bundle signed the closing receipt: the run was closed with something else."
     return "The key of the bundle signed the closing receipt, which fits: the other receipts are not those of the run."
 
 
 def _of_bodies(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
-    """What does not fit: the part, and a sentence."""
+    """What does not fit: the part, and the problem."""
     posts = {post.number: post for post in bundle.posts if post.number is not None}
     for receipt in receipts.posts:
         number = receipt["number"]
         fields = [receipt[name] for name in ("sha256", "received_utc", "accepted", "received_total")]
         if receipt_link(bytes.fromhex(receipt["previous"]), number, *fields).hex() != receipt["link"]:
-            told = f"body {number}: the receipt contradicts itself, its link is not that of its other fields"
-            yield RECEIPTS, told
+            problem = "the receipt contradicts itself, its link is not that of its other fields"
+            yield RECEIPTS, f"body {number}: {problem}"
         elif number not in posts:
             yield POSTS, f"body {number} is missing"
         elif wrong := [
@@ -145,10 +138,7 @@ def _of_closing(
     if closing["head"] != now["head"]:
         yield POSTS, "the head of the run's chain is not the one that the run was closed with"
     if closing["log"] != now["log"]:
-        yield (
-            EVENTS,
-            "the event of the close, or the log before it, is not the one that the run was closed with",
-        )
+        yield EVENTS, "the event of the close, or the log before it, is not that of the closing receipt"
 
 
 def _is_signed(closing: Mapping[str, Any]) -> bool:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import asdict
+from email.message import Message
 from functools import cached_property
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +17,10 @@ from lpirc_testsets import TestSetError
 from lpirc_testsets.coco_reader import parse_coco
 from lpirc_testsets.errors import Problems
 from lpirc_testsets.ground_truth import GroundTruth
+from referee.detections import parse_detections
+from referee.detections.form_body import take_form
+from referee.detections.rows import NONE_REFUSED, Refused
 from referee.errors import RefereeError
-from referee.evidence.bodies import rows_of
 from referee.evidence.bundle import Bundle, PostLine
 from referee.evidence.container import GROUND_TRUTH
 from referee.evidence.items import Failure, NotChecked
@@ -28,6 +33,10 @@ from referee.store.posts import ROW
 from referee.store.records import RUN_CLOSED, Score
 
 Rows = NDArray[np.float64]
+
+_FIELD = re.compile(rb'(?i)^content-disposition:[^\r\n]*[; ]name="?([^"\r\n;]*)', re.M)
+_FILE = re.compile(rb"(?i)^content-disposition:[^\r\n]*[; ]filename", re.M)
+_BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 
 
 class Recomputed:
@@ -58,13 +67,10 @@ class Recomputed:
                 raise Failure("bodies.gz", f"Body {place} has rows of images that the run does not have.")
             return rows, post.refused, [(line, reason) for line, reason in post.refused_rows]
         if post.kind != "body" or post.refused_rows:
-            raise Failure(
-                "posts.jsonl.gz", f"Body {place} has a receipt, so it must be there as it was received."
-            )
+            sentence = f"Body {place} has a receipt, so it must be there as it was received."
+            raise Failure("posts.jsonl.gz", sentence)
         if hashlib.sha256(body).hexdigest() != post.sha256:
-            raise Failure(
-                "bodies.gz", f"Body {place} is not the one that was acknowledged: its SHA-256 differs."
-            )
+            raise Failure("bodies.gz", f"Body {place} is not the acknowledged one: its SHA-256 differs.")
         try:
             rows, refused = rows_of(body, post.content_type or "", self.bundle.run.images, self.category_ids)
         except RefereeError as error:
@@ -84,9 +90,8 @@ class Recomputed:
                 raise Failure(posts, f"Body {place} has the number {post.number}.")
             if post.previous != link.hex():
                 raise Failure(posts, _not_following(place))
-            link = receipt_link(
-                link, place, post.sha256, post.received_utc, post.accepted, post.received_total
-            )
+            fields = post.sha256, post.received_utc, post.accepted, post.received_total
+            link = receipt_link(link, place, *fields)
             if post.link != link.hex():
                 raise Failure(posts, f"The link of body {place} is not that of its other fields.")
         return link.hex()
@@ -123,9 +128,8 @@ class Recomputed:
             raise NotChecked(f"The ground truth is secret until {until}: it needs --testset.")
         if hashlib.sha256(self._ground_truth).hexdigest() != self.bundle.test_set.ground_truth_sha256:
             digest = self.bundle.test_set.digest[:12]
-            raise Failure(
-                GROUND_TRUTH, f"The ground truth is of another test set than {digest}: its SHA-256 differs."
-            )
+            sentence = f"The ground truth is of another test set than {digest}: its SHA-256 differs."
+            raise Failure(GROUND_TRUTH, sentence)
         problems = Problems()
         try:
             text = self._ground_truth.decode("utf-8-sig")
@@ -195,3 +199,32 @@ def _not_following(place: int) -> str:
         return f"Body {place} does not follow from the one before it."
     own = "contest id, number, nonce, team or test set in run.json differ, or body 1 does"
     return f"Body 1 does not follow from the run: {own}."
+
+
+def rows_of(
+    body: bytes, content_type: str, images: int, category_ids: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], Refused]:
+    """The rows (n, 7) of an accepted body, and those refused. Raises RefereeError for one that is never accepted.
+
+    A form that version 1 took whole has the same rows as by the protocol of 2015, which takes the good ones.
+    """
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == "multipart/form-data":
+        return take_form(_urlencoded(body, content_type), images, category_ids)
+    if kind == "application/x-www-form-urlencoded":
+        return take_form(body, images, category_ids)
+    return parse_detections(body, content_type, images, category_ids), NONE_REFUSED
+
+
+def _urlencoded(body: bytes, content_type: str) -> bytes:
+    """The fields of a multipart form without its files, as the other kind of form."""
+    message = Message()
+    message["content-type"] = content_type
+    boundary = (message.get_boundary() or "").encode()
+    fields = []
+    for part in re.split(rb"\r?\n--" + re.escape(boundary), b"\n" + body)[1:]:
+        head, *content = _BLANK_LINE.split(part, 1)
+        name = _FIELD.search(head)
+        if name and content and not _FILE.search(head):
+            fields.append((name[1].decode(errors="replace"), content[0].decode(errors="replace")))
+    return urlencode(fields).encode()

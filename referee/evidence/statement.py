@@ -16,11 +16,7 @@ PAYLOAD = "application/vnd.in-toto+json"
 
 def manifest_of(parts: Mapping[str, bytes], sizes: Mapping[str, int], about: Mapping[str, object]) -> bytes:
     """The manifest of parts as they are stored, with their unpacked sizes and what the bundle is `about`."""
-    predicate: dict[str, object] = {
-        "format": FORMAT,
-        "program": VERSION,
-        "metric_version": RULES_VERSION,
-    }
+    predicate: dict[str, object] = {"format": FORMAT, "program": VERSION, "metric_version": RULES_VERSION}
     predicate |= {**about, "sizes": sizes}
     kinds = {"_type": STATEMENT, "subject": subject_of(parts), "predicateType": PREDICATE}
     return json_text(kinds | {"predicate": predicate})

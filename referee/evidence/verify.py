@@ -1,4 +1,4 @@
-"""Goes through a bundle: from its bytes to a list of what holds, what does not, and what was not checked. Pure."""
+"""Verifies a bundle: from its bytes to a list of what holds, what does not, and what was not checked. Pure."""
 
 from __future__ import annotations
 
@@ -40,15 +40,13 @@ class Given:
 
 
 def verify(data: bytes, given: Given) -> list[Item]:
-    """Go through a bundle. Raises BadBundle for one of which nothing can be said, RefereeError `receipts-other-run`."""
+    """Verify a bundle. Raises BadBundle for one that cannot be read, RefereeError `receipts-other-run`."""
     parts = unpack(data)
     manifest = read_manifest(parts[MANIFEST])
     if given.receipts is not None:
         require_own(given.receipts, manifest["run"])
-    told = f"Every one of {len(data)} bytes is in its place, in {len(parts)} parts."
-    items = [Item("container", "ok", told)]
-    items.append(_item("signature", lambda: _signature(parts, manifest, given.key)))
-    items.append(_item("parts", lambda: _parts(parts, manifest)))
+    sentence = f"Every one of {len(data)} bytes is in its place, in {len(parts)} parts."
+    items = [Item("container", "ok", sentence), *_signed_parts(parts, manifest, given.key)]
     if items[-1].outcome != "ok":
         return items
     try:
@@ -65,11 +63,15 @@ def read_signed(data: bytes) -> Bundle:
     """A bundle whose parts are as its signed manifest says; nothing is computed again. Raises BadBundle."""
     parts = unpack(data)
     manifest = read_manifest(parts[MANIFEST])
-    signature = _item("signature", lambda: _signature(parts, manifest, None))
-    for item in (signature, _item("parts", lambda: _parts(parts, manifest))):
+    for item in _signed_parts(parts, manifest, None):
         if item.outcome != "ok":
             raise BadBundle(item.part or item.name, item.sentence)
     return read_bundle(manifest, parts)
+
+
+def _signed_parts(parts: Mapping[str, bytes], manifest: Mapping[str, Any], key: str | None) -> list[Item]:
+    signature = _item("signature", lambda: _signature(parts, manifest, key))
+    return [signature, _item("parts", lambda: _parts(parts, manifest))]
 
 
 def _item(name: str, check: Callable[[], str]) -> Item:
@@ -101,7 +103,7 @@ def _parts(parts: Mapping[str, bytes], manifest: Mapping[str, Any]) -> str:
     found = subject_of(listed)
     for name, one in zip(listed, found, strict=True):
         if one not in manifest["subject"]:
-            raise Failure(name, f"Part {name} has not the SHA-256 that the manifest states.")
+            raise Failure(name, f"Part {name} does not have the SHA-256 that the manifest states.")
     sizes_of_plain = {name: len(part) for name, part in listed.items() if not name.endswith(".gz")}
     sizes = manifest["sizes"]
     stated_secret = {"secret": True, "included": False}[manifest["ground_truth"]]
@@ -131,24 +133,19 @@ def _ground_truth(found: Recomputed, _: Given) -> str:
 
 def _bodies(found: Recomputed, _: Given) -> str:
     total, earlier = 0, 0
-    for place, (post, (rows, refused, _first)) in enumerate(
-        zip(found.bundle.posts, found.taken, strict=True), start=1
-    ):
+    pairs = zip(found.bundle.posts, found.taken, strict=True)
+    for place, (post, (rows, refused, _first)) in enumerate(pairs, start=1):
         total += len(rows)
         earlier += post.kind == "rows"
-        told = (post.accepted, post.refused, post.received_total)
-        if told != (len(rows), refused, total):
+        if (post.accepted, post.refused, post.received_total) != (len(rows), refused, total):
             sentence = (
                 f"Body {place} holds {len(rows)} rows that count and {refused} refused ones, {total} with those before "
                 f"it, but {post.accepted}, {post.refused} and {post.received_total} are stated."
             )
             raise Failure("posts.jsonl.gz", sentence)
     sentence = f"{len(found.bundle.posts)} bodies give the {total} rows that were acknowledged."
-    if earlier:
-        sentence += (
-            f" An earlier version did not keep {earlier} of them: their stored rows are taken as they are."
-        )
-    return sentence
+    kept = f" An earlier version did not keep {earlier} of them: their stored rows are taken as they are."
+    return sentence + kept * bool(earlier)
 
 
 def _run_chain(found: Recomputed, _: Given) -> str:
@@ -178,9 +175,7 @@ def _closing(found: Recomputed, _: Given) -> str:
     if "head" not in closed:
         if any(post.number is not None for post in bundle.posts):
             raise Failure("events.jsonl.gz", "The log has no event `closed` that binds the run's bodies.")
-        raise NotChecked(
-            "An earlier version of the referee closed the run: the log does not bind its records."
-        )
+        raise NotChecked("An earlier version closed the run: the log does not bind its records.")
     row = bundle.run_row
     own: dict[str, dict[str, object]] = {
         "posts.jsonl.gz": {"posts": len(bundle.posts), "head": found.head},
@@ -208,7 +203,7 @@ def _energy(found: Recomputed, _: Given) -> str:
     energy_wh = (closed if is_of_close else read).get("energy_wh")
     require_same("run.json", "The energy of record", run.energy_wh, energy_wh)
     if energy_wh is None:
-        return "There is no energy of record, and no event that tells one."
+        return "There is no energy of record, and no event states one."
     if not is_of_close:
         require_same("run.json", "The integrator's time", run.integrator_s, read["integrator_s"])
         return f"{run.energy_wh} Wh, which was read after the close, as the log says."
@@ -219,9 +214,8 @@ def _map(found: Recomputed, _: Given) -> str:
     judged, result = found.judged, _result(found)
     for name in ("map", "images", "detections"):
         require_same("result.json", name, result[name], getattr(judged, name))
-    require_same(
-        "result.json", "AP by category", result["ap"], {str(id_): ap for id_, ap in judged.ap.items()}
-    )
+    ap = {str(id_): ap for id_, ap in judged.ap.items()}
+    require_same("result.json", "AP by category", result["ap"], ap)
     return f"mAP {judged.map} by {found.bundle.contest['metric']} of {judged.detections} rows, bit by bit."
 
 
@@ -250,15 +244,14 @@ def _result_signature(found: Recomputed, _: Given) -> str:
 
 def _checks(found: Recomputed, _: Given) -> str:
     own, stated = found.judged.checks, found.bundle.checks
-    require_same(
-        "checks.json", "The checks there are", [one["code"] for one in stated], [one.code for one in own]
-    )
+    codes = [one["code"] for one in stated], [one.code for one in own]
+    require_same("checks.json", "The list of checks", *codes)
     for one, check in zip(stated, own, strict=True):
         for name in ("ok", "severity", "figures"):
             require_same("checks.json", f"{name} of the check {check.code}", one[name], getattr(check, name))
     failed = [check.code for check in own if not check.ok]
-    told = f"these failed: {', '.join(failed)}." if failed else "none failed."
-    return f"All {len(own)} come out again as stated; {told}"
+    failures = f"these failed: {', '.join(failed)}." if failed else "none failed."
+    return f"All {len(own)} come out again as stated; {failures}"
 
 
 def _judged_event(found: Recomputed, _: Given) -> str:
@@ -268,7 +261,7 @@ def _judged_event(found: Recomputed, _: Given) -> str:
     for name in ("map", "energy_wh", "score", "signature"):
         if name in event:
             require_same("events.jsonl.gz", f"In the log, {name}", event[name], result[name])
-    return "The log tells the same judgement."
+    return "The log states the same judgement."
 
 
 def _interval(found: Recomputed, given: Given) -> str:
@@ -307,4 +300,4 @@ CHECKS: dict[str, Callable[[Recomputed, Given], str]] = {
     "interval": _interval,
     "receipts": _receipts,
 }
-"""What is looked at once the parts are those of the manifest, by the item's name."""
+"""What is checked once the parts are those of the manifest, by the item's name."""

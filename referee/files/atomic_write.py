@@ -14,7 +14,7 @@ from lpirc_testsets.file_bytes import sync
 
 
 def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int | None = None) -> None:
-    """Write a file of which readers, even after a power cut, see all or nothing; at the end it is on disk.
+    """Write a file: even after a power cut readers find all of it, or what was there before; on return it is on disk.
 
     Links stay, and the mode of the file unless `mode` is given. `content` may come in parts: no more than one of them
     is then in memory. Raises OSError with the file's name.
@@ -60,9 +60,8 @@ def require_writable(path: Path) -> None:
 
 def real_path(path: Path) -> Path:
     """The file that a path refers to, through links. Raises OSError for circular links."""
-    real = Path(
-        os.path.realpath(path)
-    )  # Path.resolve raises RuntimeError, or nothing, depending on Python's version
+    # Path.resolve raises RuntimeError, or nothing, depending on Python's version.
+    real = Path(os.path.realpath(path))
     if real.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     return real

@@ -37,10 +37,7 @@ def write_drawing(path: Path, content: bytes, what: str) -> None:
 
 
 def drawn(
-    form: str,
-    draw: Callable[[Any], None],
-    size: tuple[float, float] = (8, 5),
-    fonttype: str = "path",
+    form: str, draw: Callable[[Any], None], size: tuple[float, float] = (8, 5), fonttype: str = "path"
 ) -> bytes:
     """The figure that `draw` fills, as the bytes of a "png" or an "svg"; `size` in inches.
 
@@ -67,11 +64,10 @@ def inline_svg(label: str, draw: Callable[[Any], None], size: tuple[float, float
     """
     text = drawn("svg", draw, size, "none").decode()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    text = re.sub(
-        r' (xmlns(:\w+)?|width|height|version)="[^"]*"', "", text, count=5
-    )  # HTML needs none of them
+    # HTML needs none of these attributes.
+    text = re.sub(r' (xmlns(:\w+)?|width|height|version)="[^"]*"', "", text, count=5)
     used = {*re.findall(r"#([\w.-]+)[\")]", text)}
-    # Each drawing names its parts anew from 1: two in one page would share their ids.
+    # Each drawing numbers its parts from 1: two in one page would share their ids.
     text = re.sub(r' id="([^"]*)"', lambda one: one[0] if one[1] in used else "", text)
     return text.replace("<svg", f'<svg role="img" aria-label={quoteattr(label)}', 1)
 

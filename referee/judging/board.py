@@ -1,4 +1,4 @@
-"""The public document: what the hall may know, published by the live process, cut at a freeze.
+"""The public document: what everyone may know, published by the live process until a freeze.
 
 Public pages show the stored document and read nothing else. Its figures are those of `judging.results`. The energy and
 the mAP of an open run are in it only where the contest says so (`public_score`).
@@ -19,6 +19,7 @@ from typing import Any
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
+from referee.judging.leaderboard import Place
 from referee.judging.results import (
     KnownStandings,
     Standings,
@@ -56,9 +57,9 @@ def log_head(contest: Contest, now: datetime) -> dict[str, Any]:
 
 
 def public_board(contest: Contest, found: Standings | None = None, log: dict[str, Any] | None = None) -> str:
-    """The document as it stands now, all computed; `found` are standings that are known to be right still.
+    """The document as it stands now, all computed; `found` are the standings where they are known.
 
-    `log` is a `log_head`, or nothing is told of the log. `ranking` and `unranked` have the documents of
+    `log` is a `log_head`; None: the document says nothing of the log. `ranking` and `unranked` have the documents of
     `judging.results`, each with the affiliation and number of images.
     """
     store = contest.store
@@ -66,7 +67,8 @@ def public_board(contest: Contest, found: Standings | None = None, log: dict[str
     found, affiliations = found or standings(contest), store.affiliations()
     used = Counter(run.team for run in runs.values() if run.state is not RunState.VOID)
 
-    def told(place: dict[str, Any]) -> dict[str, Any]:
+    def public(one: Place) -> dict[str, Any]:
+        place = place_document(one)
         more = {"affiliation": affiliations[place["team"]], "images": runs[place["run"]].images}
         return place | more | {"reviewed": place["reviewed"] is not None}  # its note is for the operators
 
@@ -74,8 +76,8 @@ def public_board(contest: Contest, found: Standings | None = None, log: dict[str
     on = [run for run in runs.values() if run.state in (RunState.ARMED, RunState.OPEN)]
     return _document(
         contest,
-        ranking=[told(place_document(place)) for place in found.places],
-        unranked=[told(place_document(place)) for place in found.unranked],
+        ranking=[public(place) for place in found.places],
+        unranked=[public(place) for place in found.unranked],
         left_out=[{"run": one.run, "team": one.team} for one in found.left_out],
         prizes=[asdict(one) for one in found.awards],
         now=[_running(contest, run, affiliations[run.team]) for run in on],
@@ -145,10 +147,10 @@ def shown(row: Published) -> dict[str, Any]:
 
 
 def _unveiled(frozen: list[Any], final: list[Any], count: int) -> list[Any]:
-    """Nothing of the unveiled places says how they compare with those that are not."""
+    """The unveiled places do not say how they compare with the hidden ones."""
     seen = final[len(final) - count :]
     teams = {place["team"] for place in seen}
-    told = [
+    unveiled = [
         place | {"differs": [], "level_with": [r for r in place["level_with"] if r["team"] in teams]}
         for place in seen
     ]
@@ -157,7 +159,7 @@ def _unveiled(frozen: list[Any], final: list[Any], count: int) -> list[Any]:
         for place in frozen
         if place["team"] not in teams
     ]
-    return rest + told
+    return rest + unveiled
 
 
 def publish(contest: Contest, clock: Clock, stop: threading.Event) -> None:
@@ -191,7 +193,7 @@ class Publisher:
         if row is not None and row.state is not BoardState.LIVE:
             return
         begun = self._clock.utc()
-        # Of the same minute it stays: the page would never stand still.
+        # It stays for a minute: otherwise the document would change every second.
         if self._log.get("utc") != begun.replace(second=0, microsecond=0).isoformat():
             self._log = log_head(self._contest, begun)
         document = public_board(self._contest, self._standings.now(), self._log)
@@ -203,6 +205,6 @@ class Publisher:
                 store.log_event(now, None, "board-freeze", freeze_at=freeze_at.isoformat())
             logger.warning("the board is frozen: it is %s", freeze_at.isoformat())
             return
-        # An open run's clock is told from the time of publishing.
+        # The clock of an open run counts from the time of publishing.
         if row is None or row.document != document or self._store.runs(RunState.OPEN):
             self._store.publish(document, now)

@@ -1,6 +1,6 @@
 """A run's case: everything that its judgement follows from, as values, and that judgement.
 
-Pure: the judge takes a case from the store, whoever verifies a bundle takes it from there.
+Pure: the judge takes a case from the store, the verification of a bundle takes it from the bundle.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _checks(case: Case) -> tuple[Check, ...]:
 
 
 def _measured_by(run: Run) -> list[str]:
-    """The parts of the signature that tell window and meter, its settings by their keys in contest.toml."""
+    """The parts of the signature for window and meter, its settings by their keys in contest.toml."""
     settings = asdict(run.setup)
     del settings["integrator_timer_s"]  # follows from the window
     shown = (f"{key}:{'auto' if value is None else str(value).lower()}" for key, value in settings.items())

@@ -52,13 +52,11 @@ def run_checks(
 
 
 def rows_refused(total: int, kept: Sequence[Mapping[str, Any]]) -> tuple[Check, ...]:
-    """The check of a run of which rows were refused, `total` in all; nothing for other runs."""
+    """The check of a run with refused rows, `total` in all; nothing for other runs."""
     if not total:
         return ()
-    reasons = "; ".join(
-        f"at {row['elapsed_s']:.1f} s, line {row['line']}: {row['reason']}" for row in kept[:REASONS]
-    )
-    sentence = f"{total} rows that the team posted were refused and do not count: {reasons}"
+    shown = [f"at {row['elapsed_s']:.1f} s, line {row['line']}: {row['reason']}" for row in kept[:REASONS]]
+    sentence = f"{total} rows that the team posted were refused and do not count: {'; '.join(shown)}"
     return (Check("rows-refused", False, "warning", sentence, {"rows": total}),)
 
 
@@ -115,7 +113,6 @@ def _energy_measured(run: Run, missing: str | None) -> Check:
     if run.energy_wh is None:
         sentence = f"There is no energy, so there is no score: {missing or 'the meter gave none at the end.'}"
     else:
-        sentence = f"The meter measured {run.energy_wh:.6g} Wh" + (
-            "." if ok else "; a score needs more than 0 Wh."
-        )
+        wanted = "" if ok else "; a score needs more than 0 Wh"
+        sentence = f"The meter measured {run.energy_wh:.6g} Wh{wanted}."
     return Check("energy-measured", ok, "error", sentence, {"energy_wh": run.energy_wh})

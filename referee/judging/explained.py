@@ -72,9 +72,8 @@ def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
 
 def _cost(type_: ErrorType, analysis: ErrorAnalysis, energy_wh: float | None) -> Cost:
     gain = analysis.gains[type_]
-    return Cost(
-        type_, analysis.counts[type_], gain, score(gain, energy_wh) if is_scorable(energy_wh) else None
-    )
+    of_score = score(gain, energy_wh) if is_scorable(energy_wh) else None
+    return Cost(type_, analysis.counts[type_], gain, of_score)
 
 
 def _curves(

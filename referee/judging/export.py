@@ -75,7 +75,7 @@ def sent_rows(contest: Contest, run: Run) -> Columns:
 
 
 def _csv(sent: Columns) -> tuple[str, Iterator[bytes]]:
-    """A table of every row, in order of arrival. Numbers are as short as reads back to the same."""
+    """A table of every row, in order of arrival. Numbers are as short as possible without loss."""
     cells = {name: _cells(set(values.tolist())) for name, values in sent.items() if values.dtype == object}
 
     def parts() -> Iterator[bytes]:
@@ -92,7 +92,7 @@ def _csv(sent: Columns) -> tuple[str, Iterator[bytes]]:
 
 
 def _cells(texts: set[str]) -> dict[str, str]:
-    """By text, how a table has it: in quotes where it needs them."""
+    """Each text as a cell of the table, in quotes where it needs them."""
     cells = {}
     for text in texts:
         line = io.StringIO()

@@ -14,12 +14,7 @@ from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest, require_same_images, require_same_test_set
 from referee.errors import RefereeError
-from referee.judging.case import (
-    START_S,
-    Case,
-    judgement_of,
-    were_served,
-)
+from referee.judging.case import START_S, Case, judgement_of, were_served
 from referee.judging.scoring_job import Scored, scored_detections
 from referee.scoring import Evaluation, evaluate
 from referee.store.records import Run, RunState, Score
@@ -37,8 +32,9 @@ def judge(
     """Judge a closed run, or judge it again; the new score is appended and replaces the earlier one in every result.
 
     `corrected` also takes a test set with the run's images and another ground truth than it was armed with; the event
-    then names both. `found` is the run's scoring, where it is known, `state` that in which it must
-    still be. Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`; TestSetError.
+    then names both. `found` is the run's scoring, where it is known, `state` the one that it must still have.
+
+    Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`; TestSetError.
     """
     while True:
         run = judgeable(contest, number, corrected=corrected)
@@ -61,9 +57,8 @@ def judgeable(contest: Contest, number: int, *, corrected: bool = False) -> Run:
     run = contest.store.run(number)
     (require_same_images if corrected else require_same_test_set)(contest, run)
     if run.state not in (RunState.CLOSED, RunState.JUDGED):
-        raise RefereeError(
-            "run-state", f"Run {run.id} is {run.state}; only a closed run can be judged.", run=run.id
-        )
+        sentence = f"Run {run.id} is {run.state}; only a closed run can be judged."
+        raise RefereeError("run-state", sentence, run=run.id)
     return run
 
 

@@ -49,7 +49,7 @@ def stored_posts(store: Store, run: int) -> Posts:
 
 
 def score_large(workers: Workers, given: ScoringInput, posts: Posts, known: Scored | None = None) -> Scored:
-    """The result of `score_whole`, bit for bit, by a metric with one IoU threshold; `known` is as there.
+    """The result of `score_whole`, bit for bit, by a metric with one IoU threshold; `known` as for it.
 
     `given` has no rows. `posts()`, called again for every block, yields them (n, 7) post by post, with the test set's
     image numbers. Raises RefereeError as `score_whole` does, and `unknown-metric` for COCO.

@@ -11,9 +11,9 @@ from referee.scoring.interval import Resampled, chance_of_order
 from referee.scoring.result import signature_parts
 
 T = TypeVar("T")
-SURE = 0.95  # the chance that an order is real, from which on nothing is said of it
+SURE = 0.95  # an order that is real with this chance or more needs no remark
 NOT_COMPARED = ("v", "meter", "extra")  # the program's version, which meter it was, a mark of its own
-RULES = "rules"  # without this part, a signature is of an earlier form and does not tell enough
+RULES = "rules"  # a signature without this part is of an earlier form, and says too little
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Standing:
     """A judged run as the leaderboard shows it; the interval is that of the score (1/Wh), None before it is known.
 
     `map` is by the contest's metric, `map_ilsvrc_det` compares with the published champions. `complete` is false where
-    judging again would tell more: it broke off, or was done by an earlier form of the program. `official` is false
+    judging again would add to it: it broke off, or was done by an earlier form of the program. `official` is false
     where the meter was simulated or one for rehearsing at home. `extra_s` were added to its window. `reviewed` is the
     note with which an operator let it stand though a check had failed: then it no longer needs review.
     """
@@ -63,9 +63,8 @@ def rank(standings: Sequence[Standing], resampled: Mapping[int, Resampled | None
     A run that needs review is ranked like the others, with its mark: an operator decides, not the program. `resampled`
     has the runs, by number, of which it is known how sure their order is.
     """
-    ordered = best_of_each(
-        sorted(standings, key=lambda one: (-one.score, one.run)), team=lambda one: one.team
-    )
+    best_first = sorted(standings, key=lambda one: (-one.score, one.run))
+    ordered = best_of_each(best_first, team=lambda one: one.team)
     level: dict[str, list[tuple[str, float]]] = {one.team: [] for one in ordered}
     for better, other in combinations(ordered, 2):
         one, two = resampled.get(better.run), resampled.get(other.run)

@@ -80,9 +80,8 @@ class FollowedRuns:
         for run in self._store.runs(RunState.CLOSED):
             final = (run.energy_wh, self._store.count_detections(run.id))
             shown = self._store.provisional(run.id)
-            if run.id not in self._refused and (
-                shown is None or (shown.energy_wh, shown.detections) != final
-            ):
+            is_published = shown is not None and (shown.energy_wh, shown.detections) == final
+            if run.id not in self._refused and not is_published:
                 return [run]
         return []
 

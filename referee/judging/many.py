@@ -1,6 +1,6 @@
 """Many runs scored: those whose scoring is known at once, the others by workers, each scoring once.
 
-Whoever asks gets each run with its scoring, in this process and one at a time: the referee alone stores.
+The caller gets each run with its scoring, in this process and one at a time: only the referee stores.
 """
 
 from __future__ import annotations
@@ -149,14 +149,12 @@ def _objects(folder: Path, digest: str, images: bytes) -> dict[int, str]:
 
 def stored_scoring(store: Store, job: ScoringJob) -> Scored | None:
     """The result of a job, or None."""
-    found = store.scoring(job.name)
-    return None if found is None else scored_from(*found)
+    return (found := store.scoring(job.name)) and scored_from(*found)
 
 
 def known_of(store: Store, job: ScoringJob) -> Scored | None:
-    """The newest result of the same run by another ground truth."""
-    found = store.scoring_of_stem(job.stem)
-    return None if found is None else scored_from(*found)
+    """The newest result of the same run by another ground truth, or None."""
+    return (found := store.scoring_of_stem(job.stem)) and scored_from(*found)
 
 
 def store_scoring(store: Store, job: ScoringJob, found: Scored, clock: Clock) -> None:

@@ -63,7 +63,7 @@ def stop_regret(contest: Contest, run: Run, ground_truth: GroundTruth) -> StopRe
 
 
 def _moments(posted_s: list[float], end_s: float) -> Floats:
-    """The moments of the POSTs before the end, at most so many, and the end."""
+    """The moments of the POSTs before the end, at most MOST_MOMENTS, and the end."""
     after_post = np.unique([when for when in posted_s if when < end_s])
     if len(after_post) > MOST_MOMENTS:
         after_post = after_post[np.linspace(0, len(after_post) - 1, MOST_MOMENTS).astype(np.int64)]

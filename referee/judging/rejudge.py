@@ -56,12 +56,8 @@ def rejudge(
     runs, _ = _chosen(contest, number)
     others = [run.id for run in runs if run.testset_digest != contest.test_set.digest]
     if others and is_served(contest.folder):
-        raise RefereeError(
-            "contest-busy",
-            f"{contest.folder} is being served, and run {others[0]} was armed with another ground truth; stop the "
-            "server first.",
-        )
-
+        why = f"run {others[0]} was armed with another ground truth; stop the server first"
+        raise RefereeError("contest-busy", f"{contest.folder} is being served, and {why}.")
     return _rejudged(contest, number, contest, clock, workers, failed, stored=True)
 
 
@@ -81,9 +77,8 @@ def preview(
     other = contest.test_set if testset is None else load_test_set(testset)
     require_unchanged(other)
     if other.images_digest != contest.test_set.images_digest:
-        raise TestSetChanged(
-            f"{testset} has other images or categories than {contest.test_set.folder}: only the boxes may differ."
-        )
+        own = contest.test_set.folder
+        raise TestSetChanged(f"{testset} has other images or categories than {own}; only boxes may differ.")
     config = replace(contest.config, metric=metric or contest.config.metric)
     changed = replace(contest, config=config, test_set=other)
     return _rejudged(contest, number, changed, clock, workers, failed, stored=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from lpirc_power.energy import above_idle_wh
@@ -78,16 +79,31 @@ def figures_of(contest: Contest, run: Run) -> Figures:
 def power_course(contest: Contest, run: Run, most: int) -> dict[str, list[float]]:
     """The course of a run's power as pages draw it: at most `most` means over its window, `elapsed_s` and `power_w`."""
     elapsed_s, power_w = contest.store.power_course(run.id, run.window_s, most)
-    return {
-        "elapsed_s": [round(one, 1) for one in elapsed_s],
-        "power_w": [round(one, 3) for one in power_w],
-    }
+    return {"elapsed_s": [round(one, 1) for one in elapsed_s], "power_w": [round(one, 3) for one in power_w]}
 
 
 def standing_review(judged: Score, review: Review | None) -> Review | None:
     """The review, if it covers every check that this judgement failed: judged again, a run may need another one."""
-    failed = {check.code for check in judged.checks if not check.ok and check.severity == "error"}
-    return review if review is not None and failed and failed <= set(review.codes) else None
+    failed = _failed(judged)
+    return review if review is not None and failed and {*failed} <= {*review.codes} else None
+
+
+def let_stand(contest: Contest, number: int, operator: str, note: str, now: datetime) -> Review:
+    """Keep that a judged run stands although checks of it failed. Raises RefereeError `run-unknown`, `run-state`."""
+    run = contest.store.run(number)
+    judged = current_judgement(contest, run) if run.state is RunState.JUDGED else None
+    if judged is None:
+        sentence = f"Run {number} is {run.state}, not judged as it stands; only a judged run can be reviewed."
+        raise RefereeError("run-state", sentence, run=number)
+    if not (codes := _failed(judged)):
+        raise RefereeError("run-state", f"Run {number} needs no review: no check of it failed.", run=number)
+    review = Review(operator, note, now.isoformat(), codes)
+    contest.store.add_review(number, review)
+    return review
+
+
+def _failed(judged: Score) -> tuple[str, ...]:
+    return tuple(check.code for check in judged.checks if not check.ok and check.severity == "error")
 
 
 def below_least_map(least: float | None, reached: float) -> str | None:
@@ -199,7 +215,7 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
 
 
 class KnownStandings:
-    """The standings of a contest for who asks again and again: found again when a judgement or a review has changed."""
+    """The standings for a caller who asks often: computed again when a judgement or a review has changed."""
 
     def __init__(self, contest: Contest) -> None:
         self._contest = contest
@@ -217,8 +233,8 @@ class KnownStandings:
 def place_document(place: Place) -> dict[str, Any]:
     """The JSON document of a place on the leaderboard."""
     level_with = [{"team": team, "chance": chance} for team, chance in place.level_with]
-    told = {"level_with": level_with, "differs": list(place.differs), "not_ranked": place.not_ranked}
-    return {"rank": place.rank} | asdict(place.standing) | told
+    remarks = {"level_with": level_with, "differs": list(place.differs), "not_ranked": place.not_ranked}
+    return {"rank": place.rank} | asdict(place.standing) | remarks
 
 
 def standing_of(run: Run, judged: Score, per_wh: float, energy_wh: float, review: Review | None) -> Standing:
@@ -277,10 +293,8 @@ def meeting(contest: Contest, first: int, second: int) -> Meeting:
     """
     one, other = contest.store.run(first), contest.store.run(second)
     if one.team == other.team:
-        raise RefereeError(
-            "not-opponents",
-            f"Runs {first} and {second} are both of {one.team}; name the run of another team.",
-        )
+        sentence = f"Runs {first} and {second} are both of {one.team}; name the run of another team."
+        raise RefereeError("not-opponents", sentence)
     figures = _decided(contest, one), _decided(contest, other)
     points = head_to_head(*(None if each.not_ranked else each.score for each in figures))
     sides = Side(one, figures[0], points[0]), Side(other, figures[1], points[1])
@@ -294,12 +308,9 @@ def _decided(contest: Contest, run: Run) -> Figures:
     if run.state in (RunState.ARMED, RunState.OPEN):
         raise RefereeError("run-state", f"Run {run.id} is {run.state}; wait until it is over and judged.")
     if run.state is not RunState.JUDGED or not figures.judged:
-        raise RefereeError(
-            "run-state", f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
-        )
+        sentence = f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
+        raise RefereeError("run-state", sentence)
     if figures.energy_wh is None:
-        raise RefereeError(
-            "energy-missing",
-            f"The meeting is not decided: run {run.id} of {run.team} has no energy; see: referee run show {run.id}",
-        )
+        why = f"run {run.id} of {run.team} has no energy; see: referee run show {run.id}"
+        raise RefereeError("energy-missing", f"The meeting is not decided: {why}")
     return figures

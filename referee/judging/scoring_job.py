@@ -1,7 +1,7 @@
-"""The part of a judgement that takes time, as a job: a pure function of arrays, named by the hash of all that it takes.
+"""The part of a judgement that takes time, as a job: a pure function of arrays, named by the hash of its inputs.
 
-A result is of every run with the same name. Of two names with one stem only the ground truth differs: then only the
-categories that it changes are scored, and what is known of the others is as if all were scored.
+Runs whose jobs have one name share its result. Of two names with one stem only the ground truth differs: then only the
+categories that it changes are scored, and the known results of the others are taken, which are the same.
 """
 
 from __future__ import annotations
@@ -155,9 +155,8 @@ def with_resampled(given: ScoringInput, found: Scored, known: Scored | None = No
         return found
     former = None if known is None or known.resampled is None else known
     samples = np.empty((len(found.objects), RESAMPLES)) if former is None else np.array(former.resampled)
-    ground_truth, rows = of_categories(
-        given.ground_truth, served_rows(given)[0], changed(found.objects, former)
-    )
+    categories = changed(found.objects, former)
+    ground_truth, rows = of_categories(given.ground_truth, served_rows(given)[0], categories)
     is_new = np.isin(given.ground_truth.category_ids, ground_truth.category_ids)
     detections = scored_detections(rows, given.metric)
     samples[is_new] = category_samples(ground_truth, detections, given.metric, RESAMPLES, SEED)
@@ -192,9 +191,8 @@ def of_categories(
     kept = np.isin(ids, wanted)
     part = ground_truth.of_objects(np.isin(ground_truth.category, wanted))
     names = tuple(compress(ground_truth.category_names, kept))
-    return replace(part, category_ids=ids[kept], category_names=names), rows[
-        np.isin(rows[:, CATEGORY], wanted)
-    ]
+    part = replace(part, category_ids=ids[kept], category_names=names)
+    return part, rows[np.isin(rows[:, CATEGORY], wanted)]
 
 
 def changed(objects: Mapping[int, str], known: Scored | None) -> set[int]:

@@ -1,6 +1,6 @@
 """The contest as an operator sees it now: one JSON document for the console and the terminal.
 
-It tells all that the store knows; `Known` adds what only the server does. Runs that are judged or void are read once
+It has all that the store knows; `Known` adds what only the server does. Runs that are judged or void are read once
 and again when something of them has changed, so a look costs little however long the day is.
 """
 
@@ -22,6 +22,7 @@ from referee.judging.results import (
     power_course,
     standing_review,
 )
+from referee.store import Store
 from referee.store.records import BoardState, Review, Run, RunState
 
 MOST_REFUSALS, MOST_EVENTS = 50, 100
@@ -57,12 +58,26 @@ class Known:
 
 @cache
 def program_version() -> str:
-    """Read once: looking it up takes longer than all the rest."""
+    """The version, read once: looking it up takes longer than all the rest."""
     return version("lpirc-referee")
 
 
+def team_documents(store: Store) -> dict[str, Document]:
+    """The JSON document of each team, by name."""
+    used, affiliations = store.attempts_used(), store.affiliations()
+    return {
+        team: {
+            "team": team,
+            "affiliation": affiliations.get(team),
+            "disabled": off,
+            "attempts_used": used.get(team, 0),
+        }
+        for team, off in store.teams().items()
+    }
+
+
 class StatusReader:
-    """Reads the status of a contest again and again."""
+    """Reads the status of a contest repeatedly."""
 
     def __init__(self, contest: Contest) -> None:
         self._contest, self._store = contest, contest.store
@@ -75,23 +90,14 @@ class StatusReader:
         config, store = self._contest.config, self._store
         self._last_event, new = store.events_after(self._last_event, MOST_EVENTS)
         self._events = [*new, *self._events][:MOST_EVENTS]
-        runs, used, affiliations = store.runs(), store.attempts_used(), store.affiliations()
-        teams = {
-            team: {
-                "team": team,
-                "affiliation": affiliations.get(team),
-                "disabled": off,
-                "attempts_used": used.get(team, 0),
-            }
-            for team, off in store.teams().items()
-        }
+        runs, teams = store.runs(), team_documents(store)
         listed, published, found = self._listed(runs, known), store.published(), self._standings.now()
         at = {run.station: run for run in runs if run.state in (RunState.ARMED, RunState.OPEN)}
         active = {name: self._active(run, known, now) for name, run in at.items()}
         for one in active.values():
-            one["affiliation"] = affiliations.get(one["team"])
+            one["affiliation"] = teams[one["team"]]["affiliation"]
         limit = config.attempts
-        left = {team: max(limit - used.get(team, 0), 0) if limit else None for team in teams}
+        left = {team: max(limit - one["attempts_used"], 0) if limit else None for team, one in teams.items()}
         return {
             "utc": now.isoformat(),
             "contest": config.name,

@@ -23,23 +23,23 @@ Floats = NDArray[np.float64]
 LEVEL = 0.95
 
 
-def judge_with_interval(contest: Contest, number: int, clock: Clock, *, corrected: bool = False) -> Score:
+def judge_with_interval(contest: Contest, number: int, clock: Clock) -> Score:
     """Judge a run, then add the interval of its score, if its metric has a bootstrap. Raises as `judge` does.
 
     A scoring that is known is not made again. A new one is stored in two steps: the interval takes a thousand times as
     long as the score, and no prize depends on it.
     """
-    run = judgeable(contest, number, corrected=corrected)
+    run = judgeable(contest, number)
     job = job_of(contest, run)
     found = stored_scoring(contest.store, job)
     if found is None and is_large(contest, run):
         found = score_here(contest, run, job)
         store_scoring(contest.store, job, found, clock)
     if found is not None:
-        return judge_scored(contest, number, clock, found, corrected=corrected)
+        return judge_scored(contest, number, clock, found)
     given, known = scoring_input(case_of(contest, run)), known_of(contest.store, job)
     found = scored(given, known)
-    judged = judge(contest, number, clock, corrected=corrected, found=found)
+    judged = judge(contest, number, clock, found=found)
     found = with_resampled(given, found, known)
     store_scoring(contest.store, job, found, clock)
     return _with_interval(contest, judged, found)

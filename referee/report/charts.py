@@ -52,7 +52,7 @@ def time_chart(course: Course, regret: StopRegret | None) -> str:
 
 
 def envelope(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:
-    """At most so many of the points: of each stretch its lowest and its highest, so that no peak is lost."""
+    """At most `most` of the points: the lowest and the highest of each stretch, so no peak is lost."""
     if len(x) <= most:
         return x, y
     kept: list[int] = []

@@ -84,13 +84,12 @@ def report_page(contest: Contest, run: Run) -> str:
         "regret": None,
     }
     if judged is not None:
+        document = score_document(run, judged)
         shown |= _board(contest, run, figures) | {
             "metric": signature_parts(judged.signature)["metric"],
             "published": PUBLISHED,
             "above_idle_wh": energy_above_idle_wh(run, judged),
-            "document": json.dumps(
-                score_document(run, judged) | {"not_ranked": figures.not_ranked}, indent=1
-            ),
+            "document": json.dumps(document | {"not_ranked": figures.not_ranked}, indent=1),
         }
         try:
             shown |= _explained(explain(contest, run, judged), contest, run, judged)

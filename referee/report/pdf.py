@@ -41,9 +41,8 @@ def print_pdf(page: Path) -> Path:
             said = [f"it took more than {TIMEOUT_S:g} s"]
         if not made.is_file():
             why = said[-1] if said else "it said nothing"
-            raise RefereeError(
-                "not-printed", f"{browser} did not print {page}: {why}. The page itself is complete."
-            )
+            sentence = f"{browser} did not print {page}: {why}. The page itself is complete."
+            raise RefereeError("not-printed", sentence)
         target = page.with_suffix(".pdf")
         write_atomically(target, made.read_bytes())
         return target
@@ -54,8 +53,5 @@ def find_browser() -> str:
     for name in BROWSERS:
         if found := shutil.which(name):
             return found
-    raise RefereeError(
-        "no-browser",
-        "--pdf prints with Chromium or Chrome, and none is installed here; install chromium, or open the page in "
-        "any browser and print it.",
-    )
+    sentence = "--pdf needs Chromium or Chrome, and none is installed here; or print the page in any browser."
+    raise RefereeError("no-browser", sentence)

@@ -57,7 +57,7 @@ def _box(kind: str, corners: NDArray[np.float64], label: str) -> dict[str, Any]:
 
 
 def data_uri(path: Path) -> str | None:
-    """The image, at most WIDTH wide, as a data: URI; None where the file is missing or is no image."""
+    """The image, at most WIDTH wide, as a data: URI; None where the file is missing or not an image."""
     try:
         with Image.open(path) as image:
             image.draft("RGB", (WIDTH, WIDTH))  # a JPEG is decoded at a fraction of its size

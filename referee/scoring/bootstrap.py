@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.uint8]
 
 BOOTSTRAP_METRICS = ("lpirc", "ilsvrc-det")
-"""Those whose AP is the area under the envelope and whose ties fall to the image, as a resample needs it."""
+"""Those whose AP is the area under the envelope and whose ties are broken by image, as a resample needs."""
 
 _CELLS_AT_ONCE = 1 << 22
 
@@ -47,9 +47,8 @@ def bootstrap_samples(
 
     Raises `RefereeError` as `evaluate` does, and `metric-without-bootstrap`.
     """
-    return mean_of_categories(
-        category_samples(ground_truth, detections, metric, resamples, seed, blacklist, iou)
-    )
+    samples = category_samples(ground_truth, detections, metric, resamples, seed, blacklist, iou)
+    return mean_of_categories(samples)
 
 
 def category_samples(
@@ -66,10 +65,8 @@ def category_samples(
     It is NaN where the resample has no object of the category. Raises as `bootstrap_samples` does.
     """
     if metric not in BOOTSTRAP_METRICS:
-        known = ", ".join(BOOTSTRAP_METRICS)
-        raise RefereeError(
-            "metric-without-bootstrap", f"There is no bootstrap for {metric!r}; there is one for {known}."
-        )
+        sentence = f"There is no bootstrap for {metric!r}, only for {', '.join(BOOTSTRAP_METRICS)}."
+        raise RefereeError("metric-without-bootstrap", sentence)
     categories = ranked_images(ground_truth, detections, rule_named(metric), frozenset(blacklist), iou)
     drawn = multiplicities(len(ground_truth.image_ids), resamples, seed)
     samples = np.empty((len(ground_truth.category_ids), resamples))
@@ -89,7 +86,7 @@ def mean_of_categories(samples: Floats) -> Floats:
 
 
 def centred(samples: Floats, value: float) -> Floats:
-    """Move the mAPs (R,) of resamples so that their mean is the mAP `value`.
+    """Shift the mAPs (R,) of resamples to the mean `value`, the mAP.
 
     Copies of an image make the precision curve rougher, and the envelope takes the best of what follows: with many
     categories resampled mAPs lie above the mAP by several times their spread. That spread is right: decision 0003.
@@ -102,9 +99,8 @@ def centred(samples: Floats, value: float) -> Floats:
 def multiplicities(images: int, resamples: int, seed: int) -> Counts:
     """How often each resample draws each image: whole numbers (images, resamples), which no one may change."""
     chance = np.random.default_rng(seed)
-    drawn = np.zeros(
-        (images, resamples), np.uint8
-    )  # none is ever drawn 256 times: the chance is below 1e-500
+    # No image is ever drawn 256 times: the chance is below 1e-500.
+    drawn = np.zeros((images, resamples), np.uint8)
     for resample in range(resamples if images else 0):
         drawn[:, resample] = np.bincount(chance.integers(0, images, images), minlength=images)
     drawn.flags.writeable = False

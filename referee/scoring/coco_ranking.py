@@ -66,7 +66,8 @@ def rank(
     """
     pairs = pairs.take(np.argsort(2 * pairs.detection + ignored.take(pairs.object), kind="stable"))
     # The true positives with which a recall is reached (K, R), from 0.
-    needed = [np.searchsorted(np.arange(1, count + 1) / count, RECALLS) for count in objects.tolist()]
+    reached = [np.searchsorted(np.arange(1, count + 1) / count, RECALLS) for count in objects.tolist()]
+    needed = np.reshape(reached, (-1, len(RECALLS))).astype(np.int64)
     counted = np.zeros(len(inside) + 1, np.int32)  # how many detections before each one count
     precision, found, listed = [], [], []
     for least in LEAST_OVERLAPS:
@@ -81,9 +82,7 @@ def rank(
         category, place = np.searchsorted(bounds, true, side="right") - 1, within.take(true)
         found.append([np.bincount(category[place < most], minlength=len(objects)) for most in MOST])
         ranks = counted.take(true + 1) - counted.take(bounds).take(category)
-        precision.append(
-            _precisions(ranks, found[-1][-1], np.reshape(needed, (-1, len(RECALLS))).astype(np.int64))
-        )
+        precision.append(_precisions(ranks, found[-1][-1], needed))
         listed.append(np.diff(counted.take(bounds)))
     by_recall = np.array(precision)
     by_recall[:, objects == 0] = np.nan
@@ -98,7 +97,5 @@ def _precisions(ranks: Ints, found: Ints, needed: Ints) -> Floats:
     for low, high in zip(starts.tolist(), ends.tolist(), strict=True):
         backwards = best[low:high][::-1]
         np.maximum.accumulate(backwards, out=backwards)
-    precision: Floats = np.where(
-        needed < found[:, None], best.take(starts[:, None] + needed, mode="clip"), 0.0
-    )
-    return precision
+    reached = best.take(starts[:, None] + needed, mode="clip")
+    return np.where(needed < found[:, None], reached, 0.0)

@@ -135,9 +135,8 @@ def _costs(rows: _Listing, share: Floats) -> Floats:
     sizes = np.diff(bounds)
     nth = np.arange(1, len(ranks) + 1) - np.repeat(bounds[:-1], sizes)
     total = np.append(0.0, np.cumsum(nth / np.maximum(ranks * (ranks - 1), 1) * np.repeat(share, sizes)))
-    below = np.repeat(total.take(bounds[1:]), np.diff(rows.starts)) - total.take(
-        np.cumsum(is_true, dtype=np.int64)
-    )
+    below = np.repeat(total.take(bounds[1:]), np.diff(rows.starts))
+    below -= total.take(np.cumsum(is_true, dtype=np.int64))
     cost = np.empty(len(is_true))
     cost[rows.order] = np.where(rows.counted & ~is_true, below, 0.0)
     return cost

@@ -109,7 +109,7 @@ def maps_over_time(
 ) -> NDArray[np.float64]:
     """Return the mAP at each moment (moments,) of the detections that are there: those whose `since` (M,) is not later.
 
-    Each is the `map` of `evaluate`, which matches them anew; candidate pairs are found once. Raises as `evaluate` does,
+    Each is the `map` that `evaluate` would find; candidate pairs are made only once. Raises as `evaluate` does,
     and `unknown-metric` for `coco`, which would take minutes.
     """
     rule = rule_named(metric)

@@ -111,7 +111,7 @@ class Listing:
     high: Ints
 
     def batches(self) -> Iterator[tuple[int, int]]:
-        """Cut the categories into runs `first` .. `last - 1`, so that memory is that of one run."""
+        """Cut the categories into runs `first` .. `last - 1`: only one run is in memory at a time."""
         first = 0
         for last in range(min(1, len(self.starts) - 1), len(self.starts)):
             if self.starts[last] - self.starts[first] >= _BATCH or last == len(self.starts) - 1:

@@ -17,7 +17,7 @@ class Resampled:
     A maker's limits of error come without a distribution: every energy within them is taken as equally likely and none
     outside (the rectangular distribution of JCGM 100:2008, 4.3.7; propagated by draws as in JCGM 101:2008). One draw a
     sample: all of a run's readings share one meter's error. `images` names those of all resamples, `meter` what has one
-    error in several runs; None is like no other.
+    error in several runs; None equals no other.
     """
 
     maps: Floats

@@ -83,13 +83,12 @@ def pairs_of(
             with np.errstate(all="ignore"):  # corners near 1e308 overlap nothing
                 detected = edges(listing.order.take(rows).astype(np.int64))
                 found.append(_above(rows - listing.starts[first], detected, columns, objects, least))
-    return Pairs(
-        *(np.concatenate(column) for column in zip(*(vars(each).values() for each in found), strict=True))
-    )
+    parts = zip(*(vars(each).values() for each in found), strict=True)
+    return Pairs(*map(np.concatenate, parts))
 
 
 def _portions(sizes: Ints, counts: Ints) -> Iterator[tuple[int, int]]:
-    """Cut groups where the number of objects changes, and after every so many pairs."""
+    """Cut groups where the number of objects changes, and after every _PAIRS_AT_ONCE pairs."""
     done = np.cumsum(sizes * counts) // _PAIRS_AT_ONCE
     cuts = np.flatnonzero((counts[1:] != counts[:-1]) | (done[1:] != done[:-1])) + 1
     yield from pairwise([0, *cuts.tolist(), len(sizes)] if len(sizes) else [])

@@ -51,7 +51,7 @@ def _ascending_bits(values: Floats) -> NDArray[np.uint64]:
 def ascending_codes(codes: Ints, limit: int) -> tuple[Ints, Ints]:
     """Return the stable order (M,) of whole numbers (M,) in 0..limit - 1, and the numbers in that order.
 
-    The array of the codes is used up.
+    The array of the codes is overwritten.
     """
     bits = len(codes).bit_length()
     if limit << bits > LARGEST_KEY:

@@ -1,6 +1,6 @@
 """How many test images tell two entries apart: the power of a paired comparison of their mAPs.
 
-Two entries are told apart if the 95 % interval of the difference of their mAPs on the same images leaves out 0. With a
+Two entries can be told apart if the 95 % interval of the difference of their mAPs on the same images excludes 0. With a
 normal difference whose standard deviation falls as 1/sqrt(images), a true gap g is found with the chance `power` by
 
     images = n ((z(0.975) + z(power)) s / g)^2
@@ -36,11 +36,9 @@ def difference_sd(truth: GroundTruth, entries: Sequence[Detections], resamples: 
     difference = first - second[0] if second else math.sqrt(2) * first
     sd = float(np.std(difference, ddof=1))
     if sd < LEAST_SD:
-        raise RefereeError(
-            "no-difference",
-            "The detections say nothing of how mAPs vary with the images: there are none, all are right, or both "
-            "entries are the same; give those of a real entry, or of two that differ.",
-        )
+        why = "there are no detections, all are right, or both entries are the same"
+        sentence = f"The mAP does not vary with the images: {why}; give those of a real entry, or of two that differ."
+        raise RefereeError("no-difference", sentence)
     return sd
 
 

@@ -91,16 +91,12 @@ def score(map_value: float, energy_wh: float) -> float:
 
     Raises `RefereeError` `bad-energy` unless the energy is finite and above 0.
     """
-    if not (math.isfinite(energy_wh) and energy_wh > 0):
-        raise RefereeError(
-            "bad-energy", f"A score needs an energy above 0 Wh, not {energy_wh}.", energy_wh=str(energy_wh)
-        )
-    value = map_value / energy_wh
-    if not math.isfinite(value):
-        raise RefereeError(
-            "bad-energy", f"An energy of {energy_wh} Wh is too small for a score.", energy_wh=str(energy_wh)
-        )
-    return value
+    problem = f"A score needs an energy above 0 Wh, not {energy_wh}."
+    if math.isfinite(energy_wh) and energy_wh > 0:
+        if math.isfinite(value := map_value / energy_wh):
+            return value
+        problem = f"An energy of {energy_wh} Wh is too small for a score."
+    raise RefereeError("bad-energy", problem, energy_wh=str(energy_wh))
 
 
 def format_score(value: float) -> str:

@@ -63,9 +63,8 @@ class Rule:
         """Return `iou`, or the usual threshold for None. Raises `RefereeError` `bad-iou` outside (0, 1]."""
         asked = self.iou if iou is None else iou
         if not (math.isfinite(asked) and 0 < asked <= 1):
-            raise RefereeError(
-                "bad-iou", f"An IoU threshold lies above 0 and up to 1, {asked} does not.", iou=str(asked)
-            )
+            sentence = f"An IoU threshold lies above 0 and up to 1, {asked} does not."
+            raise RefereeError("bad-iou", sentence, iou=str(asked))
         return float(asked)
 
 

@@ -29,9 +29,9 @@ class SeasonStanding(Standing):
 
 @dataclass(frozen=True)
 class SeasonBoard:
-    """The teams' places, best first; by team all its runs, oldest first, of which the best has that place.
+    """The teams' places, best first, and each team's `history`: all its runs, oldest first.
 
-    They differ from the `usual` signature. `left_out` has a sentence for each run that is on no board.
+    `usual` is the most common signature, from which places differ. `left_out` says why runs are on no board.
     """
 
     places: list[Place]

@@ -50,7 +50,7 @@ class SeasonRun:
 
 
 def read_season(paths: Sequence[Path]) -> tuple[list[SeasonRun], list[str]]:
-    """The runs, each once, and a sentence for each path that has none, or none but what another has."""
+    """The runs, each once, and a sentence for each path that is left out."""
     found, problems = [], []
     for path in paths:
         try:
@@ -79,7 +79,7 @@ def read_season(paths: Sequence[Path]) -> tuple[list[SeasonRun], list[str]]:
 def _folder(folder: Path) -> tuple[str, int, list[SeasonRun]]:
     """The contest's id, the length of its log, its runs."""
     config = folder / CONFIG_NAME
-    # To parse it takes longer than to read the database, and hardly any has this key.
+    # Parsing it takes longer than reading the database, and few have this key.
     is_parsed = not config.is_file() or b"least_map" in config.read_bytes()
     least = read_config(folder).least_map if is_parsed else None
     with closing(ReadOnlyStore(folder / DATABASE_NAME)) as store:

@@ -35,7 +35,7 @@ def corrected(
 ) -> tuple[list[SeasonRun], list[str]]:
     """The same runs, those on the images of `testset` judged by its ground truth, and a sentence for what is not.
 
-    What is computed is kept in `out`: a second time nothing is. Raises RefereeError `testset-changed`; TestSetError.
+    What is computed is kept in `out` and not computed again. Raises RefereeError `testset-changed`; TestSetError.
     """
     test_set = load_test_set(testset)
     require_unchanged(test_set)
@@ -63,9 +63,7 @@ def _store(path: Path, season: Store) -> ReadOnlyStore:
     store = ReadOnlyStore(path / DATABASE_NAME)
     if store.form <= OF_PARTS:
         store.close()
-        sentence = (
-            f"its database has form {store.form}; upgrade a copy of it: referee run list --contest COPY"
-        )
+        sentence = f"its database has form {store.form}; upgrade a copy: referee run list --contest COPY"
         raise RefereeError("database-version", sentence)
     own = store.scoring_of_stem
     for name in vars(JobTables):

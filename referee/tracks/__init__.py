@@ -1,7 +1,7 @@
 """Model tracks: what a measured model is worth (pure), submissions with their board, and suites. Start with `track`.
 
 Here is the registry: a track is a rule in `referee.tracks.rules` or in a plug-in, another distribution with an entry
-point in the group `lpirc_referee.tracks` that has the track's name and refers to a `Track`. HTTP is unknown here.
+point in the group `lpirc_referee.tracks` that has the track's name and refers to a `Track`. Knows nothing of HTTP.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from referee.errors import RefereeError
 
 BASES = {"e": math.e, "2": 2.0, "10": 10.0}
 LOW_FACTOR, HIGH_FACTOR = 0.8, 1.2  # of a target: the valid latencies lie between
-_FEW = 4  # fewer points leave hardly a residual after two constants
+_FEW = 4  # with fewer points, two constants leave hardly a residual
 
 
 @dataclass(frozen=True)

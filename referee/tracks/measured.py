@@ -34,9 +34,8 @@ class Measured:
             ("processed", self.processed, 0, self.images),
         ):
             if not (math.isfinite(value) and least <= value <= most):
-                raise _bad(
-                    name, value, f"between {least:g} and {most:g}" if most < math.inf else "at least 1"
-                )
+                words = f"between {least:g} and {most:g}" if most < math.inf else "at least 1"
+                raise _bad(name, value, words)
         for name, value in (
             ("latency_ms", self.latency_ms),
             ("total_s", self.total_s),

@@ -149,7 +149,7 @@ class Track(ABC):
         return ()
 
     def over_budget(self, result: Measured) -> str | None:
-        """A sentence where a run took more than one inference longer than its budget, else None.
+        """A sentence if a run exceeded its budget by more than one inference, else None.
 
         The images after the budget count as wrong, but which ones they are cannot be known afterwards.
         """

@@ -1,4 +1,4 @@
-"""Work done elsewhere: by processes of this host, or by a cluster. It gives values back; whoever asked stores them.
+"""Work done elsewhere: by processes of this host, or by a cluster. It returns values, which the caller stores.
 
 Start with `dispatch`: jobs leased, tried again, given back. Knows nothing of what the work is.
 """
@@ -16,19 +16,19 @@ T = TypeVar("T")
 
 
 class WorkerLost(Exception):
-    """The worker vanished in mid-work: killed, out of memory, its host gone. The work may be at fault, or not."""
+    """The worker died during its work: killed, out of memory, its host gone. The work may be the cause, or not."""
 
 
 class NoWorkers(RefereeError):
-    """There is no worker, or none any more."""
+    """No worker was found, or none is left."""
 
 
 class Workers(Protocol):
-    """Somebody who works."""
+    """What carries out work: processes of this host, or a cluster."""
 
     @property
     def count(self) -> int:
-        """How many pieces of work are done at a time."""
+        """How many pieces of work are carried out at a time."""
 
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Do this as soon as a worker is free; everything must be picklable. The future may raise WorkerLost."""

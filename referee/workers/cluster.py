@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster: processes of this host, or whoever works for a scheduler, on any number of hosts.
+"""Workers of a Dask cluster: processes of this host, or those of a scheduler, on any number of hosts.
 
 A piece of work travels as one packed blob, which the cluster forgets when its result is here. Only workers with the
 versions of this host get work: others may compute something else.
@@ -157,9 +157,8 @@ def _connected(address: str, count: int | None) -> Any:
         client = Client(to, timeout=WAIT_S, set_as_default=False, **more)
         client.run_on_scheduler(versions)
     except Exception as error:  # noqa: BLE001 - whatever there is at this address
-        sentence = (
-            f"No Dask scheduler with lpirc-referee {VERSION} answers at {address}: {str(error) or 'timeout'}."
-        )
+        why = str(error) or "timeout"
+        sentence = f"No Dask scheduler with lpirc-referee {VERSION} answers at {address}: {why}."
         raise NoWorkers("no-scheduler", f"{sentence} Start one: dask scheduler") from None
     return client
 

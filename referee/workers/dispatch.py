@@ -30,7 +30,7 @@ LOOK_S = 0.5
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be done for a job. `done` stores the result and ends the job; `found` is called where another did.
+    """What is to be done for a job. `done` stores the result and ends the job; `found` is called where another did so.
 
     `failed` gets the reason of a job that has failed, or was cancelled.
     """
@@ -100,7 +100,7 @@ class _Dispatch:
             if self._running:
                 for future in wait(self._running, LOOK_S, FIRST_COMPLETED).done:
                     self._end(future)
-            else:  # others are at them
+            else:  # others work on them
                 self._clock.wait(stop, self._clock.monotonic_s() + LOOK_S)
             self._renew()
 

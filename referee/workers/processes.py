@@ -29,7 +29,7 @@ class LocalWorkers:
         self.count = count
         self._lock = threading.Lock()
         self._idle: list[tuple[BaseProcess, Connection]] = []
-        self._processes: dict[Future[Any], BaseProcess] = {}  # by what they are at
+        self._processes: dict[Future[Any], BaseProcess] = {}  # by what they work on
         self._is_closed = False
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(PRELOADED)
@@ -39,7 +39,7 @@ class LocalWorkers:
         """See `Workers`."""
 
         def serve() -> T:
-            with self._lock:  # by now there is its future
+            with self._lock:  # by now the future exists
                 worker = self._idle.pop() if self._idle else None
             process, pipe = worker or self._started()
             try:

@@ -104,9 +104,8 @@ class OvicTrack(Track):
         if not self.base > 1:
             found.append(f'base = {self.base:g} must be above 1, or "e".')
         if self.low_factor > self.high_factor:
-            found.append(
-                f"low_factor = {self.low_factor:g} must not be above high_factor = {self.high_factor:g}."
-            )
+            most = f"high_factor = {self.high_factor:g}"
+            found.append(f"low_factor = {self.low_factor:g} must not be above {most}.")
         if not self.low_factor * self.target_ms > 0:
             found.append(f"low_factor x target_ms = {self.low_factor:g} x {self.target_ms:g} is too small.")
         return tuple(found)

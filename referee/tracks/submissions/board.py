@@ -90,9 +90,7 @@ def board(track: Track, candidates: Sequence[Candidate]) -> Board:
         key=lambda pair: (-(pair[1].value or 0.0), pair[0].handed_in, pair[0].made.id),
     )
     best = {one.made.team: one for one, _ in best_of_each(valid, team=lambda pair: pair[0].made.team)}
-    entries = [
-        Entry(team, one.handed_in, one.measured) for team, one in best.items() if one.measured is not None
-    ]
+    entries = [Entry(team, one.handed_in, one.measured) for team, one in best.items() if one.measured]
     invalid = {one.made.id: (one, one.sentence) for one in candidates if one.measured is None}
     invalid |= {one.made.id: (one, verdict.sentence) for one, verdict in judged if verdict.value is None}
     lines = []

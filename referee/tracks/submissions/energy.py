@@ -33,9 +33,8 @@ def inference_energy(
     inside = [one for one in readings if start_s <= one.monotonic_s <= end_s]
     times_s = [one.monotonic_s for one in inside]
     if len(inside) < LEAST_READINGS:
-        raise _unmeasured(
-            f"only {len(inside)} readings fell into its {end_s - start_s:.1f} s; make the loop longer"
-        )
+        length = f"its {end_s - start_s:.1f} s"
+        raise _unmeasured(f"only {len(inside)} readings fell into {length}; make the loop longer")
     if any(one.over_range or one.voltage_peak_over or one.current_peak_over for one in inside):
         raise _unmeasured("a reading was over range or clipped at its peaks; use larger ranges")
     changed = next((one.changed for one in inside if one.changed), None)
@@ -46,9 +45,8 @@ def inference_energy(
     pause_s = max(after - before for before, after in pairwise([start_s, *times_s, end_s]))
     if pause_s > LONGEST_PAUSE_S:
         raise _unmeasured(f"nothing was read for {pause_s:.1f} s of it; look after the meter's cable")
-    loop_wh = trapezoid_wh(
-        [one.monotonic_s for one in readings], [one.power_w for one in readings], start_s, end_s
-    )
+    at_s, power_w = zip(*((one.monotonic_s, one.power_w) for one in readings), strict=True)
+    loop_wh = trapezoid_wh(at_s, power_w, start_s, end_s)
     if not loop_wh > 0:
         raise _unmeasured(f"the meter read {loop_wh:g} Wh")
     inference_wh, loop_s = loop_wh / inferences, end_s - start_s

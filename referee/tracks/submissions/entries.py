@@ -132,7 +132,7 @@ def entry_document(store: Store, one: Submission) -> dict[str, Any]:
 
 
 def board_document(contest: Contest, config: ModelTrack, now: datetime) -> dict[str, Any]:
-    """The board for everyone: by the public part, and by the hold-out part once that is out."""
+    """The board for everyone: by the public part, or by the hold-out part once that is out."""
     rule = rule_of(contest, config)
     made = [one for one in contest.store.submissions(config.name) if one.withdrawn is None]
     split = HOLDOUT if is_out(config, now) and any(one.split == HOLDOUT for one in made) else PUBLIC

@@ -32,9 +32,8 @@ def measuring_lock(contest: Contest, clock: Clock) -> Iterator[Record]:
         until_s = clock.monotonic_s() + TIMEOUT_S
         while not _try_lock(file, fcntl.LOCK_EX):
             if clock.monotonic_s() >= until_s:
-                raise RefereeError(
-                    "bench-busy", "Another model of this contest is being measured; submit this one after it."
-                )
+                sentence = "Another model of this contest is being measured; submit this one after it."
+                raise RefereeError("bench-busy", sentence)
             clock.wait(threading.Event(), clock.monotonic_s() + RETRY_S)
         yield _recorder(file)
 

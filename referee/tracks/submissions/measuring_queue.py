@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | None:
-    """Lease the oldest model that a device may measure, and say how; None: none waits, or it is at one already."""
+    """Lease the oldest model that a device may measure, and say how; None: none waits, or it has one already."""
     store, now = contest.store, clock.utc()
     leases = [job.lease_until_utc or "" for job in store.jobs(JobState.LEASED) if job.worker == device]
     if max(leases, default="") > now.isoformat():
@@ -41,7 +41,7 @@ def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | N
         if is_for_it and store.lease_job(JobKind.MEASURING, device, now, LEASE_S, made.job):
             try:
                 return _work(track_of(contest, made), made, device)
-            except (RefereeError, TestSetError) as error:  # the operator's to set right, and to read
+            except (RefereeError, TestSetError) as error:  # only the operator can put this right
                 logger.error("submission %d cannot be measured: %s", made.id, error)  # noqa: TRY400
                 reason = f"The track {made.track} is not set up well; the referee's log says what is wrong."
                 store.give_job_back(str(made.job), device, reason, now)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -59,7 +58,7 @@ def metered(metering: Metering, bench: Callable[[], bytes], clock: Clock) -> byt
     """
     readings: list[Reading] = []
     setup = Setup(None, None, UPDATE_INTERVAL_S, integrator_timer_s=0)
-    sampler = Sampler(metering.address, setup, readings.append, clock.monotonic_s, clock.utc, wait=_wait)
+    sampler = Sampler(metering.address, setup, readings.append, clock.monotonic_s, clock.utc)
     try:
         identity = sampler.arm(spare_energy=True)
         idle_w = None if metering.idle_s is None else sampler.measure_idle(metering.idle_s).power_w
@@ -75,11 +74,6 @@ def metered(metering: Metering, bench: Callable[[], bytes], clock: Clock) -> byt
         check(name, field_of(document, name))
     inferences, *ends_s = (field_of(document, name) for name in LOOP_FIELDS)
     start_s, end_s = map(clock.of_process_s, ends_s)
-    document["energy"] = inference_energy(readings, start_s, end_s, inferences, identity, idle_w) | {
-        "official": standing(identity, metering.address).official
-    }
+    energy = inference_energy(readings, start_s, end_s, inferences, identity, idle_w)
+    document["energy"] = energy | {"official": standing(identity, metering.address).official}
     return json.dumps(document).encode()
-
-
-def _wait(event: threading.Event, seconds: float) -> None:
-    event.wait(seconds)

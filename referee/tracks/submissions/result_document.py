@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_testsets.values import shown
 from referee.errors import ModelFault
 from referee.tracks.submissions.fields import (
     Field,
@@ -28,7 +29,6 @@ from referee.tracks.submissions.fields import (
     number,
     one_of,
     optional,
-    shown,
     text,
     whole,
 )
@@ -241,15 +241,12 @@ def _check_latency(document: ResultDocument) -> None:
     _require_between(mean_ms, "min_ms and max_ms", figures[0][1], figures[-1][1])
     means_ms = document["latency.repeat_means_ms"]
     if not 1 <= len(means_ms) <= document["settings.repeats"]:
-        raise bad(
-            f"latency.repeat_means_ms has {len(means_ms)} means of {document['settings.repeats']} repeats"
-        )
+        repeats = document["settings.repeats"]
+        raise bad(f"latency.repeat_means_ms has {len(means_ms)} means of {repeats} repeats")
     _require_between(mean_ms, "the repeat_means_ms", min(means_ms), max(means_ms))
     least, most = document["processed"] - 1, len(means_ms) * (document["images.count"] - 1)
     if not least <= counted <= most:
-        raise bad(
-            f"latency.counted = {counted} is not from {least} to {most}, as processed and repeats require"
-        )
+        raise bad(f"latency.counted = {counted} is not from {least} to {most}, by processed and repeats")
     total_s, pass_s = document["latency.total_s"], means_ms[0] * least / 1000
     if not _is_near(total_s, pass_s):
         raise bad(f"latency.total_s = {total_s} is not the time of the first pass, {pass_s:g} s")

@@ -1,4 +1,4 @@
-"""Results files of a track: the set that they are of and its secret part; checked and scored by worker processes."""
+"""Results files of a track: their test set with its secret part; checked and scored by worker processes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ResultsSet:
         return _digest("entry-1", RULES_VERSION, RESAMPLES, SEED, self.digest(split), file_sha256)
 
     def images(self, split: str) -> list[int]:
-        """The numbers of the images of a split: whose draw, by a hash with the key, lies below `part`, or not."""
+        """The numbers of a split's images: one is held out if its draw, a keyed hash, lies below `part`."""
         drawn = ((one, hmac.digest(self.key, one.sha256.encode(), "sha256")) for one in self.test_set.images)
         below = ((one, int.from_bytes(draw[:8], "big") < self.part * 2**64) for one, draw in drawn)
         return [one.number for one, is_held_out in below if is_held_out == (split == HOLDOUT)]
@@ -94,9 +94,8 @@ def score_file(path: Path, of: ResultsSet, split: str, digest: str) -> tuple[flo
     Raises RefereeError `entry-outdated`, and as `read_submission` and `evaluate` do.
     """
     if of.digest(split) != digest:
-        raise RefereeError(
-            "entry-outdated", "Test set or metric have changed since; a newer entry has its score."
-        )
+        sentence = "Test set or metric have changed since; a newer entry has its score."
+        raise RefereeError("entry-outdated", sentence)
     (whole, given), images = _read(path, of), np.array(of.images(split), np.int64)
     truth = restricted_to(whole, images)
     kept = np.isin(given.image, images)
@@ -129,7 +128,7 @@ class EntryDesk:
         self.contest, self.clock = contest, clock
         self.uploads = contest.folder / "uploads"
         rmtree(self.uploads, ignore_errors=True)  # of a server that was killed
-        self._asked, self._turn, self._stop = threading.Semaphore(), threading.Lock(), threading.Event()
+        self._asked, self._scoring, self._stop = threading.Semaphore(), threading.Lock(), threading.Event()
 
     @cached_property
     def workers(self) -> LocalWorkers:
@@ -137,19 +136,19 @@ class EntryDesk:
         return LocalWorkers(2)
 
     def ask(self) -> None:
-        """Score soon what waits, also from before a restart."""
+        """Have what waits scored soon, also what has waited since before a restart."""
         if self._asked.acquire(blocking=False):
             threading.Thread(target=self._score, name="entries", daemon=True).start()
 
     def close(self) -> None:
         """Give back what is being scored."""
         self._stop.set()
-        with self._turn:
+        with self._scoring:
             if "workers" in vars(self):
                 self.workers.close()
 
     def _score(self) -> None:
-        with self._turn:
+        with self._scoring:
             self._asked.release()
             # Once it is to stop, the database may be closed.
             is_over = self._stop.is_set() or self._all_are_scored()
@@ -157,7 +156,7 @@ class EntryDesk:
             self.ask()
 
     def _all_are_scored(self) -> bool:
-        """Score what waits; false if something waits still, for what only the operator can set right."""
+        """Score what waits; false if something still waits until the operator puts the contest right."""
         tracks = {config.name: config for config in self.contest.config.tracks}
         try:
             for one in self._waiting():
@@ -181,7 +180,7 @@ class EntryDesk:
         return [one for one in standing if one.measurement is None]
 
     def _accept_again(self, config: ModelTrack) -> None:
-        """Of what was handed in for the set as it was before a correction, let the score be made again."""
+        """Accept again what was handed in before the set was corrected: its score is computed again."""
         store, of = self.contest.store, results_set(self.contest, config)
         newest = {(one.model_key, one.split): one for one in store.submissions(config.name)}
         for one in newest.values():

@@ -33,7 +33,7 @@ from referee.tracks.submissions.stability import disturbance
 
 LARGEST_MODEL_BYTES = 500 << 20
 PLAIN = {"settings.channels": "RGB", "settings.mean": [0, 0, 0], "settings.sigma": [1, 1, 1]}
-"""What a document must say of the input, if it says it: a track's model does the rest by itself."""
+"""The only settings of the input that a document may state: a track's model does the rest by itself."""
 ATTEMPTS = 3  # to measure a stable latency
 
 Bench = Callable[[Path], bytes]
@@ -236,7 +236,7 @@ def check_result(contest: Contest, track: OpenTrack, document: ResultDocument, m
 
 
 def _require_device(contest: Contest, track: OpenTrack, host: str, what: str) -> None:
-    """Only one host's measurements count: the configured one, or that of the first submission that stands."""
+    """Raise RefereeError `wrong-device` unless measurements on this host count: see `expected_device`."""
     expected = expected_device(contest, track.name)
     if expected and host != expected:
         board = f"the board of the track {track.name} is that of {expected!r}; measure the model there."

@@ -80,9 +80,8 @@ class SuiteRun:
             if document[path] != value:
                 raise RefereeError("suite-changed", f"{test.name}: {path} changed while it was measured.")
         if unstable := disturbance(document):
-            return replace(
-                blank, sentence=f"the latency is unstable, {unstable}; delete its line and run it again"
-            )
+            sentence = f"the latency is unstable, {unstable}; delete its line and run it again"
+            return replace(blank, sentence=sentence)
         self.report(f"{test.name}: loaded in {document.get('latency.load_ms') or 0:.1f} ms")
         accuracy = self.track.accuracy_percent(document)
         return replace(blank, accuracy_percent=repr(accuracy), time_ms=repr(document["latency.mean_ms"]))

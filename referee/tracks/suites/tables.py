@@ -76,10 +76,9 @@ def read_tests(path: Path, mflops: Mapping[str, float]) -> tuple[SuiteTest, ...]
         if key in found:
             raise row.bad(f"the test {', '.join(key)} is listed twice")
         if model not in mflops:
-            problem = f"the model {model!r} has no FLOPs; those of {', '.join(mflops)} are known"
-            raise RefereeError(
-                "unknown-flops", f"{path}: line {row.line}: {problem}", model=model, line=row.line
-            )
+            where, known = f"{path}: line {row.line}", ", ".join(mflops)
+            sentence = f"{where}: the model {model!r} has no FLOPs; those of {known} are known"
+            raise RefereeError("unknown-flops", sentence, model=model, line=row.line)
         found[key] = SuiteTest(*key, *_figures(row))
     return tuple(found.values())
 
@@ -92,9 +91,7 @@ def read_rows(path: Path) -> list[SuiteRow]:
     rows = []
     for line in read_table(path, COLUMNS) if path.exists() else []:
         if (_figures(line) == (None, None)) != bool(line.cells["sentence"]):
-            raise line.bad(
-                "a test has either figures or a sentence that states why it failed; delete this line"
-            )
+            raise line.bad("a test has figures, or a sentence that says why it failed; delete this line")
         rows.append(SuiteRow(**{column: line.cells[column] for column in COLUMNS}))
     return rows
 
@@ -113,11 +110,9 @@ def row_of(rows: Iterable[SuiteRow], wanted: SuiteRow, path: Path) -> SuiteRow |
     row = next((one for one in rows if (one.device, one.implementation, one.model) == key), None)
     for what, column in (("model file", "model_sha256"), ("images", "images_sha256")):
         if row is not None and getattr(row, column) != getattr(wanted, column):
-            raise RefereeError(
-                "suite-changed",
-                f"{path} has {wanted.model} ({wanted.implementation}) with other {what}; delete that line to "
-                "measure it again, or choose another file with --out.",
-            )
+            line = f"{path} has {wanted.model} ({wanted.implementation}) with other {what}"
+            advice = "delete that line to measure it again, or choose another file with --out."
+            raise RefereeError("suite-changed", f"{line}; {advice}")
     return row
 
 
@@ -130,24 +125,18 @@ def table_lock(path: Path) -> Iterator[None]:
     try:
         require_writable(path)
     except OSError as error:
-        raise RefereeError(
-            "bad-table", f"{path}: {error.strerror}; choose another file with --out."
-        ) from error
+        sentence = f"{path}: {error.strerror}; choose another file with --out."
+        raise RefereeError("bad-table", sentence) from error
     folder = os.open(path.parent, os.O_RDONLY)  # the operating system releases the lock if we die
     try:
-        _lock(folder, path.parent)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sentence = f"Another suite is being run into {path.parent}; run this one after it."
+            raise RefereeError("suite-busy", sentence) from None
         yield
     finally:
         os.close(folder)
-
-
-def _lock(folder: int, name: Path) -> None:
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise RefereeError(
-            "suite-busy", f"Another suite is being run into {name}; run this one after it."
-        ) from None
 
 
 def _figures(row: TableRow) -> tuple[float, float] | tuple[None, None]:

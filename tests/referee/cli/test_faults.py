@@ -120,7 +120,8 @@ def test_a_fault_that_there_is_not_is_named_with_those_that_are(
     monkeypatch.chdir(tmp_path)
     result = called(command, "--faults", faults)
     assert (result.returncode, result.stdout) == (2, "")
-    told = f"'--faults': {faults.split(',')[-1]!r} is no fault, or named twice. Write drop:5%,slow:200ms,meter-gap:10s"
+    problem = f"'--faults': {faults.split(',')[-1]!r} is not a fault, or is named twice."
+    told = f"{problem} Write drop:5%,slow:200ms,meter-gap:10s"
     assert re.sub(r"\s+", " ", told) in re.sub(r"\s+", " ", result.stderr)
     assert [*tmp_path.iterdir()] == []
 

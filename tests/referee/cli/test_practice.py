@@ -145,6 +145,6 @@ def test_another_test_set_or_a_contest_of_others_is_refused(tmp_path: Path, smal
     before = (tmp_path / "day" / "contest.toml").read_bytes()
     with pytest.raises(RefereeError, match=r"has the test set .*; choose another DIR"):
         _prepare(tmp_path / "home", other.folder, "sim:")
-    with pytest.raises(RefereeError, match="is no contest of practice; choose another DIR"):
+    with pytest.raises(RefereeError, match="is not a practice contest; choose another DIR"):
         _prepare(tmp_path / "day", None, "sim:")
     assert (tmp_path / "day" / "contest.toml").read_bytes() == before

@@ -23,12 +23,12 @@ from referee.judging.results import (
     current_judgement,
     energy_above_idle_wh,
     figures_of,
+    let_stand,
     meeting,
     place_document,
     score_document,
     standings,
 )
-from referee.judging.reviews import let_stand
 from referee.scoring.result import RULES_VERSION
 from referee.store.records import Provisional, Run, RunState, Score, ScoreInterval
 from tests.referee.factories import START, House, house, run_record, stored_run

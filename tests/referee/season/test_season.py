@@ -261,7 +261,7 @@ def test_a_bundle_counts_where_its_contest_is_not_there(copy: Copy, made: Path, 
     better = {"result.json": parts["result.json"].replace(b'"score": ', b'"score": 9')}
     another = {MANIFEST: parts[MANIFEST].replace(b'"log_head": "', b'"log_head": "0')}
     for forged, words in (
-        (better, "Part result.json has not the SHA-256"),
+        (better, "Part result.json does not have the SHA-256"),
         (another, "envelope is not of this"),
     ):
         file.write_bytes(b"".join(pack(parts | forged)))

@@ -158,7 +158,7 @@ def test_the_operator_s_key_goes_to_no_server_with_another_certificate(
             connection.settimeout(TIMEOUT_S)
             with connection, pytest.raises(ssl.SSLError, match=r"(?i)unknown.ca|certificate"):
                 impostor.wrap_socket(connection, server_side=True).recv(1)
-            assert "has not the certificate of this contest" in stated(asked.result())
+            assert "does not have the certificate of this contest" in stated(asked.result())
 
 
 @pytest.mark.parametrize(("host", "loopback"), [("0.0.0.0", "127.0.0.1"), ("::", "[::1]")])  # noqa: S104 - meant

@@ -121,7 +121,7 @@ def test_the_flops_go_into_a_file_of_their_own(plan: Callable[..., Path], tmp_pa
     flops = str(table if which == "table" else file)
     told = called("suite", "run", str(file), "--images", "x", "--out", str(table), "--flops", flops)
     assert (told.returncode, table.read_text(), file.read_text()) == (2, "kept", before)
-    assert "must be a file of its own" in told.stderr
+    assert "must be neither the table nor the plan" in told.stderr
 
 
 def test_a_link_that_leads_to_itself_is_no_place_for_the_flops(

@@ -62,7 +62,7 @@ class MeterState(StrEnum):
 
 
 def state_of(meter: RunMeter) -> tuple[MeterState, str | None]:
-    """The state of the meter of an open run, and what its sampler last said of its link."""
+    """The state of the meter of an open run, and the failure of its link, if it has one."""
     error = meter.sampler.link_error
     return (MeterState.INTEGRATING, None) if error is None else (MeterState.LOST, error.sentence)
 

@@ -26,7 +26,7 @@ def probe(address: str, element: str, as_json: bool) -> None:
     """Show who answers at ADDRESS, and how it measures.
 
     Identity, settings and what they can be, integrator, a reading, how accurate it is, and the errors the meter has
-    queued, which this empties. No setting of the measurement is changed, no run with it disturbed.
+    queued, which this clears. No setting of the measurement is changed, no run with it disturbed.
     """
     clocks = real_clocks()
     with open_meter(address, clocks) as meter:

@@ -69,7 +69,7 @@ def _contest(made: workload.Workload, testset: Path, folder: Path) -> None:
 
 
 def write_test_set(made: workload.Workload, folder: Path) -> TestSet:
-    """Its records; its images are no pictures, but there."""
+    """Its records; the files of its images hold only a number."""
     (folder / "images").mkdir(parents=True)
     size, images = (workload.WIDTH_PX, workload.HEIGHT_PX), []
     for number in range(1, len(made.images) + 1):

@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 
 import requests
 
-from bench.figures import show
+from bench.figures import peak_memory_mb, show
 from bench.house import HERE, PASSWORD, TEAM, referee
 
 IMAGES, SIZE_PX = 2000, (320, 240)
@@ -106,23 +106,15 @@ CLIENTS: dict[str, Callable[[str], int]] = {
 }
 
 
-def _peak_mb() -> float:
-    """The peak since this process started: unlike that of getrusage, not its parent's."""
-    (line,) = (
-        line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")
-    )
-    return int(line.split()[1]) / 1024
-
-
 def _main(client: str, url: str) -> None:
-    before_mb = _peak_mb()
+    before_mb = peak_memory_mb()
     before_s, started_s = time.process_time(), time.perf_counter()
     images = CLIENTS[client](url)
     elapsed_s, processor_s = time.perf_counter() - started_s, time.process_time() - before_s
     figures = {
         "images_per_s": images / elapsed_s,
         "processor_ms": 1000 * processor_s / images,
-        "memory_mb": _peak_mb() - before_mb,
+        "memory_mb": peak_memory_mb() - before_mb,
     }
     sys.stdout.write(json.dumps(figures))
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.figures import peak_memory_mb
 from bench.workload import Workload, results_path, truth_path
 from lpirc_testsets import read_ground_truth
 from referee.detections.files import read_submission
@@ -111,20 +112,15 @@ def main() -> None:
         load = CONTENDERS[name](path)
         gc.collect()
         Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak becomes the memory in use now
-        before_kb = _peak_kb()
+        before_mb = peak_memory_mb()
         started_s = time.perf_counter()
         score = load()
         loaded_s = time.perf_counter()
         value = score()
         ended_s = time.perf_counter()
-    memory_mb = (_peak_kb() - before_kb) / 1000
+    memory_mb = peak_memory_mb() - before_mb
     times = {"load_s": loaded_s - started_s, "score_s": ended_s - loaded_s, "total_s": ended_s - started_s}
     sys.stdout.write(json.dumps({"ap50": value, **times, "memory_mb": memory_mb}) + "\n")
-
-
-def _peak_kb() -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""A table of measured figures."""
+"""Tables of measured figures, on the terminal and in pages of docs; what a process has used."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -27,4 +29,28 @@ def show(title: str, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def _shown(value: object) -> str:
-    return "" if value is None else f"{value:.4g}" if isinstance(value, int | float) else str(value)
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def as_markdown(rows: Sequence[Mapping[str, object]]) -> str:
+    """The rows as a table of Markdown, with the columns of the first."""
+    columns = list(rows[0]) if rows else ["none"]
+    lines = [columns, ["---"] * len(columns), *([_shown(one[key]) for key in columns] for one in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def replace_part(document: Path, begin: str, text: str, end: str) -> None:
+    """Put a text between two marks of a document."""
+    before, _, rest = document.read_text().partition(begin)
+    document.write_text(f"{before}{begin}{text}{end}{rest.partition(end)[2]}")
+
+
+def processor_s(process: int) -> float:
+    """Processor time, user and system, that a process has taken in all its threads."""
+    return time.clock_gettime(~process << 3 | 2)  # CPUCLOCK_SCHED of that process; exact to microseconds
+
+
+def peak_memory_mb() -> float:
+    """The peak of this process since its start: unlike that of getrusage, not its parent's."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1000

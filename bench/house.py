@@ -1,6 +1,6 @@
 """The servers under test, each in processes of its own: a referee with a team logged in, the bare app, nginx.
 
-A referee is driven by its commands and by HTTP alone, so that one of another commit can be measured as well.
+A referee is driven by its commands and by HTTP alone, so one of another commit can be measured as well.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import IO
 
 import requests
+
+from bench.figures import processor_s
 
 HERE = Path(sys.executable).parent
 TEAM, PASSWORD = "bench", "measured"
@@ -54,9 +56,7 @@ class Server:
 
     def processor_s(self) -> float:
         """Processor time, user and system, that the process which answers has taken in all its threads."""
-        return time.clock_gettime(
-            ~self.worker << 3 | 2
-        )  # CPUCLOCK_SCHED of that process; exact to microseconds
+        return processor_s(self.worker)
 
     def ask(self, method: str, path: str, body: bytes = b"", media_type: str = "") -> requests.Response:
         """One request of the team."""
@@ -164,7 +164,7 @@ def _started(log: IO[str] | None, *words: object) -> Iterator[subprocess.Popen[s
 def _worker(process: subprocess.Popen[str]) -> int:
     """The child that answers requests: others, such as Python's resource tracker, have hardly worked."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    return max(map(int, children), key=lambda pid: time.clock_gettime(~pid << 3 | 2))
+    return max(map(int, children), key=processor_s)
 
 
 def free_port() -> int:

@@ -39,8 +39,8 @@ class Load:
 def load(url: str, requests: Sequence[bytes], connections: int, count: int, rate_per_s: float = 0.0) -> Load:
     """Send `count` requests in turn, as fast as answers come, or `rate_per_s` of them at equal distances.
 
-    With a rate, latency counts from the moment when a request was due, so that a slow answer is not hidden by the
-    requests that wait behind it. Raises RuntimeError when an answer is not 2xx or a connection closes.
+    With a rate, latency counts from the moment when a request was due, so a slow answer is not hidden by the requests
+    that wait behind it. Raises RuntimeError when an answer is not 2xx or a connection closes.
     """
     address = (urlsplit(url).hostname, urlsplit(url).port)
     step_s, latencies_s, following = 1 / rate_per_s if rate_per_s else 0.0, list[float](), cycle(requests)

@@ -158,7 +158,7 @@ def _long_run(address: str) -> list[dict[str, Any]]:
 
 def _loss(address: str, control: str) -> list[dict[str, Any]]:
     setup = Setup(150.0, 0.2, UPDATE_S, LOSS_RUN_S)
-    lost = threading.Timer(LOSS_AT_S, _told, (control, f"drop-link {LOSS_S:g}"))
+    lost = threading.Timer(LOSS_AT_S, _send, (control, f"drop-link {LOSS_S:g}"))
     run = metered(address, setup, lost)
     pauses_s = [later.monotonic_s - earlier.monotonic_s for earlier, later in pairwise(run.readings)]
     expected_wh = MEAN_W * LOSS_RUN_S / 3600
@@ -197,7 +197,7 @@ def metered(address: str, setup: Setup, beside: threading.Timer | None = None) -
     return run
 
 
-def _told(control: str, line: str) -> None:
+def _send(control: str, line: str) -> None:
     host, _, port = control.rpartition(":")
     with socket.create_connection((host, int(port))) as connection:
         connection.sendall(line.encode() + b"\n")

@@ -16,21 +16,25 @@ from typing import Any
 import numpy as np
 import requests
 
-from bench.figures import row, show
-from bench.house import HERE, PASSWORD, free_port, run
+from bench.figures import processor_s, row, show
+from bench.house import HERE, PASSWORD, TEAM, free_port, run
 from lpirc_testsets import load_test_set, synthesize
 from lpirc_testsets.folder import IMAGES, Category, Image
 from lpirc_testsets.writing import ObjectRecord, new_folder, write_records
+from tests.contest_day import children_of, descendants_of, is_running
 
 COUNT, DRAWN, SIZE_PX = 20_000, 100, (320, 240)
 RUNS, POSTS, ROWS = 40, 50, 1000  # of the day: two million detections
 TURNS, TARGET_S, LOOK_S, TIMEOUT_S = 5, 2.0, 0.005, 300.0
-TEAM = "bench"
 
 
 def measure() -> list[dict[str, Any]]:
     """Kill all processes of a server, its supervisor alone, and its worker alone; print the table, return its rows."""
-    ways = {"server, all processes": _all, "server, supervisor alone": _supervisor, "worker": _worker}
+    ways = {
+        "server, all processes": _all,
+        "server, supervisor alone": lambda pid: [pid],
+        "worker": children_of,
+    }
     with tempfile.TemporaryDirectory(prefix="restart-") as name:
         folder = Path(name)
         _many_images(folder / "drawn", folder / "testset")
@@ -121,7 +125,7 @@ class _Served:
     def restarted_s(self, victims: Any, token: dict[str, str]) -> tuple[float, float]:
         """Kill, start again if the supervisor was killed, wait for an image; how long, and the new processes' time."""
         time.sleep(3.0)  # it has loaded its images
-        former, formerly = self.process, _worker(self.process.pid)
+        former, formerly = self.process, children_of(self.process.pid)
         started_s = time.monotonic()
         self.kill(victims(self.process.pid))
         if self.process.poll() is not None:
@@ -130,13 +134,11 @@ class _Served:
             with suppress(requests.ConnectionError):
                 answer = requests.get(f"{self._url}/v1/images/{COUNT}", headers=token, timeout=60)
                 answer.raise_for_status()
-                if not any(
-                    map(_runs, formerly)
-                ):  # they answer until they notice that their supervisor has gone
-                    now_s, new = time.monotonic(), [self.process.pid, *_worker(self.process.pid)]
-                    return now_s - started_s, sum(
-                        map(_processor_s, new if self.process is not former else new[1:])
-                    )
+                # They answer until they notice that their supervisor has gone.
+                if not any(map(is_running, formerly)):
+                    now_s, new = time.monotonic(), children_of(self.process.pid)
+                    new += [] if self.process is former else [self.process.pid]
+                    return now_s - started_s, sum(map(processor_s, new))
             time.sleep(LOOK_S)
         raise TimeoutError(f"no server answers at {self._url}")
 
@@ -150,36 +152,7 @@ class _Served:
 
 
 def _all(supervisor: int) -> list[int]:
-    return [supervisor, *(one for child in _children(supervisor) for one in [child, *_children(child)])]
-
-
-def _supervisor(supervisor: int) -> list[int]:
-    return [supervisor]
-
-
-def _worker(supervisor: int) -> list[int]:
-    return _children(supervisor)
-
-
-def _children(process: int) -> list[int]:
-    return [
-        int(one)
-        for file in Path(f"/proc/{process}/task").glob("*/children")
-        for one in file.read_text().split()
-    ]
-
-
-def _processor_s(process: int) -> float:
-    return time.clock_gettime(~process << 3 | 2)  # CPUCLOCK_SCHED of that process, as in bench.house
-
-
-def _runs(process: int) -> bool:
-    try:
-        return bool(
-            Path(f"/proc/{process}/cmdline").read_bytes()
-        )  # nothing: it has ended, and no one asked how
-    except OSError:
-        return False
+    return [supervisor, *descendants_of(supervisor)]
 
 
 def _as_usual() -> dict[str, str]:

@@ -28,8 +28,8 @@ class Costs:
     def runs_s(self, runs: int, workers: int, cores: int) -> float:
         """How long so many runs take on one host."""
         own_s = self.read_s + self.keep_s  # taken from the workers, if these use every core
-        crowded = replace(self, score_s=self.score_s + own_s * (workers >= cores))
-        return float(judged_s(np.zeros(runs), workers, crowded)[-1])
+        on_busy_host = replace(self, score_s=self.score_s + own_s * (workers >= cores))
+        return float(judged_s(np.zeros(runs), workers, on_busy_host)[-1])
 
 
 def judged_s(arrived_s: Floats, workers: int, costs: Costs) -> Floats:

@@ -113,12 +113,12 @@ def _rows(count: int) -> list[list[float]]:
     ]
 
 
-def json_posts(server: Server, count: int = ROWS) -> list[bytes]:
+def _json_posts(server: Server, count: int = ROWS) -> list[bytes]:
     """A POST of so many detections as JSON, as it travels."""
     return [server.request("POST", "/v1/detections", json.dumps(_rows(count)).encode(), JSON)]
 
 
-def packed_posts(server: Server) -> list[bytes]:
+def _packed_posts(server: Server) -> list[bytes]:
     """A POST of detections as float32, as it travels."""
     return [server.request("POST", "/v1/detections", np.array(_rows(ROWS), "<f4").tobytes(), PACKED)]
 
@@ -158,7 +158,7 @@ def _at_once(server: Server) -> Measured:
     with ProcessPoolExecutor(2) as pool:
         running = [
             pool.submit(load, server.url, requests, CONNECTIONS, AT_ONCE, PER_S)
-            for requests in (_images(server), json_posts(server, 1))
+            for requests in (_images(server), _json_posts(server, 1))
         ]
         while server.has_score and not all(one.done() for one in running):
             time.sleep(LOOK_S)
@@ -179,6 +179,6 @@ IMAGE_CASES: list[Case] = [
 ]
 POST_CASES: list[Case] = [
     partial(_slice, f"POST of {ROWS}, {name}, {connections} conn.", connections, 500, requests)
-    for name, requests in (("JSON", json_posts), ("float32", packed_posts))
+    for name, requests in (("JSON", _json_posts), ("float32", _packed_posts))
     for connections in (1, 8)
 ]

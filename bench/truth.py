@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.figures import show
+from bench.figures import as_markdown, replace_part, show
 from bench.power import metered, simulator
 from lpirc_power.meter import Setup
 
@@ -122,12 +122,4 @@ def _measured(case: Case, rate_s: float) -> dict[str, Any]:
 
 def write(rows: Sequence[dict[str, Any]]) -> None:
     """Put the table into the page of the energy."""
-    columns = list(rows[0])
-    lines = [columns, ["---"] * len(columns), *([_cell(row[name]) for name in columns] for row in rows)]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    before, _, rest = DOCUMENT.read_text().partition(BEGIN)
-    DOCUMENT.write_text(f"{before}{BEGIN}\n{table}\n{END}{rest.partition(END)[2]}")
-
-
-def _cell(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    replace_part(DOCUMENT, BEGIN, f"\n{as_markdown(rows)}\n", END)

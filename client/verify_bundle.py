@@ -314,8 +314,8 @@ class Verifier:
             return self._leave(f"this verifier does not compute {metric}", ("map", "score"))
         with about("map", self.found):
             ap = self._aps(metric, result["map"])
-            told = {int(one): value for one, value in result["ap"].items() if value is not None}
-            wrong = [one for one in {*ap, *told} if not math.isclose(ap[one], told[one], rel_tol=1e-12)]
+            stated = {int(one): value for one, value in result["ap"].items() if value is not None}
+            wrong = [one for one in {*ap, *stated} if not math.isclose(ap[one], stated[one], rel_tol=1e-12)]
             need(not wrong, f"result.json has another AP of {wrong}")
             _need_same("result.json", result, {"detections": len(self.counted), "images": len(self.order)})
         if self.found["map"]:
@@ -389,12 +389,12 @@ def main() -> None:
     asked = parser.parse_args()
     given = {"truth": _file(asked.testset, "ground_truth.json"), "receipts": _file(asked.receipts)}
     given |= {"key": _digits("--key", asked.key, 64), "head": _digits("--head", asked.head, 12)}
-    found, why, told = verify(_file(asked.file), **given)
+    found, why, shown = verify(_file(asked.file), **given)
     lines = {name: f"failed: {words}" if words else "ok" for name, words in found.items()}
-    told = [f"{name:17} {lines.get(name) or f'not checked: {why[name]}'}" for name in ITEMS] + told
+    shown = [f"{name:17} {lines.get(name) or f'not checked: {why[name]}'}" for name in ITEMS] + shown
     failed, left = [name for name in found if found[name]], [name for name in ITEMS if name not in found]
-    told.append(f"does not hold: {', '.join(failed)}" if failed else f"holds; not checked: {', '.join(left)}")
-    sys.stdout.write(_lines(*told))
+    shown.append(f"does not hold: {', '.join(failed)}" if failed else f"holds; not checked: {', '.join(left)}")
+    sys.stdout.write(_lines(*shown))
     sys.exit(bool(failed))
 if __name__ == "__main__":
     main()

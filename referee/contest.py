@@ -85,7 +85,7 @@ def read_secrets(folder: Path) -> tuple[bytes, bytes]:
 
 
 def contest_id(folder: Path) -> str:
-    """The contest's id. It is made of the secrets, so these need not be told theirs."""
+    """The contest's id. It is derived from the secrets, so they need not name it."""
     return _id(*read_secrets(folder))
 
 

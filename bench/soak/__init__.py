@@ -1,5 +1,5 @@
 """Real processes for an hour with faults: what was acknowledged is there once, windows and energies are right.
 
-`__main__` starts it, `site` has the processes, `faults` what happens to them, `client` is a team with a record of what
-it was told, `reckoning` compares that record with the contest folder, `report` makes the tables.
+`__main__` starts it, `site` has the processes, `faults` what happens to them, `client` is a team with a record of its
+answers, `reckoning` compares that record with the contest folder, `report` makes the tables.
 """

@@ -1,4 +1,4 @@
-"""A team for hours: run after run, everything that it sends and is told written to its journal before it goes on.
+"""A team for hours: run after run, everything that it sends and receives written to its journal before it goes on.
 
 A new process goes on where the journal of a killed one ends: what was not acknowledged is sent again under its key.
 After SIGTERM it begins no other run. Times are of this host's monotonic clock.
@@ -22,10 +22,10 @@ LIMITS_S, METER_S, PAUSE_S = (2.0, 10.0), (2.0, 60.0), 0.2
 PACE_S, HURRY_S = (0.1, 0.4), 0.25  # between posts; without a pause in the last part of a window
 TWICE, LOGOUT = 0.03, 0.25  # how often a post is sent twice, and a run ended early
 TRANSIENT = (429, 503, 507)
-Told = dict[str, Any]
+Entry = dict[str, Any]
 
 
-def lines_of(journal: Path) -> list[Told]:
+def lines_of(journal: Path) -> list[Entry]:
     """What is noted in the journal; a line that was not finished does not count."""
     text = journal.read_text() if journal.exists() else ""
     return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
@@ -38,9 +38,9 @@ class Team:
         self._url, self._who, self._parent = url, {"team": team, "password": password}, int(parent)
         self._http, self._chance, self._stopped = requests.Session(), random.Random(), False  # noqa: S311
         self._http.trust_env = False
-        told = lines_of(Path(journal))
-        answered = {one["key"] for one in told if one["what"] in ("acknowledged", "refused")}
-        self._pending = [one for one in told if one["what"] == "sent" and one["key"] not in answered]
+        entries = lines_of(Path(journal))
+        answered = {one["key"] for one in entries if one["what"] in ("acknowledged", "refused")}
+        self._pending = [one for one in entries if one["what"] == "sent" and one["key"] not in answered]
         self._journal = Path(journal).open("ab")  # noqa: SIM115 - to the end of the process
         self._journal.truncate(Path(journal).read_bytes().rfind(b"\n") + 1)
         signal.signal(signal.SIGTERM, lambda *_: setattr(self, "_stopped", True))
@@ -67,7 +67,7 @@ class Team:
             self._work(run, time.monotonic() + run["remaining_s"])
             first_s = time.monotonic()
 
-    def _work(self, run: Told, end_s: float) -> None:
+    def _work(self, run: Entry, end_s: float) -> None:
         """Post until the window is over, or log out before."""
         early_s = self._chance.uniform(5.0, run["window_s"]) if self._chance.random() < LOGOUT else 0.0
         while self._wanted():
@@ -88,7 +88,7 @@ class Team:
                 return
             time.sleep(max(min(self._chance.uniform(*PACE_S), left_s - HURRY_S), 0.0))
 
-    def _deliver(self, post: Told) -> bool:
+    def _deliver(self, post: Entry) -> bool:
         """Send until there is a final answer; False once the window is closed. Now and then, once more after it."""
         headers = {"Content-Type": "application/json", "Idempotency-Key": post["key"]}
         times = 2 if self._chance.random() < TWICE else 1
@@ -112,7 +112,7 @@ class Team:
                 times -= 1
         return not times
 
-    def _log_out(self, run: Told) -> bool:
+    def _log_out(self, run: Entry) -> bool:
         asked_s = time.monotonic()
         while self._wanted() and time.monotonic() < asked_s + run["window_s"]:
             answer = self._ask("DELETE", "/v1/session", run["token"], timeout=METER_S)
@@ -133,7 +133,7 @@ class Team:
         except requests.RequestException:
             return None
 
-    def _note(self, what: str, **values: Any) -> Told:
+    def _note(self, what: str, **values: Any) -> Entry:
         noted = {"what": what} | values
         self._journal.write(json.dumps(noted).encode() + b"\n")
         self._journal.flush()

@@ -92,8 +92,8 @@ def _kill_meter(site: Site, chance: random.Random) -> None:
     process.kill()
 
 
-def _harm(whose: str, how: str, site: Site, chance: random.Random) -> None:
-    cable = site.cable if whose == "clients" else site.meter(chance).cable
+def _harm(side: str, how: str, site: Site, chance: random.Random) -> None:
+    cable = site.cable if side == "clients" else site.meter(chance).cable
     harm, least_s, most_s = HARMS[how]
     harm(cable)
     time.sleep(chance.uniform(least_s, most_s))
@@ -133,9 +133,7 @@ FAULTS: dict[str, Act] = {
     **{f"server: {part} stopped": partial(_stop, part, most_s) for part, most_s in STOPPED.items()},
     "client killed": _kill_team,
     "client stopped": _stop_team,
-    **{
-        f"{whose}' link {how}": partial(_harm, whose, how) for whose in ("clients", "meters") for how in HARMS
-    },
+    **{f"{side}' link {how}": partial(_harm, side, how) for side in ("clients", "meters") for how in HARMS},
     "meter killed and started": _kill_meter,
     "meter stopped": lambda site, chance: _stand_still(
         [site.meter(chance).process.pid], chance.uniform(2.0, 10.0)

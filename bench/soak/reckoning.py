@@ -1,4 +1,4 @@
-"""What the teams were told against what the contest folder has: pure functions on journals and rows."""
+"""What was acknowledged to the teams against what the contest folder has: pure functions on journals and rows."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def keeping(journal: Sequence[Line], stored: Sequence[Line], windows: Mapping[in
     Lost is a post that is not stored as it was acknowledged, or was acknowledged twice by different receipts.
     Duplicated is one that is stored twice, under its key or by its body, which no other has.
     """
-    told: dict[tuple[int, str], list[Line]] = {}
+    acknowledged: dict[tuple[int, str], list[Line]] = {}
     for line in journal:
         if line["what"] == "acknowledged":
-            told.setdefault((line["run"], line["key"]), []).append(line)
+            acknowledged.setdefault((line["run"], line["key"]), []).append(line)
     there = {(row["run"], row["key"]): row for row in stored}
     posts, bodies = (
         Counter((row["run"], row["key"]) for row in stored),
         Counter(row["sha256"] for row in stored),
     )
     return {
-        "posts acknowledged": len(told),
-        "rows acknowledged": sum(lines[0]["rows"] for lines in told.values()),
-        "posts acknowledged more than once": sum(len(lines) > 1 for lines in told.values()),
-        "lost or altered": sum(not _is_kept(lines, there.get(post)) for post, lines in told.items()),
+        "posts acknowledged": len(acknowledged),
+        "rows acknowledged": sum(lines[0]["rows"] for lines in acknowledged.values()),
+        "posts acknowledged more than once": sum(len(lines) > 1 for lines in acknowledged.values()),
+        "lost or altered": sum(not _is_kept(lines, there.get(post)) for post, lines in acknowledged.items()),
         "duplicated": sum(count - 1 for counts in (posts, bodies) for count in counts.values()),
         "stored outside their window": sum(not 0 <= row["elapsed_s"] < windows[row["run"]] for row in stored),
-        "receipts whose links do not hold": _unlinked(told, journal),
+        "receipts whose links do not hold": _unlinked(acknowledged, journal),
     }
 
 
@@ -53,10 +53,10 @@ def _is_kept(lines: Sequence[Line], row: Line | None) -> bool:
     return same and all(line["answer"] == first for line in lines)
 
 
-def _unlinked(told: Mapping[tuple[int, str], Sequence[Line]], journal: Sequence[Line]) -> int:
+def _unlinked(acknowledged: Mapping[tuple[int, str], Sequence[Line]], journal: Sequence[Line]) -> int:
     """How many links are not the SHA-256 of their receipt and the one before, or not those that a log-out signed."""
     by_run: dict[int, dict[int, Line]] = {}
-    for (run, _), lines in told.items():
+    for (run, _), lines in acknowledged.items():
         said = lines[0]["answer"] | lines[0]["answer"]["receipt"]
         by_run.setdefault(run, {})[said["number"]] = said
     wrong = [said for run in by_run.values() for said in run.values() if _link(said) != said["link"]]
@@ -80,7 +80,7 @@ def _link(said: Line) -> str:
 def window_errors(journal: Sequence[Line], elapsed_s: Mapping[int, float]) -> tuple[list[float], float]:
     """Each run's window error, and within how much its end was measured (median), in seconds; `elapsed_s` is stored.
 
-    A moment that a client cannot know exactly is an interval, from before it asked to after it was told; an error is
+    A moment that a client cannot know exactly is an interval, from before it asked to after the answer; an error is
     how far two intervals of the same moment lie apart: start, deadline as every answer states it, and end.
     """
     errors, widths = [], []
@@ -140,7 +140,7 @@ def energies(runs: Iterable[Line]) -> tuple[Counter[str], float]:
     return found, worst
 
 
-def longest_pause_s(told_s: Iterable[float], start_s: float, end_s: float) -> float:
+def longest_pause_s(answered_s: Iterable[float], start_s: float, end_s: float) -> float:
     """The longest time between two moments without an acknowledgement."""
-    between = sorted(one for one in told_s if start_s < one < end_s)
+    between = sorted(one for one in answered_s if start_s < one < end_s)
     return max(later - earlier for earlier, later in pairwise([start_s, *between, end_s]))

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from bench.figures import row, show
+from bench.figures import as_markdown, replace_part, row, show
 from bench.soak.client import lines_of
 from bench.soak.faults import Happened
 from bench.soak.reckoning import energies, keeping, longest_pause_s, window_errors
@@ -84,14 +84,14 @@ def _metered(contest: Contest, run: Run) -> dict[str, Any]:
 
 def faults(site: Site, happened: Sequence[Happened], end_s: float) -> Rows:
     """For each kind of fault how long nothing was acknowledged, until the next one began; the last ends at `end_s`."""
-    told = {
+    answered_s = {
         team: [line["told_s"] for line in lines_of(site.journal(team)) if line["what"] == "acknowledged"]
         for team in site.teams
     }
-    everyone = [moment for moments in told.values() for moment in moments]
+    everyone = [moment for moments in answered_s.values() for moment in moments]
     pauses: dict[str, list[float]] = {}
     for one, until_s in zip(happened, [*(later.start_s for later in happened[1:]), end_s], strict=True):
-        moments = everyone if one.team is None else told[one.team]
+        moments = everyone if one.team is None else answered_s[one.team]
         pauses.setdefault(one.kind, []).append(longest_pause_s(moments, one.start_s, until_s))
     return [
         {
@@ -124,14 +124,4 @@ def publish(said: str, tables: Sequence[Rows], *, save: bool) -> None:
         show(title, rows)
     sys.stdout.write(said + "\n")
     if save:
-        before, _, rest = DOCUMENT.read_text().partition(BEGIN)
-        text = "\n\n".join([BEGIN, said, *map(_table, tables), END])
-        DOCUMENT.write_text(before + text + rest.partition(END)[2])
-
-
-def _table(rows: Rows) -> str:
-    columns = list(rows[0]) if rows else ["none"]
-    lines = [columns, ["---"] * len(columns), *([*one.values()] for one in rows)]
-    return "\n".join(
-        f"| {' | '.join('' if cell is None else str(cell) for cell in line)} |" for line in lines
-    )
+        replace_part(DOCUMENT, BEGIN, "\n\n".join(["", said, *map(as_markdown, tables), ""]), END)

@@ -18,6 +18,7 @@ import requests
 from bench.house import HERE, free_port, run
 from bench.soak.relay import Relay
 from lpirc_testsets import synthesize
+from tests.contest_day import descendants_of
 
 WINDOW_S, DISK = 60, "256m"
 STATIONS = {"north": 36.0, "south": 9.0}  # what its board draws, in watts
@@ -72,17 +73,8 @@ class Meter:
 
     def __init__(self, folder: Path, name: str, power_w: float) -> None:
         port, self._control = free_port(), free_port()
-        words = [
-            "simulate",
-            "--port",
-            port,
-            "--control",
-            self._control,
-            "--serial",
-            name,
-            "--parent",
-            os.getpid(),
-        ]
+        words = ["simulate", "--port", port, "--control", self._control, "--serial", name]
+        words += ["--parent", os.getpid()]
         log, load = folder / f"meter-{name}.log", f"constant:{power_w:g}W"
         self.process = Process(log, HERE / "meter", *words, "--load", load)
         self.cable = Relay(port)
@@ -116,16 +108,8 @@ class Site:
         self.teams = {team: self._team(team) for team in TEAMS}
 
     def _make_contest(self) -> None:
-        init = [
-            "init",
-            self.contest,
-            "--testset",
-            self.folder / "testset",
-            "--window",
-            WINDOW_S,
-            "--auto-arm",
-        ]
-        run(HERE / "referee", *init)
+        init = ["init", self.contest, "--testset", self.folder / "testset", "--window", WINDOW_S]
+        run(HERE / "referee", *init, "--auto-arm")
         settings, password = self.contest / "contest.toml", self.folder / "password"
         named = zip(STATIONS, self.meters, strict=True)
         stations = "".join(STATION.format(name=name, port=meter.cable.port) for name, meter in named)
@@ -146,7 +130,7 @@ class Site:
         new.replace(self.shift)
 
     def journal(self, team: str) -> Path:
-        """What the team has sent and was told."""
+        """What the team has sent, and the answers."""
         return self.folder / f"{team}.jsonl"
 
     def meter(self, chance: random.Random) -> Meter:
@@ -156,17 +140,11 @@ class Site:
     def parts(self) -> dict[str, list[int]]:
         """The server's processes by their part: supervisor, worker, live scores, judge."""
         found: dict[str, list[int]] = {"supervisor": [self.server.pid], "worker": [], "live": [], "judge": []}
-        waiting = [self.server.pid]
-        while waiting:
+        for process in descendants_of(self.server.pid):
             with suppress(OSError):  # it has ended
-                lists = [file.read_text() for file in Path(f"/proc/{waiting.pop()}/task").glob("*/children")]
-                for process in map(int, " ".join(lists).split()):
-                    waiting.append(process)
-                    line = Path(f"/proc/{process}/cmdline").read_bytes()
-                    part = (
-                        "live" if b"live_process" in line else "judge" if b"\0judge\0" in line else "worker"
-                    )
-                    found[part].append(process)
+                line = Path(f"/proc/{process}/cmdline").read_bytes()
+                part = "live" if b"live_process" in line else "judge" if b"\0judge\0" in line else "worker"
+                found[part].append(process)
         return found
 
     def ask_to_judge(self) -> None:

@@ -6,15 +6,19 @@ import argparse
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Sequence
+from typing import Any, Sequence
 
-from lpirc_client import check_command, commands, progress, terminal, work
+from lpirc_client import commands, progress, terminal, trial, work
 from lpirc_client.completion import PrintCompletion
 from lpirc_client.errors import ClientError
 from lpirc_client.option_types import seconds, whole
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 DEFAULT_FETCH, LARGEST_FETCH = 50, 1000
+FROM_FILE = "file whose first line is the password (else LPIRC_PASSWORD, else a prompt)"
+CA_CERT = "PEM file to trust, for a referee with a certificate of its own"
+CHECK = "Check a detector on a folder of images, every row as a referee does; with URL: check a referee, or a client."
+EXAMPLE = "example: lpirc-client check --detector mymodule:detect --images DIR"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     options = build_parser().parse_args(given)
     try:
-        {"check": check_command, "work": work}.get(options.command, commands).execute(options)
+        {"check": _check, "work": work.execute}.get(options.command, commands.execute)(options)
     except ClientError as error:
         terminal.say(f"lpirc-client: {error.sentence}")
         return FAILED
@@ -66,7 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
     text = "test-set folder, to recognize the images by their content"
     replay.add_argument("--testset", type=Path, metavar="DIR", help=text)
     _add_common(replay, batch=20)
-    check_command.add_parser(subparsers)
+    _add_check(subparsers)
     work.add_parser(subparsers)
     return parser
 
@@ -74,8 +78,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add = parser.add_argument
     add("--team", required=True, help="the team's name")
-    text = "file whose first line is the password (else LPIRC_PASSWORD, else a prompt)"
-    add("--password-file", type=Path, metavar="F", help=text)
+    add("--password-file", type=Path, metavar="F", help=FROM_FILE)
     text = "first image, to resume an interrupted run (default 1)"
     add("--first", type=whole(1), default=1, metavar="N", help=text)
     add("--images", type=whole(1), metavar="N", help="answer at most N images (default: all)")
@@ -98,8 +101,45 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add("--receipts", type=Path, metavar="F", help=text)
     text = "write what was done when to F, for chrome://tracing or Perfetto"
     add("--timeline", type=Path, metavar="F", help=text)
-    add("--ca-cert", metavar="F", help="PEM file to trust, for a referee with a certificate of its own")
+    add("--ca-cert", metavar="F", help=CA_CERT)
     add("--parent", type=whole(1), metavar="PID", help="end when process PID ends")
+
+
+def _add_check(subparsers: Any) -> None:
+    """The command `check`: of a detector without a referee, or of a referee or a client."""
+    text = "check a detector, a referee or a client"
+    parser = subparsers.add_parser("check", help=text, description=CHECK, epilog=EXAMPLE, allow_abbrev=False)
+    parser.set_defaults(refuse_usage=parser.error)
+    parser.add_argument("url", metavar="URL", nargs="?", help="the referee's, http://host:port")
+    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    add = parser.add_argument_group("a detector, without a referee").add_argument
+    add("--detector", metavar="NAME", help="sample, module:function of your own, onnx:FILE or litert:FILE")
+    add("--images", type=Path, metavar="DIR", help="test-set folder, or any folder of JPEG files")
+    add("--ground-truth", type=Path, metavar="FILE", help="test-set folder or COCO file, for an mAP")
+    add("--categories", type=Path, metavar="FILE", help="names of the categories 1, 2, ..., one a line")
+    add("--limit", type=whole(1), metavar="N", help="look at the first N images (default: all)")
+    add = parser.add_argument_group("a referee, or with --proxy a client of it").add_argument
+    add("--team", help="log in as this team: a complete check, which uses up one of its attempts")
+    add("--password-file", type=Path, metavar="F", help=FROM_FILE)
+    add("--yes", action="store_true", help="yes, use up an attempt of the team")
+    add("--read-only", action="store_true", help="only what uses nothing up (but makes one failed log-in)")
+    text = "listen there for a client, pass all on to URL, and report what the client does wrong"
+    add("--proxy", metavar="[HOST:]PORT", help=text)
+    add("--ca-cert", metavar="F", help=CA_CERT)
+    add("--junit", type=Path, metavar="F", help="write JUnit XML, too")
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Do what the options ask; wrong usage exits with 2. Raises ClientError."""
+    wanted = (options.url is None, options.detector is not None, options.images is not None)
+    if all(wanted):
+        trial.execute(options)
+    elif any(wanted):
+        options.refuse_usage("give --detector and --images, or a referee's URL")
+    else:
+        from lpirc_client.conformance import command  # late: a run needs none of it
+
+        command.execute(options)
 
 
 if __name__ == "__main__":

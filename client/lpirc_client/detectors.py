@@ -46,7 +46,7 @@ def answers_of(detector: Detector, login: Login) -> Answer:
             return list(listed(number, detector(jpeg, login.categories)))
         except ClientError:
             raise
-        except (Exception, SystemExit) as error:  # it is anybody's code
+        except (Exception, SystemExit) as error:  # the contestant's own code
             what = f"image {number}: the detector failed: {_reason(error)}"
             raise AnswerError("detector-failed", what) from error
 

@@ -123,7 +123,7 @@ class Feed:
             self._changed.notify_all()
 
     def _has_room(self) -> bool:
-        """Wait until no more than one batch is in memory; False once no one wants any more."""
+        """Wait until no more than one batch is in memory; False once the feed is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_over or len(self._ready) <= self._size)
             return not self._is_over

@@ -1,6 +1,6 @@
 """The mAP of the metric `lpirc`, in plain Python: boxes that overlap by half, area under the precision envelope.
 
-The numbers are those of `referee score`, to the last bit: the same operations in the same order. Crowds are no objects.
+The numbers are those of `referee score`, to the last bit: the same operations in the same order. Crowds do not count.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Trial:
     problems: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
     def look(self, image: str, jpeg: bytes) -> None:
-        """Run the detector on an image and check its rows. Raises ClientError for what is no JPEG."""
+        """Run the detector on an image and check its rows. Raises ClientError unless it is a JPEG."""
         size = jpeg_size(image, jpeg)
         names, found = {one.id: one.name for one in self.categories} or ANY_IDS, []
         begun_s = time.perf_counter()
@@ -45,7 +45,7 @@ class Trial:
             found = list(listed(0, self.detector(jpeg, self.categories)))
         except AnswerError as error:
             self._note(REFUSED, image, 1, *map(str, error.facts.values()))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - it is anybody's code
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the contestant's own code
             failure = f"{type(error).__name__}: {error}"
             self._note(REFUSED, image, 1, "the answer", failure, "rows, [] where nothing is found")
         self.times_s[image] = time.perf_counter() - begun_s
@@ -124,7 +124,7 @@ def _images_of(folder: Path) -> tuple[dict[str, Path], Sequence[Category]]:
 
 
 def _truth_of(path: Path, images: Mapping[str, Path]) -> tuple[dict[str, int], list[Any], Sequence[Category]]:
-    """Read a COCO file, or a test set's: the ids of the images by name, the objects but no crowds, the categories."""
+    """Read a COCO file, or a test set's: the ids of the images by name, the objects without crowds, the categories."""
     file = path / "ground_truth.json" if path.is_dir() else path
     try:
         document = json.loads(_read(file))

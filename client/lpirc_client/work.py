@@ -29,7 +29,7 @@ from lpirc_client.terminal import say
 HARNESS = (sys.executable, "-m", "lpirc_client.harness.cli", "bench")
 ANSWER_S = 300.0  # the referee judges a result before it answers
 BATCH = 50
-TOLD = ("task", "runtime", "rules", "preprocessing", "threads", "budget_s")
+PASSED_ON = ("task", "runtime", "rules", "preprocessing", "threads", "budget_s")
 """The options of the harness that the referee sets."""
 
 
@@ -56,22 +56,22 @@ def execute(options: argparse.Namespace) -> None:
     key = password_from(options.key_file)
     with Connection(options.url, options.ca_cert) as connection:
         connection.authorize(f"Bearer {key}")
-        is_told = False
+        is_announced = False
         while True:
             answer = _answer(connection, "POST", "/v1/jobs", greeting)
             if answer.status_code == 204:
-                if not is_told:
+                if not is_announced:
                     say(f"Nothing waits for {options.name}; it is asked again and again.")
-                is_told = True
+                is_announced = True
                 time.sleep(float(answer.headers.get("Retry-After", "5")))
                 continue
             work = json_object(answer)
             if "job" not in work:
-                raise from_response(f"{connection.url}/v1/jobs", answer)  # it is no referee
+                raise from_response(f"{connection.url}/v1/jobs", answer)  # it is not a referee
             _work(connection, work, options.images)
             if options.once:
                 return
-            is_told = False
+            is_announced = False
 
 
 def _work(connection: Connection, work: dict[str, Any], images: Path) -> None:
@@ -95,7 +95,9 @@ def _measured(connection: Connection, path: str, work: dict[str, Any], images: P
     """What to hand in, `result` or `failed`, and its content. Raises ClientError, OSError."""
     folder = _fetched(connection, path, work["images"], images)
     data = _answer(connection, "GET", f"{path}/model").content
-    arguments = [f"--{one.replace('_', '-')}={work['bench'][one]}" for one in TOLD if work["bench"].get(one)]
+    arguments = [
+        f"--{one.replace('_', '-')}={work['bench'][one]}" for one in PASSED_ON if work["bench"].get(one)
+    ]
     with tempfile.TemporaryDirectory() as scratch:
         model = Path(scratch) / hashlib.sha256(data).hexdigest()
         model.write_bytes(data)

@@ -1,6 +1,6 @@
 """Two forms of a box and the conversion between them.
 
-Corners (xmin, ymin, xmax, ymax) are inclusive pixels, so that width = xmax - xmin + 1; a COCO box is
+Corners (xmin, ymin, xmax, ymax) are inclusive pixels, so width = xmax - xmin + 1; a COCO box is
 (x, y, w, h). Neither says whether the first pixel is 0 (COCO) or 1 (VOC): the numbers are never shifted.
 """
 

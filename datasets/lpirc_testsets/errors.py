@@ -90,7 +90,7 @@ class Problems:
 
 @dataclass(frozen=True)
 class Reports:
-    """Where an import tells what is wrong, and `progress` how many of so many images are done."""
+    """Where an import reports what is wrong, and `progress` how many of so many images are done."""
 
     problems: Problems = field(default_factory=Problems)
     progress: Callable[[int, int], None] = lambda _done, _total: None

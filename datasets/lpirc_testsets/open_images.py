@@ -136,7 +136,7 @@ def _in_pixels(box: NamedBox, width: int, height: int) -> NamedBox:
 
 
 def _size(path: Path) -> tuple[int, int] | None:
-    """Read an image's size from its head; one that is missing or broken the copy tells."""
+    """Read an image's size from its head; the copy reports one that is missing or broken."""
     try:
         require_regular(path)
         with Pillow.open(path) as picture:

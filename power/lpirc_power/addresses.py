@@ -76,7 +76,7 @@ class MeterAddress:
             if self._home is None:
                 self._home = HomeMeter(_HOME[self._kind](self._rest, self._sysfs), clocks)
             return self._home
-        # VISA takes a fifth of a second to import: only who opens a link waits for it.
+        # VISA takes a fifth of a second to import, so it is imported only where a link is opened.
         from lpirc_power.visa.link import Link
 
         link = Link(self._visa_resource(), self._backend)
@@ -170,7 +170,7 @@ def is_loopback(address: str) -> bool:
     except (OSError, UnicodeError):
         return False
     found = [ipaddress.ip_address(str(place[0]).partition("%")[0]) for *_, place in places]
-    # Who connects to 0.0.0.0 reaches this machine.
+    # A connection to 0.0.0.0 reaches this machine.
     return any(one.is_loopback or one.is_unspecified for one in found)
 
 
@@ -245,17 +245,8 @@ def _start_simulator(load: str) -> tuple[subprocess.Popen[str], str]:
     # By module and interpreter, to work however the program was started. Its own session: a Ctrl-C
     # at the terminal must not take the meter away before its energy is read; --parent ends it whatever
     # happens to us.
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "lpirc_power",
-        "simulate",
-        "--load",
-        load,
-        "--parent",
-        str(os.getpid()),
-    ]
+    command = [sys.executable, "-P", "-m", "lpirc_power", "simulate", "--load", load]
+    command += ["--parent", str(os.getpid())]
     child = subprocess.Popen(  # noqa: S603  our own program
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

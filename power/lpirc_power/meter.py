@@ -160,7 +160,7 @@ class Reading:
     NaN means that the meter had no data, infinity that it was over range. `monotonic_s` and `utc` are the
     host's time when the sample was asked for; `integrator_s` is in the meter's resolution of whole seconds.
     The two peak flags say that the wave was clipped, which the values themselves never show. The ranges are those of
-    the moment, NaN where a meter does not tell them. `changed` names the settings found different from those of the
+    the moment, NaN where a meter does not report them. `changed` names the settings found different from those of the
     run when this sample was taken, "" if none was: a meter may be asked for some of them with each sample.
     """
 
@@ -238,7 +238,7 @@ class Meter(Protocol):
         """Return the present settings and everything in the error queue, which this empties."""
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
-        """Return what in the meter differs from `setup`, one phrase each; `Unconfirmed` where it cannot be told."""
+        """Return what in the meter differs from `setup`, one phrase each, `Unconfirmed` if it answers nonsense."""
 
     def choices(self) -> Choices:
         """Return what the meter can be set to."""

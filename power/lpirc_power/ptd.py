@@ -66,7 +66,7 @@ class Daemon:
         self._limits = limits_of(self._identity.model)
         self._sampling: Sampling | None = None
         self._samples: list[Sample] = []
-        self._measures, self._told, self._missed = False, 0, 0
+        self._measures, self._listed, self._missed = False, 0, 0
         self._ramp, self._mark, self._last_s = 0, "", 0.0
         # The harness knows a WT333E as YokogawaWT330E.
         family = re.sub(r"(WT3[13])\d(E?).*", r"\g<1>0\2", self._identity.model)
@@ -102,7 +102,7 @@ class Daemon:
     def _answer(self, name: str, *words: str) -> str:
         match name, *words:
             case ["Hello"]:
-                return "Hello, PTDaemon here!"  # the harness talks to no one who greets otherwise
+                return "Hello, PTDaemon here!"  # the harness accepts no other greeting
             case ["Identify"]:
                 return self._identify()
             case ["RR"]:
@@ -119,8 +119,8 @@ class Daemon:
             case ["Stop"]:
                 return self._stop()
             case ["RL"]:
-                new = self._measured()[self._told :]
-                self._told += len(new)
+                new = self._measured()[self._listed :]
+                self._listed += len(new)
                 return "\r\n".join((f"Last {len(new)} samples", *(sample.line for sample in new)))
             case [("Uncertainty" | "Watts" | "Volts" | "Amps" | "PF") as quantity]:
                 return _summary(quantity, self._measured(), self._missed)
@@ -147,7 +147,7 @@ class Daemon:
     def _go(self, interval_ms: int, ramp: int, mark: str = "notset") -> str:
         """Measure until Stop; the interval is one of the meter's own, so each sample covers all of it."""
         self._configure(replace(self._setup, update_interval_s=interval_ms / 1000))
-        self._samples, self._told, self._missed, self._ramp, self._mark = [], 0, 0, ramp, mark
+        self._samples, self._listed, self._missed, self._ramp, self._mark = [], 0, 0, ramp, mark
         self._measures, self._last_s = True, self._clocks.monotonic()
         self.say(f"Go with mark {mark!r}")
         self._sampling = Sampling(

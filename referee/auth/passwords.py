@@ -50,7 +50,7 @@ def was_right(password_hash: str, password: str) -> bool:
 
 @cache
 def decoy_hash() -> str:
-    """Checked when the team is unknown: the time a log-in takes must not tell which teams exist."""
+    """Checked when the team is unknown: the time a log-in takes must not reveal which teams exist."""
     return hash_password(secrets.token_hex())
 
 

@@ -23,7 +23,7 @@ def image_order(secret: bytes, nonce: str, times_had: Numbers, images: int, *, s
     chance = np.random.default_rng(list(digest))
     drawn = chance.permutation(len(times_had))
     drawn = drawn[np.argsort(times_had[drawn], kind="stable")][:images] + 1
-    # Shuffled again: the order must not tell which of them the team has had.
+    # Shuffled again: the order must not reveal which of them the team has had.
     return chance.permutation(drawn) if shuffle else np.sort(drawn)
 
 

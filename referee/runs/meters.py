@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import partial
 
 from lpirc_power.addresses import standing
-from lpirc_power.energy.continuity import began_anew, held, sums
+from lpirc_power.energy.continuity import held, restarted, sums
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading, Setup, Standing
 from lpirc_power.sampling.sampler import Sampler
@@ -62,7 +62,7 @@ class MeterState(StrEnum):
 
 
 def state_of(meter: RunMeter) -> tuple[MeterState, str | None]:
-    """The state of the meter of an open run, and what its sampler last said of its link."""
+    """The state of the meter of an open run, and the failure of its link, if it has one."""
     error = meter.sampler.link_error
     return (MeterState.INTEGRATING, None) if error is None else (MeterState.LOST, error.sentence)
 
@@ -255,7 +255,7 @@ def _foreign(run: Run, meter: RunMeter, reading: Reading, before: Reading | None
     if reading.state is IntegratorState.RESET:
         sentence = "The meter's integrator was reset or the meter switched off after the run had started."
         return EnergyMissing.METER_RESET, sentence
-    if before is not None and (before.state is IntegratorState.RESET or began_anew(before, reading)):
+    if before is not None and (before.state is IntegratorState.RESET or restarted(before, reading)):
         sentence = f"The meter's integrator began again, {sums(before)} were lost ({sums(reading)} now)."
         return EnergyMissing.BEGAN_AGAIN, sentence
     return None

@@ -102,7 +102,7 @@ def _resume_sampling(live: OpenRun, clock: Clock) -> None:
 def read_left_over(contest: Contest, clock: Clock, meters: StationMeters, station: Station) -> bool:
     """Read the energy of the station's last run if it is missing: the meter keeps it until its reset.
 
-    True if the meter was left by that run, so that it may be stopped if it integrates. A meter that was reset since is
+    True if the meter was left by that run, so it may be stopped if it integrates. A meter that was reset since is
     not touched: what it integrates is someone else's. The integrator's own time is stored with the energy: the check
     `integrator-time` fails if it covers more than the run. The caller holds the station's lock.
     """

@@ -61,7 +61,7 @@ def elapsed_s(window: Window, now_s: float) -> float:
 
 @dataclass(frozen=True)
 class Reboot:
-    """What tells how far the window of a run is that another boot opened.
+    """How far the window of a run is that another boot opened.
 
     When something was stored last it was at `recorded_s`; since then `by_wall_clock_s` have passed, negative where that
     clock is behind, and the host has been up for `up_s`.

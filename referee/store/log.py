@@ -32,7 +32,7 @@ class LoggedEvent(NamedTuple):
 
     @property
     def values(self) -> dict[str, Any]:
-        """The detail; of a text that is no JSON object, that text."""
+        """The detail; a text that is not a JSON object as it is."""
         try:
             found = json.loads(self.detail)
         except ValueError:

@@ -11,7 +11,7 @@ from typing import Any
 from flask import Response
 
 Environ = dict[str, Any]
-"""What WSGI (PEP 3333) tells of a request."""
+"""A request as WSGI (PEP 3333) describes it."""
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
 
 NOT_TO_BE_KEPT = ("Cache-Control", "no-store")

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 class ConfigWatch:
     """Compares contest.toml with the configuration in use; `look` each second, from one thread or several.
 
-    `changed` is the sentence that tells the difference, None while there is none.
+    `changed` is the sentence that states the difference, None while there is none.
     """
 
     def __init__(self, folder: Path, in_use: ContestConfig) -> None:
@@ -48,7 +48,7 @@ class ConfigWatch:
         try:
             found = differences(self._in_use, read_config(self._folder))
         except RefereeError as error:
-            invalid = f"{CONFIG_NAME} is no longer valid; the server goes on with what it was started with."
+            invalid = f"{CONFIG_NAME} is no longer valid; the server keeps the settings it was started with."
             return f"{invalid} {error.sentence}"
         if not found:
             return None

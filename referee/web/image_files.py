@@ -77,7 +77,7 @@ class ImageFiles:
         return trusted.facts
 
     def preload(self) -> None:
-        """Read every image once, so that no contestant waits for the disk, a hash or a checksum."""
+        """Read every image once, so no contestant waits for the disk, a hash or a checksum."""
         for number in range(1, len(self._paths)):
             try:
                 self.facts(number)

@@ -71,8 +71,8 @@ def _keep(folder: Path, stop: threading.Event) -> None:
 
 
 def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
-    """Copy database and contest.toml once the newest copy is old enough; tell once why that fails."""
-    backup, due_s, told = contest.config.backup, clock.monotonic_s(), ""
+    """Copy database and contest.toml once the newest copy is old enough; log once why that fails."""
+    backup, due_s, reported = contest.config.backup, clock.monotonic_s(), ""
     folder, name = contest.folder / backup.folder, f"backup-{contest_id(contest.folder)}"
     while backup.folder and not clock.wait(stop, due_s):
         due_s, now, problem = clock.monotonic_s() + LOOK_COPIES_S, clock.utc(), ""
@@ -89,8 +89,8 @@ def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
                 old.unlink()
         except (RefereeError, OSError) as error:
             problem = f"Scheduled backups into {folder} fail: {error}".replace(file.name, "")
-        if problem != told:
-            told, sentence = problem, problem or "Scheduled backups are made again."
+        if problem != reported:
+            reported, sentence = problem, problem or "Scheduled backups are made again."
             logger.warning("%s", sentence)
             with suppress(RefereeError), contest.store.durable() as store:
                 store.log_event(now, None, "backup", sentence=sentence)

@@ -173,8 +173,8 @@ def _server(folder: Path, listen: Listen) -> _Server:
     server.beats = RawValue(ctypes.c_ulong)
     watcher = threading.Thread(target=server.watch_worker, name="watch-worker", daemon=True)
     server.on_startup(watcher.start)
-    # Granian would start a second worker beside the first, and a run has one owner. A terminal that goes away is no
-    # reason to end a contest either.
+    # Granian would start a second worker beside the first, and a run has one owner. A terminal that goes away must
+    # not end a contest either.
     server.on_startup(partial(signal.signal, signal.SIGHUP, signal.SIG_IGN))
     return server
 

@@ -1,4 +1,4 @@
-"""`lpirc-client check URL`: what it does; its options are those of `check_command`."""
+"""`lpirc-client check URL`: what it does; its options are in `cli`."""
 
 from __future__ import annotations
 

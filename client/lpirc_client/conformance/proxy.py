@@ -41,7 +41,7 @@ class Proxy(ThreadingTCPServer):
         self.exchanges: dict[int, Exchange] = {}
         self.clients: set[int] = set()
         self.asking: set[int] = set()
-        self.told_s, self.end_s, self.is_out = 0.0, float("inf"), False
+        self.known_s, self.end_s, self.is_out = 0.0, float("inf"), False
         super().__init__(address, Passage)
 
     def serve(self) -> None:
@@ -55,9 +55,9 @@ class Proxy(ThreadingTCPServer):
 
     def note_window(self, seen: Exchange, left_ms: str) -> None:
         """Learn from a whole answer when the run ends; one that comes late must not undo a log-out."""
-        if seen.started_s < self.told_s:
+        if seen.started_s < self.known_s:
             return
-        self.told_s, now_s = seen.started_s, time.monotonic()
+        self.known_s, now_s = seen.started_s, time.monotonic()
         if seen.route in LOGOUT and seen.status == 200:
             self.is_out, left_ms = True, "0"
         if left_ms.isdecimal():
@@ -96,8 +96,8 @@ class Passage(BaseHTTPRequestHandler):
         """Say nothing: the report does."""
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse what is no HTTP, in a referee's way, and note it."""
-        now_s, answer = time.monotonic(), {"detail": f"This is no HTTP: {message}"}
+        """Refuse what is not HTTP, in a referee's way, and note it."""
+        now_s, answer = time.monotonic(), {"detail": f"This is not HTTP: {message}"}
         refused = Exchange(self.number, "? /v1/", now_s, now_s, int(code), answer)
         self.server.exchanges[next(self.server.numbers)] = refused
         self.wfile.write(b"HTTP/1.1 %d Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n" % code)

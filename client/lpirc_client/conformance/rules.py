@@ -15,8 +15,8 @@ STATUS, ROWS, IMAGE = "GET /v1/session", "POST /v1/detections", "GET /v1/images/
 FETCHES = (IMAGE, "GET /v1/images", "PUT /v1/display/")
 LEGACY_FETCHES = tuple(f"{method} /{what}" for method in ("GET", "POST") for what in ("image", "zipimages"))
 POLL_S, SILENCE_S, FEW = 1.0, 30.0, 3
-# Refusals of which another rule tells, or that are not the client's fault: then it waits, or the operator must act.
-TOLD = (
+# Refusals that another rule reports, or that are not the client's fault: it waits then, or the operator must act.
+EXCUSED = (
     "window-closed", "bad-rows", "token-missing", "not-armed", "not-started", "too-many-requests",
     "attempts-used", "station-busy", "team-busy", "wrong-address", "display-failed",
 )  # fmt: skip
@@ -117,7 +117,7 @@ RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
     "rows-refused": (FAULT, "nothing of such a body counts",
         lambda run: [one for one in run.posts if one.status == 422]),
     "other-refusals": (FAULT, "correct the request", lambda run: [
-        one for one in run.version_1 if 400 <= one.status < 500 and one.answer.get("code") not in TOLD]),
+        one for one in run.version_1 if 400 <= one.status < 500 and one.answer.get("code") not in EXCUSED]),
     "fetched-twice": (FAULT, "keep an image until it is answered",
         lambda run: [one for one, n in run.fetched if run.first[n] is not one]),
     "repeated-with-another-key": (FAULT, "send a body again with its Idempotency-Key, or it may count twice",

@@ -1,27 +1,35 @@
 """The model's process: `python -m lpirc_client.harness.child REQUESTS ANSWERS PARENT [CORE]`.
 
-It takes requests from one pipe and answers through another, one at a time, until the requests end: `load` (payload: the
-model), `run` (payload: images), `repeat`. It answers a request that fails with the reason; the parent reports a model
-that kills this process.
+It sets its own limits before it touches a model. Then it takes requests from one pipe and answers through another, one
+at a time, until the requests end: `load` (payload: the model), `run` (payload: images), `repeat`. It answers a request
+that fails with the reason; the parent reports a model that kills this process.
 """
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
+import resource
 import sys
 import time
 from dataclasses import asdict
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lpirc_client.harness import limits
 from lpirc_client.harness.frames import REASON_CHARACTERS, Message, receive, send
+from lpirc_client.parent import die_with
 
 if TYPE_CHECKING:
     from lpirc_client.harness.inference import LoadedModel
 
 OWN_MB = 128
 """For a batch of images and its outputs, beside what the model may take."""
+LOG_BYTES = 1 << 20
+CPU_SLACK_S = 5
+LARGEST_LIMIT = (1 << 63) - 1
+"""What the system call takes."""
 
 
 class Worker:
@@ -35,7 +43,7 @@ class Worker:
     def answer(self, request: Message, payload: bytearray) -> tuple[Message, bytes]:
         """Do what the request says; return the answer's JSON and bytes."""
         self._threads = request.get("threads", self._threads)
-        limits.limit_cpu(request["within_s"] * self._threads)
+        _limit_cpu(request["within_s"] * self._threads)
         if request["do"] == "load":
             return self._load(request, payload), b""
         if self._model is None:
@@ -51,9 +59,9 @@ class Worker:
     def _load(self, request: Message, data: bytearray) -> Message:
         runtime = import_module(f"lpirc_client.harness.run_{request['runtime']}")
         self._model = None
-        limits.unlimit_memory()
+        _unlimit_memory()
         memory_mb = request["memory_mb"] + OWN_MB
-        limits.limit_memory(memory_mb)
+        _limit_memory(memory_mb)
         self._memory_bytes = memory_mb << 20
         before_s = time.perf_counter()
         try:
@@ -83,10 +91,52 @@ class Worker:
         return head, b"".join(array.tobytes() for array in arrays)
 
 
+def _confine(parent: int, core: int | None) -> None:
+    """Die with process `parent`, stay on `core`, leave no core dump, write no file longer than a log of 1 MB."""
+    die_with(parent)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LOG_BYTES, LOG_BYTES))
+    if core is not None:
+        os.sched_setaffinity(0, {core})
+
+
+def _limit_memory(memory_mb: int) -> None:
+    """Allow this much address space beyond what the process has now, which includes the runtime's mappings."""
+    _set_soft(resource.RLIMIT_AS, _address_space_bytes() + (memory_mb << 20))
+
+
+def _unlimit_memory() -> None:
+    """Allow any address space again, to read the next model."""
+    _set_soft(resource.RLIMIT_AS, resource.RLIM_INFINITY)
+
+
+def _limit_cpu(seconds: float) -> None:
+    """Allow this much more CPU time: the last resort if no one watches the clock from outside."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _set_soft(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime + seconds) + CPU_SLACK_S)
+
+
+def _set_soft(limit: int, value: int) -> None:
+    value = min(value, LARGEST_LIMIT)
+    hard = resource.getrlimit(limit)[1]
+    if hard != resource.RLIM_INFINITY:
+        value = hard if value == resource.RLIM_INFINITY else min(value, hard)
+    with contextlib.suppress(ValueError, OSError):  # macOS knows RLIMIT_AS but does not take it
+        resource.setrlimit(limit, (value, hard))
+
+
+def _address_space_bytes() -> int:
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:
+        return 1 << 30
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
 def main(arguments: list[str]) -> int:
     """Answer requests until they end."""
     requests, answers, parent, *core = map(int, arguments)
-    limits.confine(parent, core[0] if core else None)
+    _confine(parent, core[0] if core else None)
     worker = Worker()
     while (frame := receive(requests)) is not None:
         try:

@@ -18,9 +18,8 @@ from lpirc_power.recording import header_line, row
 class Logbook:
     """Owns the file of a recording: every reading is in it as it comes. Readings may come from any thread.
 
-    A disk that takes no more ends the writing, not the measurement: `error` is what stood in the way, and the file
-    ends with its last complete row. A recording without readings leaves everything as it was: no new file, and an
-    existing one unchanged.
+    A full disk ends the writing, not the measurement: `error` is the failure, and the file ends with its last complete
+    row. A recording without readings leaves everything as it was: no new file, and an existing one unchanged.
     """
 
     def __init__(self, path: Path, *, force: bool) -> None:

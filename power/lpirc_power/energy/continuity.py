@@ -32,7 +32,7 @@ def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
         return f"at the end its integrator shows {final.energy_wh} Wh in {final.integrator_s} s"
     known = [one for one in readings if math.isfinite(one.energy_wh) and math.isfinite(one.integrator_s)]
     for before, after in pairwise(known):
-        if began_anew(before, after):
+        if restarted(before, after):
             return (
                 f"its integrator started again during the recording, as when another program uses it ({sums(before)}, "
                 f"then {sums(after)})"
@@ -47,7 +47,7 @@ def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
     return None
 
 
-def began_anew(before: Reading, after: Reading) -> bool:
+def restarted(before: Reading, after: Reading) -> bool:
     """Whether the integrator was reset between two readings."""
     # A negative power lowers the energy, noise around 0 W lowers it a little. A reset begins at 0.
     drawing = not (before.power_w < 0 or after.power_w < 0)
@@ -94,7 +94,7 @@ def integrator_since(before: Reading | None, after: Reading) -> str:
     if after.state is IntegratorState.RESET:
         return "its integrator is reset: the meter was switched off, or reset by hand, and the energy before is lost"
     now = sums(after)
-    if before is not None and began_anew(before, after):
+    if before is not None and restarted(before, after):
         return (
             f"its integrator started again ({sums(before)} before, {now} now), and the energy before is lost"
         )

@@ -35,7 +35,7 @@ def mean_power_w(energy_wh: float, elapsed_s: float) -> float:
 def above_idle_wh(energy_wh: float, idle_power_w: float, elapsed_s: float) -> float:
     """Return the energy that is left when a board's idle power over the same time is taken off.
 
-    Below 0 if the board drew less than when it was idle; that is said as it is.
+    Below 0 if the board drew less than when it was idle; the figure stays negative.
     """
     return energy_wh - idle_power_w * elapsed_s / 3600.0
 
@@ -86,7 +86,7 @@ def integrator_trapezoid(
             f"{abs(difference_wh):.3g} Wh apart, {'of' if ok else 'more than'} {tolerance_wh:.3g} Wh allowed."
         )
     if filled:
-        sentence += " In gaps the readings are those that WH before and after tells."
+        sentence += " In gaps, the readings are derived from WH before and after."
     return check(
         "integrator-trapezoid",
         ok,

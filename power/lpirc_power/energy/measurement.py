@@ -59,12 +59,12 @@ class Measurement:
 
     @property
     def exact(self) -> bool:
-        """Whether TIME is known better than in whole seconds: the timer has ended it, or a meter at home tells it."""
+        """Whether TIME is known better than in whole seconds: the timer has ended it, or a meter at home reports it."""
         return not self.integrator_s.is_integer() or 0 < self.integrator_s == self.setup.integrator_timer_s
 
     @property
     def energy_s(self) -> float:
-        """How long the energy was counted: TIME, or the window if TIME, in whole seconds, cannot be told from it."""
+        """How long the energy was counted: TIME, or the window if it agrees with TIME, which is in whole seconds."""
         near = abs(self.integrator_s - self.elapsed_s) < TIME_RESOLUTION_S
         return self.elapsed_s if near and not self.exact else self.integrator_s
 

@@ -164,7 +164,7 @@ def _one(candidates: list[Channel], found: list[Channel], said: str) -> Channel:
         if len(likely) == 1:
             return likely[0]
     names = ", ".join(_names(found, found))
-    wrong = "is no channel" if not candidates else "may be any of several channels"
+    wrong = "is not a channel" if not candidates else "may be any of several channels"
     raise MeterAddressError(f"{said} {wrong} of this machine; name one, or several joined by +, of {names}.")
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from lpirc_power.errors import MeterAnswerError, MeterError, MeterLost
 
 SHOWN_LENGTH: Final = 60
-"""So much of a file is quoted in an error."""
+"""How many characters of a file an error quotes."""
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,20}")
 """What the kernel can write: 64 bits. Python would also take 1_0, and numbers that no float holds."""
 
@@ -17,7 +17,7 @@ _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,20}")
 def number(path: Path, remedy: str) -> int:
     """Return the whole number in a file; `remedy` is what to do when it may not be read.
 
-    Raises MeterError `meter-permission`, `meter-lost` (it cannot be read), `meter-answer` (it is no number).
+    Raises MeterError `meter-permission`, `meter-lost` (it cannot be read), `meter-answer` (it is not a number).
     """
     content = text(path, remedy)
     if _WHOLE.fullmatch(content):

@@ -176,7 +176,7 @@ class Sampler:
         """End sampling, stop the integrator if it still runs, and return the reading of record.
 
         Goes on trying for ten seconds if the link is lost; then raises the last failure, and may be called again, as
-        after `meter-held`: an energy that is in doubt is none of record. Once it has succeeded it returns the same
+        after `meter-held`: a doubtful energy is not the energy of record. Once it has succeeded it returns the same
         reading.
         """
         if self._sampling is not None:

@@ -321,12 +321,12 @@ class Measuring:
         self._switching = self._follow(volts, true_amperes)
         voltage, current = self.ranges.voltage, self.ranges.current
         moment_s = self._zero_s + self._now_s
-        told_over = moment_s <= self._faults.over_range_until_s
-        over = voltage.is_over(volts) or current.is_over(true_amperes) or told_over
+        forced_over = moment_s <= self._faults.over_range_until_s
+        over = voltage.is_over(volts) or current.is_over(true_amperes) or forced_over
         blank_v, blank_a = voltage.is_too_small(volts), current.is_too_small(amperes)
         share = Figures(
             math.inf if voltage.is_over(volts) else 0.0 if blank_v else volts,
-            math.inf if current.is_over(true_amperes) or told_over else 0.0 if blank_a else amperes,
+            math.inf if current.is_over(true_amperes) or forced_over else 0.0 if blank_a else amperes,
             math.inf if over else 0.0 if blank_v or blank_a else update.power_ws / length_s,
             min(update.peak_v, voltage.peak_limit()),
             min(update.peak_a, current.peak_limit()),

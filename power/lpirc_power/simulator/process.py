@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
+import tty
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -14,9 +16,9 @@ from lpirc_power.errors import MeterError
 from lpirc_power.meter import SIMULATED
 from lpirc_power.simulator.control import HOST, ControlServer
 from lpirc_power.simulator.instrument import Instrument
+from lpirc_power.simulator.links import INPUT_BUFFER, Desk, Link
 from lpirc_power.simulator.loads import parse_load, process_facts
 from lpirc_power.simulator.portmapper import Portmapper
-from lpirc_power.simulator.serial_line import SerialLine
 from lpirc_power.simulator.state import DEFAULT_DIALECT
 from lpirc_power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
 
@@ -80,6 +82,34 @@ def serve(
         for line in lines:
             announce(line)
         _wait(ending, parent)
+
+
+class SerialLine:
+    """Serves an instrument on a pty from the moment it is built, for programs that know no network.
+
+    They open `path` as their serial port.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        # Kept open here, or the line would hang up for good when its last client leaves.
+        self._ours, self._theirs = os.openpty()
+        tty.setraw(self._theirs)
+        self.path = os.ttyname(self._theirs)
+        threading.Thread(target=self._serve, name="serial", daemon=True).start()
+
+    def close(self) -> None:
+        """Hang up."""
+        os.close(self._theirs)
+
+    def _serve(self) -> None:
+        link = Link(0, self._desk)
+        with contextlib.suppress(OSError), os.fdopen(self._ours, "r+b", buffering=0) as line:
+            while message := line.readline(INPUT_BUFFER):
+                link.write(message, end=False)
+                self._desk.work(waiting=True)
+                while link.waiting():
+                    line.write(link.read(INPUT_BUFFER, 0.0, None)[2])
 
 
 def _listening(what: str, host: str, port: int, make: Callable[[], Server]) -> Server:

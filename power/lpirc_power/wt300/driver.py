@@ -38,11 +38,11 @@ from lpirc_power.wt300.settings import (
     TELLING,
     FormerSettings,
     Setting,
+    Watch,
     measuring,
     measuring_headers,
     plain,
 )
-from lpirc_power.wt300.watch import Watch
 
 _log: Final = logging.getLogger(__name__)
 

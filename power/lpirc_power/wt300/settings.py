@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from lpirc_power.wt300.models import Model, listed
 AUTOMATIC: Final = "AUTO"
 LONGEST_INTERVAL_S: Final = 60.0
 """More than any meter of the family has: 20 s."""
+ROUND_S: Final = 2.0
+"""Every setting is asked for once in this time, or in one update if that is longer."""
 Ask = Callable[[str], str]
 """Sends a query and returns its answer without a header."""
 
@@ -265,3 +268,29 @@ def _named(words: Sequence[str], answer: str) -> str:
     # Short words are beginnings of the long ones; none of those of a setting begins another.
     short = answer.lower()
     return next((word for word in words if short and word.startswith(short)), short)
+
+
+class Watch:
+    """The settings of a run, asked for in turn with its updates: one that changes in mid-run shows within seconds."""
+
+    def __init__(self, settings: Sequence[Setting], interval_s: float) -> None:
+        self._turns = itertools.cycle(settings)
+        self._at_once = min(len(settings), math.ceil(len(settings) * interval_s / ROUND_S))
+
+    def differing(self, query: Ask) -> str:
+        """Ask for the next settings, in one message; return what differs from them, "" if nothing does."""
+        asked = list(itertools.islice(self._turns, self._at_once))
+        # An answer that got lost or garbled on its way is not a setting that was changed.
+        return _differing(asked, query) and _differing(asked, query)
+
+
+def _differing(asked: Sequence[Setting], query: Ask) -> str:
+    answer = query(";".join(setting.query for setting in asked))
+    found = answers.parts(answer)
+    if len(found) != len(asked):
+        return f"the settings cannot be read back (the meter answers {answer!r})"
+    return "; ".join(
+        f"{setting.command} was set, it is {one}"
+        for setting, one in zip(asked, found, strict=True)
+        if setting.contradicts(one)
+    )

@@ -64,7 +64,7 @@ class Form:
         self.body = body
 
     def field(self, name: str) -> str | None:
-        """The first value of that name, or None when there is none; what is no UTF-8 is replaced, so never right."""
+        """The first value of that name, or None when there is none; what is not UTF-8 is replaced, so never right."""
         start = self._start(f"{name}=".encode())
         if start is None:
             return None

@@ -242,7 +242,7 @@ def test_what_is_no_http_is_refused_and_reported(url: str) -> None:
                 assert answer.read().startswith(b"HTTP/1.1 400 ")
         (found,) = [one for one in Run([*proxy.exchanges.values()]).judge() if one.result == "FAULT"]
     assert found.name == "other-refusals"
-    assert "This is no HTTP" in found.detail
+    assert "This is not HTTP" in found.detail
 
 
 def test_interrupted_it_reports_what_it_has_seen_and_that_nobody_logged_out(url: str, tmp_path: Path) -> None:

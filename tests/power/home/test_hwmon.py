@@ -146,7 +146,7 @@ def test_without_current_there_is_no_power_factor(plant: Plant) -> None:
     ("files", "choice", "said"),
     [
         (XAVIER_NX, "ina226", "ina3221/VDD_IN, ina3221/VDD_CPU_GPU_CV, ina3221/VDD_SOC"),
-        (XAVIER_NX, "ina3221/VDD_GPU", "is no channel"),
+        (XAVIER_NX, "ina3221/VDD_GPU", "is not a channel"),
         (AGX_ORIN, "", "may be any of several"),
         (AGX_ORIN, "ina3221", "VDD_GPU_SOC"),
         (XAVIER_NX, "VDD_SOC+vdd_soc", "twice"),

@@ -23,10 +23,9 @@ from lpirc_testsets import TestSet, read_ground_truth
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging.case import scoring_input
-from referee.judging.judge import case_of
+from referee.judging.judge import case_of, judge
 from referee.judging.many import job_of, store_scoring
 from referee.judging.scoring_job import object_digests, score_whole
-from referee.judging.uncertainty import judge_scored
 from tests.contest_day import descendants_of
 from tests.referee.judging.stored_runs import forget_scorings, results, store_runs
 
@@ -71,7 +70,7 @@ def _costs(folder: Path) -> season_model.Costs:
             found = score_whole(pickle.loads(packed))  # noqa: S301 - our own
             times.append(time.perf_counter())
             store_scoring(contest.store, job, found, Clock())
-            judge_scored(contest, run.id, Clock(), found)
+            judge(contest, run.id, Clock(), found=found)
             took.append(np.diff([*times, time.perf_counter()]))
     return season_model.Costs(*np.median(took, axis=0).tolist())
 

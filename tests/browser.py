@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.timeouts import TIMEOUT_S
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
@@ -25,8 +27,9 @@ def browser() -> Iterator[Browser]:
     if program is None:
         reason = "Chromium is not installed: apt-get install chromium"
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=TIMEOUT_S * 1000)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
         yield started

@@ -15,7 +15,7 @@ from referee.auth.passwords import hash_password
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.detections.rows import Refused
-from referee.judging.uncertainty import judge_with_interval
+from referee.judging.many import judge_with_interval
 from referee.store.records import Run, RunState
 
 PAUSE = timedelta(minutes=6)  # between the starts of two runs

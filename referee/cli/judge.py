@@ -17,11 +17,11 @@ from referee.cli.workers import require_judged, worker_options, workers_of
 from referee.clock import Clock
 from referee.contest import Contest, open_contest, require_unchanged
 from referee.errors import RefereeError
+from referee.judging.judge import judge as judge_run
 from referee.judging.judge import judgeable
-from referee.judging.many import score_runs
+from referee.judging.many import judge_with_interval, score_runs
 from referee.judging.results import figures_of, score_document
 from referee.judging.scoring_job import Scored
-from referee.judging.uncertainty import judge_scored, judge_with_interval
 from referee.store.records import Run, RunState
 from referee.workers import Workers
 
@@ -76,7 +76,7 @@ def _judge_by(contest: Contest, numbers: list[int], workers: Workers | None) -> 
 
     def keep(run: Run, found: Scored) -> None:
         with act(contest.store, "judge", run.id):
-            judge_scored(contest, run.id, clock, found, state=run.state)
+            judge_run(contest, run.id, clock, found=found, state=run.state)
         progress.update(1)
 
     def failed(run: Run, reason: str) -> None:

@@ -24,8 +24,8 @@ from referee.config import CONFIG_NAME, read_config
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
+from referee.judging.many import judge_with_interval
 from referee.judging.results import current_judgement
-from referee.judging.uncertainty import judge_with_interval
 from referee.store.records import Run, RunState
 from referee.web.listener import Listen
 from referee.web.processes import sole_server

@@ -32,8 +32,8 @@ from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
+from referee.judging.many import judge_with_interval
 from referee.judging.results import score_document
-from referee.judging.uncertainty import judge_with_interval
 from referee.store import Store
 from referee.store.records import Run, RunState, Score
 from referee.tracks.submissions.harness import client_version

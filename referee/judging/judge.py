@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from referee.contest import Contest, require_same_images, require_same_test_set
 from referee.errors import RefereeError
 from referee.judging.case import START_S, Case, judgement_of, were_served
 from referee.judging.scoring_job import Scored, scored_detections
+from referee.judging.uncertainty import interval_from
 from referee.scoring import Evaluation, evaluate
+from referee.scoring.bootstrap import mean_of_categories
 from referee.store.records import Run, RunState, Score
 
 
@@ -32,14 +35,18 @@ def judge(
     """Judge a closed run, or judge it again; the new score is appended and replaces the earlier one in every result.
 
     `corrected` also takes a test set with the run's images and another ground truth than it was armed with; the event
-    then names both. `found` is the run's scoring, where it is known, `state` the one that it must still have.
+    then names both. `found` is the run's scoring, where it is known; one with resamples gives the score its interval.
+    `state` is the one that the run must still have.
 
     Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`; TestSetError.
     """
     while True:
         run = judgeable(contest, number, corrected=corrected)
-        judged = judgement(contest, run, clock, found)
-        contest.store.add_score(judged, state)
+        judged, maps = judgement(contest, run, clock, found), None
+        if found is not None and found.resampled is not None:
+            interval, maps = interval_from(mean_of_categories(found.resampled), judged)
+            judged = replace(judged, interval=interval)
+        contest.store.add_score(judged, state, maps)
         state = None
         states = (RunState.CLOSED, RunState.JUDGED)
         # If the energy was read meanwhile, the run is judged again.

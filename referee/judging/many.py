@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -19,12 +20,23 @@ from referee.contest import Contest
 from referee.detections.plausibility import limits_by_number
 from referee.errors import RefereeError
 from referee.judging.case import restricted_to, scoring_input, were_served
-from referee.judging.judge import case_of, ground_truth_of
+from referee.judging.judge import case_of, ground_truth_of, judge, judgeable
 from referee.judging.large import score_large, stored_posts
-from referee.judging.scoring_job import Scored, name_of, object_digests, score_whole, scored_from, stem_of
+from referee.judging.scoring_job import (
+    Scored,
+    name_of,
+    object_digests,
+    score_whole,
+    scored,
+    scored_from,
+    stem_of,
+    with_resampled,
+)
+from referee.judging.uncertainty import interval_from
 from referee.scoring import COCO
+from referee.scoring.bootstrap import mean_of_categories
 from referee.store import Store
-from referee.store.records import Run
+from referee.store.records import Run, Score
 from referee.workers import Workers
 from referee.workers.dispatch import Task, carry_out, reason_of
 from referee.workers.processes import LocalWorkers
@@ -40,6 +52,32 @@ class ScoringJob(NamedTuple):
 
     name: str
     stem: str
+
+
+def judge_with_interval(contest: Contest, number: int, clock: Clock) -> Score:
+    """Judge a run, then add the interval of its score, if its metric has a bootstrap. Raises as `judge` does.
+
+    A scoring that is known is not made again. A new one is stored in two steps: the interval takes a thousand times as
+    long as the score, and no prize depends on it.
+    """
+    run = judgeable(contest, number)
+    job = job_of(contest, run)
+    found = stored_scoring(contest.store, job)
+    if found is None and is_large(contest, run):
+        found = score_here(contest, run, job)
+        store_scoring(contest.store, job, found, clock)
+    if found is not None:
+        return judge(contest, number, clock, found=found)
+    given, known = scoring_input(case_of(contest, run)), known_of(contest.store, job)
+    found = scored(given, known)
+    judged = judge(contest, number, clock, found=found)
+    found = with_resampled(given, found, known)
+    store_scoring(contest.store, job, found, clock)
+    if found.resampled is None:
+        return judged
+    interval, maps = interval_from(mean_of_categories(found.resampled), judged)
+    contest.store.add_interval(judged, interval, maps)
+    return replace(judged, interval=interval)
 
 
 def not_scored(run: Run, reason: str) -> None:

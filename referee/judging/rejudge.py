@@ -9,11 +9,10 @@ from lpirc_testsets import load_test_set
 from referee.clock import Clock
 from referee.contest import Contest, has_same_images, require_unchanged
 from referee.errors import RefereeError, TestSetChanged
-from referee.judging.judge import judgeable, judgement
+from referee.judging.judge import judge, judgeable, judgement
 from referee.judging.many import Failed, not_scored, score_runs
 from referee.judging.results import standings
 from referee.judging.scoring_job import Scored
-from referee.judging.uncertainty import judge_scored
 from referee.served import is_served
 from referee.store.records import Run, RunState, Score
 from referee.workers import Workers
@@ -109,7 +108,7 @@ def _rejudged(
 
     def keep(run: Run, found: Scored) -> None:
         if stored:
-            made[run.id] = judge_scored(contest, run.id, clock, found, corrected=True)
+            made[run.id] = judge(contest, run.id, clock, corrected=True, found=found)
         else:
             made[run.id] = judgement(changed, run, clock, found)
 

@@ -2,69 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
-from referee.clock import Clock
 from referee.contest import Contest
-from referee.judging.case import scoring_input
 from referee.judging.checks import is_scorable
-from referee.judging.judge import case_of, judge, judgeable
-from referee.judging.many import is_large, job_of, known_of, score_here, store_scoring, stored_scoring
-from referee.judging.scoring_job import RESAMPLES, SEED, Scored, scored, with_resampled
-from referee.scoring.bootstrap import centred, mean_of_categories
+from referee.judging.scoring_job import RESAMPLES, SEED
+from referee.scoring.bootstrap import centred
 from referee.scoring.interval import Resampled, middle
-from referee.store.records import Run, RunState, Score, ScoreInterval
+from referee.store.records import Run, Score, ScoreInterval
 
 Floats = NDArray[np.float64]
 
 LEVEL = 0.95
-
-
-def judge_with_interval(contest: Contest, number: int, clock: Clock) -> Score:
-    """Judge a run, then add the interval of its score, if its metric has a bootstrap. Raises as `judge` does.
-
-    A scoring that is known is not made again. A new one is stored in two steps: the interval takes a thousand times as
-    long as the score, and no prize depends on it.
-    """
-    run = judgeable(contest, number)
-    job = job_of(contest, run)
-    found = stored_scoring(contest.store, job)
-    if found is None and is_large(contest, run):
-        found = score_here(contest, run, job)
-        store_scoring(contest.store, job, found, clock)
-    if found is not None:
-        return judge_scored(contest, number, clock, found)
-    given, known = scoring_input(case_of(contest, run)), known_of(contest.store, job)
-    found = scored(given, known)
-    judged = judge(contest, number, clock, found=found)
-    found = with_resampled(given, found, known)
-    store_scoring(contest.store, job, found, clock)
-    return _with_interval(contest, judged, found)
-
-
-def judge_scored(
-    contest: Contest,
-    number: int,
-    clock: Clock,
-    found: Scored,
-    *,
-    corrected: bool = False,
-    state: RunState | None = None,
-) -> Score:
-    """Judge a run whose scoring is known, with the interval of its score. Raises as `judge` does."""
-    judged = judge(contest, number, clock, corrected=corrected, found=found, state=state)
-    return _with_interval(contest, judged, found)
-
-
-def _with_interval(contest: Contest, judged: Score, found: Scored) -> Score:
-    if found.resampled is None:
-        return judged
-    interval, maps = interval_from(mean_of_categories(found.resampled), judged)
-    contest.store.add_interval(judged, interval, maps)
-    return replace(judged, interval=interval)
 
 
 def interval_from(samples: Floats, judged: Score, seed: int = SEED) -> tuple[ScoreInterval, Floats]:

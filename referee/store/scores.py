@@ -26,10 +26,13 @@ _LATEST = (
 class ScoreTables(Database):
     """Scores are appended, the latest one of a run counts; provisional figures are replaced."""
 
-    def add_score(self, score: Score, state: RunState | None = None) -> None:
+    def add_score(
+        self, score: Score, state: RunState | None = None, maps: NDArray[np.float64] | None = None
+    ) -> None:
         """Append a judgement with its checks; the latest one of a run counts.
 
-        With the `state` that the run must still be in, it is judged now. Else raises RefereeError `run-state`.
+        `maps` (R,) are the mAPs of the resamples that gave its interval; None stores no interval. With the `state` that
+        the run must still be in, it is judged now. Else raises RefereeError `run-state`.
         """
         values = vars(score) | {"id": None, "ap": json.dumps(score.ap)}
         sql = "UPDATE runs SET state = 'judged' WHERE id = ? AND state = ?"
@@ -40,6 +43,8 @@ class ScoreTables(Database):
             of_score = {"run": score.run, "score": number}
             checks = [vars(c) | of_score | {"figures": json.dumps(c.figures)} for c in score.checks]
             connection.executemany(insert("checks"), checks)
+            if score.interval is not None and maps is not None:
+                _insert_interval(connection, number, score.interval, maps)
             put_on_record(connection)
 
     def latest_score(self, run: int) -> Score | None:
@@ -81,11 +86,9 @@ class ScoreTables(Database):
         The run may have been judged again meanwhile, by another process.
         """
         sql = "SELECT max(id) FROM scores WHERE run = ? AND judged_utc = ? AND energy_wh IS ?"
-        blob = maps.astype("<f8").tobytes()
         with self._transaction() as connection:
             number = connection.execute(sql, (score.run, score.judged_utc, score.energy_wh)).fetchone()[0]
-            values = vars(interval) | {"score": number, "maps": blob}
-            connection.execute(insert("intervals", "INSERT OR REPLACE"), values)
+            _insert_interval(connection, number, interval, maps)
 
     def resampled_maps(self, run: int) -> NDArray[np.float64] | None:
         """The mAPs (R,) of the resamples of the run's latest score; None without an interval, or in an earlier form."""
@@ -102,6 +105,13 @@ class ScoreTables(Database):
         """The provisional figures of a run, or None if there are none yet."""
         rows = self._rows("SELECT * FROM provisional WHERE run = ?", run)
         return Provisional(**rows[0]) if rows else None
+
+
+def _insert_interval(
+    connection: sqlite3.Connection, score: int | None, interval: ScoreInterval, maps: NDArray[np.float64]
+) -> None:
+    values = vars(interval) | {"score": score, "maps": maps.astype("<f8").tobytes()}
+    connection.execute(insert("intervals", "INSERT OR REPLACE"), values)
 
 
 def _interval(row: sqlite3.Row) -> ScoreInterval:

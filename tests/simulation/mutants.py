@@ -238,14 +238,11 @@ def an_event_that_is_not_chained() -> AbstractContextManager[object]:
 def a_score_with_yesterdays_energy() -> AbstractContextManager[object]:
     plain = Store.add_score
 
-    def add_score(self: Store, score: Any) -> None:
+    def add_score(self: Store, score: Any, *rest: Any) -> None:
         before = self.latest_score(score.run)
-        plain(
-            self,
-            score
-            if before is None
-            else replace(score, score=before.score, energy_wh=before.energy_wh, map=0.5),
-        )
+        if before is not None:
+            score = replace(score, score=before.score, energy_wh=before.energy_wh, map=0.5)
+        plain(self, score, *rest)
 
     return patch.object(scores.ScoreTables, "add_score", add_score)
 

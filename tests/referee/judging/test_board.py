@@ -15,7 +15,7 @@ from referee.contest import Contest, open_contest
 from referee.errors import StorageFailed
 from referee.judging.board import Publisher, empty_board, public_board, publish, shown
 from referee.judging.judge import judge
-from referee.judging.uncertainty import judge_with_interval
+from referee.judging.many import judge_with_interval
 from referee.store import Store
 from referee.store.records import BoardState, Provisional, Published, Review, RunState
 from tests.referee.factories import START, House

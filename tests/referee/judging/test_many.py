@@ -14,8 +14,7 @@ import pytest
 from lpirc_testsets import TestSet, synthesize
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging import large, many
-from referee.judging.many import job_of
-from referee.judging.uncertainty import judge_with_interval
+from referee.judging.many import job_of, judge_with_interval
 from referee.store.records import JobKind, JobState, Run, RunState
 from tests.contest_day import called
 from tests.referee.factories import DrivenClock, config_text

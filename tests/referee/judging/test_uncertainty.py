@@ -17,8 +17,9 @@ from lpirc_power.meter import Setup
 from lpirc_testsets import TestSet, read_ground_truth
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging.judge import judge
+from referee.judging.many import judge_with_interval
 from referee.judging.results import standings
-from referee.judging.uncertainty import energy_uncertainty, judge_with_interval, resampled
+from referee.judging.uncertainty import energy_uncertainty, resampled
 from referee.scoring import Detections
 from referee.scoring.bootstrap import bootstrap_samples
 from referee.scoring.interval import Resampled
@@ -248,6 +249,24 @@ def test_the_score_is_stored_before_its_interval(contest: Contest, monkeypatch: 
     assert kept is not None
     assert kept.interval is None
     assert [place.standing.complete for place in standings(contest).places] == [False]
+
+
+def test_of_a_known_scoring_score_and_interval_are_stored_together(
+    contest: Contest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = closed_run(contest)
+    first = judge_with_interval(contest, run, CLOCK)
+    scores, intervals = contest.store.add_score, []
+
+    def killed_after(*score: Any) -> None:
+        scores(*score)
+        intervals.append(contest.store.latest_score(run))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(contest.store, "add_score", killed_after)
+    with pytest.raises(KeyboardInterrupt):
+        judge_with_interval(contest, run, CLOCK)
+    assert [first.interval] == [one and one.interval for one in intervals]
 
 
 def test_a_metric_without_a_bootstrap_has_no_interval(tmp_path: Path, small_set: TestSet) -> None:

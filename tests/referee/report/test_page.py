@@ -21,8 +21,8 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.judge import judge
+from referee.judging.many import judge_with_interval
 from referee.judging.results import standings
-from referee.judging.uncertainty import judge_with_interval
 from referee.report import print_pdf, report_page, write_report
 from referee.store.records import Review, Run, RunState, Score
 from tests.contest_day import called

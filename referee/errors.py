@@ -1,6 +1,7 @@
 """The referee's failures: one base class, a stable code, one clear sentence, the facts beside it.
 
-A failure that some caller handles has a class of its own: code never branches on `code` or on the sentence.
+A failure that some caller handles has a class of its own: code never branches on `code` or on the sentence. The
+sentence of a failure stands where it is raised: search for its code.
 """
 
 from __future__ import annotations

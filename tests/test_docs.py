@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import shutil
@@ -24,6 +25,22 @@ ROOT = Path(__file__).parents[1]
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
 MOST_README_LINES = 120
+
+ROOMS = sorted(
+    one for part in ("referee", "power", "client", "datasets") for one in (ROOT / part).rglob("__init__.py")
+)
+QUESTIONS = (
+    *("a metric", "another maker's meter", "a route that exports results", "the ranking's ties"),
+    *("a column stored with each run", "the tolerance between integrator and trapezoid"),
+    *(
+        "the limit of log-in failures",
+        "when the window is over, and the grace for a late POST",
+        "images per batch",
+    ),
+    *("how a client retries", "a check of a run's energy", "the text of an error", "a page of the console"),
+    *("a fault of the simulator", "a test-set format", "an option of a command", "what a bundle contains"),
+    *("a track's rule", "what `serve` logs", "the default window"),
+)
 
 LINK = re.compile(r"(?<!`)\[[^]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -100,6 +117,19 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
 def test_named_paths_exist() -> None:
     missing = [(page, path) for page, path, to_come in paths() if not to_come and not (ROOT / path).exists()]
     assert missing == []
+
+
+def test_the_page_of_the_architecture_answers_what_newcomers_ask() -> None:
+    table = (ROOT / "docs" / "architecture.md").read_text().rpartition("## I want to change")[2]
+    asked = [row.split("|")[1].strip() for row in table.splitlines() if row.startswith("| ")]
+    assert [one for one in QUESTIONS if not any(row.startswith(one) for row in asked)] == []
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=page_name)
+def test_a_room_has_a_doorplate_of_two_to_five_lines(room: Path) -> None:
+    plate = ast.get_docstring(ast.parse(room.read_text()))
+    assert plate is not None
+    assert 2 <= len([line for line in plate.splitlines() if line]) <= 5
 
 
 def test_paths_to_come_do_not_exist_yet() -> None:

@@ -26,12 +26,12 @@ import urllib3
 from requests.adapters import HTTPAdapter
 from requests.utils import requote_uri
 
-from lpirc_client.batches import numbered
 from lpirc_client.errors import ClientError, ConnectionLost, TransientError
 from lpirc_client.http_errors import from_response, from_transport, json_object
 from lpirc_client.receipts import ReceiptFile
 from lpirc_client.rows import JSON_TYPE
 from lpirc_client.wire import Login, Receipt, elapsed_from, login_from, receipt_from
+from lpirc_client.zip_stream import numbered
 
 CONNECT_S = 5.0
 ANSWER_S = 15.0

@@ -19,12 +19,12 @@ from typing import Any
 
 import requests
 
-from lpirc_client.batches import numbered
 from lpirc_client.commands import password_from
 from lpirc_client.connection import Connection, pauses_s
 from lpirc_client.errors import ClientError, TransientError, missing_extra
 from lpirc_client.http_errors import from_response, json_object
 from lpirc_client.terminal import say
+from lpirc_client.zip_stream import numbered
 
 HARNESS = (sys.executable, "-m", "lpirc_client.harness.cli", "bench")
 ANSWER_S = 300.0  # the referee judges a result before it answers

@@ -1,4 +1,7 @@
-"""What every importer shares: it copies images untouched and refuses sources that contradict each other."""
+"""What every importer shares: it copies images untouched and refuses sources that contradict each other.
+
+A format has a reader (`coco_reader`, `voc_reader`, `csv_reader`) and an importer (`coco`, `voc`, `ilsvrc`, ...).
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from referee.backup import contest_copy
-from referee.cli.options import any_path
+from referee.cli.shared_options import any_path
 from referee.clock import Clock
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from referee.cli.options import contest_folder
 from referee.cli.server import ask
+from referee.cli.shared_options import contest_folder
 
 
 @click.group()

@@ -10,7 +10,7 @@ import click
 
 from lpirc_testsets import load_test_set
 from lpirc_testsets.file_bytes import file_bytes
-from referee.cli.options import any_path, as_json, contest_folder, hexadecimal, run_number
+from referee.cli.shared_options import any_path, as_json, contest_folder, hexadecimal, run_number
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError

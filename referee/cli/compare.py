@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from referee.cli.listing import in_form, print_listing
-from referee.cli.options import contest_folder
+from referee.cli.shared_options import contest_folder
 from referee.cli.terminal import Column
 from referee.contest import Contest, open_contest
 from referee.errors import RefereeError

@@ -10,7 +10,7 @@ import click
 
 from lpirc_power.addresses import MeterAddress
 from lpirc_testsets import load_test_set, synthesize
-from referee.cli.options import any_path, port_option
+from referee.cli.shared_options import any_path, port_option
 from referee.config import LONGEST_WINDOW_S, read_config
 from referee.contest import create_contest
 

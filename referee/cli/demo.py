@@ -15,8 +15,8 @@ import click
 from lpirc_testsets import synthesize
 from referee.cli.contest import config_text
 from referee.cli.demo_day import record_day
-from referee.cli.options import any_path, port_option
 from referee.cli.processes import Child, interruption_reported, program
+from referee.cli.shared_options import any_path, port_option
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from referee.cli.acts import act, line_of_text
-from referee.cli.options import contest_folder
+from referee.cli.shared_options import contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest
 

@@ -19,7 +19,7 @@ from lpirc_testsets import TestSetError, load_test_set
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey
 from referee.cli.acts import act, optional_reason
 from referee.cli.doctor_meters import ADVICE, TRIAL_S, Finding, look_at_meter, trial_run
-from referee.cli.options import any_path, as_json
+from referee.cli.shared_options import any_path, as_json
 from referee.clock import Clock
 from referee.config import read_config
 from referee.contest import Contest, contest_id, open_contest, read_secrets, require_unchanged

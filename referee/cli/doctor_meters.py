@@ -31,7 +31,7 @@ Finding = tuple[str, str]
 
 def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
     """Ask the station's meter for its identity, which changes nothing in it; a simulated one is not asked."""
-    if station.meter.startswith("sim"):
+    if station.is_simulated:
         return
     missing = [key for key in ("voltage_range_v", "current_range_a") if getattr(station, key) is None]
     if missing:

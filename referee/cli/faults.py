@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from referee.cli.options import LONGEST_S
 from referee.cli.processes import Child, own_child
+from referee.cli.shared_options import LONGEST_S
 from referee.clock import Clock
 from referee.store.records import Run, RunState
 from referee.web.listener import Listen, with_free_port

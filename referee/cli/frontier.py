@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from referee.cli.options import any_path, as_json
+from referee.cli.shared_options import any_path, as_json
 from referee.cli.terminal import console, figures_table
 from referee.files.tables import read_table
 from referee.tracks import Aim

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from referee.cli.acts import act
-from referee.cli.options import as_json, contest_folder
+from referee.cli.shared_options import as_json, contest_folder
 from referee.cli.terminal import Column, print_table
 from referee.clock import Clock
 from referee.contest import open_contest

@@ -12,7 +12,7 @@ import click
 
 from referee.cli.acts import act
 from referee.cli.judged import print_score, print_standing
-from referee.cli.options import as_json, contest_folder, run_number
+from referee.cli.shared_options import as_json, contest_folder, run_number
 from referee.cli.workers import require_judged, worker_options, workers_of
 from referee.clock import Clock
 from referee.contest import Contest, open_contest, require_unchanged

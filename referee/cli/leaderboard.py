@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from referee.cli.listing import in_form, print_listing
-from referee.cli.options import contest_folder
 from referee.cli.report import warn_while_frozen
+from referee.cli.shared_options import contest_folder
 from referee.cli.terminal import RARE_MARKS, Column, marks_caption
 from referee.contest import Contest, open_contest
 from referee.judging.leaderboard import Place, Standing

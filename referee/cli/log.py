@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from referee.cli.options import any_path, hexadecimal, run_number
+from referee.cli.shared_options import any_path, hexadecimal, run_number
 from referee.cli.terminal import one_line
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config

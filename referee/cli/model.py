@@ -15,8 +15,8 @@ import click
 from referee.cli.acts import act, line_of_text
 from referee.cli.model_board import board_command
 from referee.cli.model_report import print_result, submission_line
-from referee.cli.options import any_path, as_json, contest_folder, run_number, seconds_option
 from referee.cli.processes import endings_interrupt, interruption_reported
+from referee.cli.shared_options import any_path, as_json, contest_folder, run_number, seconds_option
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import ModelFault, RefereeError

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from referee.cli.options import any_path, as_json, contest_folder
+from referee.cli.shared_options import any_path, as_json, contest_folder
 from referee.cli.terminal import Column, console, print_table
 from referee.contest import open_contest
 from referee.files.tables import harmless, table_bytes

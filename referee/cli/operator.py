@@ -8,7 +8,7 @@ import click
 
 from referee.auth.passwords import hash_password
 from referee.cli.acts import act, optional_reason
-from referee.cli.options import any_path, contest_folder
+from referee.cli.shared_options import any_path, contest_folder
 from referee.cli.team import password_of
 from referee.clock import Clock
 from referee.contest import open_contest

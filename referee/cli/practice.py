@@ -16,9 +16,9 @@ from lpirc_testsets import load_test_set, synthesize
 from referee.auth.passwords import hash_password
 from referee.cli.contest import DEFAULT_CATEGORIES, DEFAULT_IMAGES, config_text, place_of
 from referee.cli.faults import Faults, Hall, faults_option, seed_option
-from referee.cli.options import any_path, port_option
 from referee.cli.processes import interruption_reported, own_child
 from referee.cli.rehearse import try_meter
+from referee.cli.shared_options import any_path, port_option
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config
 from referee.contest import Contest, create_contest, open_contest

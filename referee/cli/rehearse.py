@@ -26,8 +26,8 @@ from referee.auth.passwords import hash_password
 from referee.cli.contest import config_text
 from referee.cli.faults import Faults, Hall, faults_option, seed_option
 from referee.cli.judged import print_score
-from referee.cli.options import any_path, as_json
 from referee.cli.processes import HELD, Child, interruption_reported, own_child, program
+from referee.cli.shared_options import any_path, as_json
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError

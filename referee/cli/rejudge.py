@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from referee.cli.acts import act, optional_reason
-from referee.cli.options import any_path, as_json, contest_folder, run_number
+from referee.cli.shared_options import any_path, as_json, contest_folder, run_number
 from referee.cli.terminal import Column, print_table
 from referee.cli.workers import require_judged, worker_options, workers_of
 from referee.clock import Clock

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from referee.cli.options import any_path, contest_folder, run_number
+from referee.cli.shared_options import any_path, contest_folder, run_number
 from referee.contest import Contest, open_contest
 from referee.store.records import OVER, BoardState
 

@@ -17,8 +17,8 @@ from lpirc_testsets.file_bytes import require_regular
 from lpirc_testsets.folder import sha256_of
 from lpirc_testsets.reading import declares_ids
 from lpirc_testsets.voc_reader import voc_files
-from referee.cli.options import any_path, as_json
 from referee.cli.score_compare import Order, Result, find_orders, print_comparison
+from referee.cli.shared_options import any_path, as_json
 from referee.cli.terminal import console, figures_table
 from referee.detections.files import Submission, read_blacklist, read_submission
 from referee.files.curves import Curves, check_curve_path, write_curves, write_overlay

@@ -13,7 +13,7 @@ import click
 
 from referee.cli.leaderboard import MARKS, cells_of, columns_of, note_on
 from referee.cli.listing import in_form, print_listing
-from referee.cli.options import any_path
+from referee.cli.shared_options import any_path
 from referee.cli.terminal import Column, marks_caption, one_line
 from referee.cli.workers import worker_options, workers_of
 from referee.clock import Clock

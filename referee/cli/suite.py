@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from referee.cli.options import any_path, as_json
 from referee.cli.processes import interruption_reported
+from referee.cli.shared_options import any_path, as_json
 from referee.cli.terminal import console, figures_table
 from referee.clock import Clock
 from referee.files.atomic_write import real_path, require_writable

@@ -11,7 +11,7 @@ import click
 
 from referee.auth.passwords import generate_password, hash_password
 from referee.cli.acts import act, optional_reason
-from referee.cli.options import any_path, as_json, contest_folder
+from referee.cli.shared_options import any_path, as_json, contest_folder
 from referee.cli.team_import import import_teams, require_team_name
 from referee.clock import Clock
 from referee.contest import open_contest

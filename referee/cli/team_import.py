@@ -17,7 +17,7 @@ from rich.progress import track
 
 from referee.auth.passwords import generate_password, hash_password
 from referee.cli.acts import act
-from referee.cli.options import any_path, contest_folder
+from referee.cli.shared_options import any_path, contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError

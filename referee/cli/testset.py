@@ -10,7 +10,7 @@ from lpirc_testsets import Problems, TestSetError, check, load_test_set, synthes
 from lpirc_testsets.file_bytes import read_text
 from lpirc_testsets.selection import split, subset, write_selection
 from lpirc_testsets.writing import require_new
-from referee.cli.options import any_path, as_json
+from referee.cli.shared_options import any_path, as_json
 from referee.cli.testset_import import import_group
 from referee.cli.testset_output import out_option, print_problems, report, reporting, seed_option, show_option
 from referee.cli.testset_stats import power_command, sheet_command, stats_command

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from lpirc_testsets import TestSet, import_coco, import_ilsvrc, import_labels, import_open_images, import_voc
-from referee.cli.options import any_path, as_json
+from referee.cli.shared_options import any_path, as_json
 from referee.cli.testset_output import out_option, report, reporting, show_option
 
 Importer = Callable[..., TestSet]

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lpirc_testsets import Problems, Reports, TestSet, TestSetError, read_ground_truth, read_labels
-from referee.cli.options import any_path
+from referee.cli.shared_options import any_path
 from referee.cli.terminal import Column, print_table
 
 out_option = click.option("--out", type=any_path, required=True, help="The new test-set folder.")

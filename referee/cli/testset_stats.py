@@ -12,7 +12,7 @@ import click
 from lpirc_testsets import load_test_set, read_ground_truth
 from lpirc_testsets.selection import subset, truth_of
 from lpirc_testsets.stats import contact_sheet, statistics
-from referee.cli.options import any_path, as_json
+from referee.cli.shared_options import any_path, as_json
 from referee.cli.terminal import Column, print_table
 from referee.detections.files import read_detections
 from referee.files.atomic_write import write_atomically

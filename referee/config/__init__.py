@@ -1,4 +1,7 @@
-"""Reads `contest.toml` of a contest folder into one frozen value; unknown keys and invalid values are refused."""
+"""Reads `contest.toml` of a contest folder into one frozen value; unknown keys and invalid values are refused.
+
+Start with `ContestConfig`; `tracks` has the keys of model tracks. Knows nothing of what the values are used for.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +55,11 @@ class Station:
     element: str = "1"
     clients: tuple[str, ...] = ()
     loopback_meter: bool = False
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether its meter is a simulator that is started for it."""
+        return self.meter.partition(":")[0] == "sim"
 
     def setup(self, window_s: int) -> Setup:
         """The meter's setup for a run: its integrator stops by itself after `window_s` seconds."""
@@ -310,7 +318,7 @@ def _station_problems(stations: tuple[Station, ...]) -> Iterator[Problem]:
                 words = f"{key} = {given!r} must be one of {', '.join(map(repr, choices))}."
                 yield "stations", number, key, f"station {station.name!r}: {words}"
         meter = station.meter.partition("@")[0].upper()  # whichever VISA library reaches it
-        if meter in meters and not station.meter.startswith("sim"):
+        if meter in meters and not station.is_simulated:
             yield "stations", number, "meter", f"the meter {meter!r} is given to two stations."
         meters.add(meter)
 

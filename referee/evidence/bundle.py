@@ -1,4 +1,4 @@
-"""A bundle as values: its parts read, before anything is compared. Pure."""
+"""A bundle as values: its parts read, before anything is compared. Pure. What goes into a bundle: `parts`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Scoring: pure functions on numpy arrays; no I/O, no clock."""
+"""Scoring: detections and ground truth as columns in, AP and mAP out; pure functions on numpy arrays.
+
+No I/O, no clock, no SQL. Start with `evaluation`; `rules` has the metrics, `matching` the boxes.
+"""
 
 from referee.scoring.columns import Detections
 from referee.scoring.curves import CocoCurve, Curve, coco_curves, precision_recall_curves

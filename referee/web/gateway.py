@@ -13,7 +13,7 @@ from typing import Any
 from referee.auth.client_addresses import client_address
 from referee.errors import RefereeError
 from referee.web.answers import STATUS_LINES, Answer, Environ, StartResponse, Stream
-from referee.web.contestant import detections, images
+from referee.web.contestant import batches, detections, images
 from referee.web.problems import answer_to, note_refusal
 from referee.web.sessions import REMAINING, remaining_ms
 from referee.web.slots import hold_slot, release_slot, slots_of
@@ -80,6 +80,6 @@ def _handler(environ: Environ) -> Handler | None:
     if method not in ("GET", "HEAD") or not path.startswith(images.IMAGES_PATH):
         return None
     if path == images.IMAGES_PATH:
-        return images.batch
+        return batches.batch
     is_one = path.startswith(IMAGE_PREFIX) and path.count("/") == 3 and path != IMAGE_PREFIX
     return images.image if is_one else None

@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 
 import requests
 
-from lpirc_client.batches import numbered
 from lpirc_client.conformance.report import FAIL, PASS, SKIP, Finding
 from lpirc_client.connection import ANSWER_S, JSON_BODY, METER_S, Connection
 from lpirc_client.errors import ClientError, TransientError
 from lpirc_client.http_errors import json_object
 from lpirc_client.receipts import link_of
 from lpirc_client.wire import Login, login_from
+from lpirc_client.zip_stream import numbered
 
 SESSION, ROWS, REMAINING = "/v1/session", "/v1/detections", "X-Window-Remaining-Ms"
 FORM_ROW = "image_name=%s&CLASS_ID=%s&confidence=%s&xmin=%s&ymin=%s&xmax=%s&ymax=%s"

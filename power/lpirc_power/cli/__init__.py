@@ -1,4 +1,7 @@
-"""The command `meter`, one command a file. Start with `main`."""
+"""The command `meter`, one command a file, and its error boundary.
+
+Knows nothing of contests. Start with `main`.
+"""
 
 try:
     from lpirc_power.cli.main import main

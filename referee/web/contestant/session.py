@@ -18,7 +18,7 @@ from referee.store.chain import closing_text
 from referee.store.records import RunState
 from referee.web.answers import through_flask
 from referee.web.bodies import read_texts
-from referee.web.contestant import detections, images
+from referee.web.contestant import batches, detections, images
 from referee.web.login import issue_token, require_password
 from referee.web.sessions import OPEN_RUN, open_run_of, require_own, session_of, stored_run_of
 from referee.web.state import web_state
@@ -145,7 +145,7 @@ def image(number: str) -> Response:
 @blueprint.get("/images")
 def batch() -> Response:
     """Several images as one zip, in the same way."""
-    return through_flask(images.batch(web_state(), request.environ))
+    return through_flask(batches.batch(web_state(), request.environ))
 
 
 @blueprint.put("/display/<number>")

@@ -14,7 +14,7 @@ from referee.tracks.submissions.submitting import kept_model
 from referee.web.answers import Answer, Stream, through_flask
 from referee.web.bodies import read_body, read_texts
 from referee.web.contestant.archives import Entry, StoredZip
-from referee.web.contestant.images import CHUNK_BYTES, wanted
+from referee.web.contestant.batches import CHUNK_BYTES, wanted
 from referee.web.image_files import ImageFiles
 from referee.web.sessions import TEAM
 from referee.web.state import web_state

@@ -1,1 +1,4 @@
-"""The original protocol of 2015 to 2019 on the same runs: docs/legacy.md. Start with `routes`."""
+"""The original protocol of 2015 to 2019 on the same runs: docs/legacy.md.
+
+Knows nothing of the formats of version 1. Start with `routes`; `answers` has the texts that old clients know.
+"""

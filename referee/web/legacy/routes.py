@@ -35,7 +35,7 @@ from referee.errors import (
 from referee.runs.open_run import OpenRun
 from referee.store.records import Run, RunState
 from referee.web.bodies import LARGEST_BODY_BYTES, read_body
-from referee.web.contestant import images
+from referee.web.contestant import batches, images
 from referee.web.legacy.answers import (
     DISPLAYED,
     HELP,
@@ -207,7 +207,7 @@ def zipped_images() -> Response:
         raise Refusal(406, OUT_OF_RANGE)
     numbers = range(first, min(first + ZIPPED, live.run.images + 1))
     with _no_image():
-        answer = images.batch_of(web_state(), request.environ, live, numbers)
+        answer = batches.batch_of(web_state(), request.environ, live, numbers)
     return attachment(answer, f"{first}.zip")
 
 

@@ -1,1 +1,4 @@
-"""The operator's routes, which need the operator key: arm, start, close and void runs."""
+"""The operator's routes and the console: runs, the day's queue and announcements, the board, reports, backups.
+
+They need the operator key or an operator's log-in (`access`), and each act goes on record. Start with `routes`.
+"""

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from lpirc_testsets import synthesize
-from referee.cli.options import hexadecimal
+from referee.cli.shared_options import hexadecimal
 from referee.cli.workers import workers_of
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError

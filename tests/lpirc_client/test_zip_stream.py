@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpirc_client.batches import entries, numbered
 from lpirc_client.errors import ClientError
+from lpirc_client.zip_stream import entries, numbered
 
 FILES = st.lists(st.binary(max_size=50), max_size=6)
 

@@ -1,0 +1,105 @@
+"""Batches of images: stored zips, made while they are sent."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from urllib.parse import parse_qsl
+
+from referee.errors import RefereeError, WindowClosed
+from referee.runs.open_run import OpenRun
+from referee.web.answers import NOT_TO_BE_KEPT, Answer, Environ, Stream
+from referee.web.contestant.archives import LARGEST_ARCHIVE_BYTES, Entry, StoredZip
+from referee.web.contestant.images import LONGEST_NUMBER
+from referee.web.sessions import open_run_of
+from referee.web.slots import too_many_requests
+from referee.web.state import WebState
+
+logger = logging.getLogger(__name__)
+
+LARGEST_BATCH = 1000
+USUAL_BATCH = 100
+CHUNK_BYTES = 2**17  # of a batch: a chunk takes a wake-up of the server's thread, and memory while it is sent
+PARAMETERS = 8  # a query has two
+
+
+def batch(state: WebState, environ: Environ) -> Answer:
+    """GET or HEAD of /v1/images?first=&count=: images as one zip; a count that reaches beyond the last is cut."""
+    live = open_run_of(state, environ)
+    first, count = wanted(environ.get("QUERY_STRING", ""))
+    live.testset_number(first)
+    return batch_of(state, environ, live, range(first, min(first + count, live.run.images + 1)))
+
+
+def batch_of(state: WebState, environ: Environ, live: OpenRun, numbers: range) -> Answer:
+    """The images that the team of an open run knows by `numbers`, as a stored zip with entries <n>.jpg.
+
+    HEAD tells nothing of them. It holds one of the run's slots until it is sent. Raises RefereeError `image-unknown`,
+    `window-closed`, `testset-changed`, `too-many-requests`; `bad-request` for more bytes than an old zip takes.
+    """
+    live.require_open()
+    headers = [("Content-Type", "application/zip"), NOT_TO_BE_KEPT]
+    if environ["REQUEST_METHOD"] == "HEAD":
+        return Answer(200, headers)
+    if not live.slots.acquire(blocking=False):
+        raise too_many_requests()
+    try:
+        archive = _archive(state, live, numbers)
+    except BaseException:
+        live.slots.release()
+        raise
+    headers.append(("Content-Length", str(archive.size)))
+    return Answer(200, headers, Stream(_chunks(live, numbers, archive), live.slots.release))
+
+
+def _archive(state: WebState, live: OpenRun, numbers: range) -> StoredZip:
+    originals = live.order[numbers.start - 1 : numbers.stop - 1].tolist()
+    facts = state.images.facts
+    entries = [Entry(f"{n}.jpg", facts(o), o) for n, o in zip(numbers, originals, strict=True)]
+    archive = StoredZip(entries, state.images.read)
+    if archive.size > LARGEST_ARCHIVE_BYTES:
+        raise RefereeError(
+            "bad-request", "These images make more bytes than one batch may have, 2 GiB; ask for fewer."
+        )
+    return archive
+
+
+def _chunks(live: OpenRun, numbers: range, archive: StoredZip) -> Iterator[bytes]:
+    """The batch as it is sent, its images logged as they go out; it ends early when a file cannot be read any more.
+
+    It does so at the end of the window, too. Its client sees a body that is shorter than stated.
+    """
+    try:
+        for chunk, ended in archive.chunks(CHUNK_BYTES):
+            live.serve([(numbers[place], size_bytes) for place, size_bytes in ended])
+            yield chunk
+    except WindowClosed:
+        return
+    except RefereeError as error:
+        logger.error("a batch was cut short: %s", error.sentence)  # noqa: TRY400 - its words suffice
+
+
+def wanted(query: str) -> tuple[int, int]:
+    """(first, count) of a batch. Raises RefereeError `bad-request`."""
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=PARAMETERS)
+    except ValueError as error:
+        raise RefereeError(
+            "bad-request", f"The query has more than {PARAMETERS} parameters; send first and count."
+        ) from error
+    given = dict(pairs)
+    if len(given) != len(pairs):
+        raise RefereeError("bad-request", "The query has a parameter twice; send first and count.")
+    first = _whole(given, "first", 1, 10**LONGEST_NUMBER - 1)
+    return first, _whole(given, "count", USUAL_BATCH, LARGEST_BATCH)
+
+
+def _whole(given: dict[str, str], name: str, default: int, largest: int) -> int:
+    text = given.get(name, str(default))
+    value = int(text) if text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER else 0
+    if not 1 <= value <= largest:
+        shown = text if len(text) <= LONGEST_NUMBER else text[:LONGEST_NUMBER] + "..."
+        raise RefereeError(
+            "bad-request", f"{name} is {shown!r}; it must be a whole number from 1 to {largest}."
+        )
+    return value

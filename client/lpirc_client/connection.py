@@ -26,10 +26,11 @@ import urllib3
 from requests.adapters import HTTPAdapter
 from requests.utils import requote_uri
 
-from lpirc_client.errors import ClientError, ConnectionLost, TransientError
+from lpirc_client.errors import ClientError, ConnectionLost, TransientError, printable
 from lpirc_client.http_errors import from_response, from_transport, json_object
 from lpirc_client.receipts import ReceiptFile
 from lpirc_client.rows import JSON_TYPE
+from lpirc_client.terminal import say
 from lpirc_client.wire import Login, Receipt, elapsed_from, login_from, receipt_from
 from lpirc_client.zip_stream import numbered
 
@@ -48,9 +49,13 @@ Value = TypeVar("Value")
 
 @dataclass
 class Window:
-    """When the window ends on this host's monotonic clock, by the referee's latest answer; None before the log-in."""
+    """When the window ends on this host's monotonic clock, by the referee's latest answer; None before the log-in.
+
+    `is_silent`: the referee has not answered for a while, and the user knows.
+    """
 
     deadline: float | None = None
+    is_silent: bool = False
 
 
 class Connection:
@@ -264,10 +269,16 @@ class Connection:
             limit = (CONNECT_S, max(least_s, min(ANSWER_S, self.remaining_s + 1.0)))
             try:
                 response = self._attempt(method, path, limit, body, headers, stream=stream)
-            except TransientError:
+            except TransientError as error:
                 if self.remaining_s <= pause:
                     raise
+                if pause == PAUSES_S[-1] and not self.window.is_silent:
+                    self.window.is_silent = True
+                    say(printable(f"{error.sentence.rstrip('.')}. Trying again until the window ends."))
             else:
+                if self.window.is_silent:
+                    self.window.is_silent = False
+                    say("The referee answers again.")
                 if response.status_code not in TRANSIENT_STATUSES or self.remaining_s <= pause:
                     return response
                 refusals += 1

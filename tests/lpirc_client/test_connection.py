@@ -99,6 +99,20 @@ def test_a_restarted_referee_is_found_again(session: Connection, serve: Callable
     later.join()
 
 
+def test_a_referee_that_does_not_answer_for_a_while_is_named_once_and_again_when_it_does(
+    referee: Referee, session: Connection, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("lpirc_client.connection.PAUSES_S", (0.0, 0.01))
+    referee.faults[IMAGE_1] = ["drop-before"] * 8
+    assert session.image(1) == b"jpeg 1"
+    referee.faults[IMAGE_1] = ["drop-before"]  # a connection that broke is no news
+    assert session.image(1) == b"jpeg 1"
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"{session.url}: the connection broke")
+    assert first.endswith(". Trying again until the window ends.")
+    assert second == "The referee answers again."
+
+
 def test_trying_again_ends_with_the_window(referee: Referee, session: Connection) -> None:
     referee.faults[IMAGE_1] = ["drop-before"] * 1000
     session.window.deadline = time.monotonic() + 0.2

@@ -97,6 +97,7 @@ def test_batches_that_no_one_reads_hold_up_only_their_own_run(
     ("path", "guess", "refused"),
     [
         ("/v1/session", json.dumps({"team": TEAM, "password": "guess"}), (429, b'"too-many-logins"')),
+        ("/v1/entries?file=a.csv", "guess", (429, b'"too-many-logins"')),
         ("/login", urlencode({"username": TEAM, "password": "guess"}), (500, b"Powermeter not connected\n")),
         ("/get_token", urlencode({"username": TEAM}), (500, b"Powermeter not connected\n")),
     ],

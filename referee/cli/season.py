@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import starmap
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -21,9 +21,12 @@ from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
 from referee.judging.leaderboard import Place
 from referee.scoring.result import signature_parts
-from referee.season.board import ByRun, SeasonBoard, SeasonStanding, season_board
+from referee.season.board import SeasonBoard, SeasonStanding, season_board
 from referee.season.contests import read_season
 from referee.workers.dispatch import mapped
+
+if TYPE_CHECKING:
+    from referee.judging.rejudge import Change
 
 SEASON_MARKS = {"=": "its order with a neighbour is not sure"} | MARKS | {"d": "differs from most runs"}
 KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "not_ranked", "latest"]
@@ -73,7 +76,9 @@ def season(
     if team and team not in board.history:
         raise RefereeError("team-unknown", f"The team {team!r} has no run with a score in this season.")
     if testset:
-        _print_changes(season_board(before).by_run, board.by_run, dry_run=dry_run)
+        from referee.season.corrected import changes
+
+        _print_changes(changes(season_board(before).by_run, board.by_run), dry_run=dry_run)
     if dry_run:
         return
     if out:
@@ -118,19 +123,13 @@ def _cells(board: SeasonBoard, place: Place, metric: str) -> list[str]:
     return [*cells, one.contest, number, one.utc[:10], latest, str(len(history)), marks]
 
 
-def _print_changes(before: ByRun, after: ByRun, *, dry_run: bool) -> None:
+def _print_changes(found: tuple[Change, ...], *, dry_run: bool) -> None:
     from referee.cli.rejudge import print_changes
-    from referee.judging.rejudge import Change, Rejudged
+    from referee.judging.rejudge import Rejudged
 
-    changes = []
-    for (contest, run), now in after.items():
-        was, one = before.get((contest, run), Place(None, now.standing)), now.standing
-        if was.standing.signature != one.signature:
-            pairs = (was.standing.map, one.map), (was.standing.score, one.score), (was.rank, now.rank)
-            changes.append(Change(run, f"{one.team} ({contest})", *pairs))
-    if not changes:
+    if not found:
         click.echo("No run is on these images and by another ground truth.", err=True)
     elif dry_run:
-        print_changes(Rejudged(tuple(changes), ()))
+        print_changes(Rejudged(found, ()))
     if dry_run:
         click.echo("No board was written.", err=True)

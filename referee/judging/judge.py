@@ -42,10 +42,7 @@ def judge(
     """
     while True:
         run = judgeable(contest, number, corrected=corrected)
-        judged, maps = judgement(contest, run, clock, found), None
-        if found is not None and found.resampled is not None:
-            interval, maps = interval_from(mean_of_categories(found.resampled), judged)
-            judged = replace(judged, interval=interval)
+        judged, maps = with_interval(judgement(contest, run, clock, found), found)
         contest.store.add_score(judged, state, maps)
         state = None
         states = (RunState.CLOSED, RunState.JUDGED)
@@ -57,6 +54,14 @@ def judge(
     figures = {"map": judged.map, "energy_wh": judged.energy_wh, "score": judged.score}
     contest.store.log_event(clock.utc(), run.id, "judged", **figures, signature=judged.signature, **sets)
     return judged
+
+
+def with_interval(judged: Score, found: Scored | None) -> tuple[Score, NDArray[np.float64] | None]:
+    """The judgement with its interval and the centred mAPs (R,) of the resamples, as far as its scoring has them."""
+    if found is None or found.resampled is None:
+        return judged, None
+    interval, maps = interval_from(mean_of_categories(found.resampled), judged)
+    return replace(judged, interval=interval), maps
 
 
 def judgeable(contest: Contest, number: int, *, corrected: bool = False) -> Run:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +19,7 @@ from referee.contest import Contest
 from referee.detections.plausibility import limits_by_number
 from referee.errors import RefereeError
 from referee.judging.case import restricted_to, scoring_input, were_served
-from referee.judging.judge import case_of, ground_truth_of, judge, judgeable
+from referee.judging.judge import case_of, ground_truth_of, judge, judgeable, with_interval
 from referee.judging.large import score_large, stored_posts
 from referee.judging.scoring_job import (
     Scored,
@@ -32,9 +31,7 @@ from referee.judging.scoring_job import (
     stem_of,
     with_resampled,
 )
-from referee.judging.uncertainty import interval_from
 from referee.scoring import COCO
-from referee.scoring.bootstrap import mean_of_categories
 from referee.store import Store
 from referee.store.records import Run, Score
 from referee.workers import Workers
@@ -73,11 +70,10 @@ def judge_with_interval(contest: Contest, number: int, clock: Clock) -> Score:
     judged = judge(contest, number, clock, found=found)
     found = with_resampled(given, found, known)
     store_scoring(contest.store, job, found, clock)
-    if found.resampled is None:
-        return judged
-    interval, maps = interval_from(mean_of_categories(found.resampled), judged)
-    contest.store.add_interval(judged, interval, maps)
-    return replace(judged, interval=interval)
+    judged, maps = with_interval(judged, found)
+    if judged.interval is not None and maps is not None:
+        contest.store.add_interval(judged, judged.interval, maps)
+    return judged
 
 
 def not_scored(run: Run, reason: str) -> None:

@@ -14,11 +14,12 @@ from referee.clock import Clock
 from referee.config import read_config
 from referee.contest import Contest, has_same_images, require_unchanged
 from referee.errors import RefereeError
-from referee.judging.judge import judgement
+from referee.judging.judge import judgement, with_interval
+from referee.judging.leaderboard import Place
 from referee.judging.many import score_runs
+from referee.judging.rejudge import Change
 from referee.judging.scoring_job import Scored
-from referee.judging.uncertainty import interval_from
-from referee.scoring.bootstrap import mean_of_categories
+from referee.season.board import ByRun
 from referee.season.contests import SeasonRun
 from referee.store import DATABASE_NAME, Store
 from referee.store.jobs import JobTables
@@ -80,10 +81,7 @@ def _scored(
     made = {one.run: one for one in runs}
 
     def judged(run: Run, found: Scored) -> None:
-        score, maps = judgement(changed, run, clock, found), None
-        if found.resampled is not None:
-            interval, maps = interval_from(mean_of_categories(found.resampled), score)
-            score = replace(score, interval=interval)
+        score, maps = with_interval(judgement(changed, run, clock, found), found)
         made[run] = replace(made[run], judged=score, maps=maps)
 
     def failed(run: Run, reason: str) -> None:
@@ -92,3 +90,14 @@ def _scored(
     wanted = [run for run in made if run.state is RunState.JUDGED and has_same_images(changed, run)]
     score_runs(changed, wanted, clock, workers, judged, failed)
     return [*made.values()]
+
+
+def changes(before: ByRun, after: ByRun) -> tuple[Change, ...]:
+    """The runs that are scored by another ground truth now."""
+    found = []
+    for (contest, run), now in after.items():
+        was, one = before.get((contest, run), Place(None, now.standing)), now.standing
+        if was.standing.signature != one.signature:
+            pairs = (was.standing.map, one.map), (was.standing.score, one.score), (was.rank, now.rank)
+            found.append(Change(run, f"{one.team} ({contest})", *pairs))
+    return tuple(found)

@@ -56,13 +56,13 @@ def practice(
     again = f"{folder} --host {host} --port {port}"
     kept = f"{folder} is kept; go on with: referee practice {again}; a run that is open then has no energy"
     with interruption_reported(lambda: kept), ExitStack() as processes:
-        password, control = _prepare(folder, testset, meter), ""
+        password, control = prepare(folder, testset, meter), ""
         if kind == "sim":  # beside the server, which it outlives as a real one does
             simulate = ("meter", "simulate", "--load", load or "constant:5W", "--control", "0")
             simulated = processes.enter_context(own_child(folder, "meter", *simulate))
             meter, control = simulated.first_line(), simulated.first_line().removeprefix("control ")
         with sole_server(folder):  # the one that serves it would change its meter at a restart
-            _set_meter(folder / CONFIG_NAME, meter)
+            set_meter(folder / CONFIG_NAME, meter)
         hall = Hall(processes, folder, Listen(host, port), faults, seed, control)
         login = quote(json.dumps({"team": TEAM, "password": password}))
         elsewhere = "   for boards elsewhere: --host 0.0.0.0" * (host == "127.0.0.1")
@@ -79,7 +79,7 @@ Each log-in begins a run, or goes on with one that is open. Runs are judged when
             click.echo("\n".join(hall.account()))
 
 
-def _prepare(folder: Path, testset: Path | None, meter: str) -> str:
+def prepare(folder: Path, testset: Path | None, meter: str) -> str:
     """Make the contest unless it is there; register the team. Returns its password."""
     file = folder / PASSWORD
     if not (folder / CONFIG_NAME).exists():
@@ -103,7 +103,7 @@ def _prepare(folder: Path, testset: Path | None, meter: str) -> str:
     return password
 
 
-def _set_meter(config: Path, address: str) -> None:
+def set_meter(config: Path, address: str) -> None:
     """Give the first station this meter: a simulated one has another port each time."""
     line = f"meter = {json.dumps(address)}"
     text = re.sub(r"(?m)^ *meter *=.*$", lambda _: line, config.read_text(), count=1)

@@ -205,8 +205,8 @@ def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
         hall = Hall(processes, plan.folder, Listen(port=0), plan.faults, plan.seed, control)
         stage(hall.serving)
         client.write(json.dumps(_client_arguments(plan, hall.urls[0], password)))
-        remarks = _await_client(plan, client, hall, images)
-        run = _closed_run(plan, hall, remarks)
+        remarks = await_client(plan, client, hall, images)
+        run = closed_run(plan, hall, remarks)
         if run.closed_by == "deadline":
             remarks.append("The client did not log out: the run lasted until the end of its window.")
         remarks += hall.account()
@@ -263,7 +263,7 @@ def _client_arguments(plan: Plan, url: str, password: str) -> list[str]:
     return [program("lpirc-client"), *what, *common, "--least", str(LEAST_RUN_S), "--progress", "json"]
 
 
-def _await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str]:
+def await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str]:
     """Wait until the client has ended, or end it when its time is over, and show what it says. Returns remarks on it.
 
     Raises RefereeError `child-failed` of the sample client.
@@ -296,7 +296,7 @@ def _await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[st
     return [f"The client failed with exit code {client.exit_code}; see {kept}."] if client.exit_code else []
 
 
-def _closed_run(plan: Plan, hall: Hall, remarks: list[str]) -> Run:
+def closed_run(plan: Plan, hall: Hall, remarks: list[str]) -> Run:
     """The rehearsal's run, once it is closed: by the client's logout, or by the deadline. Raises RefereeError."""
     clock, never = Clock(), threading.Event()
     until_s = clock.monotonic_s() + plan.window_s + CLOSE_TIMEOUT_S

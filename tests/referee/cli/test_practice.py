@@ -16,7 +16,7 @@ import requests
 
 from lpirc_testsets import TestSet, synthesize
 from referee.cli.contest import config_text
-from referee.cli.practice import _prepare, _set_meter
+from referee.cli.practice import prepare, set_meter
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
 from referee.web.processes import sole_server
@@ -103,13 +103,13 @@ def test_a_run_goes_through_the_faults_and_its_score_is_told_and_on_the_board(
 
 def test_what_there_is_goes_on_with_another_meter(tmp_path: Path, small_set: TestSet) -> None:
     folder = tmp_path / "home"
-    password = _prepare(folder, small_set.folder, "sim:")
+    password = prepare(folder, small_set.folder, "sim:")
     config = folder / "contest.toml"
     config.write_text(config.read_text().replace("window_s = 600", "window_s = 60"))
-    assert _prepare(folder, small_set.folder, "sim:") == password
-    _set_meter(config, 'TCPIP::10.0.0.1,"\\9::INSTR')
+    assert prepare(folder, small_set.folder, "sim:") == password
+    set_meter(config, 'TCPIP::10.0.0.1,"\\9::INSTR')
     assert tomllib.loads(config.read_text())["stations"][0]["meter"] == 'TCPIP::10.0.0.1,"\\9::INSTR'
-    _set_meter(config, "rapl:")
+    set_meter(config, "rapl:")
     with open_contest(folder) as contest:
         assert [*contest.store.teams()] == ["practice"]
         assert (contest.config.window_s, contest.config.stations[0].meter) == (60, "rapl:")
@@ -120,7 +120,7 @@ def test_what_there_is_goes_on_with_another_meter(tmp_path: Path, small_set: Tes
 
 def test_a_contest_that_is_served_keeps_its_meter(tmp_path: Path, small_set: TestSet) -> None:
     folder = tmp_path / "home"
-    _prepare(folder, small_set.folder, "sim:constant:7W")
+    prepare(folder, small_set.folder, "sim:constant:7W")
     before = (folder / "contest.toml").read_bytes()
     with sole_server(folder):
         result = called("practice", str(folder), "--port", "0")
@@ -138,13 +138,13 @@ def test_a_load_that_there_is_not_makes_nothing(tmp_path: Path) -> None:
 
 
 def test_another_test_set_or_a_contest_of_others_is_refused(tmp_path: Path, small_set: TestSet) -> None:
-    _prepare(tmp_path / "home", small_set.folder, "sim:")
+    prepare(tmp_path / "home", small_set.folder, "sim:")
     other = synthesize(tmp_path / "other", images=1, categories=1, seed=1, size=(96, 64))
     create_contest(tmp_path / "day", config_text("Day", 60, "sim:", str(other.folder), auto_arm=False))
     (tmp_path / "day" / "password").touch()  # as a rehearsal has one
     before = (tmp_path / "day" / "contest.toml").read_bytes()
     with pytest.raises(RefereeError, match=r"has the test set .*; choose another DIR"):
-        _prepare(tmp_path / "home", other.folder, "sim:")
+        prepare(tmp_path / "home", other.folder, "sim:")
     with pytest.raises(RefereeError, match="is not a practice contest; choose another DIR"):
-        _prepare(tmp_path / "day", None, "sim:")
+        prepare(tmp_path / "day", None, "sim:")
     assert (tmp_path / "day" / "contest.toml").read_bytes() == before

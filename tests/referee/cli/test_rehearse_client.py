@@ -12,7 +12,7 @@ import pytest
 
 from referee.cli.faults import Hall
 from referee.cli.processes import HELD, Child
-from referee.cli.rehearse import Plan, _await_client, _closed_run
+from referee.cli.rehearse import Plan, await_client, closed_run
 from referee.errors import RefereeError
 from tests.contest_day import until
 from tests.referee.factories import House
@@ -27,11 +27,11 @@ def test_all_that_a_client_says_is_shown_and_one_without_a_log_in_is_told(
     with Child("client", [sys.executable, "-c", HELD], house.folder / "client.log") as client:
         code = "import sys; print('a' * 3_000_000 + sys.stdin.read()); sys.exit(7)"
         client.write(json.dumps([sys.executable, "-c", code]))
-        told = _await_client(plan, client, hall, 1)
+        told = await_client(plan, client, hall, 1)
     assert capsys.readouterr().err == "a" * 3_000_000 + "\n"
     assert told == [f"The client failed with exit code 7; see {house.folder / 'client.log'}."]
     with pytest.raises(RefereeError) as failure:
-        _closed_run(plan, hall, told)
+        closed_run(plan, hall, told)
     assert failure.value.sentence == f"The client never logged in, so there is no run. {told[0]}"
 
 

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from lpirc_testsets import TestSet, load_test_set, verify
+from lpirc_testsets import TestSet, TestSetError, load_test_set, verify
 from referee.auth.client_addresses import admits
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey, new_key
 from referee.clock import Clock
@@ -67,7 +67,11 @@ def open_contest(folder: Path) -> Iterator[Contest]:
             f"{folder / CONFIG_NAME}: metric = {config.metric!r} is unknown; the metrics are {', '.join(METRICS)}.",
         )
     secret, operator_key = read_secrets(folder)
-    test_set = load_test_set(folder / config.testset)
+    try:
+        test_set = load_test_set(folder / config.testset)
+    except TestSetError as error:
+        sentence = f"{error.sentence}; {folder / CONFIG_NAME} has testset = {config.testset!r}"
+        raise TestSetError(error.code, sentence, error.problems) from error
     with closing(Store(folder / DATABASE_NAME)) as store:
         _require_one_contest(folder, config, store)
         store.require_complete()

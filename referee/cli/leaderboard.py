@@ -56,7 +56,7 @@ def leaderboard(folder: Path, form: str | None) -> None:
         title=f"{name}: leaderboard",
         about=f"The best run of each team by its score, mAP / Wh. mAP is by the metric {metric}.",
         notes=[marks_caption(MARKS, rows), *map(_award, found.awards), *filter(None, map(note_on, shown))],
-        empty="No judged run has a score yet; see: referee judge --all",
+        empty="No run has a score: closed runs are judged by referee judge --all, and one without energy has none.",
     )
 
 

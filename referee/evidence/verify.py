@@ -249,9 +249,11 @@ def _checks(found: Recomputed, _: Given) -> str:
     for one, check in zip(stated, own, strict=True):
         for name in ("ok", "severity", "figures"):
             require_same("checks.json", f"{name} of the check {check.code}", one[name], getattr(check, name))
-    failed = [check.code for check in own if not check.ok]
-    failures = f"these failed: {', '.join(failed)}." if failed else "none failed."
-    return f"All {len(own)} come out again as stated; {failures}"
+    failed = [check.code for check in own if not check.ok and check.severity == "error"]
+    warned = [check.code for check in own if not check.ok and check.severity != "error"]
+    failures = f"these failed: {', '.join(failed)}" if failed else "none failed"
+    warnings = f"; warnings: {', '.join(warned)}" if warned else ""
+    return f"All {len(own)} come out again as stated; {failures}{warnings}."
 
 
 def _judged_event(found: Recomputed, _: Given) -> str:

@@ -73,9 +73,14 @@ def images_not_fetched(rows: int, images: int, map_with_them: float, *, count: b
     return Check("images-not-fetched", count or not rows, "warning", sentence, figures)
 
 
+NOTHING_ODD = (
+    "No box lies wholly outside its image or looks like fractions of it, and no confidence is above 1."
+)
+
+
 def implausible_boxes(found: Implausible) -> Check:
     """`implausible-boxes`, from the rows that count. A warning: they are scored as they are."""
-    sentence = " ".join(found.sentences) or "No box and no confidence looks like a mistake."
+    sentence = " ".join(found.sentences) or NOTHING_ODD
     figures: dict[str, float | int | None] = {
         "in_unit_square": found.in_unit_square,
         "above_1": found.above_1,

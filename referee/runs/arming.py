@@ -64,6 +64,7 @@ class Arming:
         if images > pool:
             sentence = f"per_attempt = {images}, but the test set has {pool} images; choose fewer."
             raise RefereeError("bad-config", sentence)
+        self._store.require_room(0)
         with self._lock_of(f"station {station.name}"):
             self._require_free(team, station)
             attempt = self._require_attempt(team, anyway=beyond_attempts)

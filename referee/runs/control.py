@@ -103,6 +103,7 @@ class RunControl:
                     logger.info("run %d: %s waits for the signal of heat %s", run.id, team, run.heat)
                 raise not_started(run)
             require_same_test_set(self._contest, run)
+            self._store.require_room(0)
             return self._open({run.id: self._meters.started(run)})[0]
 
     def start(self, heat: str, *, absent_too: bool = False) -> list[Run]:
@@ -118,6 +119,7 @@ class RunControl:
             runs = runs_to_start(self._contest, heat)
             if not absent_too:
                 self.board.require_all(runs, self._clock.monotonic_s())
+            self._store.require_room(0)
             opened = self._open(start_meters(self._meters, runs, self._clock))
         self.board.signal()
         return [live.run for live in opened]

@@ -253,8 +253,9 @@ def _foreign(run: Run, meter: RunMeter, reading: Reading, before: Reading | None
         sentence = f"Another meter answers: {meter.identity}, not {run.meter_identity}. {READ_LATER}"
         return EnergyMissing.READ_LATER, sentence
     if reading.state is IntegratorState.RESET:
-        sentence = "The meter's integrator was reset or the meter switched off after the run had started."
-        return EnergyMissing.METER_RESET, sentence
+        sentence = "The meter's integrator was reset or the meter switched off after the run had started"
+        ended = "; a simulated meter ends with its server" if meter.station.is_simulated else ""
+        return EnergyMissing.METER_RESET, f"{sentence}{ended}."
     if before is not None and (before.state is IntegratorState.RESET or restarted(before, reading)):
         sentence = f"The meter's integrator began again, {sums(before)} were lost ({sums(reading)} now)."
         return EnergyMissing.BEGAN_AGAIN, sentence

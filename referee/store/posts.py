@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from referee.detections.rows import NONE_REFUSED, Taken
-from referee.errors import RefereeError
+from referee.errors import RefereeError, StorageFailed
 from referee.store.chain import LOG_START, run_start
 from referee.store.database import Database
 from referee.store.group_commit import Job, Statement
@@ -113,14 +113,19 @@ class PostTables(Database):
         return self._group.write_all(statements)
 
     def require_room(self, size_bytes: int) -> None:
-        """Raise RefereeError `no-room` when the disk is nearly full, or would be with so much more."""
-        disk = os.statvfs(self._folder)
+        """Raise RefereeError `no-room` when the disk is nearly full, or would be with so much more.
+
+        Also `storage-failed` where the folder is gone.
+        """
+        try:
+            disk = os.statvfs(self._folder)
+        except OSError as error:
+            sentence = f"{self._folder} cannot be reached ({error.strerror}), so nothing was taken; tell the operator."
+            raise StorageFailed(sentence) from error
         free_bytes = disk.f_bavail * disk.f_frsize
         if free_bytes < LEAST_FREE_BYTES + size_bytes:
-            raise RefereeError(
-                "no-room",
-                f"The referee's disk has only {free_bytes / 1e6:.1f} MB left, so nothing was taken; tell the operator.",
-            )
+            sentence = f"The referee's disk has only {free_bytes / 1e6:.1f} MB left: nothing is taken, no window opens"
+            raise RefereeError("no-room", f"{sentence}; tell the operator.")
 
     def find_post(self, run: int, idempotency_key: str) -> Post | None:
         """The receipt given for this key, with the total as it was then."""

@@ -45,6 +45,8 @@ class ConfigWatch:
         return self.changed
 
     def _compare(self) -> str | None:
+        if not (file := self._folder / CONFIG_NAME).exists():
+            return f"{file} is gone; put it back. The server keeps the settings it was started with."
         try:
             found = differences(self._in_use, read_config(self._folder))
         except RefereeError as error:

@@ -16,6 +16,7 @@ from referee.runs import control
 from referee.runs.meters import RunMeter, StationMeters
 from referee.runs.open_run import OpenRun
 from referee.runs.window import Phase, Window, phase_at
+from referee.store import posts
 from referee.store.records import Run, RunState
 from tests.referee.factories import START, TEAM, House, body, parse_rows, station
 from tests.referee.runs.observing import busy_database, code_of, integrates, kinds
@@ -41,6 +42,19 @@ def test_the_window_opens_only_after_the_meter_says_that_it_integrates(build: Bu
     assert all(one.state is IntegratorState.START for one in house.store.readings(run.id, 0.0))
     # Integrating is confirmed before the start: what the meter has counted is never less than the window.
     assert kinds(house, run.id) == ["armed", "meter-start", "open"]
+
+
+def test_no_window_opens_while_the_disk_is_nearly_full(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    house = build()
+    with monkeypatch.context() as full:
+        full.setattr(posts, "LEAST_FREE_BYTES", 2**62)
+        assert code_of(house.control.arm, TEAM, "one") == "no-room"
+    run = house.control.arm(TEAM, "one")
+    with monkeypatch.context() as full:
+        full.setattr(posts, "LEAST_FREE_BYTES", 2**62)
+        assert code_of(house.control.login, TEAM) == "no-room"
+    assert kinds(house, run.id) == ["armed"]
+    assert house.control.login(TEAM).run.id == run.id
 
 
 def test_a_second_login_gives_the_same_run_and_does_not_restart_the_clock(build: Build) -> None:

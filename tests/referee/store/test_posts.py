@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from referee.detections.rows import Refused
-from referee.errors import RefereeError
+from referee.errors import RefereeError, StorageFailed
 from referee.store import Store, posts
 from referee.store.posts import MOST_REFUSED_ROWS
 from referee.store.records import Post
@@ -152,6 +153,17 @@ def test_a_full_disk_refuses_what_would_fill_it(store: Store, monkeypatch: pytes
     assert failure.value.code == "no-room"
     store.log_event(START, run, "still-recorded")
     assert store.count_detections(run) == 3
+
+
+def test_nothing_is_taken_while_the_folder_is_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "day").mkdir()
+    with closing(Store(tmp_path / "day" / "contest.db", create=True)) as store:
+        run = stored_run(store).id
+        (tmp_path / "day").rename(tmp_path / "moved")
+        with pytest.raises(StorageFailed, match="cannot be reached"):
+            append(store, run, rows(1))
+        (tmp_path / "moved").rename(tmp_path / "day")
+        assert append(store, run, rows(2)).received_total == 2
 
 
 REFUSED = Refused(3, ((2, "category 9 is unknown", "1 9 0.5 1 1 2 2"), (5, "image 0", "0 1")))

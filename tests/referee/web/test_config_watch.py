@@ -40,7 +40,7 @@ def test_a_file_that_is_invalid_or_gone_is_told_by_its_own_sentence(tmp_path: Pa
     assert "no longer valid" in str(watch.look())
     assert "unknown key 'windows'" in str(watch.changed)
     path.unlink()
-    assert "is not a contest folder" in str(watch.look())
+    assert "contest.toml is gone; put it back." in str(watch.look())
 
 
 def test_each_start_of_the_server_is_on_record_with_what_changed_since_the_last(

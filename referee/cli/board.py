@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from referee.cli.server import ask
+from referee.cli.ask_server import ask
 from referee.cli.shared_options import contest_folder
 
 

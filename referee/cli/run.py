@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from referee.cli.acts import optional_reason
+from referee.cli.ask_server import NoServer, ask
 from referee.cli.judged import print_score, print_standing
 from referee.cli.run_list import list_runs
-from referee.cli.server import NoServer, ask
 from referee.cli.shared_options import any_path, as_json, contest_folder, run_number
 from referee.cli.status import active_line
 from referee.config import LONGEST_WINDOW_S

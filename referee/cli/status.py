@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from referee.cli.server import NoServer, ask
+from referee.cli.ask_server import NoServer, ask
 from referee.cli.shared_options import as_json, contest_folder
 from referee.clock import Clock
 from referee.pages.figures import clock_text, map_text, score_text, time_text, watt_text, wh_text

@@ -71,7 +71,7 @@ class RunControl:
 
         Its window is longer by `extra_s`; `beyond_attempts` gives a run to a team that has used its attempts. Raises
         RefereeError `attempts-used`, `team-unknown`, `station-unknown`, `station-busy`, `team-busy`, `heat-started`,
-        `bad-request` for a bad name of a heat; MeterError.
+        `no-room`, `bad-request` for a bad name of a heat; MeterError.
         """
         station = self._contest.station(station_name)
         self._store.require_team(team)
@@ -85,8 +85,8 @@ class RunControl:
     def login(self, team: str, address: str | None = None) -> OpenRun:
         """The team's open run, or its armed one, opened now, for a request from `address`.
 
-        Raises RefereeError `not-armed`, `station-busy`, `wrong-address`, and `not-started` for a run that waits for
-        its heat's signal; MeterError when the meter does not start: then the window has not opened.
+        Raises RefereeError `not-armed`, `station-busy`, `wrong-address`, `no-room`, and `not-started` for a run that
+        waits for its heat's signal; MeterError when the meter does not start: then the window has not opened.
         """
         with self._lock_of(f"team {team}"):
             live, now_s = self._live_of(team), self._clock.monotonic_s()
@@ -110,7 +110,7 @@ class RunControl:
         """Give a heat's start signal: its runs open together, with one start and one deadline.
 
         Every meter integrates before the start is taken. If one does not start, nothing opens and all stay armed.
-        Raises RefereeError `heat-unknown`, `heat-started`, `heat-alone`, `heat-uneven`, `testset-changed`,
+        Raises RefereeError `heat-unknown`, `heat-started`, `heat-alone`, `heat-uneven`, `testset-changed`, `no-room`,
         `team-absent` unless every team waits for it or `absent_too`; MeterError.
         """
         with self._lock_of(f"heat {heat}"), ExitStack() as held:

@@ -1,4 +1,7 @@
-"""The web's error boundary: every failure becomes one `application/problem+json` (RFC 9457) with a stable code."""
+"""The web's error boundary: every failure becomes one `application/problem+json` (RFC 9457) with a stable code.
+
+The sentence of a failure stands where it is raised (`referee.errors`); here its code gets a status.
+"""
 
 from __future__ import annotations
 

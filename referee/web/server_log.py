@@ -1,4 +1,4 @@
-"""What `serve` says on stderr while it serves: warnings, and what happens to runs.
+"""How `serve` logs to stderr: warnings, and what happens to runs, each logged by the room in which it happens.
 
 A terminal that is stopped by Ctrl-S blocks whoever writes to it: a run must not wait for it, nor a commit that several
 runs share. Therefore a thread of its own writes.

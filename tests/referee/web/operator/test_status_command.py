@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from referee.cli import server
 from referee.store.records import RunState
 from tests import warm_programs
 from tests.contest_day import TEAM, Day, called, descendants_of, program, until
@@ -82,7 +81,7 @@ def test_a_copy_of_a_served_folder_is_not_taken_for_the_served_one(
 def test_status_and_show_of_a_frozen_server_are_those_of_the_store(
     hall: Day, token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "LOOK_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(ask_server, "LOOK_TIMEOUT_S", 0.2)
     assert hall.server is not None
     processes = [hall.server.pid, *descendants_of(hall.server.pid)]
     freeze(*processes)

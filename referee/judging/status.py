@@ -68,8 +68,8 @@ def team_documents(store: Store) -> dict[str, Document]:
     return {
         team: {
             "team": team,
-            "affiliation": affiliations.get(team),
             "disabled": off,
+            "affiliation": affiliations.get(team),
             "attempts_used": used.get(team, 0),
         }
         for team, off in store.teams().items()

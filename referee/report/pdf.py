@@ -53,5 +53,5 @@ def find_browser() -> str:
     for name in BROWSERS:
         if found := shutil.which(name):
             return found
-    sentence = "--pdf needs Chromium or Chrome, and none is installed here; or print the page in any browser."
-    raise RefereeError("no-browser", sentence)
+    sentence = "--pdf needs Chromium or Chrome, and none is installed here"
+    raise RefereeError("no-browser", f"{sentence}; install chromium, or print the page in any browser.")

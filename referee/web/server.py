@@ -221,13 +221,14 @@ def _load_worker(
     announce = partial(_announce, listen, contest, on_ready)
     threading.Thread(target=announce, name="announce", daemon=True).start()
     threading.Thread(target=state.images.preload, name="preload", daemon=True).start()
-    looks = [contest.key.require] + [contest.store.require_sound] * was_interrupted
+    looks: list[Callable[[], object]] = [contest.key.require, partial(getattr, state, "limits_by_number")]
+    looks += [contest.store.require_sound] * was_interrupted
     threading.Thread(target=_look, args=(looks,), name="look", daemon=True).start()
     return app
 
 
-def _look(looks: Sequence[Callable[[], None]]) -> None:
-    """Make checks that no team waits for. The key is then in memory: the first log-out need not read it."""
+def _look(looks: Sequence[Callable[[], object]]) -> None:
+    """Make checks that no team waits for. Key and limits are then in memory: no log-out and no POST makes them."""
     for look in looks:
         try:
             look()

@@ -88,9 +88,13 @@ class WebState:
         """What is plausible by the image numbers that the run's team knows: see referee.detections.plausibility."""
         known = self._limits.get(live)
         if known is None:
-            by_number = limits_by_number(self.contest.test_set)
-            known = self._limits[live] = by_number[np.concatenate([[0], live.order])]
+            known = self._limits[live] = self.limits_by_number[np.concatenate([[0], live.order])]
         return known
+
+    @cached_property
+    def limits_by_number(self) -> NDArray[np.float64]:
+        """What is plausible by the test set's own image numbers. Made at the start: it takes a while."""
+        return limits_by_number(self.contest.test_set)
 
     @cached_property
     def board(self) -> PublishedBoard:

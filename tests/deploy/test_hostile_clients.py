@@ -97,7 +97,6 @@ def test_batches_that_no_one_reads_hold_up_only_their_own_run(
     ("path", "guess", "refused"),
     [
         ("/v1/session", json.dumps({"team": TEAM, "password": "guess"}), (429, b'"too-many-logins"')),
-        ("/v1/entries?file=a.csv", "guess", (429, b'"too-many-logins"')),
         ("/login", urlencode({"username": TEAM, "password": "guess"}), (500, b"Powermeter not connected\n")),
         ("/get_token", urlencode({"username": TEAM}), (500, b"Powermeter not connected\n")),
     ],
@@ -114,6 +113,24 @@ def test_a_flood_of_log_ins_is_refused_and_holds_up_no_one(
     over = [answer for answer in told if answer.status == status and text in answer.body]
     assert len(over) >= BURST
     assert status != 429 or {answer.headers["retry-after"] for answer in over} == {"1"}
+
+
+def test_guesses_at_the_entries_are_limited_and_use_up_no_log_ins(
+    deployment: Deployment, attackers: Attackers
+) -> None:
+    address, asked = "127.0.6.40", head("GET", "/v1/entries")
+    guess = asked.replace(b"\r\n\r\n", b"\r\nAuthorization: Basic Z3Vlc3M6Z3Vlc3M=\r\n\r\n")
+    answers = [
+        read_answer(begun(one))
+        for one in [attackers.connect(address, request) for request in [guess] * (BURST * 2)]
+    ]
+    assert sum(b'"too-many-logins"' in answer.body for answer in answers) >= BURST // 2
+    body = json.dumps({"team": "nobody", "password": "guess"}).encode()
+    assert deployment.ask(address, "POST", "/v1/session", body=body).status == 401
+    by_token = [
+        deployment.ask(address, "GET", "/v1/entries", deployment.token).status for _ in range(BURST * 2)
+    ]
+    assert set(by_token) == {200}
 
 
 def test_a_body_that_is_too_large_is_refused_also_to_a_client_that_sends_all_of_it(

@@ -21,7 +21,9 @@ from lpirc_power.ptd import Daemon
 @click.command(short_help="Serve a meter to MLPerf's power harness.")
 @click.argument("kind", metavar="[TYPE]", nargs=-1, type=click.Choice(["49", "52"]), expose_value=False)
 @address_argument
-@click.option("-l", "--log", type=click.File("a"), default="/dev/null", help="The file for samples.")
+@click.option(
+    "-l", "--log", type=click.File("a"), default="/dev/null", help="The file to which samples are appended."
+)
 @click.option(
     "-p", "--port", type=click.IntRange(0, 65535), default=8888, show_default=True, help="TCP port."
 )

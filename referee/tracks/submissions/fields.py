@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
-from lpirc_testsets.values import shown
 from referee.errors import ModelFault
 
 LONGEST_TEXT = 1000
 LARGEST_NUMBER = 1e12
+SHOWN_CHARACTERS = 60  # a row of detections, or the end of a bench's sentence
 
 Field = Callable[[str, object], None]
 """Takes the path and the value; raises ModelFault `bad-result`."""
@@ -92,6 +92,14 @@ def boolean(path: str, value: object) -> None:
     """Check that it is true or false."""
     if not isinstance(value, bool):
         raise bad(f"{path} = {shown(value)} is neither true nor false")
+
+
+def shown(value: object) -> str:
+    """A value for a sentence: one line, not too long."""
+    if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+        return "a huge number"
+    words = repr(value)
+    return words if len(words) <= SHOWN_CHARACTERS else words[:SHOWN_CHARACTERS] + "…"
 
 
 def is_number(value: object, largest: float = LARGEST_NUMBER) -> TypeGuard[float]:

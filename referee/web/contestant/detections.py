@@ -43,8 +43,8 @@ def post(state: WebState, environ: Environ) -> Answer:
         if not live.slots.acquire(blocking=False):
             raise too_many_requests()
         try:
-            body = read_body(environ, LARGEST_BODY_BYTES)
             read = BodyReader(content_type, live.run.images, state.category_ids, state.limits_for(live))
+            body = read_body(environ, LARGEST_BODY_BYTES)  # from here on to `accept` no time is lost
             receipt = live.accept(body, key, read, content_type)
             warnings = read.found.sentences
             live.warnings = warnings or live.warnings

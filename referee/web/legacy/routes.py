@@ -236,10 +236,12 @@ def result() -> Response:
     try:
         live = _live_run(session)
         read = _FormReader(boundary, live.run.images, state.category_ids)
-        live.accept(body, key, read, content_type, key_is_of_body=True)
-        for line, reason, _ in read.refused.first[:1]:
-            sentence = f"{read.refused.total} rows refused, line {line}: {reason}"
-            note_refusal(state, request.environ, RefereeError("rows-refused", sentence), HTTPStatus.OK)
+        try:
+            live.accept(body, key, read, content_type, key_is_of_body=True)
+        finally:
+            for line, reason, _ in read.refused.first[:1]:
+                sentence = f"{read.refused.total} rows refused, line {line}: {reason}"
+                note_refusal(state, request.environ, RefereeError("rows-refused", sentence), HTTPStatus.OK)
     except WindowClosed:
         # Too late for a new body, but not to say again that this one was in time.
         if not _was_stored(session, key):

@@ -167,7 +167,7 @@ def test_a_client_that_does_something_wrong_is_told(url: str, bad: Callable[[Cli
     assert name in found
     assert found[name].count >= 1
     assert found[name].first_s is not None
-    assert 0 <= found[name].first_s < TIMEOUT_S
+    assert -0.1 < found[name].first_s < TIMEOUT_S  # two threads, two looks at the clock
 
 
 def test_the_sample_client_does_nothing_wrong_and_fetches_its_batches_on_one_connection(

@@ -66,7 +66,7 @@ def test_what_it_knows_beyond_this_version_does_no_harm(colours: TestSet) -> Non
         ({"model__file": "x" * 2000}, "is not a line of text"),
         ({"images__count": 3.0}, "images.count = 3.0 is not a whole number"),
         ({"images__count": True}, "images.count = True is not a whole number"),
-        ({"images__count": 10**400}, f"images.count = 1{36 * '0'}... is not a whole number"),
+        ({"images__count": 10**400}, "images.count = a huge number is not a whole number"),
         ({"settings__threads": 0}, "settings.threads = 0 is not a whole number from 1"),
         ({"settings__budget_s": "1"}, "settings.budget_s = '1' is not a number"),
         ({"processed": 1}, "processed = 1 is not a whole number from 2"),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from referee.cli import ask_server
 from referee.store.records import RunState
 from tests import warm_programs
 from tests.contest_day import TEAM, Day, called, descendants_of, program, until

@@ -84,12 +84,14 @@ def _contest(options: argparse.Namespace) -> None:
         say("--stop best had nothing to decide by: no provisional score was shown")
     if receipts is not None:
         receipts.end()
-    if options.json:
-        result(json.dumps(_document(summary)))
-    else:
-        say(_in_words(summary))
-    if summary.failure is not None:
-        raise ClientError(summary.failure.code, _with_next_step(summary, summary.failure))
+    try:
+        if options.json:
+            result(json.dumps(_document(summary)))
+        else:
+            say(_in_words(summary))
+    finally:  # it says how to go on, so it counts more than a full stdout
+        if summary.failure is not None:
+            raise ClientError(summary.failure.code, _with_next_step(summary, summary.failure))
 
 
 def _preparation(options: argparse.Namespace) -> Callable[[Login], Answer]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from lpirc_client import detectors
 from tests import warm_programs
 from tests.lpirc_client.conftest import Client
 from tests.lpirc_client.referee_double import PASSWORD, Referee, free_port
@@ -91,6 +92,50 @@ def test_json_gives_one_document_and_json_lines(referee: Referee, client: Client
     lines = [json.loads(line) for line in done.stderr.splitlines()]
     assert {*lines[-1]} == {"images", "of", "detections", "remaining_s"}
     assert (lines[-1]["images"], referee.phase) == (3, "open")
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_a_stdout_that_takes_nothing_is_one_line_unless_the_run_failed(
+    referee: Referee, environment: dict[str, str], mine: Path, *, is_broken: bool
+) -> None:
+    if is_broken:
+        mine.write_text(DETECTOR + "    1 / 0\n")
+    command = warm_programs.cold(["lpirc-client", "run", referee.url, *OWN, "--json"])
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command, stdout=full, stderr=-1, cwd=mine.parent, env=environment, text=True, check=False
+        )
+    said = (
+        "image 1: the detector failed: ZeroDivisionError"
+        if is_broken
+        else "system: No space left on device\n"
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert done.stderr.startswith(f"lpirc-client: {said}")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--completion"], ["check", "--detector", "mine:detect", "--images", "."]]
+)
+def test_a_reader_of_stdout_that_is_gone_is_one_line(
+    environment: dict[str, str], mine: Path, arguments: list[str]
+) -> None:
+    sample = Path(detectors.__file__).with_name("preflight.jpg")
+    (mine.parent / "a.jpg").write_bytes(sample.read_bytes())
+    mine.write_text("def detect(jpeg, categories):\n    return []\n")
+    reads, writes = os.pipe()
+    os.close(reads)
+    with os.fdopen(writes, "wb") as nowhere:
+        done = subprocess.run(
+            warm_programs.cold(["lpirc-client", *arguments]),
+            stdout=nowhere,
+            stderr=-1,
+            cwd=mine.parent,
+            env=environment,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, "lpirc-client: system: Broken pipe\n")
 
 
 @pytest.mark.usefixtures("mine")

@@ -66,7 +66,7 @@ def from_response(url: str, response: requests.Response) -> ClientError:
         more = "" if len(problems) <= SHOWN_PROBLEMS else f"; and {len(problems) - SHOWN_PROBLEMS} more"
         sentence = f"{sentence.rstrip('.:')}: {'; '.join(problems[:SHOWN_PROBLEMS])}{more}"
     retry_after = response.headers.get("Retry-After")
-    if retry_after and response.status_code in (429, 503):
+    if retry_after and response.status_code in (429, 503) and f"again in {retry_after} s" not in sentence:
         sentence = f"{sentence.rstrip('.')}; try again in {retry_after} s"
     kind = AnswerError if response.status_code in REFUSED_BODY else BY_CODE.get(code, ClientError)
     if kind is UnknownRoute:

@@ -164,6 +164,14 @@ def test_too_many_logins_say_how_long_to_wait(referee: Referee) -> None:
         assert failure_of(lambda: session.login("alpha", "x")).sentence.endswith("; try again in 30 s")
 
 
+def test_how_long_to_wait_is_said_once(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    sentence = "Too many failed log-ins within 60 s; try again in 30 s."
+    refusal = referee.problem(429, "too-many-failures", detail=sentence)
+    monkeypatch.setattr(Referee, "log_in", lambda *_: refusal)
+    with Connection(referee.url) as session:
+        assert failure_of(lambda: session.login("alpha", "x")).sentence == sentence
+
+
 def test_a_closed_port_is_named() -> None:
     url = f"http://127.0.0.1:{free_port()}"
     with Connection(url) as session:

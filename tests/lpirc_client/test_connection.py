@@ -115,7 +115,7 @@ def test_a_referee_that_does_not_answer_for_a_while_is_named_once_and_again_when
 def test_a_port_that_is_closed_in_a_run_brings_no_advice_for_the_start(session: Connection) -> None:
     session.url = f"http://127.0.0.1:{free_port()}"
     session.window.deadline = time.monotonic() + 0.2
-    assert failure_of(lambda: session.image(1)).sentence == f"{session.url}: nothing listens there"
+    assert failure_of(session.status).sentence == f"{session.url}: nothing listens there"
 
 
 def test_trying_again_ends_with_the_window(referee: Referee, session: Connection) -> None:

@@ -156,7 +156,7 @@ def test_a_detectors_exception_is_reported_after_posting_what_was_found(
     mine.write_text(DETECTOR + "    assert jpeg != b'jpeg 3', 'three'\n")
     done = client("run", referee.url, *OWN, "--json")
     assert done.returncode == 1
-    failed = "image 3: the detector failed: AssertionError: three"
+    failed = f"image 3: the detector failed: AssertionError: three ({mine}, line 3)"
     assert (
         done.stderr == f"lpirc-client: {failed} (not logged out; --first 3 continues while the run is open)\n"
     )

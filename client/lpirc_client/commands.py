@@ -22,8 +22,8 @@ from lpirc_client.terminal import result, say
 from lpirc_client.timeline import Timeline
 from lpirc_client.wire import Login
 
-RESUMED_S = 2.0
-"""A log-in takes less: a window that has lasted longer was open before."""
+LOGIN_S = 2.0
+"""A log-in takes less: a window that has lasted longer was open before; with less left of it no run goes on."""
 
 ENDS = {FINISHED: "finished", WINDOW_CLOSED: "the window closed", FAILED: "failed"}
 STOP = (
@@ -126,7 +126,7 @@ def _work(session: Session, plan: Plan, prepare: Callable[[Login], Answer], prog
 def _say_if_it_goes_on(session: Session, login: Login) -> None:
     """A run that was open already has rows that count, and energy that was used."""
     open_s = login.window_s - login.remaining_s
-    if open_s <= RESUMED_S:
+    if open_s <= LOGIN_S:
         return
     posted: object = "its"
     with suppress(ClientError):  # the run goes on without this look
@@ -169,6 +169,9 @@ def _with_next_step(summary: Summary, failure: ClientError) -> str:
         return f"{failure.sentence} (all images are posted, but the run is not logged out)"
     if summary.logged_out:
         return f"{failure.sentence} (logged out; {summary.images} images were posted)"
+    if summary.remaining_s < LOGIN_S:
+        what = f"the referee confirmed the detections of only {summary.images} of {summary.of} images"
+        return f"{failure.sentence} (the window ends; {what})"
     return (
         f"{failure.sentence} (not logged out; --first {summary.next_image} continues while the run is open)"
     )

@@ -150,6 +150,18 @@ def test_the_sample_detector_is_the_default(referee: Referee, client: Client) ->
     assert referee.phase == "open"
 
 
+@pytest.mark.usefixtures("mine")
+def test_a_referee_that_is_gone_until_the_window_ends_leaves_no_advice_to_go_on(
+    referee: Referee, client: Client
+) -> None:
+    referee.window_s = 1.0
+    referee.faults["POST /v1/detections"] = ["drop-before"] * 1000
+    done = client("run", referee.url, *OWN, "--json")
+    assert (done.returncode, json.loads(done.stdout)["ended"]) == (1, "failed"), done.stderr
+    confirmed = "the referee confirmed the detections of only 0 of 5 images"
+    assert done.stderr.endswith(f" (the window ends; {confirmed})\n")
+
+
 def test_a_detectors_exception_is_reported_after_posting_what_was_found(
     referee: Referee, client: Client, mine: Path
 ) -> None:

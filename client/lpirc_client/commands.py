@@ -10,7 +10,7 @@ import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Callable, Mapping
+from typing import Any, Callable, Mapping
 
 from lpirc_client import detectors, progress, replay, trial
 from lpirc_client.errors import ClientError
@@ -107,7 +107,7 @@ def _work(session: Session, plan: Plan, prepare: Callable[[Login], Answer], prog
     if plan.first > login.images:
         what = f"run {login.run} has {login.images} images; it stays open"
         raise ClientError("image-unknown", f"--first {plan.first}: {what}")
-    _say_if_it_goes_on(session, login)
+    _say_which_run(session, login, plan.first)
     reporter = progress.reporter(progress_choice)
     run = ImageRun(session, plan, prepare, reporter)
     try:
@@ -123,17 +123,21 @@ def _work(session: Session, plan: Plan, prepare: Callable[[Login], Answer], prog
         reporter.close()
 
 
-def _say_if_it_goes_on(session: Session, login: Login) -> None:
-    """A run that was open already has rows that count, and energy that was used."""
+def _say_which_run(session: Session, login: Login, first: int) -> None:
+    """Say that a run was open already, so rows count and energy was used, or that a new one begins at image `first`."""
     open_s = login.window_s - login.remaining_s
-    if open_s <= LOGIN_S:
+    status: dict[str, Any] = {}
+    if open_s <= LOGIN_S and first == 1:
         return
-    posted: object = "its"
     with suppress(ClientError):  # the run goes on without this look
-        posted = session.connection.status().get("detections_accepted", posted)
-    say(
-        f"run {login.run} goes on: it is open since {open_s:.0f} s, and {posted} detections posted before count"
-    )
+        status = session.connection.status()
+    if open_s > LOGIN_S:
+        posted = status.get("detections_accepted", "its")
+        say(
+            f"run {login.run} goes on: it is open since {open_s:.0f} s, and {posted} detections posted before count"
+        )
+    elif status.get("images_served") == 0:
+        say(f"run {login.run} is new: images 1 to {first - 1} are not fetched in it")
 
 
 def _document(summary: Summary) -> dict[str, object]:

@@ -263,6 +263,13 @@ def test_a_run_that_was_open_before_is_named_with_what_it_has(referee: Referee, 
 
 
 @pytest.mark.usefixtures("mine")
+def test_a_later_first_image_in_a_new_run_is_said(referee: Referee, client: Client) -> None:
+    run = ("run", referee.url, *OWN, "--first", 4, "--stay")
+    assert client(*run).stderr.startswith("run r1 is new: images 1 to 3 are not fetched in it\n")
+    assert "is new" not in client(*run).stderr
+
+
+@pytest.mark.usefixtures("mine")
 def test_a_referee_that_refuses_to_say_what_a_run_has_ends_no_run(referee: Referee, client: Client) -> None:
     assert client("run", referee.url, *OWN, "--images", 2, "--stay").returncode == 0
     assert referee.opened_at is not None

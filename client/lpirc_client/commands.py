@@ -137,7 +137,7 @@ def _say_which_run(session: Session, login: Login, first: int) -> None:
             f"run {login.run} goes on: it is open since {open_s:.0f} s, and {posted} detections posted before count"
         )
     elif status.get("images_served") == 0:
-        say(f"run {login.run} is new: images 1 to {first - 1} are not fetched in it")
+        say(f"run {login.run} is new: the images before {first} are not fetched in it")
 
 
 def _document(summary: Summary) -> dict[str, object]:

@@ -115,7 +115,12 @@ def test_a_stdout_that_takes_nothing_is_one_line_unless_the_run_failed(
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--completion"], ["check", "--detector", "mine:detect", "--images", "."]]
+    "arguments",
+    [
+        ["lpirc-client", "--completion"],
+        ["lpirc-client", "check", "--detector", "mine:detect", "--images", "."],
+        ["lpirc-harness", "--completion"],
+    ],
 )
 def test_a_reader_of_stdout_that_is_gone_is_one_line(
     environment: dict[str, str], mine: Path, arguments: list[str]
@@ -127,7 +132,7 @@ def test_a_reader_of_stdout_that_is_gone_is_one_line(
     os.close(reads)
     with os.fdopen(writes, "wb") as nowhere:
         done = subprocess.run(
-            warm_programs.cold(["lpirc-client", *arguments]),
+            warm_programs.cold(arguments),
             stdout=nowhere,
             stderr=-1,
             cwd=mine.parent,
@@ -135,7 +140,7 @@ def test_a_reader_of_stdout_that_is_gone_is_one_line(
             text=True,
             check=False,
         )
-    assert (done.returncode, done.stderr) == (1, "lpirc-client: system: Broken pipe\n")
+    assert (done.returncode, done.stderr) == (1, f"{arguments[0]}: system: Broken pipe\n")
 
 
 @pytest.mark.usefixtures("mine")
@@ -265,7 +270,7 @@ def test_a_run_that_was_open_before_is_named_with_what_it_has(referee: Referee, 
 @pytest.mark.usefixtures("mine")
 def test_a_later_first_image_in_a_new_run_is_said(referee: Referee, client: Client) -> None:
     run = ("run", referee.url, *OWN, "--first", 4, "--stay")
-    assert client(*run).stderr.startswith("run r1 is new: images 1 to 3 are not fetched in it\n")
+    assert client(*run).stderr.startswith("run r1 is new: the images before 4 are not fetched in it\n")
     assert "is new" not in client(*run).stderr
 
 

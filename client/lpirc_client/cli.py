@@ -28,11 +28,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given and given[0] in ("bench", "validate"):
         terminal.say(f"lpirc-client: {given[0]} has a command of its own: use lpirc-harness {given[0]}")
         return USAGE
-    options = build_parser().parse_args(given)
     try:
+        options = build_parser().parse_args(given)
         {"check": _check, "work": work.execute}.get(options.command, commands.execute)(options)
     except ClientError as error:
         terminal.say(f"lpirc-client: {error.sentence}")
+        return FAILED
+    except OSError as error:  # stdout is full, or its reader gone
+        terminal.say(f"lpirc-client: {error.filename or 'system'}: {error.strerror or error}")
         return FAILED
     except KeyboardInterrupt as interrupt:
         terminal.say(f"lpirc-client: {str(interrupt) or 'interrupted'}")

@@ -10,7 +10,7 @@ import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Callable, Mapping
+from typing import Any, Callable, Mapping
 
 from lpirc_client import detectors, progress, replay, trial
 from lpirc_client.errors import ClientError
@@ -22,8 +22,8 @@ from lpirc_client.terminal import result, say
 from lpirc_client.timeline import Timeline
 from lpirc_client.wire import Login
 
-RESUMED_S = 2.0
-"""A log-in takes less: a window that has lasted longer was open before."""
+LOGIN_S = 2.0
+"""A log-in takes less: a window that has lasted longer was open before; with less left of it no run goes on."""
 
 ENDS = {FINISHED: "finished", WINDOW_CLOSED: "the window closed", FAILED: "failed"}
 STOP = (
@@ -84,12 +84,14 @@ def _contest(options: argparse.Namespace) -> None:
         say("--stop best had nothing to decide by: no provisional score was shown")
     if receipts is not None:
         receipts.end()
-    if options.json:
-        result(json.dumps(_document(summary)))
-    else:
-        say(_in_words(summary))
-    if summary.failure is not None:
-        raise ClientError(summary.failure.code, _with_next_step(summary, summary.failure))
+    try:
+        if options.json:
+            result(json.dumps(_document(summary)))
+        else:
+            say(_in_words(summary))
+    finally:  # it says how to go on, so it counts more than a full stdout
+        if summary.failure is not None:
+            raise ClientError(summary.failure.code, _with_next_step(summary, summary.failure))
 
 
 def _preparation(options: argparse.Namespace) -> Callable[[Login], Answer]:
@@ -105,7 +107,7 @@ def _work(session: Session, plan: Plan, prepare: Callable[[Login], Answer], prog
     if plan.first > login.images:
         what = f"run {login.run} has {login.images} images; it stays open"
         raise ClientError("image-unknown", f"--first {plan.first}: {what}")
-    _say_if_it_goes_on(session, login)
+    _say_which_run(session, login, plan.first)
     reporter = progress.reporter(progress_choice)
     run = ImageRun(session, plan, prepare, reporter)
     try:
@@ -121,17 +123,21 @@ def _work(session: Session, plan: Plan, prepare: Callable[[Login], Answer], prog
         reporter.close()
 
 
-def _say_if_it_goes_on(session: Session, login: Login) -> None:
-    """A run that was open already has rows that count, and energy that was used."""
+def _say_which_run(session: Session, login: Login, first: int) -> None:
+    """Say that a run was open already, so rows count and energy was used, or that a new one begins at image `first`."""
     open_s = login.window_s - login.remaining_s
-    if open_s <= RESUMED_S:
+    status: dict[str, Any] = {}
+    if open_s <= LOGIN_S and first == 1:
         return
-    posted: object = "its"
     with suppress(ClientError):  # the run goes on without this look
-        posted = session.connection.status().get("detections_accepted", posted)
-    say(
-        f"run {login.run} goes on: it is open since {open_s:.0f} s, and {posted} detections posted before count"
-    )
+        status = session.connection.status()
+    if open_s > LOGIN_S:
+        posted = status.get("detections_accepted", "its")
+        say(
+            f"run {login.run} goes on: it is open since {open_s:.0f} s, and {posted} detections posted before count"
+        )
+    elif status.get("images_served") == 0:
+        say(f"run {login.run} is new: the images before {first} are not fetched in it")
 
 
 def _document(summary: Summary) -> dict[str, object]:
@@ -167,6 +173,9 @@ def _with_next_step(summary: Summary, failure: ClientError) -> str:
         return f"{failure.sentence} (all images are posted, but the run is not logged out)"
     if summary.logged_out:
         return f"{failure.sentence} (logged out; {summary.images} images were posted)"
+    if summary.remaining_s < LOGIN_S:
+        what = f"the referee confirmed the detections of only {summary.images} of {summary.of} images"
+        return f"{failure.sentence} (the window ends; {what})"
     return (
         f"{failure.sentence} (not logged out; --first {summary.next_image} continues while the run is open)"
     )

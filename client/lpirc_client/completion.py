@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from lpirc_client.terminal import result
+
 SCRIPT = """\
 _{function}() {{
   local words='{top}'
@@ -13,8 +15,7 @@ _{function}() {{
   esac
   COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
 }}
-complete -o default -F _{function} {program}
-"""
+complete -o default -F _{function} {program}"""
 
 
 class PrintCompletion(argparse.Action):
@@ -29,7 +30,7 @@ class PrintCompletion(argparse.Action):
         cases = "\n".join(f"    {name}) words='{_options(one)}';;" for name, one in commands.choices.items())
         top = f"{' '.join(commands.choices)} {_options(parser)}"
         function = parser.prog.replace("-", "_")
-        print(SCRIPT.format(function=function, top=top, cases=cases, program=parser.prog), end="")  # noqa: T201
+        result(SCRIPT.format(function=function, top=top, cases=cases, program=parser.prog))
         parser.exit()
 
 

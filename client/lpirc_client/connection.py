@@ -269,12 +269,12 @@ class Connection:
             limit = (CONNECT_S, max(least_s, min(ANSWER_S, self.remaining_s + 1.0)))
             try:
                 response = self._attempt(method, path, limit, body, headers, stream=stream)
-            except TransientError as error:
+            except TransientError:
                 if self.remaining_s <= pause:
                     raise
                 if pause == PAUSES_S[-1] and not self.window.is_silent:
                     self.window.is_silent = True
-                    say(printable(f"{error.sentence.rstrip('.')}. Trying again until the window ends."))
+                    say(printable(f"{self.url} does not answer. Trying again until the window ends."))
             else:
                 if self.window.is_silent:
                     self.window.is_silent = False
@@ -302,7 +302,8 @@ class Connection:
                 method, url, data=body, headers=headers, timeout=timeout, allow_redirects=False, stream=stream
             )
         except (requests.RequestException, OSError) as error:
-            raise from_transport(self.url, error) from error
+            is_in_run = self.window.deadline is not None
+            raise from_transport(self.url, error, is_in_run=is_in_run) from error
         self._note_window(response.headers)
         return response
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any, Callable, Sequence
 
 from lpirc_client.errors import AnswerError, ClientError, missing_extra
@@ -14,6 +16,12 @@ from lpirc_client.wire import Category, Login
 
 Detector = Callable[[bytes, Sequence[Category]], Any]
 """From a JPEG file's bytes and the contest's categories to rows (see `rows`): a list, an array, or a generator."""
+
+
+NOT_OWN = ("<", *(f"{Path(one).parent}{os.sep}" for one in (__file__, os.__file__)))
+"""Files of this package and of the standard library start so."""
+
+INSTALLED = {"site-packages", "dist-packages"}
 
 
 def load(name: str) -> Detector:
@@ -47,7 +55,7 @@ def answers_of(detector: Detector, login: Login) -> Answer:
         except ClientError:
             raise
         except (Exception, SystemExit) as error:  # the contestant's own code
-            what = f"image {number}: the detector failed: {_reason(error)}"
+            what = f"image {number}: the detector failed: {reason_of(error)}"
             raise AnswerError("detector-failed", what) from error
 
     return answer
@@ -60,12 +68,19 @@ def _module(name: str, here: str) -> object:
         if isinstance(error, ModuleNotFoundError) and error.name == name:
             sentence = f"detector: there is no module {name!r}, neither in {here} nor installed"
         else:
-            sentence = f"detector: importing {name!r} failed: {_reason(error)}"
+            sentence = f"detector: importing {name!r} failed: {reason_of(error)}"
         raise ClientError("bad-detector", sentence) from error
 
 
-def _reason(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
+def reason_of(error: BaseException) -> str:
+    """Return what was raised, with the innermost line of the contestant's own code if it was raised in some."""
+    text = ": ".join(filter(None, (type(error).__name__, str(error))))
+    for frame, line in reversed(list(walk_tb(error.__traceback__))):
+        file = frame.f_code.co_filename
+        if not file.startswith(NOT_OWN) and INSTALLED.isdisjoint(Path(file).parts):
+            text += f" ({file}, line {line})"
+            break
+    return " ".join(text.split())
 
 
 def _adapter(kind: str, file: Path) -> Detector:

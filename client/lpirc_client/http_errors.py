@@ -29,8 +29,10 @@ BY_CODE = {
 }
 
 
-def from_transport(url: str, error: requests.RequestException | OSError) -> ClientError:
-    """Say why no answer came from `url`."""
+def from_transport(
+    url: str, error: requests.RequestException | OSError, *, is_in_run: bool = False
+) -> ClientError:
+    """Say why no answer came from `url`, and before a run what to do."""
     causes = list(_chain(error))
     if isinstance(error, requests.exceptions.SSLError):
         why = _root_cause(error)
@@ -46,8 +48,8 @@ def from_transport(url: str, error: requests.RequestException | OSError) -> Clie
     if isinstance(error, requests.Timeout):
         return TransientError("timeout", f"{url}: connected, but no answer came in time")
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        why = "nothing listens there; start the referee, check the port, or wait for it with --wait"
-        return TransientError("connection-refused", f"{url}: {why}")
+        hint = "" if is_in_run else "; start the referee, check the port, or wait for it with --wait"
+        return TransientError("connection-refused", f"{url}: nothing listens there{hint}")
     if isinstance(error, BROKEN):
         return ConnectionLost("connection-lost", f"{url}: the connection broke: {_root_cause(error)}")
     return ClientError("bad-request", f"{url}: the request could not be sent: {_root_cause(error)}")
@@ -66,7 +68,7 @@ def from_response(url: str, response: requests.Response) -> ClientError:
         more = "" if len(problems) <= SHOWN_PROBLEMS else f"; and {len(problems) - SHOWN_PROBLEMS} more"
         sentence = f"{sentence.rstrip('.:')}: {'; '.join(problems[:SHOWN_PROBLEMS])}{more}"
     retry_after = response.headers.get("Retry-After")
-    if retry_after and response.status_code in (429, 503):
+    if retry_after and response.status_code in (429, 503) and f"again in {retry_after} s" not in sentence:
         sentence = f"{sentence.rstrip('.')}; try again in {retry_after} s"
     kind = AnswerError if response.status_code in REFUSED_BODY else BY_CODE.get(code, ClientError)
     if kind is UnknownRoute:

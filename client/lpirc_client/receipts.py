@@ -41,6 +41,7 @@ class ReceiptFile:
         self._run: int | str = ""
         self._last: dict[str, Any] = {}
         self._given = self._lost = 0
+        self._is_older = False  # a POST was acknowledged without a receipt
         self._open(path)
 
     def begin(self, run: str) -> None:
@@ -63,6 +64,7 @@ class ReceiptFile:
     def keep(self, receipt: Receipt) -> None:
         """Append the receipt of a POST, and warn unless it follows from the last one kept."""
         if receipt.chain is None:
+            self._is_older = True
             return
         kept = {"run": self._run, **{name: receipt.chain.get(name) for name in CHAINED}}
         kept.update(accepted=receipt.accepted, received_total=receipt.received_total, sha256=receipt.sha256)
@@ -93,9 +95,9 @@ class ReceiptFile:
             self._warn(what, f"its head is not the link of receipt {number}")
 
     def end(self) -> None:
-        """Close the file, and say so if it got nothing."""
+        """Close the file, and say so if it lacks receipts."""
         self._file.close()
-        if not self._given:
+        if self._is_older and not self._given:
             say(printable(f"The referee gave no receipts (an older version?): {self.path} got none."))
         elif self._lost:
             say(printable(f"{self.path} has {self._given - self._lost} of {self._given} receipts"))

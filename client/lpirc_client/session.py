@@ -27,7 +27,7 @@ from lpirc_client.errors import (
 from lpirc_client.feed import Feed, Image
 from lpirc_client.outbox import Outbox
 from lpirc_client.receipts import ReceiptFile
-from lpirc_client.rows import FIRST_INEXACT, checked
+from lpirc_client.rows import FIRST_INEXACT, checked, listed
 from lpirc_client.terminal import say
 from lpirc_client.timeline import DETECTING, POSTING, WAITING, Timeline
 from lpirc_client.wire import Login, Receipt
@@ -161,11 +161,12 @@ class Session:
         if not 1 <= number <= self.login.images:
             what = f"image {number}: there is no such image; expected 1 to {self.login.images}, as `images` gives"
             raise AnswerError("image-unknown", what)
+        found = list(listed(number, rows))  # a generator detects while it is read
         found_s = time.perf_counter()
         if self._since_s:
             self.timeline.add(DETECTING, self._since_s, found_s, number)
             self._since_s = 0.0
-        self._posting.put(checked(number, rows, self._names))
+        self._posting.put(checked(number, found, self._names))
         self.timeline.add(POSTING, found_s, time.perf_counter(), number)
 
     def flush(self, timeout_s: float | None = None) -> None:

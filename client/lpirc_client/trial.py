@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
-from lpirc_client.detectors import Detector, load
+from lpirc_client.detectors import Detector, load, reason_of
 from lpirc_client.errors import AnswerError, ClientError, printable
 from lpirc_client.manifest import NAME, read_manifest
 from lpirc_client.mean_ap import mean_ap
@@ -21,6 +21,7 @@ from lpirc_client.terminal import result, say
 from lpirc_client.wire import Category
 
 REFUSED, WARNED = "refused", "warned"
+FAILED = "the detector failed"
 COLUMNS = ("weight", "what", "times", "image", "row", "value", "expected")
 ANY_IDS = dict.fromkeys(range(10_000), "unknown")
 
@@ -46,8 +47,7 @@ class Trial:
         except AnswerError as error:
             self._note(REFUSED, image, 1, *map(str, error.facts.values()))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the contestant's own code
-            failure = f"{type(error).__name__}: {error}"
-            self._note(REFUSED, image, 1, "the answer", failure, "rows, [] where nothing is found")
+            self._note(REFUSED, image, 1, FAILED, reason_of(error), "no exception")
         self.times_s[image] = time.perf_counter() - begun_s
         self.rows += len(found)
         self.good[image] = []
@@ -75,7 +75,9 @@ def preflight(detector: Detector, file: Path | None, health: Mapping[str, Any]) 
     jpeg = pkgutil.get_data("lpirc_client", "preflight.jpg") if file is None else _read(file)
     trial.look(str(file or "preflight.jpg"), jpeg or b"")
     for one in trial.problems.values():
-        text = "preflight with {image}, row {row}: {what} is {value}; expected {expected}".format_map(one)
+        bad_row = "{image}, row {row}: {what} is {value}; expected {expected}"
+        form = "{image}: {what}: {value}" if one["what"] == FAILED else bad_row
+        text = f"preflight with {form.format_map(one)}"
         if one["weight"] == REFUSED or one["what"] == FRACTIONS:  # all rows would be for nothing
             raise ClientError("preflight-failed", f"{text} (not logged in; --no-preflight skips this)")
         say(printable(text))

@@ -91,6 +91,9 @@ class Referee:
         if path == "/v1/session" and method == "GET":
             shown: dict[str, Any] = {} if self.provisional is None else {"provisional": self.provisional()}
             shown["detections_accepted"] = len(self.rows)
+            shown["images_served"] = sum(
+                count for name, count in self.requests.items() if name.startswith("GET /v1/images")
+            )
             return 200, {"phase": self.phase, "remaining_s": self.remaining_s, **shown}
         over = self.phase == "closed" or self.remaining_s <= 0
         if over and not (method == "DELETE" and self.gives_receipts):

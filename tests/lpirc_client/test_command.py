@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from lpirc_client import detectors
 from tests import warm_programs
 from tests.lpirc_client.conftest import Client
 from tests.lpirc_client.referee_double import PASSWORD, Referee, free_port
@@ -93,6 +94,55 @@ def test_json_gives_one_document_and_json_lines(referee: Referee, client: Client
     assert (lines[-1]["images"], referee.phase) == (3, "open")
 
 
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_a_stdout_that_takes_nothing_is_one_line_unless_the_run_failed(
+    referee: Referee, environment: dict[str, str], mine: Path, *, is_broken: bool
+) -> None:
+    if is_broken:
+        mine.write_text(DETECTOR + "    1 / 0\n")
+    command = warm_programs.cold(["lpirc-client", "run", referee.url, *OWN, "--json"])
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command, stdout=full, stderr=-1, cwd=mine.parent, env=environment, text=True, check=False
+        )
+    said = (
+        "image 1: the detector failed: ZeroDivisionError"
+        if is_broken
+        else "system: No space left on device\n"
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert done.stderr.startswith(f"lpirc-client: {said}")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["lpirc-client", "--completion"],
+        ["lpirc-client", "check", "--detector", "mine:detect", "--images", "."],
+        ["lpirc-harness", "--completion"],
+    ],
+)
+def test_a_reader_of_stdout_that_is_gone_is_one_line(
+    environment: dict[str, str], mine: Path, arguments: list[str]
+) -> None:
+    sample = Path(detectors.__file__).with_name("preflight.jpg")
+    (mine.parent / "a.jpg").write_bytes(sample.read_bytes())
+    mine.write_text("def detect(jpeg, categories):\n    return []\n")
+    reads, writes = os.pipe()
+    os.close(reads)
+    with os.fdopen(writes, "wb") as nowhere:
+        done = subprocess.run(
+            warm_programs.cold(arguments),
+            stdout=nowhere,
+            stderr=-1,
+            cwd=mine.parent,
+            env=environment,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, f"{arguments[0]}: system: Broken pipe\n")
+
+
 @pytest.mark.usefixtures("mine")
 def test_a_bar_is_drawn_on_request(referee: Referee, client: Client) -> None:
     assert "5/5" in client("run", referee.url, *OWN, "--progress", "bar").stderr
@@ -105,13 +155,25 @@ def test_the_sample_detector_is_the_default(referee: Referee, client: Client) ->
     assert referee.phase == "open"
 
 
+@pytest.mark.usefixtures("mine")
+def test_a_referee_that_is_gone_until_the_window_ends_leaves_no_advice_to_go_on(
+    referee: Referee, client: Client
+) -> None:
+    referee.window_s = 1.0
+    referee.faults["POST /v1/detections"] = ["drop-before"] * 1000
+    done = client("run", referee.url, *OWN, "--json")
+    assert (done.returncode, json.loads(done.stdout)["ended"]) == (1, "failed"), done.stderr
+    confirmed = "the referee confirmed the detections of only 0 of 5 images"
+    assert done.stderr.endswith(f" (the window ends; {confirmed})\n")
+
+
 def test_a_detectors_exception_is_reported_after_posting_what_was_found(
     referee: Referee, client: Client, mine: Path
 ) -> None:
     mine.write_text(DETECTOR + "    assert jpeg != b'jpeg 3', 'three'\n")
     done = client("run", referee.url, *OWN, "--json")
     assert done.returncode == 1
-    failed = "image 3: the detector failed: AssertionError: three"
+    failed = f"image 3: the detector failed: AssertionError: three ({mine}, line 3)"
     assert (
         done.stderr == f"lpirc-client: {failed} (not logged out; --first 3 continues while the run is open)\n"
     )
@@ -203,6 +265,13 @@ def test_a_run_that_was_open_before_is_named_with_what_it_has(referee: Referee, 
     referee.opened_at -= 30
     told = client("run", referee.url, *OWN).stderr
     assert "run r1 goes on: it is open since 30 s, and 5 detections posted before count\n" in told
+
+
+@pytest.mark.usefixtures("mine")
+def test_a_later_first_image_in_a_new_run_is_said(referee: Referee, client: Client) -> None:
+    run = ("run", referee.url, *OWN, "--first", 4, "--stay")
+    assert client(*run).stderr.startswith("run r1 is new: the images before 4 are not fetched in it\n")
+    assert "is new" not in client(*run).stderr
 
 
 @pytest.mark.usefixtures("mine")

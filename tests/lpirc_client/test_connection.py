@@ -108,9 +108,14 @@ def test_a_referee_that_does_not_answer_for_a_while_is_named_once_and_again_when
     referee.faults[IMAGE_1] = ["drop-before"]  # a connection that broke is no news
     assert session.image(1) == b"jpeg 1"
     first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith(f"{session.url}: the connection broke")
-    assert first.endswith(". Trying again until the window ends.")
+    assert first == f"{session.url} does not answer. Trying again until the window ends."
     assert second == "The referee answers again."
+
+
+def test_a_port_that_is_closed_in_a_run_brings_no_advice_for_the_start(session: Connection) -> None:
+    session.url = f"http://127.0.0.1:{free_port()}"
+    session.window.deadline = time.monotonic() + 0.2
+    assert failure_of(session.status).sentence == f"{session.url}: nothing listens there"
 
 
 def test_trying_again_ends_with_the_window(referee: Referee, session: Connection) -> None:
@@ -162,6 +167,14 @@ def test_too_many_logins_say_how_long_to_wait(referee: Referee) -> None:
     referee.faults["POST /v1/session"] = [(429, "too-many-failures")]
     with Connection(referee.url) as session:
         assert failure_of(lambda: session.login("alpha", "x")).sentence.endswith("; try again in 30 s")
+
+
+def test_how_long_to_wait_is_said_once(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    sentence = "Too many failed log-ins within 60 s; try again in 30 s."
+    refusal = referee.problem(429, "too-many-failures", detail=sentence)
+    monkeypatch.setattr(Referee, "log_in", lambda *_: refusal)
+    with Connection(referee.url) as session:
+        assert failure_of(lambda: session.login("alpha", "x")).sentence == sentence
 
 
 def test_a_closed_port_is_named() -> None:

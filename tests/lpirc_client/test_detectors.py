@@ -77,6 +77,23 @@ def test_an_exception_names_the_image_also_when_it_comes_late() -> None:
         detectors.answers_of(late, LOGIN)(12, b"")
 
 
+def test_a_failure_in_a_library_names_the_line_of_ones_own_code(folder: Path) -> None:
+    (folder / "mine_f.py").write_text(
+        "import json\nimport numpy as np\n\n"
+        "def reads(jpeg, categories):\n    return json.loads('{')\n\n"
+        "def adds(jpeg, categories):\n    return np.broadcast_to([1, 2], 3)\n"
+    )
+    for name, line in (("reads", 5), ("adds", 8)):
+        with pytest.raises(AnswerError) as caught:
+            detectors.answers_of(detectors.load(f"mine_f:{name}"), LOGIN)(12, b"")
+        assert caught.value.sentence.endswith(f" ({folder / 'mine_f.py'}, line {line})")
+
+
+def test_a_failure_outside_of_ones_own_code_names_no_line() -> None:
+    with pytest.raises(AnswerError, match=r"the detector failed: UnidentifiedImageError: [^()]*$"):
+        detectors.answers_of(detectors.load("sample"), LOGIN)(12, b"no picture")
+
+
 def test_a_detector_that_ends_the_program_is_an_answer_like_another_failure() -> None:
     def leaves(*_: object) -> None:
         sys.exit("no weights")

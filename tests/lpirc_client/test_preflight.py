@@ -30,6 +30,9 @@ def percent(jpeg, categories):
 
 def nothing(jpeg, categories):
     pass
+
+def exhausts(jpeg, categories):
+    raise MemoryError
 """
 LOG_IN = "POST /v1/session"
 Run = Callable[..., "tuple[int, str]"]
@@ -58,9 +61,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("names", "row 2: category is the name 'red-disc'; expected its id, 7"),
-        ("nothing", "row 1: the answer is None; expected rows"),
-        ("decodes", "row 1: the answer is ValueError: (320, 240), ['red-disc']; expected rows"),
+        ("names", ", row 2: category is the name 'red-disc'; expected its id, 7"),
+        ("nothing", ", row 1: the answer is None; expected rows"),
+        ("decodes", ": the detector failed: ValueError: (320, 240), ['red-disc'] ("),
+        ("decodes", "/tried_detectors.py, line 10) (not logged in"),
+        ("exhausts", ": the detector failed: MemoryError (/"),
     ],
 )
 def test_a_detector_that_would_fail_is_named_and_no_one_logs_in(
@@ -68,7 +73,8 @@ def test_a_detector_that_would_fail_is_named_and_no_one_logs_in(
 ) -> None:
     code, said = run(referee, name)
     assert (code, said.count("\n"), referee.requests[LOG_IN]) == (1, 1, 0)
-    assert f"preflight with preflight.jpg, {words}" in said
+    assert said.startswith("lpirc-client: preflight with preflight.jpg")
+    assert words in said
     assert "(not logged in; --no-preflight skips this)" in said
 
 

@@ -189,6 +189,19 @@ def test_an_older_referee_gives_none_and_the_client_says_so(
     assert capsys.readouterr().err == f"The referee gave no receipts (an older version?): {path} got none.\n"
 
 
+def test_a_referee_that_acknowledged_nothing_is_not_called_an_older_one(
+    referee: Referee, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    referee.faults["POST /v1/detections"] = [(507, "storage-failed")]
+    receipts = ReceiptFile(path)
+    with Connection(referee.url, receipts=receipts) as session:
+        session.login("alpha", PASSWORD)
+        with pytest.raises(ClientError, match="storage-failed"):
+            session.post(*ROW)
+    receipts.end()
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     "content",
     ["a,b\n1,2\n", "no line", "[1, 2]\n", '{"image": 1}\n', '{"image": 1}', '{"run": 1}\n{"image": 1}'],

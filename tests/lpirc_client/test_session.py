@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 
 from lpirc_client.errors import ClientError
 from lpirc_client.session import Session
-from lpirc_client.timeline import Timeline
+from lpirc_client.timeline import DETECTING, Timeline
 from tests.lpirc_client.referee_double import PASSWORD, Referee
 
 FOUND = (7, 0.5, 1.0, 2.0, 3.0, 4.0)
@@ -172,6 +174,19 @@ def test_a_timeline_is_a_chrome_trace_with_each_image(referee: Referee, tmp_path
     detecting_us = sum(event["dur"] for event in events if event["name"] == "detecting")
     detecting_s = session.timeline.report()["detecting_s"]
     assert 0.05 <= detecting_s == pytest.approx(detecting_us / 1e6, abs=0.001)
+
+
+def test_the_time_of_a_generator_is_that_of_the_detector(referee: Referee) -> None:
+    def detect() -> Iterator[tuple[float, ...]]:
+        until_s = time.perf_counter() + 0.01
+        while time.perf_counter() < until_s:
+            pass
+        yield FOUND
+
+    with opened(referee) as session:
+        for image in session.images():
+            session.post(image.number, detect())
+    assert session.timeline.sums_s[DETECTING] >= 5 * 0.01
 
 
 def test_a_timeline_that_cannot_be_written_is_said_before_the_run(tmp_path: Path) -> None:

@@ -96,6 +96,7 @@ def test_a_good_detector_has_its_map_and_its_time(check: Check, folder: Path, na
 
 
 CORNERS = "xmin <= xmax and ymin <= ymax: corners, not a corner with width and height"
+FAILED = "the detector failed"
 ROWS = "rows, [] where nothing is found"
 
 
@@ -107,8 +108,8 @@ ROWS = "rows, [] where nothing is found"
         ("fractions", "warned", "a box of fractions", "0.", "pixels of an image of 96 x 64"),
         ("xywh", "refused", "the box", "60, 40, 20, 10", CORNERS),
         ("nothing", "refused", "the answer", "None", ROWS),
-        ("leaves", "refused", "the answer", "SystemExit: no licence", ROWS),
-        ("midway", "refused", "the answer", "IndexError: anchor\n8400", ROWS),
+        ("leaves", "refused", FAILED, "SystemExit: no licence (", "no exception"),
+        ("midway", "refused", FAILED, "IndexError: anchor 8400 (", "no exception"),
         ("one_row", "refused", "the row", "", "six numbers: category, confidence, xmin, ymin, xmax, ymax"),
     ],
 )
@@ -129,7 +130,9 @@ def test_people_get_a_table_and_one_sentence(check: Check) -> None:
     assert (code, said) == (1, "lpirc-client: a referee would refuse rows of this detector\n")
     assert told.startswith("2 images, 0 rows, 0.0 an image\n")
     assert told.count("\n") == 5
-    assert "IndexError: anchor 8400" in told.splitlines()[-1]
+    line = DETECTORS.split('raise IndexError("anchor')[0].count("\n") + 1
+    assert "IndexError: anchor 8400 (" in told.splitlines()[-1]
+    assert f"/detectors_of_people.py, line {line})" in told.splitlines()[-1]
 
 
 def test_a_limit_projects_to_all_images_and_scores_what_was_looked_at(check: Check) -> None:

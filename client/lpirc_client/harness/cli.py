@@ -26,6 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         commands.execute(build_parser().parse_args(arguments))
+    except OSError as error:  # stdout is full, or its reader gone
+        terminal.say(f"lpirc-harness: {error.filename or 'system'}: {error.strerror or error}")
+        return FAILED
     except (ClientError, KeyboardInterrupt) as error:
         terminal.say(f"lpirc-harness: {str(error) or 'interrupted'}")
         return FAILED if isinstance(error, ClientError) else INTERRUPTED

@@ -15,7 +15,7 @@ import io
 import json
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, repeat
 from types import TracebackType
 from typing import Any, Callable, Generator, Iterator, Mapping, TypeVar
@@ -42,6 +42,8 @@ LOGIN_PAUSE_S = 0.2
 # The first retry is immediate: a kept-alive connection may just have been stale.
 PAUSES_S = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
 TRANSIENT_STATUSES = (502, 503, 504)
+NO_ANSWER = "no-answer"  # a proxy's code for a referee that does not answer
+SILENCE_S = 2.0
 JSON_BODY = {"Content-Type": JSON_TYPE}
 
 Value = TypeVar("Value")
@@ -51,10 +53,12 @@ Value = TypeVar("Value")
 class Window:
     """When the window ends on this host's monotonic clock, by the referee's latest answer; None before the log-in.
 
-    `is_silent`: the referee has not answered for a while, and the user knows.
+    `answered` is when a connection of the run last got an answer of the referee; `is_silent`: none has for a while, and
+    the user knows.
     """
 
     deadline: float | None = None
+    answered: float = field(default_factory=time.monotonic)
     is_silent: bool = False
 
 
@@ -186,6 +190,7 @@ class Connection:
             return None
         headers = dict(answer.headers)
         self._note_window(headers)
+        self._note_answer()
         if answer.status == 200:
             return content
         refusal = requests.Response()
@@ -263,7 +268,7 @@ class Connection:
 
         An answer is waited for as long as the window lasts, and at least `least_s`.
         """
-        pauses, refusals = pauses_s(), 0
+        pauses, refusals, began = pauses_s(), 0, time.monotonic()
         while True:
             pause = next(pauses)
             limit = (CONNECT_S, max(least_s, min(ANSWER_S, self.remaining_s + 1.0)))
@@ -272,19 +277,32 @@ class Connection:
             except TransientError:
                 if self.remaining_s <= pause:
                     raise
-                if pause == PAUSES_S[-1] and not self.window.is_silent:
-                    self.window.is_silent = True
-                    say(printable(f"{self.url} does not answer. Trying again until the window ends."))
+                self._note_silence(began)
             else:
-                if self.window.is_silent:
-                    self.window.is_silent = False
-                    say("The referee answers again.")
-                if response.status_code not in TRANSIENT_STATUSES or self.remaining_s <= pause:
+                if response.status_code not in TRANSIENT_STATUSES:
+                    self._note_answer()
                     return response
-                refusals += 1
-                if refusals == len(PAUSES_S) and "code" in json_object(response):
+                if self.remaining_s <= pause:
+                    return response
+                if json_object(response).get("code", NO_ANSWER) == NO_ANSWER:
+                    self._note_silence(began)
+                else:
+                    self._note_answer()
+                    refusals += 1
+                if refusals == len(PAUSES_S):
                     return response
             time.sleep(pause)
+
+    def _note_answer(self) -> None:
+        self.window.answered = time.monotonic()
+        if self.window.is_silent:
+            self.window.is_silent = False
+            say("The referee answers again.")
+
+    def _note_silence(self, since: float) -> None:
+        if not self.window.is_silent and time.monotonic() - max(self.window.answered, since) > SILENCE_S:
+            self.window.is_silent = True
+            say(printable(f"{self.url} does not answer. Trying again until the window ends."))
 
     def _attempt(
         self,

@@ -17,6 +17,7 @@ from lpirc_client.errors import AnswerError, ClientError
 from lpirc_client.rows import body_of
 from lpirc_client.wire import Category
 from tests.lpirc_client.referee_double import PASSWORD, Referee, free_port
+from tests.timeouts import TIMEOUT_S
 
 VALUES = (1, 7, 0.5, 1.0, 2.0, 3.0, 4.0)
 ROW = body_of(array("d", VALUES), is_packed=False)
@@ -99,23 +100,25 @@ def test_a_restarted_referee_is_found_again(session: Connection, serve: Callable
     later.join()
 
 
+@pytest.mark.parametrize("fault", ["drop-before", (502, "no-answer")])
 def test_a_referee_that_does_not_answer_for_a_while_is_named_once_and_again_when_it_does(
-    referee: Referee, session: Connection, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    referee: Referee,
+    session: Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    fault: Any,
 ) -> None:
     monkeypatch.setattr("lpirc_client.connection.PAUSES_S", (0.0, 0.01))
-    referee.faults[IMAGE_1] = ["drop-before"] * 8
+    monkeypatch.setattr("lpirc_client.connection.SILENCE_S", 0.0)
+    referee.faults[IMAGE_1] = [fault] * 8
     assert session.image(1) == b"jpeg 1"
-    referee.faults[IMAGE_1] = ["drop-before"]  # a connection that broke is no news
+    monkeypatch.setattr("lpirc_client.connection.SILENCE_S", TIMEOUT_S)
+    referee.faults[IMAGE_1] = [fault] * 2  # shorter than that is no news
     assert session.image(1) == b"jpeg 1"
-    first, second = capsys.readouterr().err.splitlines()
-    assert first == f"{session.url} does not answer. Trying again until the window ends."
-    assert second == "The referee answers again."
-
-
-def test_a_port_that_is_closed_in_a_run_brings_no_advice_for_the_start(session: Connection) -> None:
-    session.url = f"http://127.0.0.1:{free_port()}"
-    session.window.deadline = time.monotonic() + 0.2
-    assert failure_of(session.status).sentence == f"{session.url}: nothing listens there"
+    assert capsys.readouterr().err.splitlines() == [
+        f"{session.url} does not answer. Trying again until the window ends.",
+        "The referee answers again.",
+    ]
 
 
 def test_trying_again_ends_with_the_window(referee: Referee, session: Connection) -> None:

@@ -75,8 +75,13 @@ def _contest(options: argparse.Namespace) -> None:
     )
     try:
         prepare = _preparation(options)  # after the files are open: a detector may change the folder
-        if options.command == "run" and not options.no_preflight:
-            trial.preflight(options.detector, options.preflight, session.wait())
+        is_tried = options.command == "run" and not options.no_preflight
+        health = session.wait() if is_tried or plan.first > 1 else {}
+        if plan.first > (images := health.get("images", plan.first)):
+            sentence = f"--first {plan.first}: a run has {images} images here; none was opened"
+            raise ClientError("image-unknown", sentence)
+        if is_tried:
+            trial.preflight(options.detector, options.preflight, health)
         summary = _work(session, plan, prepare, options.progress)
     finally:
         session.close()

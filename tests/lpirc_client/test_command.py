@@ -238,6 +238,15 @@ def test_a_first_image_beyond_the_last_does_not_end_the_run(
     assert done.stderr == "lpirc-client: --first 6: run r1 has 5 images; it stays open\n"
 
 
+def test_a_first_image_beyond_the_last_opens_no_run_where_the_referee_says_how_many_there_are(
+    referee: Referee, client: Client, mine: Path
+) -> None:
+    referee.health = {"images": 5}
+    done = client("run", referee.url, *OWN, "--first", 6, "--no-preflight")
+    assert (done.returncode, referee.phase) == (1, "armed")
+    assert done.stderr == "lpirc-client: --first 6: a run has 5 images here; none was opened\n"
+
+
 def test_an_interrupted_run_stays_open_and_is_taken_up_again(
     referee: Referee, client: Client, environment: dict[str, str], mine: Path
 ) -> None:

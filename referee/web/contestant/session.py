@@ -30,9 +30,10 @@ blueprint = Blueprint("contest", __name__, url_prefix="/v1")
 @blueprint.get("/health")
 def health() -> Response:
     """Whether the referee answers, and what contest this is; no login."""
-    config = web_state().contest.config
+    contest = web_state().contest
+    config, images = contest.config, contest.config.images.per_attempt or len(contest.test_set.images)
     about = {"contest": config.name, "version": program_version(), "window_s": config.window_s}
-    return jsonify(status="ok", categories=_categories(), **about)
+    return jsonify(status="ok", categories=_categories(), images=images, **about)
 
 
 @blueprint.post("/session")

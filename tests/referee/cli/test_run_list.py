@@ -137,7 +137,7 @@ def test_a_long_name_makes_the_table_wider_than_the_terminal(hall: House) -> Non
     ("line", "words"),
     [
         ("run list", "No run has been armed yet"),
-        ("leaderboard", "No judged run has a score yet"),
+        ("leaderboard", "No run has a score"),
     ],
 )
 def test_an_empty_list_says_so(hall: House, line: str, words: str) -> None:

@@ -249,7 +249,7 @@ def _watch_files(state: WebState, ended: threading.Event) -> None:
     Store what was refused meanwhile.
     """
     store, clock = state.contest.store, state.clock
-    has_ended = False
+    has_ended, logged = False, ""
     while not has_ended:
         has_ended = clock.wait(ended, clock.monotonic_s() + WATCH_S)
         state.config_watch.look()
@@ -257,8 +257,11 @@ def _watch_files(state: WebState, ended: threading.Event) -> None:
             store.watch(clock.utc())
             store.flush_served()  # a run whose meter is silent stores nothing else
             state.refusals.store_new()
+            logged = ""
         except StorageFailed as error:
-            logger.error("%s", error.sentence)  # noqa: TRY400 - its words suffice
+            if error.sentence != logged:  # not each second
+                logger.error("%s", error.sentence)  # noqa: TRY400 - its words suffice
+            logged = error.sentence
 
 
 def _announce(listen: Listen, contest: Contest, on_ready: Callable[[str], None]) -> None:

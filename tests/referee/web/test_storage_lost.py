@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
+
+from referee.errors import StorageFailed
+from referee.web import server as web_server
 from tests.contest_day import ROWS, Day, problem, refers, until
 
 
@@ -31,3 +39,26 @@ def test_a_removed_database_refuses_results_and_leaves_a_copy_with_all_that_was_
     shown = made.serve().ask("GET", "/v1/session", token).json()
     assert (shown["phase"], shown["detections_accepted"]) == ("open", len(ROWS))
     assert made.post(token).json()["received_total"] == 2 * len(ROWS)
+
+
+def test_what_stays_wrong_is_logged_once_and_again_after_it_was_right(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    looks = iter(["gone", "gone", "", "gone"])
+    ends = iter([False, False, False, True])
+
+    def watch(_: object) -> None:
+        if sentence := next(looks):
+            raise StorageFailed(sentence)
+
+    store = SimpleNamespace(watch=watch, flush_served=lambda: None)
+    clock = SimpleNamespace(wait=lambda *_: next(ends), monotonic_s=lambda: 0.0, utc=lambda: None)
+    state: Any = SimpleNamespace(
+        contest=SimpleNamespace(store=store),
+        clock=clock,
+        config_watch=SimpleNamespace(look=lambda: None),
+        refusals=SimpleNamespace(store_new=lambda: None),
+    )
+    with caplog.at_level(logging.ERROR):
+        web_server._watch_files(state, threading.Event())  # noqa: SLF001 - the server's own thread
+    assert caplog.messages == ["gone", "gone"]

@@ -32,7 +32,7 @@ def test_health_needs_no_login(server: Server) -> None:
         "version": "0.1.0",
         "window_s": 600,
         "categories": [{"id": number, "name": name} for number, name in enumerate(names, start=1)],
-        "images": 5,
+        "images": 6,
     }
 
 

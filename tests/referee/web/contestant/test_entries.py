@@ -162,7 +162,8 @@ def test_files_are_scored_on_the_public_part_as_by_the_scorer_and_ranked_with_ti
 ) -> None:
     rows, fewer = rows_of(images, misses=8), rows_of(images, misses=30)
     answer = hand_in(hall, csv_of(rows))
-    assert (answer.status_code, answer.json()["state"]) == (202, "waiting"), answer.text
+    assert answer.status_code == 202, answer.text
+    assert answer.json()["state"] in ("waiting", "scoring")  # the worker may have been faster than the answer
     entry = scored(hall, answer)
     assert (entry["state"], entry["score"]) == ("scored", expected(hall, rows, PUBLIC))
     coco = [

@@ -123,7 +123,9 @@ def test_the_site_is_whole_asks_no_other_host_and_finds_what_is_searched(
             expect(page.locator(".md-tabs").get_by_role("link", name=door)).to_be_visible()
         page.get_by_role("link", name="every route").click()
         expect(page.get_by_role("heading", name="POST /v1/detections")).to_be_visible()
-        page.get_by_role("textbox", name="Search").fill("idempotency")
+        page.wait_for_load_state("networkidle")  # what is typed before the page's program listens is lost
+        page.get_by_role("textbox", name="Search").click()
+        page.get_by_role("textbox", name="Search").press_sequentially("idempotency")
         found = page.locator(".md-search-result__item").first
         expect(found).to_be_visible()
         found.get_by_role("link").first.click()

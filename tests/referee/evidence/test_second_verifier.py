@@ -92,7 +92,7 @@ WRONG: dict[str, Callable[[Texts], Texts]] = {
     "readings": lambda texts: texts | {"readings.csv.gz": texts["readings.csv.gz"].replace(b"36.0", b"18.0")},
     "content-type": lambda texts: _with(texts, POSTS, "text/csv", "application/json"),
     "accepted": lambda texts: _with(texts, POSTS, '"refused": 2', '"refused": 1'),
-    "order": lambda texts: texts | {"image_order.json": lines([[1, 2, 3, 4, 5]])},
+    "order": lambda texts: texts | {"image_order.json": lines([json.loads(texts["image_order.json"])[::-1]])},
     "category": lambda texts: _with(texts, "testset.json", "[[1, ", "[[7, "),
     "digest": lambda texts: _with_value(texts, "testset.json", "ground_truth_sha256", value="0" * 64),
     "judged": lambda texts: _with(texts, "events.jsonl.gz", "lpirc|iou", "coco|iou"),

@@ -77,7 +77,8 @@ def _contest(options: argparse.Namespace) -> None:
         prepare = _preparation(options)  # after the files are open: a detector may change the folder
         is_tried = options.command == "run" and not options.no_preflight
         health = session.wait() if is_tried or plan.first > 1 else {}
-        if plan.first > (images := health.get("images", plan.first)):
+        images = health.get("images")
+        if isinstance(images, int) and plan.first > images:
             sentence = f"--first {plan.first}: a run has {images} images here; none was opened"
             raise ClientError("image-unknown", sentence)
         if is_tried:

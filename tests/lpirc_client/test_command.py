@@ -230,9 +230,11 @@ def test_it_waits_for_a_referee_to_come(serve: Callable[..., Referee], client: C
     timer.join()
 
 
+@pytest.mark.parametrize("health", [{}, {"images": "five"}])
 def test_a_first_image_beyond_the_last_does_not_end_the_run(
-    referee: Referee, client: Client, mine: Path
+    referee: Referee, client: Client, mine: Path, health: dict[str, object]
 ) -> None:
+    referee.health = health
     done = client("run", referee.url, *OWN, "--first", 6)
     assert (done.returncode, referee.phase) == (1, "open")
     assert done.stderr == "lpirc-client: --first 6: run r1 has 5 images; it stays open\n"

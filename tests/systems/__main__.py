@@ -1,0 +1,101 @@
+"""`python -m tests.systems SUITE`: a newcomer's two commands on a minimal Debian, bare and with what CI installs.
+
+Exit code 0: all held, or the mirror did not answer, which one line says. 1: something failed. 2: usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.systems import file_system, mirror
+from tests.systems.checkout import FOLDER, NAME, clone, network_settings
+from tests.systems.file_system import USER, FileSystem
+
+CACHE = Path("/var/cache/lpirc-referee")
+# A time zone that no file must describe, and an hour with minutes.
+SURROUNDINGS = {"LC_ALL": "C", "TZ": "<+0545>-05:45"}
+STEPS = {
+    "bare": ("make rehearse", "make test"),
+    "full": ("make lint", "make test", "make wheels"),
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command that was run, and how it ended."""
+
+    system: str
+    user: str
+    command: str
+    exit_code: int
+    elapsed_s: float
+
+    def __str__(self) -> str:
+        outcome = "passed" if self.exit_code == 0 else f"FAILED with exit code {self.exit_code}"
+        return f"{self.system:<14} {self.user:<9} {self.command:<14} {self.elapsed_s:5.0f} s  {outcome}"
+
+
+def main(words: Sequence[str]) -> int:
+    """Try the suite, step by step; print a table of the steps at the end."""
+    chosen = _arguments(words)
+    try:
+        file_system.check_machine()
+        source = mirror.Mirror(chosen.mirror) if chosen.mirror else mirror.of_this_machine()
+        steps = list(_steps(chosen, source))
+    except mirror.NoAnswer as reason:
+        print(f"{chosen.suite}: not tried: {reason}")
+        return 0
+    except (mirror.CannotTry, file_system.NotBuilt) as reason:
+        print(f"{chosen.suite}: {reason}", file=sys.stderr)
+        return 1
+    print(*steps, sep="\n")
+    return int(any(step.exit_code for step in steps))
+
+
+def _arguments(words: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make test-on", description=__doc__)
+    parser.add_argument("suite", help="trixie, forky, bookworm or another suite of Debian")
+    parser.add_argument("--only", choices=list(STEPS), help="only bare, or only with what CI installs")
+    parser.add_argument("--user", choices=[USER, "root"], default=USER)
+    parser.add_argument("--run", metavar="COMMAND", help="run this instead of the README's commands")
+    parser.add_argument("--times", type=int, default=1, help="repeat the commands, in the same checkout")
+    parser.add_argument("--keep", action="store_true", help="go on with the checkout of the last time")
+    parser.add_argument("--cache", type=Path, default=CACHE, help=f"where file systems are kept ({CACHE})")
+    parser.add_argument("--mirror", metavar="URL", help="the package mirror (this machine's own)")
+    return parser.parse_args(words)
+
+
+def _steps(chosen: argparse.Namespace, source: mirror.Mirror) -> Iterator[Step]:
+    build = {"bare": file_system.bare, "full": file_system.full}
+    systems = [chosen.only] if chosen.only else list(build)
+    fresh = not chosen.keep
+    for name in systems:
+        began_s = time.monotonic()
+        system = build[name](chosen.suite, source, chosen.cache)
+        _say(f"{chosen.suite}, {name}: ready after {time.monotonic() - began_s:.0f} s")
+        clone(system.home, chosen.user, fresh=fresh)
+        fresh = False
+        commands = [chosen.run] if chosen.run else STEPS[name]
+        for command in [*commands] * chosen.times:
+            yield _step(system, f"{chosen.suite} {name}", chosen.user, command)
+
+
+def _step(system: FileSystem, name: str, user: str, command: str) -> Step:
+    _say(f"{name}, as {user}: {command}")
+    began_s = time.monotonic()
+    environment = {**network_settings(system.home), **SURROUNDINGS}
+    exit_code = system.run(f'umask 077; cd "$HOME/{FOLDER}/{NAME}" && {command}', user, environment)
+    return Step(name, user, command, exit_code, time.monotonic() - began_s)
+
+
+def _say(what: str) -> None:
+    print(f"--- {what}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -81,9 +81,22 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
+def workers_of(pid: int) -> list[int]:
+    """The children of a process that do its work; multiprocessing may have started a resource tracker beside them."""
+    return [child for child in children_of(pid) if not _tracks_resources(child)]
+
+
+def _tracks_resources(pid: int) -> bool:
+    try:
+        return b"multiprocessing.resource_tracker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
 def descendants_of(pid: int) -> list[int]:
-    children = children_of(pid)
-    return children + [one for child in children for one in descendants_of(child)]
+    """The workers of a process, and theirs."""
+    workers = workers_of(pid)
+    return workers + [one for worker in workers for one in descendants_of(worker)]
 
 
 def processes_naming(text: str) -> list[int]:

@@ -15,7 +15,7 @@ import pytest
 from lpirc_testsets import load_test_set, synthesize
 from referee.contest import contest_id
 from referee.store.records import RunState
-from tests.contest_day import PASSWORD, ROWS, TEAM, Day, children_of, contest_day, is_running, until
+from tests.contest_day import PASSWORD, ROWS, TEAM, Day, contest_day, is_running, until, workers_of
 from tests.deploy.deployment import (
     GUIDE,
     HOST,
@@ -190,7 +190,7 @@ def test_while_one_host_is_down_the_other_goes_on_and_then_so_does_the_run(runs:
     assert (posted(runs.token), posted(runs.other_token)) == (202, 202)
     server = runs.day_b.server
     assert server is not None
-    workers = children_of(server.pid)
+    workers = workers_of(server.pid)
     server.kill()
     until(lambda: not any(map(is_running, workers)))
     for _ in range(3):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from lpirc_testsets import read_ground_truth
-from tests.contest_day import ROWS, Day, children_of, descendants_of, is_running, until
+from tests.contest_day import ROWS, Day, descendants_of, is_running, until, workers_of
 
 
 def allow(day: Day) -> None:
@@ -74,7 +74,7 @@ def test_a_killed_live_score_is_replaced_harms_nobody_and_ends_with_its_server(
     made = day()
     assert made.server is not None
     token = made.login()["token"]
-    (worker,) = children_of(made.server.pid)
+    (worker,) = workers_of(made.server.pid)
     processes = descendants_of(made.server.pid)
     (live,) = set(processes) - {worker}
     os.kill(live, signal.SIGKILL)

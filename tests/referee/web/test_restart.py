@@ -18,7 +18,7 @@ from itsdangerous import URLSafeSerializer
 from lpirc_testsets import read_ground_truth
 from referee.auth import tokens
 from referee.store.records import RunState
-from tests.contest_day import ROWS, Day, Server, children_of, is_running, problem, refers, until
+from tests.contest_day import ROWS, Day, Server, is_running, problem, refers, until, workers_of
 from tests.timeouts import TIMEOUT_S
 
 POSTS = 5
@@ -34,7 +34,7 @@ def test_kill_of_the_whole_server_loses_nothing_and_the_window_goes_on(day: Call
         assert made.post(token).json()["received_total"] == number * len(ROWS)
     with made.store() as store:
         until(lambda: len(store.readings(1, 0.0)) >= 3)
-    workers = children_of(first.pid)
+    workers = workers_of(first.pid)
     first.kill()
     until(lambda: not any(map(is_running, workers)))
 
@@ -71,7 +71,7 @@ def test_an_open_run_goes_on_though_an_image_changed_and_only_that_one_is_refuse
     token = made.login()["token"]
     first = made.server
     assert first is not None
-    workers = children_of(first.pid)
+    workers = workers_of(first.pid)
     first.kill()
     until(lambda: not any(map(is_running, workers)))
     changed, *_ = sorted((testset / "images").iterdir())
@@ -91,7 +91,7 @@ def test_a_deadline_that_passes_while_nothing_serves_is_kept(day: Callable[..., 
     token = made.login()["token"]
     made.post(token)
     made.server.kill()
-    until(lambda: made.server is not None and not children_of(made.server.pid))
+    until(lambda: made.server is not None and not workers_of(made.server.pid))
     with socket.create_connection(("127.0.0.1", made.meter.port)):
         pass  # the meter lives on
     server = made.serve()
@@ -108,10 +108,10 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(day: Callable[..., Day]
     server = made.server
     token = made.login()["token"]
     made.post(token)
-    (worker,) = children_of(server.pid)
+    (worker,) = workers_of(server.pid)
     os.kill(worker, signal.SIGKILL)
     assert server.first_line() == server.ready
-    assert children_of(server.pid) not in ([], [worker])
+    assert workers_of(server.pid) not in ([], [worker])
     assert made.post(token).json()["received_total"] == 2 * len(ROWS)
     assert server.end() == 0
 
@@ -131,19 +131,19 @@ def test_workers_killed_in_quick_succession_are_replaced_and_the_run_goes_on(day
 
 def kill_worker(server: Server) -> None:
     """Kill the worker and wait no longer than until its successor exists, be it ready or not."""
-    (worker,) = children_of(server.pid)
+    (worker,) = workers_of(server.pid)
     os.kill(worker, signal.SIGKILL)
-    until(lambda: children_of(server.pid) not in ([], [worker]) and len(children_of(server.pid)) == 1)
+    until(lambda: workers_of(server.pid) not in ([], [worker]) and len(workers_of(server.pid)) == 1)
 
 
 def test_a_terminal_that_goes_away_does_not_end_the_contest(day: Callable[..., Day]) -> None:
     made = day()
     assert made.server is not None
     token = made.login()["token"]
-    workers = children_of(made.server.pid)
+    workers = workers_of(made.server.pid)
     os.kill(made.server.pid, signal.SIGHUP)
     assert made.post(token).status_code == 202
-    assert children_of(made.server.pid) == workers
+    assert workers_of(made.server.pid) == workers
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -155,7 +155,7 @@ def test_an_asked_end_leaves_the_run_open_and_no_process(
     server = made.server
     token = made.login()["token"]
     made.post(token)
-    workers = children_of(server.pid)
+    workers = workers_of(server.pid)
     stalled = stall(server, token) if number == signal.SIGTERM else None
     server.process.send_signal(number)
     assert server.process.wait(TIMEOUT_S) == 0
@@ -182,7 +182,7 @@ def test_a_frozen_worker_is_replaced_and_the_run_goes_on(day: Callable[..., Day]
     server = made.server
     token = made.login()["token"]
     made.post(token)
-    (worker,) = children_of(server.pid)
+    (worker,) = workers_of(server.pid)
     os.kill(worker, signal.SIGSTOP)
     assert server.first_line() == server.ready
     assert not is_running(worker)
@@ -200,7 +200,7 @@ def test_rows_count_for_an_image_that_was_fetched_just_before_the_server_was_kil
     for number in (2, 4):
         assert made.server.ask("GET", f"/v1/images/{number}", token).status_code == 200
     made.server.kill()
-    until(lambda: made.server is not None and not children_of(made.server.pid))
+    until(lambda: made.server is not None and not workers_of(made.server.pid))
     second = made.serve()
     assert second.ask("GET", "/v1/session", token).json()["images_served"] == 2
     assert made.post(token, rows).status_code == 202

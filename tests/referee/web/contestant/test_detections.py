@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.contest_day import ROWS, TIMEOUT_S, Day, Server, children_of, is_running, problem, until
+from tests.contest_day import ROWS, TIMEOUT_S, Day, Server, is_running, problem, until, workers_of
 from tests.referee.detections.detection_bodies import FORM, PACKED, TEXT, bodies, form
 
 CLIENTS = 8
@@ -113,7 +113,7 @@ def test_what_was_acknowledged_before_a_kill_is_on_disk(day: Callable[..., Day],
     assert made.server is not None
     server, token = made.server, str(made.login()["token"])
     clients = [Client(server, token, number) for number in range(CLIENTS)]
-    workers = children_of(server.pid)
+    workers = workers_of(server.pid)
     with ThreadPoolExecutor(CLIENTS) as pool:
         posting = [pool.submit(client.post_until, threading.Event()) for client in clients]
         until(lambda: sum(len(client.acknowledged) for client in clients) >= 200)

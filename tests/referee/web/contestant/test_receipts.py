@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from lpirc_client.receipts import link_of
 from referee.store.records import RunState
-from tests.contest_day import ROWS, Day, Server, children_of, is_running, until
+from tests.contest_day import ROWS, Day, Server, is_running, until, workers_of
 from tests.referee.detections.detection_bodies import TEXT, bodies
 from tests.referee.web.legacy.old_clients import OldClient
 
@@ -102,7 +102,7 @@ def test_routes_of_2015_answer_as_ever_and_their_bodies_are_links_too(hall: Day,
 
 def restart(day: Day) -> None:
     old = served(day)
-    workers = children_of(old.pid)
+    workers = workers_of(old.pid)
     old.kill()
     until(lambda: not any(map(is_running, workers)))
     day.serve()

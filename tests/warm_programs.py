@@ -334,12 +334,27 @@ def _exit(code: object) -> None:
     os._exit(code if isinstance(code, int) else 0 if code is None else 1)
 
 
+def _import_all() -> None:
+    """Import what the commands need, and start no thread: a forked command would wait for it at its end, for ever.
+
+    pyvisa-py looks for USB devices while it is imported. libusb then starts threads, and keeps them.
+    """
+    usb = importlib.import_module("usb.core")
+    find = usb.find
+    vars(usb)["find"] = lambda: None
+    for name in IMPORTED:
+        importlib.import_module(name)
+    vars(usb)["find"] = find
+    threads = os.listdir("/proc/self/task")  # noqa: PTH208 - only how many
+    if len(threads) > 1:
+        sys.exit(f"the forking process has {len(threads)} threads: what was imported has started some")
+
+
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(fileno=int(sys.argv[1])) as asking:
         del sys.path[0]  # the folder of this file
-        for name in IMPORTED:
-            importlib.import_module(name)
+        _import_all()
         importlib.import_module("referee.auth.passwords").decoy_hash()  # a fifth of a second for each server
         gc.freeze()
         request = _serve(asking)

@@ -170,7 +170,8 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     text, installed = (GUIDE / "referee.service").read_text(), "/opt/lpirc/.venv/bin/referee"
     assert installed in text
     unit = tmp_path / "referee.service"
-    unit.write_text(text.replace(installed, str(Path(sys.executable).with_name("referee"))))
+    here = Path(sys.executable).with_name("referee")
+    unit.write_text(text.replace(installed, f'"{here}"'))  # its folder may have a space
     command = ["systemd-analyze", "verify", "--man=no", str(unit)]
     verified = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (verified.returncode, verified.stdout, verified.stderr) == (0, "", "")

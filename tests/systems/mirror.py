@@ -56,7 +56,13 @@ def of_this_machine() -> Mirror:
     """
     if not shutil.which("apt-get"):
         raise CannotTry("other systems are tried on Debian only: this machine has no apt-get")
-    command = ["apt-get", "indextargets", "--format", "$(ORIGIN) $(COMPONENT) $(SITE)", "Created-By: Packages"]
+    command = [
+        "apt-get",
+        "indextargets",
+        "--format",
+        "$(ORIGIN) $(COMPONENT) $(SITE)",
+        "Created-By: Packages",
+    ]
     listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
     for line in listed:
         origin, component, site = line.split(" ", 2)

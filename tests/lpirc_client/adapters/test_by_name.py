@@ -26,11 +26,8 @@ def test_a_run_with_a_model_by_name_posts_its_boxes(
     images = [jpeg((64, 64), (8, 16, 40, 32)), jpeg((64, 64), None), jpeg((128, 64), (32, 8, 64, 40))]
     referee = serve(images=images, categories=[{"id": 7, "name": "Red Box"}])
     options = ["run", referee.url, "--team", "alpha", "--detector", "onnx:small.toml"]
-    # Not a warm program: libusb, inherited by the fork, waits at its end for a thread whose place the runtime's took.
-    command = warm_programs.cold(["lpirc-client", *options])
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S
-    )
+    command = ["lpirc-client", *options]
+    done = warm_programs.run(command, timeout=TIMEOUT_S, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     assert sorted(referee.rows) == [[1, 7, 0.75, 8, 16, 39, 31], [3, 7, 0.75, 32, 8, 63, 39]]
 

@@ -72,9 +72,9 @@ def test_a_full_disk_behind_stdout_is_one_line() -> None:
 def test_closed_and_full_outputs_leave_no_trace(closing: str) -> None:
     for arguments in ("probe sim:", "probe sim:wind"):
         # Where PYTHONUNBUFFERED is set, nothing is left to be written at exit.
-        command = f"env -u PYTHONUNBUFFERED {sys.executable} -m lpirc_power {arguments} {closing}"
+        command = f'env -u PYTHONUNBUFFERED "$0" -m lpirc_power {arguments} {closing}'
         ended = subprocess.run(
-            ["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False
+            ["bash", "-c", command, sys.executable], capture_output=True, text=True, timeout=60, check=False
         )
         assert "Traceback" not in ended.stderr + ended.stdout
         assert ended.returncode == (1 if "wind" in arguments else 0)

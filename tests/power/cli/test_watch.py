@@ -59,7 +59,13 @@ def test_watch_of_an_element_that_is_not_there_is_one_line(simulate: Any, meter:
 
 def test_watch_that_nobody_reads_any_more_ends_without_a_trace(simulate: Any) -> None:
     address = simulate().address
-    command = f"{sys.executable} -m lpirc_power watch {address} | head -n 1"
-    ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    command = '"$0" -m lpirc_power watch "$1" | head -n 1'
+    ended = subprocess.run(
+        ["bash", "-c", command, sys.executable, address],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert ended.stdout.count("\n") == 1
     assert ended.stderr == ""

@@ -7,12 +7,13 @@ OLDEST := $(VENV)/oldest
 COMPILED := $(VENV)/.compiled
 SOURCES := referee power/lpirc_power datasets/lpirc_testsets client/lpirc_client
 
-.PHONY: help setup rehearse demo test wheels simulate lint bench soak serve docs screenshots lock vendor clean
+.PHONY: help setup rehearse demo test test-on wheels simulate lint bench soak serve docs screenshots lock vendor clean
 
 help:
 	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
 	@echo "make demo       a rehearsed contest day with board and console to look at"
 	@echo "make test       every test"
+	@echo "make test-on SUITE=trixie  both commands of the README on a minimal Debian of that suite; needs root on Debian"
 	@echo "make wheels     both wheels in dist/, installed in a fresh environment, and a rehearsal with them"
 	@echo "make simulate   contest days from seeds, with everything that goes wrong; ARGS=\"--seconds 3600 --seed 1\""
 	@echo "make lint       style, types, import rules, known vulnerabilities"
@@ -29,13 +30,9 @@ help:
 setup: $(READY)
 
 $(READY): requirements.lock pyproject.toml client/pyproject.toml client/oldest.lock
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-	  || { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Use: make PYTHON=python3.12" >&2; exit 1; }
-	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e client
-	$(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r client/oldest.lock
+	@command -v $(PYTHON) >/dev/null \
+	  || { echo "$(PYTHON) is not installed: on Debian run apt-get install python3-venv, then make again" >&2; exit 1; }
+	@$(PYTHON) tests/environment.py $(VENV)
 	@touch $@
 
 rehearse: setup
@@ -56,6 +53,10 @@ $(COMPILED): $(READY)
 	@$(BIN)/python -m pytest --collect-only -qq tests/referee >/dev/null & \
 	  $(BIN)/python -m pytest --collect-only -qq --ignore tests/referee >/dev/null; wait
 	@touch $@
+
+# The file systems are kept in /var/cache/lpirc-referee. It needs no environment here: each system builds its own.
+test-on:
+	@$(PYTHON) -m tests.systems $(SUITE) $(ARGS)
 
 wheels: setup
 	$(BIN)/python -m tests.wheels

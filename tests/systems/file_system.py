@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.systems.mirror import TRIES, CannotTry, Mirror, NoAnswer
+from tests.systems.mirror import TRIES, CannotTry, Mirror
 
 USER = "newcomer"
 # What the README asks for, and git, with which a newcomer gets the project.

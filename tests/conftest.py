@@ -11,7 +11,9 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections import Counter
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.browser import browser  # noqa: F401 - a fixture for all
@@ -33,3 +35,11 @@ def pytest_collection_finish() -> None:
     """The garbage collector need not look through five thousand tests, neither while they are collected nor later."""
     gc.freeze()
     gc.enable()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Count the skipped tests by reason: what a bare machine lacks is seen at a glance."""
+    reports = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in reports)
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count} skipped: {reason}")

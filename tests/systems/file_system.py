@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,17 +43,26 @@ class FileSystem:
 
 
 def check_machine() -> None:
-    """See that this machine can run a system beside its own.
+    """See that this machine can build a system and run it beside its own.
 
     Raises:
         CannotTry: it is not Linux, we are not root, or debootstrap is missing.
     """
-    if os.name != "posix" or not Path("/proc/self/ns").is_dir():
+    check_namespaces()
+    if not shutil.which("debootstrap"):
+        raise CannotTry("debootstrap is missing; run `apt-get install debootstrap`")
+
+
+def check_namespaces() -> None:
+    """See that this machine can run a system beside its own.
+
+    Raises:
+        CannotTry: it is not Linux, or we are not root.
+    """
+    if not sys.platform.startswith("linux"):
         raise CannotTry("other systems are tried on Linux only: they need its namespaces")
     if os.geteuid() != 0:
         raise CannotTry("only root can try other systems; run `sudo make test-on SUITE=...`")
-    if not shutil.which("debootstrap"):
-        raise CannotTry("debootstrap is missing; run `apt-get install debootstrap`")
     tried = subprocess.run([*NAMESPACES, "true"], capture_output=True, text=True, check=False)
     if tried.returncode:
         raise CannotTry(f"this machine gives no namespaces: {tried.stderr.strip()}")

@@ -40,6 +40,7 @@ class Mirror:
                 with urllib.request.urlopen(index, timeout=TIMEOUT_S):  # noqa: S310 - apt's own address
                     return
             except urllib.error.HTTPError as error:
+                error.close()
                 if error.code in (403, 404, 410):
                     raise CannotTry(f"the mirror {self.url} has no suite {suite!r}") from error
                 failure = error

@@ -39,9 +39,9 @@ def ending_with(pid: int | None) -> Iterator[None]:
     watcher.start()
     try:
         yield
-    except KeyboardInterrupt as interrupt:
+    except KeyboardInterrupt as interruption:
         if gone.is_set():
-            raise ClientError("parent-gone", f"process {pid} is gone, so this one ends too") from interrupt
+            raise ClientError("parent-gone", f"process {pid} is gone, so this one ends too") from interruption
         raise
     finally:
         done.set()

@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OLDEST := $(VENV)/oldest
 COMPILED := $(VENV)/.compiled
+ON_WINDOWS := -p lpirc_client -p lpirc_testsets -p lpirc_power
 SOURCES := referee power/lpirc_power datasets/lpirc_testsets client/lpirc_client
 
 .PHONY: help setup rehearse demo test test-on wheels simulate lint bench soak serve docs screenshots lock vendor clean
@@ -70,6 +71,8 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 --exclude /harness/ $(ON_WINDOWS)
 	$(OLDEST)/bin/mypy --config-file client/oldest.ini
 	$(OLDEST)/bin/mypy --cache-dir .mypy_cache/oldest --python-version 3.8 --strict client/examples/python/client.py
 	$(BIN)/lint-imports

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from datetime import UTC, datetime
-from pathlib import Path
+
+from referee import operating_system
 
 LONGEST_WAIT_S = 1.0  # waiting on an event does not count the time that the host is suspended
-BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Clock:
@@ -17,11 +18,12 @@ class Clock:
     def monotonic_s(self) -> float:
         """Seconds since an arbitrary start; never steps.
 
-        On Linux all processes of one boot share it, and it goes on while the host is suspended, as the meter does.
+        All processes of one boot share it, and it goes on while the host is suspended, as the meter does. On macOS that
+        is CLOCK_MONOTONIC, and Python's monotonic clock is another one.
         """
-        return (
-            time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
-        )
+        if sys.platform == "linux":
+            return time.clock_gettime(time.CLOCK_BOOTTIME)
+        return time.clock_gettime(time.CLOCK_MONOTONIC)
 
     def of_process_s(self, monotonic_s: float) -> float:
         """A time of Python's monotonic clock, from any process of this host, as a time of this clock.
@@ -49,7 +51,4 @@ class Clock:
 
     def boot_id(self) -> str | None:
         """Which boot the monotonic clock belongs to, or None if the system does not say."""
-        try:
-            return BOOT_ID_FILE.read_text().strip()
-        except OSError:
-            return None
+        return operating_system.boot_id()

@@ -27,6 +27,8 @@ def main() -> None:
     parser.add_argument("--save", action="store_true", help="write the tables to docs/reliability.md")
     parser.add_argument("--keep", type=Path, help="a new folder for logs and journals, which stays")
     options = parser.parse_args()
+    if sys.platform != "linux":
+        sys.exit("a soak needs Linux: it finds its victims in /proc and fills a disk")
     signal.signal(
         signal.SIGTERM, signal.default_int_handler
     )  # its processes and its disk are put away then, too

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -111,10 +112,15 @@ def _fill(left_bytes: int, site: Site, chance: random.Random) -> None:
     ballast, free = site.disk / "ballast", os.statvfs(site.disk)
     try:
         with ballast.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, free.f_bavail * free.f_frsize - left_bytes)
+            _take(file.fileno(), free.f_bavail * free.f_frsize - left_bytes)
         time.sleep(chance.uniform(3.0, 10.0))
     finally:
         ballast.unlink()
+
+
+def _take(file: int, size: int) -> None:
+    if sys.platform == "linux":  # nothing else soaks: see `main`
+        os.posix_fallocate(file, 0, size)
 
 
 HARMS: dict[str, tuple[Callable[[Relay], None], float, float]] = {

@@ -36,7 +36,7 @@ def write_atomically(out: Path, text: str) -> None:
         return
     partial = _sibling(out)
     try:
-        with partial.open("x", encoding="utf-8") as file:
+        with partial.open("x", encoding="utf-8", newline="\n") as file:
             with suppress(FileNotFoundError):
                 shutil.copymode(out, partial)
             file.write(text + "\n")

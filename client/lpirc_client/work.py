@@ -23,6 +23,7 @@ from lpirc_client.commands import password_from
 from lpirc_client.connection import Connection, pauses_s
 from lpirc_client.errors import ClientError, TransientError, missing_extra
 from lpirc_client.http_errors import from_response, json_object
+from lpirc_client.operating_system import require_models
 from lpirc_client.terminal import say
 from lpirc_client.zip_stream import numbered
 
@@ -50,6 +51,7 @@ def add_parser(subparsers: Any) -> None:
 
 def execute(options: argparse.Namespace) -> None:
     """Measure what waits, and wait for more, until Ctrl-C. Raises ClientError."""
+    require_models()  # before a referee leases this device anything
     if sys.version_info < (3, 11) or not (find_spec("ai_edge_litert") or find_spec("onnxruntime")):
         raise missing_extra("measuring models", "Python 3.11 and LiteRT or ONNX Runtime", "models")
     greeting = json.dumps({"name": options.name, "version": version("lpirc-client")}).encode()

@@ -1,4 +1,4 @@
-"""Reads files that the user names, without waiting for pipes that no one writes into; waits until files are on disk."""
+"""Reads files that the user names, without waiting for pipes that no one writes into."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 from lpirc_testsets.errors import TestSetError
+from lpirc_testsets.operating_system import open_at_once, wait_for_content
 
 
 def file_bytes(path: Path, most_bytes: int = -1) -> bytes:
@@ -43,26 +44,14 @@ def require_regular(path: Path) -> None:
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
-def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on disk. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that cannot, such as some over a network
-            raise
-    finally:
-        os.close(descriptor)
-
-
 def _read(path: Path, most_bytes: int) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = open_at_once(path)
     try:
         mode = os.fstat(descriptor).st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISDIR(mode)):
             raise OSError(errno.EINVAL, "it is not a regular file")
         first = _first_byte(descriptor) if stat.S_ISFIFO(mode) else b""
-        os.set_blocking(descriptor, True)
+        wait_for_content(descriptor)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return first + file.read(most_bytes)
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import secrets
@@ -15,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from lpirc_testsets.errors import TestSetError
-from lpirc_testsets.file_bytes import sync
 from lpirc_testsets.folder import (
     FORMAT,
     GROUND_TRUTH,
@@ -27,6 +25,7 @@ from lpirc_testsets.folder import (
     compute_digest,
     sha256_of,
 )
+from lpirc_testsets.operating_system import only_user, put_in_place, sync
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def new_folder(out: Path, *, resumable: bool = False) -> Iterator[Path]:
             yield partial
         for path in (*partial.rglob("*"), partial):
             sync(path)
-        partial.replace(out)
+        put_in_place(partial, out)
         sync(out.parent)
     except TestSetError:
         keep = False
@@ -80,14 +79,11 @@ def new_folder(out: Path, *, resumable: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def _only_writer(partial: Path, out: Path) -> Iterator[None]:
-    descriptor = os.open(partial, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
+        with only_user(partial):
+            yield
     except BlockingIOError as error:
         raise OSError(errno.EBUSY, "another import is making it; wait for its end", str(out)) from error
-    finally:
-        os.close(descriptor)
 
 
 def write_records(
@@ -141,7 +137,7 @@ def _plain(value: float) -> float:
 def _write_json(path: Path, document: dict[str, Any]) -> None:
     """Write one line per entry of each list, for people to read and to compare."""
     parts = [f"{json.dumps(key)}: {_json_value(value)}" for key, value in document.items()]
-    path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8", newline="\n")
 
 
 def _json_value(value: object) -> str:

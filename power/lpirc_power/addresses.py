@@ -7,10 +7,10 @@ import ipaddress
 import logging
 import os
 import re
-import select
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -22,6 +22,7 @@ from lpirc_power.home.hwmon import Hwmon
 from lpirc_power.home.meter import HomeMeter, Sensor
 from lpirc_power.home.rapl import Rapl
 from lpirc_power.meter import OFFICIAL_MAKER, Driver, Identity, Limits, Meter, Standing
+from lpirc_power.operating_system import OWN_GROUP
 from lpirc_power.wt300.driver import Wt300Family
 
 _log: Final = logging.getLogger(__name__)
@@ -248,13 +249,26 @@ def _start_simulator(load: str) -> tuple[subprocess.Popen[str], str]:
     command = [sys.executable, "-P", "-m", "lpirc_power", "simulate", "--load", load]
     command += ["--parent", str(os.getpid())]
     child = subprocess.Popen(  # noqa: S603  our own program
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        creationflags=OWN_GROUP,
     )
-    pipe = cast("IO[str]", child.stdout)
-    ready, _, _ = select.select([pipe], [], [], STARTING_S)
-    if ready and (line := pipe.readline().strip()):
+    if line := _first_line(child):
         return child, line
     child.kill()
     _, complaint = child.communicate()
     reason = complaint.strip().removeprefix("meter: ") or "It did not start."
     raise MeterError("simulator-failed", f"No simulated meter: {reason}")
+
+
+def _first_line(child: subprocess.Popen[str]) -> str:
+    """What it says first; "" if that does not come in time. Read by a thread: Windows selects among sockets only."""
+    pipe = cast("IO[str]", child.stdout)
+    lines: list[str] = []
+    reader = threading.Thread(target=lambda: lines.append(pipe.readline()), daemon=True)
+    reader.start()
+    reader.join(STARTING_S)
+    return lines[0].strip() if lines else ""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
-import sys
-import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
 from referee.auth.passwords import decoy_hash, matches, was_right
 from referee.errors import LoginRefused, RefereeError
+from referee.operating_system import lower_priority
 
 FAILURES_ALLOWED = 10
 FAILURE_MEMORY_S = 60.0
@@ -27,7 +25,7 @@ class PasswordChecks:
     """
 
     def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, "passwords", _lower_priority)
+        self._thread = ThreadPoolExecutor(1, "passwords", lower_priority, (NICENESS,))
         self._failures: dict[int, deque[float]] = {}  # by hash, since a name can be long; the newest last
         self._waiting: list[str] = []
 
@@ -68,8 +66,3 @@ class PasswordChecks:
         if wait_s > 0:
             sentence = f"Too many failed log-ins within {FAILURE_MEMORY_S:.0f} s; try again in {math.ceil(wait_s)} s."
             raise LoginRefused("too-many-failures", sentence, retry_after_s=math.ceil(wait_s))
-
-
-def _lower_priority() -> None:
-    if sys.platform == "linux":  # where a thread has a priority of its own
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

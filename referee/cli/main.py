@@ -57,6 +57,13 @@ class Boundary(click.Group):
     Anything else is a defect and keeps its traceback.
     """
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program, where it runs: not even its help helps on Windows."""
+        if sys.platform == "win32":
+            click.echo("referee: it runs on Linux and macOS, not on Windows; use WSL 2.", err=True)
+            sys.exit(1)
+        return super().main(*args, **kwargs)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
         return [*COMMANDS]

@@ -121,9 +121,10 @@ def phases_of(served_s: Floats, posts_s: Floats, posted: Ints) -> tuple[Floats, 
 def phase_uses(phases: Ints, edges_s: Floats, energies_wh: Floats | None) -> tuple[PhaseUse, ...]:
     """Each phase with its time and its energy. `phases` (k,) lie between `edges_s` (k + 1,)."""
     took_s = np.bincount(phases, np.diff(edges_s), len(PHASES)).tolist()
-    none = [None] * len(PHASES)
-    took_wh, shares = none, none
+    unknown: list[float | None] = [None] * len(PHASES)
+    took_wh, shares = unknown, unknown
     if energies_wh is not None:
         took = np.bincount(phases, np.diff(energies_wh), len(PHASES))
-        took_wh, shares = took.tolist(), (took / took.sum()).tolist() if took.sum() > 0 else none
+        took_wh = [*took.tolist()]
+        shares = [*(took / took.sum()).tolist()] if took.sum() > 0 else unknown
     return tuple(PhaseUse(*use) for use in zip(PHASES, took_s, took_wh, shares, strict=True))

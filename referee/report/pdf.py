@@ -18,6 +18,8 @@ BROWSERS = [
     "google-chrome-stable",
     "chrome",
     "microsoft-edge",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
 ]
 TIMEOUT_S = 120.0
 OPTIONS = [

@@ -8,17 +8,16 @@ import os
 import threading
 import zlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 from lpirc_testsets import TestSet
 from lpirc_testsets.folder import IMAGES
 from referee.errors import RefereeError, TestSetChanged
+from referee.operating_system import free_memory_bytes
 
 logger = logging.getLogger(__name__)
 
 MEMORY_SHARE = 4  # images may take one part in so many of what is free
-MEMORY_FILE = Path("/proc/meminfo")
 MODEST_BYTES = 512 * 2**20  # where the system does not tell how much is free
 
 
@@ -39,12 +38,8 @@ class _Trusted:
 
 def memory_for_images() -> int:
     """Bytes that images may take in memory: a share of what is free now."""
-    try:
-        lines = MEMORY_FILE.read_text().splitlines()
-        free_kib = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration, ValueError):
-        return MODEST_BYTES
-    return free_kib * 1024 // MEMORY_SHARE
+    free_bytes = free_memory_bytes()
+    return MODEST_BYTES if free_bytes is None else free_bytes // MEMORY_SHARE
 
 
 class ImageFiles:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import errno
-import os
-import re
-import resource
 import socket
 import ssl
-import stat
-import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
 from pathlib import Path
 
 from referee.errors import RefereeError
+from referee.operating_system import allow_files, own_addresses, own_sockets, probe
 
 # A board that loses its power in mid-body says nothing: the kernel probes such a silence and ends the connection.
 SILENCE_S, PROBE_S, PROBES = 15, 5, 3
@@ -48,16 +43,6 @@ class Listen:
     def url(self, host: str) -> str:
         """The address of the server at a host."""
         return f"http{'s' if self.tls_cert else ''}://{f'[{host}]' if ':' in host else host}:{self.port}"
-
-
-def own_addresses() -> list[str]:
-    """Return this machine's IPv4 addresses in its networks, on Linux."""
-    try:
-        routes = Path("/proc/net/fib_trie").read_text()
-    except OSError:
-        return []
-    found = set(map(ip_address, re.findall(r"-- (\S+)\n +/32 host LOCAL", routes)))
-    return [str(one) for one in sorted(found) if not (one.is_loopback or one.is_link_local)]
 
 
 def with_free_port(listen: Listen) -> Listen:
@@ -96,31 +81,15 @@ def require_certificate(listen: Listen) -> None:
 
 
 def end_dead_connections(port: int) -> None:
-    """Let the kernel end connections to our `port` that are dead or unread: on Linux the listening socket hands it on.
+    """Let the kernel end connections to our `port` that are dead or unread: the listening socket hands it on.
 
     Granian opens that socket in this process and does not say which it is.
     """
-    if sys.platform != "linux":
-        return
-    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names suffice
+    for one in own_sockets():
         with suppress(OSError):
-            descriptor = int(name)
-            # A copy of the database's descriptor must not even be made: closing it would release its locks (POSIX).
-            if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
-                with socket.socket(fileno=os.dup(descriptor)) as ours:
-                    if (
-                        ours.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
-                        and ours.getsockname()[1] == port
-                    ):
-                        _probe(ours)
-
-
-def _probe(listener: socket.socket) -> None:
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENCE_S)
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, PROBE_S)
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, PROBES)
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_S * 1000)
+            is_listener = one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+            if is_listener and one.getsockname()[1] == port:
+                probe(one, SILENCE_S, PROBE_S, PROBES, UNREAD_S)
 
 
 def most_connections() -> int:
@@ -128,12 +97,7 @@ def most_connections() -> int:
 
     Never more than there are descriptors for: Granian stops accepting for good once it has run out of them.
     """
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_CONNECTIONS + OTHER_FILES
-    limit = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < limit:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    limit = allow_files(MOST_CONNECTIONS + OTHER_FILES)
     return max(limit - OTHER_FILES, limit // 2)
 
 

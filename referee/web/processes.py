@@ -12,6 +12,7 @@ from pathlib import Path
 
 from referee.clock import Clock
 from referee.errors import RefereeError
+from referee.operating_system import lock_holder
 from referee.served import LOCK_NAME
 
 LOOK_S = 0.5
@@ -19,7 +20,6 @@ STOP_TIMEOUT_S = 3
 """For answers under way; a client that stalls in mid-request is then cut off."""
 LOCK_TIMEOUT_S = STOP_TIMEOUT_S + 3.0  # for what is left of a server that was killed
 BUSY_TIMEOUT_S = 1.0  # for one that is just ending
-LOCKS_FILE = Path("/proc/locks")
 
 
 def end_with(parent: int, signalled: int | None = None) -> None:
@@ -67,16 +67,6 @@ def sole_server(folder: Path) -> Iterator[None]:
         yield
 
 
-def _holder(path: Path) -> int | None:
-    """The process that has locked this file or folder; None if the system does not say."""
-    inode = str(path.stat().st_ino)
-    lines = LOCKS_FILE.read_text().splitlines() if LOCKS_FILE.exists() else []
-    for _, kind, _, _, process, place, *_ in map(str.split, lines):
-        if kind == "FLOCK" and place.rpartition(":")[2] == inode:
-            return int(process)
-    return None
-
-
 def _lock(descriptor: int, path: Path) -> None:
     clock, never = Clock(), threading.Event()
     start_s = clock.monotonic_s()
@@ -84,7 +74,7 @@ def _lock(descriptor: int, path: Path) -> None:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            process = _holder(path)
+            process = lock_holder(path)
             # The worker of a server that was killed has yet to notice its death.
             lives = process is not None and exists(process)
             if clock.monotonic_s() - start_s > (BUSY_TIMEOUT_S if lives else LOCK_TIMEOUT_S):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from referee import clock
+from referee import operating_system
 from referee.clock import Clock
 
 
@@ -56,7 +56,7 @@ def test_the_boot_is_the_same_as_long_as_the_machine_runs() -> None:
 
 
 def test_a_system_without_boot_ids_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(clock, "BOOT_ID_FILE", tmp_path / "nothing")
+    monkeypatch.setattr(operating_system, "BOOT_ID", tmp_path / "nothing")
     assert Clock().boot_id() is None
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lpirc_client.conformance.rules import LOGOUT, Exchange
+from lpirc_client.operating_system import FREES_PORTS_LATE
 from lpirc_client.rows import PACKED_TYPE
 
 PIECE_BYTES = 16384
@@ -31,7 +32,7 @@ ROWS_BY_TYPE = {"text/plain": TEXT_ROW, "text/csv": TEXT_ROW, FORM: rb"image_nam
 class Proxy(ThreadingTCPServer):
     """Listens for a client of the referee at `url`; a thread for each connection fills `exchanges`."""
 
-    allow_reuse_address = daemon_threads = True
+    allow_reuse_address, daemon_threads = FREES_PORTS_LATE, True
     request_queue_size = 128
     timeout = 0.1
 
@@ -182,9 +183,14 @@ class Passage(BaseHTTPRequestHandler):
 
 def _has_ended(connection: socket.socket) -> bool:
     """Whether the other end has ended the connection, or its sending side. Raises OSError if it has reset it."""
-    with suppress(BlockingIOError):
-        return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-    return False
+    timeout_s = connection.gettimeout()
+    connection.settimeout(0)
+    try:
+        return not connection.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    finally:
+        connection.settimeout(timeout_s)
 
 
 def _images(target: str, kind: str, body: bytes) -> Sequence[int]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lpirc_client.harness.frames import REASON_CHARACTERS, Message, receive, send
-from lpirc_client.parent import die_with
+from lpirc_client.operating_system import die_with, stay_on
 
 if TYPE_CHECKING:
     from lpirc_client.harness.inference import LoadedModel
@@ -97,7 +97,7 @@ def _confine(parent: int, core: int | None) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (LOG_BYTES, LOG_BYTES))
     if core is not None:
-        os.sched_setaffinity(0, {core})
+        stay_on(core)
 
 
 def _limit_memory(memory_mb: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from lpirc_client.errors import ClientError, ModelError, missing_extra, printable
 from lpirc_client.files import require_writable, write_atomically
 from lpirc_client.harness.settings import settings_from
+from lpirc_client.operating_system import require_models
 from lpirc_client.parent import ending_with
 from lpirc_client.terminal import result, say
 
@@ -23,6 +23,7 @@ class ResultOnStdoutError(ModelError):
 def execute(options: argparse.Namespace) -> None:
     """Do what the command line asks. Raises ClientError."""
     try:
+        require_models()
         with ending_with(options.parent):
             _with_extra(options)
     except ClientError as error:
@@ -34,8 +35,6 @@ def execute(options: argparse.Namespace) -> None:
 
 
 def _with_extra(options: argparse.Namespace) -> None:
-    if os.name != "posix":
-        raise ModelError("bad-system", f"models run on Linux and other POSIX systems, not on {sys.platform}")
     try:
         (_bench if options.command == "bench" else _validate)(options)
     except OSError as error:  # no room for a log, no further process, no reader of the result

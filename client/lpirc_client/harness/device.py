@@ -41,11 +41,6 @@ def throttle_count(root: Path = Path("/")) -> int | None:
     return sum(counts) if counts else None
 
 
-def allowed_cores() -> set[int]:
-    """Return the cores that this process may use; empty where cores cannot be chosen."""
-    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
-
-
 def _processor(root: Path) -> str | None:
     board = _line(root / "proc/device-tree/model")
     if board:

@@ -9,7 +9,7 @@ import argparse
 from dataclasses import dataclass, fields, replace
 
 from lpirc_client.errors import ModelError
-from lpirc_client.harness.device import allowed_cores
+from lpirc_client.operating_system import allowed_cores
 
 TASKS = ("classification", "detection")
 PREPROCESSINGS = ("resize", "central-crop", "central-square")
@@ -95,7 +95,7 @@ def settings_from(options: argparse.Namespace, images: int) -> Settings:
 
 def _core(options: argparse.Namespace) -> int | None:
     """The core to stay on: for one thread the last one unless given, since core 0 takes most interrupts."""
-    cores: set[int] = allowed_cores()
+    cores = allowed_cores()
     if options.core is not None:
         if options.core not in cores:
             what = f"the cores here are {sorted(cores)}" if cores else "cores cannot be chosen here"

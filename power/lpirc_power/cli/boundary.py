@@ -9,13 +9,12 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any, Final, TextIO
+from typing import Any, TextIO
 
 import click
 
 from lpirc_power.errors import MeterError
-
-ENDINGS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from lpirc_power.operating_system import ENDINGS, heeded_endings
 
 
 class StatedFailure(click.ClickException):
@@ -98,8 +97,7 @@ def on_endings(act: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
     A SIGINT that is ignored does not: a shell ignores it for what a script starts with `&`, and the script then ends a
     recording by `kill -INT`.
     """
-    heeded = [one for one in ENDINGS if one is not signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN]
-    former = {number: signal.signal(number, act) for number in heeded}
+    former = {number: signal.signal(number, act) for number in heeded_endings()}
     try:
         yield
     finally:

@@ -15,6 +15,7 @@ import click
 from lpirc_power.cli.boundary import on_endings
 from lpirc_power.endings import setting
 from lpirc_power.errors import NamedMeterError
+from lpirc_power.operating_system import LONGEST_WAIT_S
 
 ENDING_TIMEOUT_S: Final = 5.0
 """How long a program may take to end by itself after Ctrl-C, and then after SIGTERM."""
@@ -82,9 +83,13 @@ class Course:
 
     def wait(self, longest_s: float | None = None) -> bool:
         """Wait for the end of the time or of the program, or for Ctrl-C; return whether it has come."""
-        left_s = max(self._deadline_s - self._monotonic(), 0.0)
-        pause_s = left_s if longest_s is None else min(left_s, longest_s)
-        return self._ended.wait(min(pause_s, threading.TIMEOUT_MAX)) or self._monotonic() >= self._deadline_s
+        until_s = self._deadline_s
+        if longest_s is not None:
+            until_s = min(until_s, self._monotonic() + longest_s)
+        while (left_s := until_s - self._monotonic()) > 0:
+            if self._ended.wait(min(left_s, LONGEST_WAIT_S)):
+                break
+        return self._ended.is_set() or self._monotonic() >= self._deadline_s
 
     def _watch(self, program: subprocess.Popen[bytes]) -> None:
         program.wait()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import socketserver
 import threading
 from typing import IO
@@ -15,6 +16,7 @@ from lpirc_power.cli.options import address_argument, element_option
 from lpirc_power.clocks import real_clocks
 from lpirc_power.endings import setting
 from lpirc_power.errors import MeterError
+from lpirc_power.operating_system import FREES_PORTS_LATE, LONGEST_WAIT_S
 from lpirc_power.ptd import Daemon
 
 
@@ -22,7 +24,7 @@ from lpirc_power.ptd import Daemon
 @click.argument("kind", metavar="[TYPE]", nargs=-1, type=click.Choice(["49", "52"]), expose_value=False)
 @address_argument
 @click.option(
-    "-l", "--log", type=click.File("a"), default="/dev/null", help="The file to which samples are appended."
+    "-l", "--log", type=click.File("a"), default=os.devnull, help="The file to which samples are appended."
 )
 @click.option(
     "-p", "--port", type=click.IntRange(0, 65535), default=8888, show_default=True, help="TCP port."
@@ -45,7 +47,7 @@ def ptd(address: str, log: IO[str], port: int, element: str) -> None:
                     self.wfile.write(f"{reply}\r\n".encode())
 
     class Server(socketserver.TCPServer):
-        allow_reuse_address = True
+        allow_reuse_address = FREES_PORTS_LATE
 
     ended = threading.Event()
     with contextlib.ExitStack() as stack:
@@ -62,4 +64,5 @@ def ptd(address: str, log: IO[str], port: int, element: str) -> None:
             raise MeterError("ptd-port", sentence) from error
         daemon.say(f"Waiting for a connection on 127.0.0.1:{server.server_address[1]}")
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        ended.wait()
+        while not ended.wait(LONGEST_WAIT_S):
+            pass

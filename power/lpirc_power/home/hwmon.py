@@ -144,8 +144,8 @@ def _optional(path: Path, otherwise: str) -> str:
 def _chosen(choice: str, found: list[Channel], root: Path) -> list[Channel]:
     if not found:
         raise MeterUnreachable(
-            f"This machine shows no INA current sensor in {root / 'class' / 'hwmon'}; Jetson boards have one, others "
-            "need an INA219 on their I2C bus."
+            f"This machine shows no INA current sensor in {root / 'class' / 'hwmon'}: only Linux does; Jetson "
+            "boards have one, others need an INA219 on their I2C bus."
         )
     if not choice:
         return [_one(found, found, "hwmon:")]

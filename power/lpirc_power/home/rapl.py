@@ -96,8 +96,8 @@ def _chosen(choice: str, found: list[Zone], root: Path) -> list[Zone]:
     names = ", ".join(map(str, found))
     if not found:
         raise MeterUnreachable(
-            f"This machine shows no energy counters in {root / 'class' / 'powercap'}: a virtual machine has none, "
-            "elsewhere `modprobe intel_rapl_msr` may bring them."
+            f"This machine shows no energy counters in {root / 'class' / 'powercap'}: only Linux does, and a "
+            "virtual machine has none; elsewhere `modprobe intel_rapl_msr` may bring them."
         )
     if not choice:
         packages = [zone for zone in found if not zone.owner and zone.name.startswith("package")]

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+from lpirc_power.operating_system import FREES_PORTS_LATE, KEEPS_PORTS
+
 MOST_CONNECTIONS: Final = 64
 """At a time; more are closed at once. A real instrument takes fewer."""
 PAUSE_S: Final = 0.1
@@ -27,14 +29,14 @@ class Door:
         self._resting = threading.Event()
         self._connections: set[socket.socket] = set()
         self._listener: socket.socket | None = None
-        # Bound but never listening: while the door is shut the port refuses connections and stays reserved.
-        self._keeper = _bound(host, port)
-        self.host, self.port = self._keeper.getsockname()[:2]
-        try:
+        self.host, self.port = host, port
+        with contextlib.ExitStack() as kept:
+            if KEEPS_PORTS:
+                # Bound but never listening: while the door is shut the port refuses connections and stays reserved.
+                keeper = kept.enter_context(_bound(host, port))
+                self.host, self.port = keeper.getsockname()[:2]
             self.open()
-        except OSError:
-            self._keeper.close()
-            raise
+            self._kept = kept.pop_all()
 
     def open(self) -> None:
         """Listen again; nothing happens if it is open."""
@@ -47,6 +49,7 @@ class Door:
             except OSError:
                 listener.close()
                 raise
+            self.host, self.port = listener.getsockname()[:2]
             self._listener = listener
         threading.Thread(
             target=self._accept, args=(listener,), name=f"{self._name}-accept", daemon=True
@@ -69,7 +72,7 @@ class Door:
     def close(self) -> None:
         """Shut it for good."""
         self.shut()
-        self._keeper.close()
+        self._kept.close()
 
     def _accept(self, listener: socket.socket) -> None:
         while True:
@@ -101,8 +104,8 @@ class Door:
 def _bound(host: str, port: int) -> socket.socket:
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        # A simulator that was killed must find its port again at once.
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if FREES_PORTS_LATE:  # a simulator that was killed must find its port again at once
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
     except OSError:
         bound.close()

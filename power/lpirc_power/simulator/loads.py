@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import math
-import os
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, Protocol
 
+from lpirc_power import operating_system
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading
 
@@ -196,6 +196,8 @@ def _cpu(rest: str, clock: Callable[[], float]) -> Load:
     idle_w, busy_w = (_quantity(own[name], "W") for name in ("idle", "busy"))
     if int(pid) <= 0:
         raise ValueError(f"{pid!r} is not a process id")
+    if not operating_system.TELLS_CPU_TIME:
+        raise ValueError("the CPU time of a process is not read on Windows")
     return Drawn(CpuPower(int(pid), idle_w, busy_w, clock).mean_w, wave)
 
 
@@ -261,16 +263,6 @@ def noise(power_w: float, deviation_w: float, seed: int) -> Replay:
     return Replay(edges_s, [(0.0, 0.0, mean_w + value_w) for value_w in drawn_w])
 
 
-def process_facts(pid: int) -> list[str] | None:
-    """Return the fields of Linux' /proc/PID/stat from the third on, the state; None if there is no such process."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    # The second field is the program's name in brackets and may hold blanks.
-    return text.rpartition(")")[2].split()
-
-
 class CpuPower:
     """The power of a device whose processor is one core, kept busy by process `pid`.
 
@@ -284,7 +276,7 @@ class CpuPower:
         self._busy_w = busy_w
         self._clock = clock
         self._looked_s = clock()
-        self._cpu_s = self._cpu_time_s()
+        self._cpu_s = operating_system.cpu_time_s(self._pid)
         self._power_w = idle_w
 
     def mean_w(self, _start_s: float, _end_s: float) -> float:
@@ -293,22 +285,8 @@ class CpuPower:
         wall_s = now_s - self._looked_s
         if wall_s < SHORTEST_S:
             return self._power_w
-        cpu_s = self._cpu_time_s()
+        cpu_s = operating_system.cpu_time_s(self._pid)
         usage = min(max((cpu_s - self._cpu_s) / wall_s, 0.0), 1.0)
         self._power_w = self._idle_w + usage * (self._busy_w - self._idle_w)
         self._looked_s, self._cpu_s = now_s, cpu_s
         return self._power_w
-
-    def _cpu_time_s(self) -> float:
-        found = [facts for pid in _family(self._pid) if (facts := process_facts(pid))]
-        # Fields 13 and 14 are of children that have ended; the others are in the family.
-        return sum(int(ticks) for facts in found for ticks in facts[11:15]) / os.sysconf("SC_CLK_TCK")
-
-
-def _family(pid: int) -> list[int]:
-    """A process and its descendants."""
-    try:
-        listed = [one.read_text() for one in Path(f"/proc/{pid}/task").glob("*/children")]
-    except OSError:  # it has ended meanwhile
-        listed = []
-    return [pid, *(one for children in listed for child in children.split() for one in _family(int(child)))]

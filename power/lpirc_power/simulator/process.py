@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import threading
-import tty
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -14,10 +13,11 @@ from typing import Final, TypeVar
 from lpirc_power.endings import setting
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import SIMULATED
+from lpirc_power.operating_system import HAS_PTYS, mark_of_process, raw_pty
 from lpirc_power.simulator.control import HOST, ControlServer
 from lpirc_power.simulator.instrument import Instrument
 from lpirc_power.simulator.links import INPUT_BUFFER, Desk, Link
-from lpirc_power.simulator.loads import parse_load, process_facts
+from lpirc_power.simulator.loads import parse_load
 from lpirc_power.simulator.portmapper import Portmapper
 from lpirc_power.simulator.state import DEFAULT_DIALECT
 from lpirc_power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
@@ -50,8 +50,10 @@ def serve(
 
     With a pty, `announce` then gets `serial PATH`, with a control socket `control HOST:PORT`. With `parent`, the
     process also ends when that process does, even by SIGKILL. Raises MeterError for a load or a model that does not
-    exist or a port that cannot be had.
+    exist, a port that cannot be had, or a pty on Windows.
     """
+    if plan.pty and not HAS_PTYS:
+        raise MeterError("no-pty", "Windows has no ptys; leave --pty out, or simulate the meter in WSL 2.")
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, setting(ending))
@@ -93,9 +95,7 @@ class SerialLine:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         # Kept open here, or the line would hang up for good when its last client leaves.
-        self._ours, self._theirs = os.openpty()
-        tty.setraw(self._theirs)
-        self.path = os.ttyname(self._theirs)
+        self._ours, self._theirs, self.path = raw_pty()
         threading.Thread(target=self._serve, name="serial", daemon=True).start()
 
     def close(self) -> None:
@@ -131,14 +131,7 @@ def _tick(instrument: Instrument, ending: threading.Event) -> None:
 
 
 def _wait(ending: threading.Event, parent: int | None) -> None:
-    # A process id can be reused; its start time tells two processes apart.
-    started = _start_time(parent) if parent else None
+    first = mark_of_process(parent) if parent else None
     while not ending.wait(PARENT_POLL_S):
-        if parent and (started is None or _start_time(parent) != started):
+        if parent and (first is None or mark_of_process(parent) != first):
             return
-
-
-def _start_time(pid: int) -> str | None:
-    facts = process_facts(pid)
-    # a zombie has ended, though its parent has not reaped it yet
-    return None if facts is None or facts[0] in "ZX" else facts[19]

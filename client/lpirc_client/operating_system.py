@@ -1,0 +1,88 @@
+"""What only some systems have: processes that are watched, and the limits under which models run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+from lpirc_client.errors import ModelError
+
+FREES_PORTS_LATE = sys.platform != "win32"
+"""Whether the port of a server that was killed is kept, unless the next one sets SO_REUSEADDR.
+
+Not on Windows, where that option would take the port from a server at work.
+"""
+PR_SET_PDEATHSIG = 1
+
+if sys.platform == "win32":
+    import _winapi
+
+    def interrupt(thread: int) -> None:
+        """Interrupt the main thread `thread` as Ctrl-C would: on Windows every signal does that."""
+        signal.raise_signal(signal.SIGINT)
+
+    def lives(pid: int, *, is_parent: bool) -> bool:
+        """Whether process `pid` lives; on Windows also where it is our parent only a handle tells."""
+        try:
+            process = _winapi.OpenProcess(_winapi.SYNCHRONIZE, False, pid)
+        except PermissionError:  # of another user
+            return True
+        except (OSError, OverflowError):
+            return False
+        try:
+            return _winapi.WaitForSingleObject(process, 0) == _winapi.WAIT_TIMEOUT
+        finally:
+            _winapi.CloseHandle(process)
+
+else:
+
+    def interrupt(thread: int) -> None:
+        """Interrupt the main thread `thread` as Ctrl-C would."""
+        signal.pthread_kill(thread, signal.SIGINT)
+
+    def lives(pid: int, *, is_parent: bool) -> bool:
+        """Whether process `pid` lives, which `is_parent` of this one or not."""
+        if is_parent:
+            return os.getppid() == pid  # a zombie still answers signal 0
+        try:
+            os.kill(pid, 0)
+        except (ProcessLookupError, OverflowError):
+            return False
+        except PermissionError:
+            return True
+        return True
+
+
+def require_models() -> None:
+    """Raise ModelError `bad-system` on Windows: the process of a model needs the limits and signals of POSIX."""
+    if sys.platform == "win32":
+        raise ModelError(
+            "bad-system", "models run on Linux and other POSIX systems, not on Windows; use WSL 2"
+        )
+
+
+def die_with(parent: int) -> None:
+    """Let this process be killed when the parent process `parent` ends, even while native code blocks Python.
+
+    Only Linux does that; elsewhere this process ends at once if the parent has ended, and later when its pipes do.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it ended before the call above
+        sys.exit(0)
+
+
+def allowed_cores() -> set[int]:
+    """Return the cores that this process may use; empty where cores cannot be chosen: everywhere but on Linux."""
+    if sys.platform == "linux":
+        return os.sched_getaffinity(0)
+    return set()
+
+
+def stay_on(core: int) -> None:
+    """Keep this process on one of the `allowed_cores`; nothing where there are none."""
+    if sys.platform == "linux":
+        os.sched_setaffinity(0, {core})

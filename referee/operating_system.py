@@ -1,0 +1,133 @@
+"""What only Linux has, with what is done instead on macOS, where teams rehearse; Windows is refused at the entrance."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from ipaddress import ip_address
+from pathlib import Path
+from stat import S_ISSOCK
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+LOCKS = Path("/proc/locks")
+MEMORY = Path("/proc/meminfo")
+ROUTES = Path("/proc/net/fib_trie")
+ELSEWHERE = ("192.0.2.1", 9)  # of TEST-NET-1: no packet is sent there
+MOST_FILES_OF_MACOS = 10_240  # OPEN_MAX: it refuses more, though it says that there is no limit
+
+
+def boot_id() -> str | None:
+    """Which boot this is, or None if the system does not say. On macOS `sysctl` says it."""
+    if sys.platform == "darwin":
+        asked = ["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]
+        with suppress(OSError):
+            said = subprocess.run(asked, capture_output=True, text=True, check=False)  # noqa: S603 - the system's
+            return said.stdout.strip() or None
+        return None
+    try:
+        return BOOT_ID.read_text().strip()
+    except OSError:
+        return None
+
+
+def own_addresses() -> list[str]:
+    """The IPv4 addresses of this machine in its networks; on macOS only the one that it sends from, if any."""
+    if sys.platform == "linux":
+        found = _linux_addresses()
+    else:
+        found = _sending_address()
+    return [str(one) for one in sorted(map(ip_address, found)) if not (one.is_loopback or one.is_link_local)]
+
+
+def own_sockets() -> Iterator[socket.socket]:
+    """Copies of all sockets that this process has open, each closed when the next one is asked for."""
+    folder = "/proc/self/fd" if sys.platform == "linux" else "/dev/fd"
+    for name in os.listdir(folder):  # noqa: PTH208 - names suffice
+        with suppress(OSError):
+            descriptor = int(name)
+            # A copy of the database's descriptor must not even be made: closing it would release its locks (POSIX).
+            if S_ISSOCK(os.fstat(descriptor).st_mode):
+                with socket.socket(fileno=os.dup(descriptor)) as copy:
+                    yield copy
+
+
+def probe(listener: socket.socket, silence_s: int, probe_s: int, probes: int, unread_s: int) -> None:
+    """Let the kernel end connections to `listener` that say nothing although it asks, or that take nothing.
+
+    macOS has no limit for a connection that takes nothing (`unread_s`): there it is left open.
+    """
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, probe_s)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, probes)
+    if sys.platform == "linux":
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, silence_s)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, unread_s * 1000)
+    elif sys.platform == "darwin":
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPALIVE, silence_s)
+
+
+def allow_files(wanted: int) -> int:
+    """Raise this process's limit of open files as far as it may be, up to `wanted`, and return how many it may open.
+
+    macOS says that there is no limit, and may refuse more than 10,240.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+    for allowed in (limit, min(limit, MOST_FILES_OF_MACOS)):
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft == resource.RLIM_INFINITY or soft >= allowed:
+            return allowed
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+            return allowed
+    return soft
+
+
+def lock_holder(path: Path) -> int | None:
+    """The process that has locked this file or folder; None if the system does not say, as macOS."""
+    inode = str(path.stat().st_ino)
+    lines = LOCKS.read_text().splitlines() if LOCKS.exists() else []
+    for _, kind, _, _, process, place, *_ in map(str.split, lines):
+        if kind == "FLOCK" and place.rpartition(":")[2] == inode:
+            return int(process)
+    return None
+
+
+def free_memory_bytes() -> int | None:
+    """The memory that is free now; None if the system does not say, as macOS."""
+    try:
+        lines = MEMORY.read_text().splitlines()
+        free_kib = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError):
+        return None
+    return free_kib * 1024
+
+
+def lower_priority(niceness: int) -> None:
+    """Let other threads go before this one; on macOS, where a thread has no priority of its own, nothing."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
+
+
+def _linux_addresses() -> list[str]:
+    try:
+        routes = ROUTES.read_text()
+    except OSError:
+        return []
+    return list(set(re.findall(r"-- (\S+)\n +/32 host LOCAL", routes)))
+
+
+def _sending_address() -> list[str]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        try:
+            asking.connect(ELSEWHERE)
+        except OSError:
+            return []
+        return [asking.getsockname()[0]]

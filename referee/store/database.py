@@ -186,10 +186,14 @@ def _inodes(names: Iterable[str]) -> list[object]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, check_same_thread=False, timeout=LOCK_TIMEOUT_S)
-    connection.row_factory = sqlite3.Row
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA foreign_keys=ON")
+    with ExitStack() as opened:
+        connection = opened.enter_context(
+            closing(sqlite3.connect(path, check_same_thread=False, timeout=LOCK_TIMEOUT_S))
+        )
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA synchronous=FULL")  # reads the file, which may be no database
+        connection.execute("PRAGMA foreign_keys=ON")
+        opened.pop_all()
     return connection
 
 

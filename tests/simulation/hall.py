@@ -355,8 +355,10 @@ def hall(random: Random) -> Iterator[Hall]:
             }
             with installed(host, boxes), _seldom():
                 made = Hall(folder / "contest", scheduler, host, boxes, log, random)
-                yield made
-                made.database.close()
+                try:
+                    yield made
+                finally:
+                    made.database.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

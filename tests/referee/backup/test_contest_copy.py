@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import stat
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,7 @@ def test_all_of_it_is_there_at_another_path_and_only_its_owners(
         count = int((copy / "contest.db-count").read_text())
     assert newest["kind"] == "restored"
     assert (newest["detail"]["contest"], newest["detail"]["former"]) == (former, former)
-    with sqlite3.connect(copy / "contest.db") as database:
+    with closing(sqlite3.connect(copy / "contest.db")) as database:
         tables = ("runs", "posts", "events", "scores", "submissions")
         assert count == sum(
             database.execute(f"SELECT coalesce(max(id), 0) FROM {one}").fetchone()[0]  # noqa: S608
@@ -214,7 +215,7 @@ def test_a_disk_that_is_full_is_told_with_the_place_that_was_to_be_made(folder: 
 
 def test_a_damaged_database_is_not_backed_up(folder: Path, tmp_path: Path) -> None:
     path = folder / "contest.db"
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         page = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'events'").fetchone()[0]
     with path.open("r+b") as file:

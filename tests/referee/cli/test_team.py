@@ -51,9 +51,8 @@ def test_teams_are_imported_with_passwords_that_are_shown_once(folder: Path) -> 
     assert (code, news) == (0, "Registered 3 teams.\n")
     assert teams(folder) == {"ant": "Ant Hill", "bee": None, "cat, the": None}
     passwords = dict(line.split("\t") for line in told.splitlines())
-    store = Store(folder / "contest.db")
-    assert all(matches(str(store.password_hash(team)), password) for team, password in passwords.items())
-    store.close()
+    with closing(Store(folder / "contest.db")) as store:
+        assert all(matches(str(store.password_hash(team)), password) for team, password in passwords.items())
     kept = b"".join(path.read_bytes() for path in folder.glob("contest.db*"))
     assert not any(password.encode() in kept for password in passwords.values())
     again = imported(folder, "team,affiliation\nant,Ant Hill\ndog,\n")

@@ -280,11 +280,10 @@ def test_a_run_on_another_test_set_is_not_judged(contest: Contest) -> None:
 
 def test_a_run_can_be_judged_while_another_process_serves(contest: Contest, judged_set: TestSet) -> None:
     run = closed_run(contest, guesses(judged_set, 1)).id
-    other = Store(contest.folder / "contest.db")
-    with open_contest(contest.folder) as judges:
-        judged: Score = judge(judges, run, CLOCK)
-    assert other.latest_score(run) == judged
-    other.close()
+    with contextlib.closing(Store(contest.folder / "contest.db")) as other:
+        with open_contest(contest.folder) as judges:
+            judged: Score = judge(judges, run, CLOCK)
+        assert other.latest_score(run) == judged
 
 
 def test_the_order_of_arrival_changes_nothing_in_a_voc_contest_either(

@@ -99,9 +99,8 @@ def test_a_key_is_used_once_a_run_and_its_first_receipt_is_told_again(store: Sto
 def test_another_process_counts_on_from_what_is_on_disk(tmp_path: Path, store: Store) -> None:
     run = stored_run(store).id
     append(store, run, rows(3))
-    again = Store(tmp_path / "contest.db")
-    assert append(again, run, rows(2)).received_total == again.count_detections(run) == 5
-    again.close()
+    with closing(Store(tmp_path / "contest.db")) as again:
+        assert append(again, run, rows(2)).received_total == again.count_detections(run) == 5
 
 
 def test_a_post_needs_its_run(store: Store) -> None:

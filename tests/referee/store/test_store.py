@@ -248,9 +248,8 @@ def test_readings_are_told_from_the_start_of_the_window(store: Store) -> None:
 def test_what_the_meter_had_no_data_for_is_null_to_any_sqlite_tool(store: Store, tmp_path: Path) -> None:
     run = stored_run(store).id
     store.append_readings(run, 0.0, [reading(power_w=math.nan, voltage_v=math.inf, over_range=True)])
-    with sqlite3.connect(tmp_path / "contest.db") as other:
+    with contextlib.closing(sqlite3.connect(tmp_path / "contest.db")) as other:
         found = other.execute("SELECT power_w, voltage_v, flags, state FROM readings").fetchall()
-    other.close()
     assert found == [(None, math.inf, "over_range", "START")]
 
 
@@ -302,11 +301,10 @@ def test_events_come_back_in_order_with_their_details(store: Store) -> None:
 def test_what_is_committed_is_there_for_the_next_process(tmp_path: Path, store: Store) -> None:
     run = stored_run(store).id
     append(store, run, rows(3), key="k")
-    again = Store(tmp_path / "contest.db")
-    assert again.run(run) == store.run(run)
-    assert np.array_equal(again.detections(run), rows(3))
-    assert again.find_post(run, "k") == store.find_post(run, "k")
-    again.close()
+    with contextlib.closing(Store(tmp_path / "contest.db")) as again:
+        assert again.run(run) == store.run(run)
+        assert np.array_equal(again.detections(run), rows(3))
+        assert again.find_post(run, "k") == store.find_post(run, "k")
 
 
 def test_the_file_is_safe_against_a_loss_of_power(store: Store) -> None:
@@ -349,19 +347,16 @@ def test_threads_that_open_a_new_file_at_once_all_get_it(tmp_path: Path) -> None
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(open_it, range(8)))
-    made = Store(tmp_path / "new.db", create=True)
-    assert stored_run(made).id == 1
-    made.close()
+    with contextlib.closing(Store(tmp_path / "new.db", create=True)) as made:
+        assert stored_run(made).id == 1
 
 
 def test_an_existing_file_can_be_read_where_nothing_can_be_written(tmp_path: Path, store: Store) -> None:
     stored_run(store)
-    blocker = sqlite3.connect(tmp_path / "contest.db", isolation_level=None)
-    blocker.execute("BEGIN IMMEDIATE")
-    again = Store(tmp_path / "contest.db")
-    assert len(again.runs()) == 1
-    again.close()
-    blocker.close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "contest.db", isolation_level=None)) as blocker:
+        blocker.execute("BEGIN IMMEDIATE")
+        with contextlib.closing(Store(tmp_path / "contest.db")) as again:
+            assert len(again.runs()) == 1
 
 
 def test_a_file_of_a_newer_program_is_refused(tmp_path: Path, store: Store) -> None:
@@ -404,19 +399,19 @@ def test_writing_waits_for_another_process_and_says_so_when_it_takes_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "LOCK_TIMEOUT_S", 0.05)
-    impatient = Store(tmp_path / "contest.db", create=True)
-    run = stored_run(impatient).id
-    judge = sqlite3.connect(tmp_path / "contest.db", isolation_level=None)
-    judge.execute("BEGIN IMMEDIATE")
-    with pytest.raises(RefereeError, match="database is locked") as failure:
+    with (
+        contextlib.closing(Store(tmp_path / "contest.db", create=True)) as impatient,
+        contextlib.closing(sqlite3.connect(tmp_path / "contest.db", isolation_level=None)) as judge,
+    ):
+        run = stored_run(impatient).id
+        judge.execute("BEGIN IMMEDIATE")
+        with pytest.raises(RefereeError, match="database is locked") as failure:
+            append(impatient, run, rows(1))
+        assert failure.value.code == "storage-failed"
+        assert impatient.count_detections(run) == 0
+        judge.execute("COMMIT")
         append(impatient, run, rows(1))
-    assert failure.value.code == "storage-failed"
-    assert impatient.count_detections(run) == 0
-    judge.execute("COMMIT")
-    append(impatient, run, rows(1))
-    assert impatient.count_detections(run) == 1
-    impatient.close()
-    judge.close()
+        assert impatient.count_detections(run) == 1
 
 
 def test_a_full_disk_loses_nothing_that_was_acknowledged(store: Store) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,9 @@ from tests.referee.factories import DrivenClock
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "contest.db", create=True)
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(Store(tmp_path / "contest.db", create=True)) as opened:
+        yield opened
 
 
 def note(

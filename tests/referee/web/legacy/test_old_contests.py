@@ -11,6 +11,7 @@ import sqlite3
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -263,11 +264,8 @@ def test_each_contest_signs_with_a_secret_of_its_own(
 
 
 def asked(day: Day, sql: str) -> list[tuple[Any, ...]]:
-    connection = sqlite3.connect(day.folder / "contest.db")
-    try:
+    with closing(sqlite3.connect(day.folder / "contest.db")) as connection:
         return connection.execute(sql).fetchall()
-    finally:
-        connection.close()
 
 
 def test_numbers_are_stored_as_numbers_and_no_data_as_none(hall: Day, token: str) -> None:

@@ -288,6 +288,9 @@ class SimRLock:
     def __exit__(self, *_: object) -> None:
         self.release()
 
+    def locked(self) -> bool:
+        return self._lock.locked()
+
     def _is_owned(self) -> bool:
         return self._owner is self._scheduler.here()
 

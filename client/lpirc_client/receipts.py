@@ -110,9 +110,9 @@ class ReceiptFile:
             is_ours = any(start[: len(cut)] == cut[: len(start)] for start in LINE_STARTS)
             if not (is_ours and all({"number", "closing"} & one.keys() for one in lines)):
                 raise ValueError("it has other lines than receipts")  # noqa: TRY301 - one sentence for all
-            self._file = path.open("ab", buffering=0)
             if cut:  # by a crash
-                os.ftruncate(self._file.fileno(), len(whole))
+                os.truncate(path, len(whole))
+            self._file = path.open("ab", buffering=0)
         except (OSError, ValueError, AttributeError) as error:
             what = f"receipts file {path}: {error}; choose another one"
             raise ClientError("no-receipts-file", what) from error

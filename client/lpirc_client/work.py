@@ -115,17 +115,16 @@ def _measured(connection: Connection, path: str, work: dict[str, Any], images: P
 def _run(command: list[str], connection: Connection, path: str, every_s: float) -> tuple[int, bytes, bytes]:
     """Run the harness and renew the lease meanwhile; kill it when the lease is lost, or on Ctrl-C."""
     pipe = subprocess.PIPE
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)  # noqa: S603 - our own
-    try:
-        while True:
-            with suppress(subprocess.TimeoutExpired):
-                printed, complaint = process.communicate(timeout=every_s)
-                return process.returncode, printed, complaint
-            with suppress(TransientError):  # measuring goes on while the referee is away
-                connection.ask("PUT", path)
-    finally:
-        process.kill()
-        process.wait()
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as process:  # noqa: S603 - our own
+        try:
+            while True:
+                with suppress(subprocess.TimeoutExpired):
+                    printed, complaint = process.communicate(timeout=every_s)
+                    return process.returncode, printed, complaint
+                with suppress(TransientError):  # measuring goes on while the referee is away
+                    connection.ask("PUT", path)
+        finally:
+            process.kill()
 
 
 def _fetched(connection: Connection, path: str, wanted: dict[str, Any], kept: Path) -> Path:

@@ -37,10 +37,10 @@ class Child:
     def __init__(self, name: str, arguments: Sequence[str], log: Path) -> None:
         self.name = name
         self._log_path = log
-        self._log = log.open("a")
-        self._process = subprocess.Popen(  # noqa: S603 - our own programs, and what --client names
-            arguments, text=True, start_new_session=True, stdin=PIPE, stdout=PIPE, stderr=self._log
-        )
+        with log.open("a") as kept:
+            self._process = subprocess.Popen(  # noqa: S603 - our own programs, and what --client names
+                arguments, text=True, start_new_session=True, stdin=PIPE, stdout=PIPE, stderr=kept
+            )
         self._output: IO[str] = self._process.stdout  # type: ignore[assignment]  # a pipe
         self._input: IO[str] = self._process.stdin  # type: ignore[assignment]  # a pipe
 
@@ -90,7 +90,6 @@ class Child:
                 self._process.wait(TIMEOUT_S)
         self.kill()
         self._output.close()
-        self._log.close()
         with suppress(BrokenPipeError):
             self._input.close()
 

@@ -272,8 +272,8 @@ def await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str
     limit_s, kept = clock.monotonic_s() + plan.window_s + CLIENT_END_S, plan.folder / CLIENT_LOG
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     progress = Progress(*columns, console=console, disable=bool(plan.client) or not console.is_terminal)
-    task, log = progress.add_task("images", total=images), kept.open(errors="replace")
-    with closing(Store(plan.folder / "contest.db")) as store, log, progress:
+    task = progress.add_task("images", total=images)
+    with closing(Store(plan.folder / "contest.db")) as store, kept.open(errors="replace") as log, progress:
         is_running, said = True, ""
         while is_running or said:
             is_running = client.exit_code is None and not clock.wait(never, clock.monotonic_s() + LOOK_S)

@@ -137,7 +137,10 @@ class Passage(BaseHTTPRequestHandler):
         """Return the referee's answer to the request; None if it gives none."""
         head = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
         with suppress(OSError, http.client.HTTPException):
-            if self.referee is None or _has_ended(self.referee):  # it was idle for too long
+            if self.referee is not None and _has_ended(self.referee):  # it was idle for too long
+                self.referee.close()
+                self.referee = None
+            if self.referee is None:
                 to = self.server.referee
                 self.referee = socket.create_connection((to.hostname or "", to.port or 80))
             with suppress(ConnectionError):  # it may refuse before it has read all

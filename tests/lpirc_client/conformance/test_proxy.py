@@ -10,7 +10,10 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -46,9 +49,11 @@ def serving(url: str) -> Iterator[Proxy]:
     with Proxy(("127.0.0.1", 0), url) as proxy:
         thread = threading.Thread(target=proxy.serve_forever, args=(0.01,))
         thread.start()
-        yield proxy
-        proxy.shutdown()
-        thread.join()
+        try:
+            yield proxy
+        finally:
+            proxy.shutdown()
+            thread.join()
 
 
 def address_of(proxy: Proxy) -> str:
@@ -243,6 +248,53 @@ def test_what_is_no_http_is_refused_and_reported(url: str) -> None:
         (found,) = [one for one in Run([*proxy.exchanges.values()]).judge() if one.result == "FAULT"]
     assert found.name == "other-refusals"
     assert "This is not HTTP" in found.detail
+
+
+class Impatient(HTTPServer):
+    """Answers one request, promises to keep the connection, and ends it."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.send_response(204)
+            self.end_headers()
+            self.close_connection = True
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), self.Handler)
+        self.ended = threading.Semaphore(0)
+
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        self.ended.release()
+
+
+def test_a_connection_that_the_referee_ended_is_closed_when_another_takes_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened: list[socket.socket] = []
+    connect = socket.create_connection
+
+    def kept(*arguments: Any, **more: Any) -> socket.socket:
+        opened.append(connect(*arguments, **more))
+        return opened[-1]
+
+    with Impatient() as referee, ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as at_the_end:
+        pool.submit(referee.serve_forever, 0.01)
+        at_the_end.callback(referee.shutdown)
+        proxy = at_the_end.enter_context(serving(f"http://127.0.0.1:{referee.server_address[1]}"))
+        client = at_the_end.enter_context(connect(proxy.server_address))
+        monkeypatch.setattr("socket.create_connection", kept)
+        for _ in range(2):
+            client.sendall(b"GET /v1/health HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert client.recv(1000).startswith(b"HTTP/1.1 204 ")
+            assert referee.ended.acquire(timeout=TIMEOUT_S)
+    first, _ = opened
+    assert first.fileno() == -1
 
 
 def test_interrupted_it_reports_what_it_has_seen_and_that_nobody_logged_out(url: str, tmp_path: Path) -> None:

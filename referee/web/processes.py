@@ -70,7 +70,10 @@ def sole_server(folder: Path) -> Iterator[None]:
 def _holder(path: Path) -> int | None:
     """The process that has locked this file or folder; None if the system does not say."""
     inode = str(path.stat().st_ino)
-    lines = LOCKS_FILE.read_text().splitlines() if LOCKS_FILE.exists() else []
+    try:
+        lines = LOCKS_FILE.read_text().splitlines()
+    except OSError:
+        return None
     for _, kind, _, _, process, place, *_ in map(str.split, lines):
         if kind == "FLOCK" and place.rpartition(":")[2] == inode:
             return int(process)

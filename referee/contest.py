@@ -16,6 +16,7 @@ from referee.clock import Clock
 from referee.config import CONFIG_NAME, ContestConfig, Station, read_config
 from referee.errors import RefereeError, TestSetChanged, WrongAddress
 from referee.files.atomic_write import sync_folder, write_atomically
+from referee.presence import is_there
 from referee.scoring import METRICS
 from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME, read_secret, server_url
 from referee.store import DATABASE_NAME, Store
@@ -102,13 +103,13 @@ def _own_key(folder: Path, store: Store) -> ContestKey:
     path = folder / SIGNING_KEY_NAME
 
     def made() -> str:
-        if not path.exists():
+        if not is_there(path):
             write_atomically(path, new_key(), mode=0o600)
         return ContestKey(path, None).public
 
     if store.public_key() is None:
         store.set_public_key(made, Clock().utc())
-    elif not path.exists():
+    elif not is_there(path):
         sentence = (
             f"The contest's key {path} is missing; restore it from your backup. If it is lost, go on with a new one: "
             f"referee doctor {folder} --accept"
@@ -181,12 +182,12 @@ def create_contest(folder: Path, config_text: str) -> None:
 
     Raises RefereeError `contest-exists` when there is one already.
     """
-    new = [one for one in (folder, *folder.parents) if not one.exists()]
+    new = [one for one in (folder, *folder.parents) if not is_there(one)]
     folder.mkdir(parents=True, exist_ok=True)
     for one in new:
         sync_folder(one.parent)
     for name in (CONFIG_NAME, DATABASE_NAME):
-        if (folder / name).exists():
+        if is_there(folder / name):
             sentence = f"{folder} is a contest folder already: it has {name}; choose another one."
             raise RefereeError("contest-exists", sentence)
     for name in (SECRET_NAME, OPERATOR_KEY_NAME):

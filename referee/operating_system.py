@@ -93,7 +93,10 @@ def allow_files(wanted: int) -> int:
 def lock_holder(path: Path) -> int | None:
     """The process that has locked this file or folder; None if the system does not say, as macOS."""
     inode = str(path.stat().st_ino)
-    lines = LOCKS.read_text().splitlines() if LOCKS.exists() else []
+    try:
+        lines = LOCKS.read_text().splitlines()
+    except OSError:
+        return None
     for _, kind, _, _, process, place, *_ in map(str.split, lines):
         if kind == "FLOCK" and place.rpartition(":")[2] == inode:
             return int(process)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from referee.errors import RefereeError
+from referee.presence import not_accessible
 
 SECRET_NAME = "secret"  # noqa: S105 - a file's name
 OPERATOR_KEY_NAME = "operator-key"
@@ -37,10 +38,15 @@ def is_served(folder: Path) -> bool:
 
 
 def read_secret(path: Path) -> bytes:
-    """Read the contest's secret or operator key. Raises RefereeError `secret-missing`, `secret-readable`."""
+    """Read the contest's secret or operator key.
+
+    Raises RefereeError `secret-missing`, `secret-readable`, `not-accessible`.
+    """
     problem = "it is too short"
     try:
         secret = bytes.fromhex(path.read_text().strip())
+    except PermissionError as error:
+        raise not_accessible(path, error) from error
     except (OSError, ValueError) as error:
         secret, problem = b"", getattr(error, "strerror", "it is not hexadecimal")
     if len(secret) < SECRET_BYTES:

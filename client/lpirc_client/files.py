@@ -6,13 +6,16 @@ import errno
 import os
 import secrets
 import shutil
+import stat
 from contextlib import suppress
 from pathlib import Path
+
+from lpirc_client.presence import is_file, is_there, status
 
 
 def read_regular(path: Path, most_bytes: int = -1) -> bytes:
     """Return the file's first `most_bytes`, or all of it. Raises OSError, also for a pipe or a device."""
-    if path.exists() and not path.is_file():  # reading would block on a pipe and may never end on a device
+    if is_there(path) and not is_file(path):  # reading would block on a pipe and may never end on a device
         raise OSError(errno.EINVAL, "it is not a regular file")
     with path.open("rb") as file:
         return file.read(most_bytes)
@@ -51,13 +54,12 @@ def write_atomically(out: Path, text: str) -> None:
 
 def _is_device(out: Path) -> bool:
     """Tell a device from a file, which need not exist yet; raises OSError for anything else."""
-    try:
-        out.stat()
-    except FileNotFoundError:
+    found = status(out)
+    if found is None or stat.S_ISREG(found.st_mode):
         return False
-    if not (out.is_file() or out.is_char_device()):  # opening a pipe without a reader would block
+    if not stat.S_ISCHR(found.st_mode):  # opening a pipe without a reader would block
         raise OSError(errno.EINVAL, "it is not a regular file")
-    return not out.is_file()
+    return True
 
 
 def _sync(folder: Path) -> None:

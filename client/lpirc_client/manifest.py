@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from lpirc_client.errors import ClientError
 from lpirc_client.files import read_regular
+from lpirc_client.presence import is_there
 from lpirc_client.wire import Category
 
 NAME = "manifest.json"
@@ -32,6 +33,14 @@ class Manifest:
     folder: Path
     images: tuple[Image, ...]
     categories: tuple[Category, ...]
+
+
+def has_manifest(folder: Path) -> bool:
+    """Whether it is a test-set folder. Raises ClientError `bad-testset` if that cannot be told."""
+    try:
+        return is_there(folder / NAME)
+    except OSError as error:
+        raise ClientError("bad-testset", f"{folder / NAME}: cannot be read: {error.strerror}") from error
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -15,6 +15,7 @@ from typing import Any
 
 from lpirc_client.errors import ClientError, printable
 from lpirc_client.files import read_regular
+from lpirc_client.presence import is_there
 from lpirc_client.terminal import say
 from lpirc_client.wire import Receipt
 
@@ -104,7 +105,7 @@ class ReceiptFile:
 
     def _open(self, path: Path) -> None:
         try:
-            content = read_regular(path) if path.exists() else b""
+            content = read_regular(path) if is_there(path) else b""
             whole = content[: content.rfind(b"\n") + 1]
             lines, cut = [json.loads(line) for line in whole.splitlines()], content[len(whole) :]
             is_ours = any(start[: len(cut)] == cut[: len(start)] for start in LINE_STARTS)

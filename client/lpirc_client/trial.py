@@ -13,9 +13,10 @@ from typing import Any, Mapping, Sequence
 
 from lpirc_client.detectors import Detector, load, reason_of
 from lpirc_client.errors import AnswerError, ClientError, printable
-from lpirc_client.manifest import NAME, read_manifest
+from lpirc_client.manifest import has_manifest, read_manifest
 from lpirc_client.mean_ap import mean_ap
 from lpirc_client.plausibility import FRACTIONS, doubts, jpeg_size
+from lpirc_client.presence import is_folder
 from lpirc_client.rows import checked, listed
 from lpirc_client.terminal import result, say
 from lpirc_client.wire import Category
@@ -111,23 +112,39 @@ def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise ClientError("cannot-read", f"{file}: cannot be read: {error.strerror}") from error
+        raise _unreadable(file, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> ClientError:
+    return ClientError("cannot-read", f"{path}: cannot be read: {error.strerror}")
 
 
 def _images_of(folder: Path) -> tuple[dict[str, Path], Sequence[Category]]:
     """Return the images of a test-set folder or of any folder by name, and the categories that are known."""
-    if (folder / NAME).exists():
+    if has_manifest(folder):
         manifest = read_manifest(folder)
         return {one.file: folder / "images" / one.file for one in manifest.images}, manifest.categories
-    images = {one.name: one for one in sorted(folder.glob("*")) if one.suffix.lower() in (".jpg", ".jpeg")}
+    images = {one.name: one for one in _listed(folder) if one.suffix.lower() in (".jpg", ".jpeg")}
     if not images:
         raise ClientError("no-images", f"{folder}: neither a test set nor a folder with JPEG files")
     return images, ()
 
 
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise _unreadable(folder, error) from error
+
+
 def _truth_of(path: Path, images: Mapping[str, Path]) -> tuple[dict[str, int], list[Any], Sequence[Category]]:
     """Read a COCO file, or a test set's: the ids of the images by name, the objects without crowds, the categories."""
-    file = path / "ground_truth.json" if path.is_dir() else path
+    try:
+        file = path / "ground_truth.json" if is_folder(path) else path
+    except OSError as error:
+        raise _unreadable(path, error) from error
     try:
         document = json.loads(_read(file))
         ids = {one["file_name"]: one["id"] for one in document["images"]}

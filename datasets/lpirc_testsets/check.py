@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,11 @@ import numpy as np
 from lpirc_testsets.boxes import outside
 from lpirc_testsets.coco_reader import CocoDocument, parse_coco
 from lpirc_testsets.errors import Problems, TestSetError
+from lpirc_testsets.file_bytes import file_bytes
 from lpirc_testsets.folder import IMAGES, MANIFEST, TestSet, read_manifest, verify
 from lpirc_testsets.importing import jpeg_size
 from lpirc_testsets.labels import label_problems
+from lpirc_testsets.presence import files_below
 
 IMPORT_AGAIN = "bring the file back from where the set was made, or import it again"
 
@@ -42,10 +45,10 @@ def _check_images(test_set: TestSet, problems: Problems) -> None:
         twin = first_with.setdefault(image.sha256, image.file)
         if twin != image.file:
             problems.add(f"{path}: the same image as {twin}", remedy="leave one of them out")
-        if not path.is_file():
-            continue  # verify() has said so
         try:
-            size = jpeg_size(path.read_bytes())
+            size = jpeg_size(file_bytes(path))
+        except OSError:
+            continue  # verify() has said so
         except ValueError as error:
             problems.add(f"{path}: {error}")
             continue
@@ -57,17 +60,22 @@ def _check_images(test_set: TestSet, problems: Problems) -> None:
 def _check_extra_files(test_set: TestSet, problems: Problems) -> None:
     expected = {test_set.folder / IMAGES / image.file for image in test_set.images}
     expected |= {test_set.folder / MANIFEST, test_set.ground_truth_path, test_set.labels_path}
-    for path in sorted(test_set.folder.rglob("*")):
-        if not path.is_dir() and path not in expected:
+    try:
+        found = files_below(test_set.folder)
+    except OSError as error:
+        problems.add(f"{error.filename}: {error.strerror}", remedy="let this user list it")
+        return
+    for path in found:
+        if path not in expected:
             problems.add(f"{path}: the manifest does not list this file", remedy="take it out of the folder")
 
 
 def _check_ground_truth(test_set: TestSet, problems: Problems) -> None:
     path = test_set.ground_truth_path
-    if not path.is_file():
+    if not os.path.isfile(path):  # noqa: PTH113 - the same on every Python
         return  # verify() has said so
     try:
-        document = parse_coco(path, problems, only_labels=test_set.labels_path.is_file())
+        document = parse_coco(path, problems, only_labels=test_set.has_labels)
     except TestSetError as error:
         problems.add(error.sentence)
         return

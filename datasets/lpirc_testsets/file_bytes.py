@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.operating_system import open_at_once, wait_for_content
+from lpirc_testsets.presence import is_file, is_folder, is_there
 
 
 def file_bytes(path: Path, most_bytes: int = -1) -> bytes:
@@ -40,7 +41,7 @@ def read_text(path: Path) -> str:
 
 def require_regular(path: Path) -> None:
     """Raise OSError for a pipe or a device: a file that is read more than once must not change in between."""
-    if path.exists() and not (path.is_file() or path.is_dir()):
+    if is_there(path) and not (is_file(path) or is_folder(path)):
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 

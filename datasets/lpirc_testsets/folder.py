@@ -22,6 +22,7 @@ from typing import Any, ClassVar, TypeVar
 
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.file_bytes import require_regular
+from lpirc_testsets.presence import is_file, is_folder, is_there
 from lpirc_testsets.values import is_name, json_value, shown
 
 FORMAT = "lpirc-testset"
@@ -77,6 +78,14 @@ class TestSet:
     def labels_path(self) -> Path:
         """The file of this set's labels, if it is for classification."""
         return self.folder / LABELS
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether it is a set for classification. Raises TestSetError `testset-damaged` if that cannot be told."""
+        try:
+            return is_there(self.labels_path)
+        except OSError as error:
+            raise TestSetError("testset-damaged", f"{self.labels_path}: {error.strerror}") from error
 
     @cached_property
     def images_digest(self) -> str:
@@ -193,13 +202,17 @@ def compute_digest(images: Sequence[Image], ground_truth_sha256: str, categories
 
 def _manifest_text(folder: Path) -> str:
     path = folder / MANIFEST
-    if not folder.is_dir():
-        raise TestSetError("testset-missing", f"{folder}: no such folder")
-    if not path.is_file():
-        raise TestSetError("testset-not-a-testset", f"{folder}: no {MANIFEST} in it, so it is not a test set")
     try:
+        if not is_folder(folder):
+            raise TestSetError("testset-missing", f"{folder}: no such folder")
+        if not is_file(path):
+            raise TestSetError(
+                "testset-not-a-testset", f"{folder}: no {MANIFEST} in it, so it is not a test set"
+            )
         return path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise TestSetError("testset-damaged", f"{path}: {error.strerror}") from error
+    except ValueError as error:
         raise TestSetError("testset-damaged", f"{path}: {error}") from error
 
 

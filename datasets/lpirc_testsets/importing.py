@@ -23,6 +23,7 @@ from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.file_bytes import file_bytes
 from lpirc_testsets.folder import IMAGES, LABELS, Category, Image, TestSet, contained, load_test_set
 from lpirc_testsets.ground_truth import NamedBox
+from lpirc_testsets.presence import is_folder
 from lpirc_testsets.values import shown
 from lpirc_testsets.writing import ObjectRecord, new_folder, write_records
 
@@ -107,9 +108,13 @@ def build_annotated(
 
 
 def require_folder(folder: Path) -> None:
-    """Raise TestSetError `import-missing` if there is no such folder."""
-    if not folder.is_dir():
-        raise TestSetError("import-missing", f"{folder}: no such folder")
+    """Raise TestSetError `import-missing` if there is no such folder, or it may not be looked at."""
+    try:
+        problem = "" if is_folder(folder) else "no such folder"
+    except OSError as error:
+        problem = str(error.strerror)
+    if problem:
+        raise TestSetError("import-missing", f"{folder}: {problem}")
 
 
 def numbered(names: Iterable[tuple[str, int, str]], path: Path, problems: Problems) -> Categories:

@@ -48,10 +48,10 @@ def read_labels(test_set: TestSet) -> Labels:
 
 def label_problems(test_set: TestSet) -> tuple[str, ...]:
     """Return everything that is wrong with the labels of a set; nothing for a set without labels."""
-    if not test_set.labels_path.exists():
-        return ()
     problems = Problems(limit=None)
     try:
+        if not test_set.has_labels:
+            return ()
         _labels_of(test_set, problems)
     except TestSetError as error:
         return error.problems or (error.sentence,)

@@ -11,6 +11,7 @@ from lpirc_testsets import coco_reader, csv_reader
 from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.folder import load_test_set, sha256_of
 from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.presence import is_file, is_folder
 from lpirc_testsets.voc_reader import read_voc_folder, voc_files
 
 
@@ -24,29 +25,35 @@ def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
     without objects, and it must contain every image of the ground truth. Only CSV ground truth needs it.
 
     Raises TestSetError with every problem found, at most 20, in `problems`: `ground-truth-missing`,
-    `ground-truth-unreadable` (neither JSON nor text, or other columns), `ground-truth-invalid` (values), and those of
-    `load_test_set`; `testset-damaged` also for a folder whose ground truth is not the manifest's.
+    `ground-truth-unreadable` (not accessible, neither JSON nor text, or other columns), `ground-truth-invalid`
+    (values), and those of `load_test_set`; `testset-damaged` also for a folder whose ground truth is not the
+    manifest's.
     """
-    ground_truth = _read(path)
+    try:
+        ground_truth = _read(path)
+    except OSError as error:
+        raise TestSetError(
+            "ground-truth-unreadable", f"{error.filename or path}: {error.strerror}"
+        ) from error
     return ground_truth if images is None else _with_images(ground_truth, path, images)
 
 
 def declares_ids(path: Path) -> bool:
     """Tell if this ground truth lists its images and categories: a folder and COCO JSON do, CSV does not."""
-    return path.is_dir() or _looks_like_json(path)
+    return is_folder(path) or _looks_like_json(path)
 
 
 def _read(path: Path) -> GroundTruth:
     if annotations := voc_files(path):
         return read_voc_folder(annotations)
-    if path.is_dir():
+    if is_folder(path):
         test_set = load_test_set(path)
         path = test_set.ground_truth_path
-        if not path.is_file():
+        if not is_file(path):
             raise TestSetError("testset-damaged", f"{path}: no such file")
         if sha256_of(path) != test_set.ground_truth_sha256:
             raise TestSetError("testset-damaged", f"{path}: changed since the manifest was written")
-        if test_set.labels_path.exists():
+        if test_set.has_labels:
             sentence = f"{test_set.folder}: a set for classification has labels and no boxes"
             raise TestSetError("ground-truth-invalid", sentence)
         return coco_reader.read_coco(path)
@@ -56,7 +63,7 @@ def _read(path: Path) -> GroundTruth:
 
 
 def _looks_like_json(path: Path) -> bool:
-    if path.suffix.lower() == ".json" or not path.is_file():
+    if path.suffix.lower() == ".json" or not is_file(path):
         return path.suffix.lower() == ".json"
     with path.open("rb") as file:
         return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")

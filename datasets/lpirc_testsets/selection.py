@@ -36,7 +36,7 @@ def truth_of(test_set: TestSet) -> GroundTruth:
 
     Raises TestSetError as `read_ground_truth` and `read_labels` do.
     """
-    if not test_set.labels_path.exists():
+    if not test_set.has_labels:
         return read_ground_truth(test_set.folder)
     labels = read_labels(test_set).by_image.tolist()
     rows = [
@@ -142,7 +142,7 @@ def write_selection(
     sources = [
         SourceImage(of(i.number), i.file, (i.width, i.height), i.source_id, origin, i.sha256) for i in chosen
     ]
-    if test_set.labels_path.exists():
+    if test_set.has_labels:
         labels = read_labels(test_set).by_image
         of_files = {test_set.images[row].file: int(labels[row]) for row in rows}
         return build_test_set(out, sources, (), (), reports, labels_csv(of_files))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,7 +17,8 @@ from lpirc_testsets.importing import (
     numbered,
     require_folder,
 )
-from lpirc_testsets.voc_reader import VocAnnotation, read_voc
+from lpirc_testsets.presence import is_file
+from lpirc_testsets.voc_reader import VocAnnotation, annotations_below, read_voc
 
 EXTENSIONS = ("", ".jpg", ".JPG", ".jpeg", ".JPEG")
 
@@ -70,7 +70,10 @@ def import_annotations(
 def _read_all(
     annotations: Path, images: Path, listed: Sequence[str] | None, problems: Problems
 ) -> Iterator[tuple[SourceImage, tuple[NamedBox, ...]]]:
-    found = sorted(path for path in annotations.rglob("*") if path.suffix.lower() == ".xml")
+    try:
+        found = annotations_below(annotations)
+    except OSError as error:
+        raise TestSetError("import-missing", f"{error.filename}: {error.strerror}") from error
     if not found:
         problems.add(f"{annotations}: no XML files in it")
     present = frozenset(found)
@@ -105,9 +108,16 @@ def image_file(images: Path, annotation: Path, stated: str) -> str:
         for folder in dict.fromkeys((Path(), annotation.parent)):
             for extension in EXTENSIONS:
                 candidate = folder / (stem + extension)
-                if os.path.isfile(images / candidate):  # noqa: PTH113 - also for a name that no file can have
+                if _may_be_file(images / candidate):
                     return candidate.as_posix()
     return stated or plain
+
+
+def _may_be_file(path: Path) -> bool:
+    try:
+        return is_file(path)
+    except OSError:
+        return True  # copying it says what is wrong
 
 
 def _listed(path: Path, problems: Problems) -> Categories:

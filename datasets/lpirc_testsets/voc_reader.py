@@ -16,6 +16,7 @@ from lpirc_testsets.errors import Problems
 from lpirc_testsets.file_bytes import file_bytes
 from lpirc_testsets.folder import MANIFEST
 from lpirc_testsets.ground_truth import GroundTruth, NamedBox
+from lpirc_testsets.presence import files_below, is_folder, is_there
 from lpirc_testsets.values import LONGEST_NAME, finite_number, is_name, shown
 
 MOST_BYTES = 2 * 2**20  # some ten thousand objects
@@ -58,11 +59,19 @@ def read_voc(path: Path) -> VocAnnotation:
 
 
 def voc_files(folder: Path) -> list[Path]:
-    """The annotation files of a folder of VOC's form, or below it; none where it is a test set, or no folder."""
-    if not folder.is_dir() or (folder / MANIFEST).exists():
+    """The annotation files of a folder of VOC's form, or below it; none where it is a test set, or no folder.
+
+    Raises OSError, also for a folder in it that may not be listed.
+    """
+    if not is_folder(folder) or is_there(folder / MANIFEST):
         return []
     annotations = folder / "Annotations"
-    return sorted((annotations if annotations.is_dir() else folder).rglob("*.[xX][mM][lL]"))
+    return annotations_below(annotations if is_folder(annotations) else folder)
+
+
+def annotations_below(folder: Path) -> list[Path]:
+    """The XML files of a folder and those in it. Raises OSError."""
+    return [path for path in files_below(folder) if path.suffix.lower() == ".xml"]
 
 
 def read_voc_folder(files: list[Path]) -> GroundTruth:

@@ -26,6 +26,7 @@ from lpirc_testsets.folder import (
     sha256_of,
 )
 from lpirc_testsets.operating_system import only_user, put_in_place, sync
+from lpirc_testsets.presence import is_folder, is_there
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,12 @@ class ObjectRecord:
 
 
 def require_new(out: Path) -> None:
-    """Raise TestSetError `testset-exists` if `out` exists and is not an empty folder."""
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+    """Raise TestSetError `testset-exists` if `out` exists and is not an empty folder, or `testset-not-written`."""
+    try:
+        is_new = not is_there(out) or (is_folder(out) and not any(out.iterdir()))
+    except OSError as error:
+        raise TestSetError("testset-not-written", f"{out}: {error.strerror}") from error
+    if not is_new:
         raise TestSetError("testset-exists", f"{out}: exists already and is not an empty folder")
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import errno
 import math
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
@@ -21,6 +22,7 @@ from typing import Any, Final, cast
 
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading
+from lpirc_power.presence import status
 from lpirc_power.wt300 import answers
 
 COLUMNS: Final = tuple(field.name for field in fields(Reading))
@@ -73,7 +75,8 @@ def read_recording(path: Path) -> list[Reading]:
 
 def require_file(path: Path) -> None:
     """Raise OSError for what exists and is not a regular file: a pipe may be waited for, or never end."""
-    if path.exists() and not path.is_file():
+    found = status(path)
+    if found is not None and not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 

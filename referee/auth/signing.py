@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from referee.errors import RefereeError
+from referee.presence import not_accessible
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -27,8 +28,8 @@ def new_key() -> bytes:
 class ContestKey:
     """The signing key in a file, `known` by its public key if the contest has one.
 
-    When it is first needed it raises RefereeError `secret-missing`, `secret-readable`, and `contest-mixed` for another
-    key. Commands that sign nothing do not wait for its imports.
+    When it is first needed it raises RefereeError `secret-missing`, `secret-readable`, `not-accessible`, and
+    `contest-mixed` for another key. Commands that sign nothing do not wait for its imports.
     """
 
     def __init__(self, path: Path, known: str | None) -> None:
@@ -44,6 +45,8 @@ class ContestKey:
         problem = "it is not an Ed25519 key in PEM"
         try:
             key = load_pem_private_key(self._path.read_bytes(), None)
+        except PermissionError as error:
+            raise not_accessible(self._path, error) from error
         except (OSError, ValueError, TypeError) as error:
             key, problem = None, getattr(error, "strerror", None) or problem
         if not isinstance(key, Ed25519PrivateKey):

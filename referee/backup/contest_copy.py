@@ -19,6 +19,7 @@ from referee.config import CONFIG_NAME, ContestConfig, read_config, toml_table
 from referee.contest import contest_id
 from referee.errors import RefereeError
 from referee.files.atomic_write import real_path, require_writable, sync_folder, write_atomically
+from referee.presence import entries, is_free, is_there
 from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME
 from referee.store import DATABASE_NAME, Store
 from referee.tracks.submissions.results_files import MODELS
@@ -44,9 +45,9 @@ def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: b
         names = (MANIFEST, GROUND_TRUTH, LABELS, *(f"{IMAGES}/{one.file}" for one in found.images))
         files += [(f"{place}/{name}", found.folder / name) for name in names]
     if test_sets:
-        files += [(f"{MODELS}/{one.name}", one) for one in (folder / MODELS).glob("[0-9a-f]*")]
+        files += [(f"{MODELS}/{one.name}", one) for one in entries(folder / MODELS) if one.match("[0-9a-f]*")]
     optional = (SIGNING_KEY_NAME, LABELS)
-    members = {name: path for name, path in files if path.name not in optional or path.exists()}
+    members = {name: path for name, path in files if path.name not in optional or is_there(path)}
     _with_values((folder / CONFIG_NAME).read_text("utf-8-sig"), moved)  # refused now, not at the restore
     scratch = TemporaryDirectory(prefix=f".{file.name}-", dir=file.parent)
     with scratch as place, closing(Store(folder / DATABASE_NAME)) as store:
@@ -66,12 +67,12 @@ def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: b
 def _require_free(folder: Path, file: Path) -> None:
     """Raise RefereeError `backup-target` if a backup there would replace anything but an older backup."""
     is_of_contest = file.parent == real_path(folder) and file.suffix != ".zip"
-    is_there = file.exists()
+    is_taken = is_there(file)
     with suppress(RefereeError):
-        if read_archive(file) if is_there else not is_of_contest:
+        if read_archive(file) if is_taken else not is_of_contest:
             return
     what = "a contest's file" if is_of_contest else "something other than a backup"
-    sentence = f"{file} {'is' if is_there else 'may become'} {what}; choose another name, with .zip."
+    sentence = f"{file} {'is' if is_taken else 'may become'} {what}; choose another name, with .zip."
     raise RefereeError("backup-target", sentence)
 
 
@@ -104,11 +105,11 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
     Raises RefereeError `contest-exists`, `contest-mixed`, `bad-backup`, and as the parts do; OSError.
     """
     folder = real_path(folder)
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+    if not is_free(folder):
         sentence = f"{folder} is a contest folder, or is not empty; restore into a new one."
         raise RefereeError("contest-exists", sentence)
     for outer in folder.parents:
-        if (outer / CONFIG_NAME).exists():
+        if is_there(outer / CONFIG_NAME):
             sentence = f"{folder} is inside the contest folder {outer}; restore beside it."
             raise RefereeError("contest-exists", sentence)
     partial = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.partial")
@@ -121,7 +122,7 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
         if older["contest"] != former:
             words = f"{base} is of contest {older['contest']}, {file} of {former}; take one of the same."
             raise RefereeError("contest-mixed", words)
-        if not (partial / SECRET_NAME).exists():
+        if not is_there(partial / SECRET_NAME):
             for name in SECRETS:
                 write_atomically(partial / name, f"{secrets.token_hex(SECRET_BYTES)}\n".encode(), 0o600)
             changes[former] = contest_id(partial)
@@ -133,7 +134,7 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
             store.log_event(now, None, "restored", backup_utc=newest["utc"], former=former, contest=contest)
             store.note_count() if contest == former else store.accept(contest)
         sets = sorted(_test_sets(read_config(partial)))
-        missing = [one for one in sets if not (partial / one / MANIFEST).exists()]
+        missing = [one for one in sets if not is_there(partial / one / MANIFEST)]
         os.sync()
         partial.replace(folder)
         os.sync()

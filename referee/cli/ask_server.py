@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit
 
 from referee.cli.acts import user
 from referee.errors import RefereeError
+from referee.presence import is_there
 from referee.served import CERTIFICATE_NAME, OPERATOR_KEY_NAME, USER, is_served, read_secret, server_url
 
 ACT_TIMEOUT_S, LOOK_TIMEOUT_S = 60.0, 5.0
@@ -27,7 +28,7 @@ def ask(folder: Path, path: str, body: dict[str, Any] | None = None) -> Any:
     Raises NoServer `not-served`, `no-answer`; RefereeError `contest-missing`, `certificate-wrong`, and what the server
     or `read_secret` refuses with.
     """
-    if not (folder / "contest.toml").exists():
+    if not is_there(folder / "contest.toml"):
         from referee.config import read_config  # importing it takes a twentieth of a second
 
         read_config(folder)

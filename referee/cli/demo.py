@@ -20,6 +20,7 @@ from referee.cli.shared_options import any_path, port_option
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
+from referee.presence import is_free
 
 IMAGES, CATEGORIES, SEED, SIZE = 40, 8, 2018, (320, 240)
 WINDOW_S = 240
@@ -42,7 +43,7 @@ DAY_KEYS = "least_map = 0.05\nattempts = 3\npublic_score = true\n"
 @port_option
 def demo(folder: Path | None, port: int) -> None:
     """Serve a rehearsed contest day with 16 teams, to look at board and console. Ctrl-C ends it."""
-    if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder is not None and not is_free(folder):
         raise RefereeError("folder-in-use", f"{folder} is not empty; choose another one with --folder.")
     kept = f", {folder} is kept" if folder else ""
     with interruption_reported(lambda: f"the demo is over{kept}."), ExitStack() as temporary:

@@ -24,6 +24,7 @@ from referee.clock import Clock
 from referee.config import read_config
 from referee.contest import Contest, contest_id, open_contest, read_secrets, require_unchanged
 from referee.errors import RefereeError
+from referee.presence import is_there
 from referee.served import is_served
 from referee.store import DATABASE_NAME, Store
 
@@ -59,7 +60,7 @@ def doctor(
             store.require_sound()
             found = contest_id(folder)
             with act(store, "accept", contest=found, reason=reason):
-                if not (folder / SIGNING_KEY_NAME).exists():
+                if not is_there(folder / SIGNING_KEY_NAME):
                     store.forget_public_key()
                 store.accept(found)
     served = is_served(folder)
@@ -77,9 +78,8 @@ def doctor(
 
 
 def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> Iterator[Finding]:
-    for look in (read_config, read_secrets, _look_at_database, _look_at_test_set):
+    for look in (read_config, read_secrets, _look_at_database, _look_at_test_set, _look_at_disk):
         yield from _failure(look, folder)
-    yield from _look_at_disk(folder)
     if port is not None and not served:
         yield from _failure(_require_port, port)
     try:
@@ -113,13 +113,11 @@ def _look_at_test_set(folder: Path) -> None:
     require_unchanged(load_test_set(folder / read_config(folder).testset))
 
 
-def _look_at_disk(folder: Path) -> Iterator[Finding]:
-    free_bytes = shutil.disk_usage(folder if folder.exists() else Path()).free
+def _look_at_disk(folder: Path) -> None:
+    free_bytes = shutil.disk_usage(folder if is_there(folder) else Path()).free
     if free_bytes < LEAST_FREE_BYTES:
-        yield (
-            "no-room",
-            f"The disk of {folder} has only {free_bytes / 1e6:.0f} MB left; make room before the day.",
-        )
+        sentence = f"The disk of {folder} has only {free_bytes / 1e6:.0f} MB left; make room before the day."
+        raise RefereeError("no-room", sentence)
 
 
 def _require_port(port: int) -> None:

@@ -16,6 +16,7 @@ from referee.cli.terminal import one_line
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config
 from referee.errors import RefereeError
+from referee.presence import is_there
 from referee.store import DATABASE_NAME, LoggedEvent, Store
 from referee.store.chain import LOG_START
 
@@ -39,7 +40,7 @@ def log(
 
     All of the log is verified, whatever is shown. FOLDER is $REFEREE_CONTEST, or the current folder, if not named.
     """
-    if not (folder / CONFIG_NAME).exists():
+    if not is_there(folder / CONFIG_NAME):
         read_config(folder)  # which says what the folder is not
     reading, shown = _Reading(hexadecimal("--head", head, 12)), 0
     with closing(Store(folder / DATABASE_NAME)) as store:

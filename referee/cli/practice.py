@@ -26,6 +26,7 @@ from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
 from referee.judging.many import judge_with_interval
 from referee.judging.results import current_judgement
+from referee.presence import is_there
 from referee.store.records import Run, RunState
 from referee.web.listener import Listen
 from referee.web.processes import sole_server
@@ -82,8 +83,8 @@ Each log-in begins a run, or goes on with one that is open. Runs are judged when
 def prepare(folder: Path, testset: Path | None, meter: str) -> str:
     """Make the contest unless it is there; register the team. Returns its password."""
     file = folder / PASSWORD
-    if not (folder / CONFIG_NAME).exists():
-        if testset is None and not (folder / "testset").exists():  # it is there after an interrupted start
+    if not is_there(folder / CONFIG_NAME):
+        if testset is None and not is_there(folder / "testset"):  # it is there after an interrupted start
             click.echo(f"Preparing {folder / 'testset'}", err=True)
             synthesize(folder / "testset", images=DEFAULT_IMAGES, categories=DEFAULT_CATEGORIES, seed=1)
         place = place_of(load_test_set(testset or folder / "testset").folder, folder)
@@ -92,7 +93,7 @@ def prepare(folder: Path, testset: Path | None, meter: str) -> str:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(file, f"{secrets.token_urlsafe(9)}\n".encode(), mode=0o600)
         create_contest(folder, text.replace("# public_score", "public_score"))
-    elif not file.exists():
+    elif not is_there(file):
         raise RefereeError("contest-exists", f"{folder} is not a practice contest; choose another DIR.")
     elif testset and testset.resolve() != (kept := folder / read_config(folder).testset).resolve():
         raise RefereeError("contest-exists", f"{folder} has the test set {kept}; choose another DIR.")

@@ -34,6 +34,7 @@ from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
 from referee.judging.many import judge_with_interval
 from referee.judging.results import score_document
+from referee.presence import is_file, is_free
 from referee.store import Store
 from referee.store.records import Run, RunState, Score
 from referee.tracks.submissions.harness import client_version
@@ -129,7 +130,7 @@ def rehearse(
         try_meter(f"sim:{load.replace(PID, str(os.getpid()))}")
     if images is not None and testset is not None:
         raise click.UsageError("--images is the size of the synthetic set; leave it out with --testset.")
-    if replay is not None and not replay.is_file():
+    if replay is not None and not is_file(replay):
         raise RefereeError("replay-missing", f"The file to replay, {replay}, does not exist.")
     stamp = Clock().utc().strftime("%Y%m%dT%H%M%SZ")
     folder = out or Path("rehearsals") / f"{stamp}-{secrets.token_hex(2)}"
@@ -187,7 +188,7 @@ def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
     from referee.report import write_report  # takes a third of a second
 
     stage = partial(click.echo, err=True)
-    if plan.folder.exists() and (not plan.folder.is_dir() or any(plan.folder.iterdir())):
+    if not is_free(plan.folder):
         raise RefereeError("folder-in-use", f"{plan.folder} is not empty; choose another folder with --out.")
     stage(f"Preparing {plan.testset_folder}")
     images = _prepare_test_set(plan)

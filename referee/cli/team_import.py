@@ -23,6 +23,7 @@ from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
 from referee.pages import page_style, template_environment
+from referee.presence import is_there
 
 PRIVATE = 0o600
 SURPLUS = "cells beyond the header"
@@ -40,7 +41,7 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
     """
     if (sheet is None) != (url is None):
         raise click.UsageError("--sheet and --url belong together.")
-    if sheet is not None and sheet.exists():
+    if sheet is not None and is_there(sheet):
         sentence = f"{sheet} exists and may hold passwords of others; name a new file."
         raise RefereeError("sheet-exists", sentence)
     with open_contest(folder) as contest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -38,7 +39,8 @@ def importer(make: Importer) -> Command:
             raise
         report(test_set, as_json=as_json)
         folder, named = given["images"], {image.file for image in test_set.images}
-        files = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+        paths = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
+        files = (path.relative_to(folder).as_posix() for path in paths)
         left_out = sum(file not in named for file in files)
         if left_out and not as_json:
             click.echo(f"{left_out} files of {folder} are left out: nothing names them.")

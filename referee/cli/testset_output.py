@@ -75,7 +75,7 @@ def report(test_set: TestSet, *, as_json: bool) -> None:
         "objects": test_set.objects,
         "digest": test_set.digest,
     }
-    if test_set.labels_path.exists():
+    if test_set.has_labels:
         facts["labels"] = len(set(read_labels(test_set).by_image.tolist()))
         what = f" of {facts['labels']} labels"
     else:

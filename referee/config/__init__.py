@@ -18,6 +18,7 @@ from typing import Any
 from lpirc_power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
 from referee.config.tracks import ModelTrack, track_problems
 from referee.errors import RefereeError
+from referee.presence import not_accessible
 
 CONFIG_NAME = "contest.toml"
 LONGEST_WINDOW_S = 24 * 3600
@@ -140,7 +141,8 @@ class ContestConfig:
 def read_config(folder: Path) -> ContestConfig:
     """Read the configuration of the contest in `folder`.
 
-    Raises RefereeError `contest-missing` or `bad-config`; the latter names the file, the line, the key and the value.
+    Raises RefereeError `contest-missing`, `not-accessible` or `bad-config`; the last names the file, the line, the key
+    and the value.
     """
     path = folder / CONFIG_NAME
     try:
@@ -151,6 +153,8 @@ def read_config(folder: Path) -> ContestConfig:
             f"{folder} is not a contest folder: it has no {CONFIG_NAME}. Make one with: referee init {folder}"
         )
         raise RefereeError("contest-missing", sentence) from None
+    except PermissionError as error:
+        raise not_accessible(path, error) from error
     except (OSError, ValueError, RecursionError) as error:  # ValueError: not TOML, not UTF-8, a huge number
         raise RefereeError("bad-config", f"{path} cannot be read: {error}.") from error
     return _contest(_Table(path, text), table)

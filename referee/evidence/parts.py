@@ -27,6 +27,7 @@ from referee.evidence.container import (
 from referee.evidence.statement import manifest_of, sign
 from referee.files.atomic_write import write_atomically
 from referee.judging.results import current_judgement
+from referee.presence import is_there
 from referee.scoring.result import DIGEST_LENGTH, signature_parts
 from referee.store.log import LoggedEvent
 from referee.store.records import OVER, Run, Score
@@ -67,8 +68,8 @@ def export_bundle(contest: Contest, number: int, path: Path, now: datetime) -> P
 
 
 def _require_place(path: Path) -> None:
-    """Raise RefereeError `bundle-target` if something other than a bundle would be replaced."""
-    if not path.exists():
+    """Raise RefereeError `bundle-target` if something other than a bundle would be replaced, `not-accessible`."""
+    if not is_there(path):
         return
     with path.open("rb") as there:
         begin = there.read(len(BEGIN))

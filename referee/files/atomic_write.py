@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from lpirc_testsets.operating_system import sync
+from lpirc_testsets.presence import is_file, is_there
 
 
 def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int | None = None) -> None:
@@ -48,7 +49,7 @@ def sync_folder(folder: Path) -> None:
 def require_writable(path: Path) -> None:
     """Raise OSError unless a file can be created or replaced at that path: better now than after the work."""
     path = real_path(path)
-    if path.exists() and not path.is_file():
+    if is_there(path) and not is_file(path):
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     trial = _sibling(path)
     try:

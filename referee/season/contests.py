@@ -11,6 +11,7 @@ from lpirc_testsets.file_bytes import file_bytes
 from referee.config import CONFIG_NAME, read_config
 from referee.errors import RefereeError
 from referee.judging.uncertainty import Floats, resampled_of
+from referee.presence import is_file
 from referee.scoring.interval import Resampled
 from referee.scoring.result import signature_parts
 from referee.store.database import DATABASE_NAME
@@ -54,7 +55,7 @@ def read_season(paths: Sequence[Path]) -> tuple[list[SeasonRun], list[str]]:
     found, problems = [], []
     for path in paths:
         try:
-            found.append((path, *(_bundle(path) if path.is_file() else _folder(path))))
+            found.append((path, *(_bundle(path) if is_file(path) else _folder(path))))
         except RefereeError as error:
             problems.append(f"{path} is left out: {error.sentence}")
         except OSError as error:

@@ -19,6 +19,7 @@ from referee.judging.leaderboard import Place
 from referee.judging.many import score_runs
 from referee.judging.rejudge import Change
 from referee.judging.scoring_job import Scored
+from referee.presence import is_file
 from referee.season.board import ByRun
 from referee.season.contests import SeasonRun
 from referee.store import DATABASE_NAME, Store
@@ -59,7 +60,7 @@ def corrected(
 
 def _store(path: Path, season: Store) -> ReadOnlyStore:
     """A contest's database for what is read, and the season's for jobs and scorings."""
-    if path.is_file():
+    if is_file(path):
         raise RefereeError("bundle", "a bundle is not scored again; give the folder of its contest.")
     store = ReadOnlyStore(path / DATABASE_NAME)
     if store.form <= OF_PARTS:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NoReturn, Self
 
 from referee.errors import RefereeError, StorageFailed
+from referee.presence import status
 from referee.served import is_served
 from referee.store.group_commit import GroupCommit
 from referee.store.schema import COLUMNS, VERSION, create_tables
@@ -167,10 +168,10 @@ def form_of(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def require_content(path: Path) -> None:
-    """Raise RefereeError `database-missing` unless there is a file with content."""
-    with suppress(FileNotFoundError):
-        if path.stat().st_size:
-            return
+    """Raise RefereeError `database-missing` unless there is a file with content, `not-accessible`."""
+    found = status(path)
+    if found is not None and found.st_size:
+        return
     raise RefereeError(
         "database-missing",
         f"{path} is missing or empty; put it, or a copy of it, back (a new contest is made by: referee init).",

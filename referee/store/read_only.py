@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from referee.errors import RefereeError
+from referee.presence import is_there
 from referee.store import Store
 from referee.store.database import fail, find_columns, form_of, require_content
 from referee.store.schema import COLUMNS, VERSION
@@ -20,13 +21,13 @@ class ReadOnlyStore(Store):
     """What its methods read is there, None where an earlier form has nothing. It may be served meanwhile.
 
     Raises RefereeError `database-missing`, `database-foreign`, `database-version`, `database-cut`, `half-copied`,
-    StorageFailed.
+    `not-accessible`, StorageFailed.
     """
 
     def __init__(self, path: Path) -> None:
         self._path, self._folder, self._reading = path, path.parent, threading.Lock()
         require_content(path)
-        has_log, has_index = (Path(f"{path}{end}").exists() for end in ("-wal", "-shm"))
+        has_log, has_index = (is_there(Path(f"{path}{end}")) for end in ("-wal", "-shm"))
         if has_log != has_index:
             sentence = f"{path} has only one of its -wal and -shm beside it; copy the whole folder again."
             raise RefereeError("half-copied", sentence)

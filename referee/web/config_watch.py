@@ -14,6 +14,7 @@ from referee.clock import Clock
 from referee.config import CONFIG_NAME, ContestConfig, read_config
 from referee.contest import Contest
 from referee.errors import RefereeError
+from referee.presence import is_there
 from referee.runs.recorder import note_event
 from referee.store.records import SETTINGS
 
@@ -45,9 +46,10 @@ class ConfigWatch:
         return self.changed
 
     def _compare(self) -> str | None:
-        if not (file := self._folder / CONFIG_NAME).exists():
-            return f"{file} is gone; put it back. The server keeps the settings it was started with."
+        file = self._folder / CONFIG_NAME
         try:
+            if not is_there(file):
+                return f"{file} is gone; put it back. The server keeps the settings it was started with."
             found = differences(self._in_use, read_config(self._folder))
         except RefereeError as error:
             invalid = f"{CONFIG_NAME} is no longer valid; the server keeps the settings it was started with."

@@ -22,6 +22,7 @@ from referee.contest import Contest, contest_id, open_contest
 from referee.errors import RefereeError
 from referee.judging.board import publish
 from referee.judging.live import follow
+from referee.presence import entries
 from referee.web.processes import LOOK_S, STOP_TIMEOUT_S, end_with
 from referee.web.server_log import LINE, BackgroundHandler
 
@@ -78,12 +79,15 @@ def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
         due_s, now, problem = clock.monotonic_s() + LOOK_COPIES_S, clock.utc(), ""
         file = folder / f"{name}-{now:%Y%m%d-%H%M%S}.zip"
         try:
-            made = sorted(folder.glob(f"{name}-*.zip"), key=lambda one: one.stat().st_mtime)
+            listed = entries(folder)
+            made = [one for one in listed if one.match(f"{name}-*.zip")]
+            made.sort(key=lambda one: one.stat().st_mtime)
             ages_s = [now.timestamp() - one.stat().st_mtime for one in made]
             if any(0 <= age_s < backup.every_min * 60 - LOOK_COPIES_S / 2 for age_s in ages_s):
                 continue
-            for left in folder.glob(f".{name}-*"):  # of a process that was killed
-                shutil.rmtree(left, ignore_errors=True)
+            for left in listed:
+                if left.match(f".{name}-*"):  # of a process that was killed
+                    shutil.rmtree(left, ignore_errors=True)
             back_up(contest.folder, file, now, keys=False, test_sets=False)
             for old in made[: 1 - COPIES]:
                 old.unlink()

@@ -41,7 +41,9 @@ CODES_OF_STATUS = {
     507: "no-room",
 }
 STATUS_OF_CODE = {code: status for status, codes in CODES_OF_STATUS.items() for code in codes.split()}
-OPERATORS = frozenset({"bad-config", "bad-track", "model-missing", "testset-empty", "testset-unfit"})
+OPERATORS = frozenset(
+    {"bad-config", "bad-track", "model-missing", "not-accessible", "testset-empty", "testset-unfit"}
+)
 """What only the operator can set right."""
 RETRY_AFTER_S = 5
 CODE_OF_STATUS = {

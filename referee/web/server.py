@@ -18,7 +18,7 @@ import ssl
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from multiprocessing.sharedctypes import RawValue
 from pathlib import Path
@@ -98,7 +98,8 @@ class _Server(MPServer):
     def _respawn_workers(self, workers: Any, spawn_target: Any, target_loader: Any, delay: float = 0) -> None:
         self.beats.value = 0
         super()._respawn_workers(workers, spawn_target, target_loader, delay)
-        if (self.folder / SERVER_NAME).exists():
+        with suppress(OSError):  # of a folder that no worker could open either, the supervisor gives up
+            (self.folder / SERVER_NAME).stat()
             self.respawned_wrks.clear()
 
 

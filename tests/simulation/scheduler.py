@@ -21,6 +21,8 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
+from referee.runs import heats
+
 GO_ON = 0.93
 """How often a task that takes a free lock goes on; else another one may run first."""
 TICK_S = 1e-6
@@ -437,7 +439,7 @@ def simulated(random: Random) -> Iterator[tuple[Scheduler, list[str]]]:
         with (
             patch.multiple(threading, **replaced),
             patch.object(queue, "SimpleQueue", _new_queue),
-            patch("referee.runs.heats.ThreadPoolExecutor", SimPool),
+            patch.object(heats, "ThreadPoolExecutor", SimPool),
         ):
             yield scheduler, listener.lines
     finally:

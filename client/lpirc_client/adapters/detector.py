@@ -15,6 +15,7 @@ from PIL import Image
 from lpirc_client.adapters import boxes, runtimes
 from lpirc_client.errors import ModelError, missing_extra
 from lpirc_client.files import read_regular
+from lpirc_client.presence import is_file, is_there
 from lpirc_client.terminal import say
 from lpirc_client.wire import Category
 
@@ -123,8 +124,9 @@ class Adapter:
 def _stated(kind: str, file: Path) -> tuple[Path, dict[str, Any]]:
     """Return the model's file and what the JSON or TOML file beside it states; `file` is either."""
     beside = [file.with_suffix(".json"), file.with_suffix(".toml")]
-    path = next((one for one in ([file] if file in beside else beside) if one.exists()), None)
+    path: Path | None = file
     try:
+        path = next((one for one in ([file] if file in beside else beside) if is_there(one)), None)
         parser = import_module("tomllib" if path and path.suffix == ".toml" else "json")
         stated = dict(parser.loads(read_regular(path).decode("utf-8"))) if path else {}
     except (ImportError, OSError, ValueError, TypeError) as error:
@@ -139,8 +141,12 @@ def _stated(kind: str, file: Path) -> tuple[Path, dict[str, Any]]:
             raise ModelError("bad-settings", f"{path}: {key} = {value!r:.60}: must be {expected}")
     if file in beside:
         file = file.parent / stated.get("model", file.stem + {"onnx": ".onnx", "litert": ".tflite"}[kind])
-    if not file.is_file():
-        raise ModelError("bad-model", f"{file}: there is no such model")
+    try:
+        problem = "" if is_file(file) else "there is no such model"
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+    if problem:
+        raise ModelError("bad-model", f"{file}: {problem}")
     return file, stated
 
 

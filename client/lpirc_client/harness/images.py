@@ -10,7 +10,7 @@ from typing import Any
 
 from lpirc_client.errors import ModelError
 from lpirc_client.files import read_regular
-from lpirc_client.manifest import NAME, from_manifest
+from lpirc_client.manifest import NAME, from_manifest, has_manifest
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".ppm")
 
@@ -29,7 +29,7 @@ def list_images(folder: Path, limit: int | None = None) -> list[ImageFile]:
 
     Raises ClientError `bad-testset`, or `no-images` if there are none.
     """
-    images = _from_manifest(folder) if (folder / NAME).exists() else _by_name(folder)
+    images = _from_manifest(folder) if has_manifest(folder) else _by_name(folder)
     if not images:
         wanted = ", ".join(suffix.removeprefix(".") for suffix in SUFFIXES)
         sentence = f"{folder}: there is no image in it ({wanted}, or a test set)"

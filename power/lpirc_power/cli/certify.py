@@ -15,6 +15,7 @@ from lpirc_power.cli.logbook import require_folder
 from lpirc_power.cli.options import Figure, address_argument, setup_options
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Setup
+from lpirc_power.presence import is_there
 
 FORM: Final = "meter-certify-1"
 
@@ -40,7 +41,7 @@ def certify(address: str, out: Path, seconds: float, load_w: float | None, yes: 
     FILE (meter-certify.json) holds all of it, without the address, and with the serial number as XXX;
     docs/real-meter.md says where to send it. The exit code is 1 if something differs or has failed.
     """
-    if out.exists():
+    if is_there(out):
         raise MeterError("recording-file", f"{out} exists already; give another name with --out.")
     require_folder(out)
     out.touch()  # what cannot be written must show now, not when all is done

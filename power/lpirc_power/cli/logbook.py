@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 from lpirc_power.cli.program import ProgramMissing
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Reading
+from lpirc_power.presence import is_folder, is_there, status
 from lpirc_power.recording import header_line, row
 
 
@@ -32,17 +34,17 @@ class Logbook:
         self._force = force
         self._guard = threading.Lock()
         self._file: io.FileIO | None = None
-        if path.is_dir() or path.is_fifo():  # a pipe would be waited for, with the meter set up
-            what = "folder" if path.is_dir() else "pipe"
-            raise MeterError("recording-file", f"{path} is a {what}; give the name of a file.")
-        if path.exists() and not force:
-            raise _exists(path)
+        found = status(path)
+        if found is not None:
+            _require_name_of_file(path, found.st_mode)
+            if not force:
+                raise _exists(path)
         require_folder(path)
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
         """Open the file for the length of a with statement; a new one is gone again if no reading came into it."""
-        is_new = not self.path.exists()
+        is_new = not is_there(self.path)
         if not (is_new or self._force):  # made since the meter was armed
             raise _exists(self.path)
         try:
@@ -71,7 +73,7 @@ class Logbook:
                 return
             try:
                 if not self.written:
-                    if self.path.is_file():
+                    if stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
                         self._file.truncate(0)
                     _add(self._file, header_line())
                 _add(self._file, row(reading))
@@ -99,10 +101,20 @@ def _add(file: io.FileIO, line: str) -> None:
 
 
 def require_folder(path: Path) -> None:
-    """Raise MeterError `recording-file` if there is no folder to write a file to."""
-    if not path.parent.is_dir():
+    """Raise MeterError `recording-file` if there is no folder to write a file to; OSError."""
+    if not is_folder(path.parent):
         sentence = f"There is no folder {str(path.parent)!r} to write {path.name} to; make it first."
         raise MeterError("recording-file", sentence)
+
+
+def _require_name_of_file(path: Path, mode: int) -> None:
+    kinds = {
+        stat.S_IFDIR: "folder",
+        stat.S_IFIFO: "pipe",
+    }  # a pipe would be waited for, with the meter set up
+    what = kinds.get(stat.S_IFMT(mode))
+    if what is not None:
+        raise MeterError("recording-file", f"{path} is a {what}; give the name of a file.")
 
 
 def _exists(path: Path) -> MeterError:

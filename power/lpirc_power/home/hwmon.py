@@ -110,7 +110,7 @@ def channels(root: Path) -> Iterator[Channel]:
     """Yield every connected channel of an INA chip in a sysfs."""
     for folder in sysfs.folders(root / "class" / "hwmon", "hwmon*"):
         yield from _in_hwmon(folder)
-    for folder in sysfs.folders(root / "bus" / "i2c" / "drivers" / "ina3221x", "*/iio:device*"):
+    for folder in sysfs.folders(root / "bus" / "i2c" / "drivers" / "ina3221x", "*", "iio:device*"):
         yield from _in_iio(folder)
 
 

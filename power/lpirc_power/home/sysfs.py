@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
 from lpirc_power.errors import MeterAnswerError, MeterError, MeterLost
+from lpirc_power.presence import is_folder, is_there, names
 
 SHOWN_LENGTH: Final = 60
 """How many characters of a file an error quotes."""
@@ -39,21 +41,28 @@ def text(path: Path, remedy: str) -> str:
 def exists(path: Path) -> bool:
     """Whether there is such a file; MeterError `meter-lost` if it may not even be looked for."""
     try:
-        return path.exists()
+        return is_there(path)
     except OSError as error:
         raise _lost(path, error) from error
 
 
-def folders(root: Path, pattern: str) -> list[Path]:
-    """Return the folders that match, in the order of the numbers in their names; none if the root is not there.
+def folders(root: Path, *patterns: str) -> list[Path]:
+    """Return the folders that match, a pattern a level, in the order of the numbers in their names.
 
-    Raises MeterError `meter-lost` if it may not be looked into.
+    There are none if the root is not there. Raises MeterError `meter-lost` if one may not be looked into.
     """
-    try:
-        found = [path for path in root.glob(pattern) if path.is_dir()]
-    except OSError as error:
-        raise _lost(root, error) from error
+    found = [root]
+    for pattern in patterns:
+        found = [inner for outer in found for inner in _inside(outer, pattern)]
     return sorted(found, key=lambda path: [(len(part), part) for part in path.parts])
+
+
+def _inside(outer: Path, pattern: str) -> list[Path]:
+    try:
+        matching = [outer / name for name in names(outer) if fnmatchcase(name, pattern)]
+        return [inner for inner in matching if is_folder(inner)]
+    except OSError as error:
+        raise _lost(Path(error.filename or outer), error) from error
 
 
 def _lost(path: Path, error: OSError) -> MeterError:

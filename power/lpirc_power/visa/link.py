@@ -18,16 +18,22 @@ import socket
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
 import pyvisa
 from pyvisa.constants import StatusCode
 from pyvisa.resources import MessageBasedResource
-from pyvisa_py.protocols import rpc
 
 from lpirc_power.errors import MeterError, MeterLost, MeterTimeout
 from lpirc_power.visa import errors as link_failures
+
+with warnings.catch_warnings():
+    # pyusb packs structures without naming their layout (pyusb issue 535), deprecated since Python 3.14 (CPython
+    # gh-131747): with `-W error` its import fails, and pyvisa-py then knows no USB.
+    warnings.filterwarnings("ignore", r"Due to '_pack_', the '_usb_\w+' Structure ", DeprecationWarning)
+    from pyvisa_py.protocols import rpc
 
 # Our own errors report failures of the link; the library's log lines name neither meter nor run.
 logging.getLogger("pyvisa").setLevel(logging.CRITICAL)

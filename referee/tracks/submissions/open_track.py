@@ -147,7 +147,7 @@ def _truth(rule: Track, test_set: TestSet) -> tuple[str, GroundTruth | NDArray[n
         if rule.accuracy == "mean-iou":
             only_objects(truth)  # raises before a model is measured in vain
         return test_set.digest, truth
-    if not test_set.labels_path.exists():
+    if not test_set.has_labels:
         raise _unfit(rule, test_set, "no labels.csv", "labels")
     labels = read_labels(test_set)
     digest = hashlib.sha256(f"{test_set.digest} {labels.sha256}".encode()).hexdigest()

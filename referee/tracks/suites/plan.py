@@ -11,6 +11,7 @@ from typing import Any
 from lpirc_testsets.file_bytes import file_bytes
 from referee.config import toml_table
 from referee.errors import RefereeError
+from referee.presence import is_file
 from referee.tracks.measured import LEAST, MOST
 from referee.tracks.rules.aiotbench import COOLDOWN_S
 
@@ -135,7 +136,7 @@ class _Table:
 def _test(table: _Table, folder: Path) -> PlannedTest:
     table.require_known("model", "implementation", "file", "mflops", "timeout_s", *OPTIONS, *WORDS, *LEVELS)
     file = folder / table.text("file")
-    if not file.is_file():
+    if not is_file(file):
         raise table.bad(f"file = {table.values['file']!r}: there is no file {file}")
     options: dict[str, int | float | str] = {
         name: table.whole(name, 1, most) for name, most in OPTIONS.items() if name in table.values

@@ -12,6 +12,7 @@ from pathlib import Path
 from referee.errors import RefereeError
 from referee.files.atomic_write import require_writable, write_atomically
 from referee.files.tables import TableRow, read_table, table_bytes
+from referee.presence import is_there
 from referee.tracks.measured import LEAST, MOST
 from referee.tracks.rules.aiotbench import SuiteTest
 
@@ -86,10 +87,10 @@ def read_tests(path: Path, mflops: Mapping[str, float]) -> tuple[SuiteTest, ...]
 def read_rows(path: Path) -> list[SuiteRow]:
     """The rows of the table of an earlier run; none where there is no such file.
 
-    Raises RefereeError `unreadable-file`, `bad-table`.
+    Raises RefereeError `not-accessible`, `unreadable-file`, `bad-table`.
     """
     rows = []
-    for line in read_table(path, COLUMNS) if path.exists() else []:
+    for line in read_table(path, COLUMNS) if is_there(path) else []:
         if (_figures(line) == (None, None)) != bool(line.cells["sentence"]):
             raise line.bad("a test has figures, or a sentence that says why it failed; delete this line")
         rows.append(SuiteRow(**{column: line.cells[column] for column in COLUMNS}))

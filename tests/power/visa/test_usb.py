@@ -7,6 +7,7 @@ import errno
 import importlib
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +35,9 @@ def bus(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
 
     def use(backend: Any) -> None:
         for library in ("libusb1", "libusb0", "openusb"):
-            module = importlib.import_module(f"usb.backend.{library}")
+            with warnings.catch_warnings():  # pyusb's, as in lpirc_power.visa.link
+                warnings.filterwarnings("ignore", "Due to '_pack_'", DeprecationWarning)
+                module = importlib.import_module(f"usb.backend.{library}")
             monkeypatch.setattr(module, "get_backend", lambda *_, **__: backend)
         reload()
 

@@ -145,7 +145,11 @@ class Relay:
                 if not self._whole:
                     near.shutdown(socket.SHUT_RDWR)
                     continue
-                far = socket.create_connection(("127.0.0.1", self._target))
+                try:
+                    far = socket.create_connection(("127.0.0.1", self._target))
+                except ConnectionRefusedError:  # what it leads to has just ended
+                    near.shutdown(socket.SHUT_RDWR)
+                    continue
                 self._pairs.append(far)
             for pair in ((near, far), (far, near)):
                 self._threads.append(threading.Thread(target=self._pass, args=pair))

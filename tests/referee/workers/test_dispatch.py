@@ -130,7 +130,8 @@ def test_a_job_that_never_ends_is_ended(store: Store, workers: LocalWorkers, tmp
 
 
 def _drive(seen: Outcomes, mark: Path) -> None:
-    """Let half an hour go by whenever the job has begun again."""
+    """Let half an hour go by whenever the job has begun again, once the other one has ended."""
+    until(lambda: "good" in seen.results)
     for begun in range(1, 4):
         until(lambda: mark.exists() and mark.stat().st_size >= begun)  # noqa: B023 - it is waited for
         seen.clock.advance(LIMIT_S + 1)

@@ -284,7 +284,8 @@ def test_the_energy_is_read_once_the_meter_of_the_run_is_back_in_the_place_of_an
         house.restart()
         assert house.control.close(1, "operator").energy_wh is None
         assert "STAR" in theirs.query(":INTEGRATE:STATE?")  # it measures something else
-    assert house.store.readings(1, 0.0) == readings
+    # As text: since Python 3.13 a reading without data equals none, not even itself.
+    assert list(map(str, house.store.readings(1, 0.0))) == list(map(str, readings))
     code, reason = missing(house)
     assert code == EnergyMissing.READ_LATER
     assert "Another meter answers" in reason

@@ -38,7 +38,8 @@ def open_folder() -> Iterator[Path]:
 def unprivileged() -> Iterator[None]:
     """Be nobody if we are root, whom no permission stops."""
     former = os.geteuid()
-    codecs.lookup("ascii")  # a codec that nobody may not import stays unknown for the rest of the process
+    for codec in ("ascii", "utf-8-sig"):  # one that nobody may not import stays unknown to the process
+        codecs.lookup(codec)
     if former == 0:
         os.seteuid(NOBODY)
     yield

@@ -163,17 +163,6 @@ def test_a_place_that_may_not_be_looked_at_is_not_taken_for_free(tmp_path: Path)
             Logbook(path, force=False)
 
 
-@pytest.mark.usefixtures("as_on_python_3_14")
-def test_a_folder_that_may_not_be_entered_is_not_called_missing(
-    open_folder: Path, request: pytest.FixtureRequest
-) -> None:
-    (open_folder / "closed").mkdir()
-    (open_folder / "closed").chmod(0)
-    request.getfixturevalue("unprivileged")
-    with pytest.raises(PermissionError):
-        Logbook(open_folder / "closed" / "readings.csv", force=False)
-
-
 def test_certify_refuses_a_file_that_may_not_be_looked_at_before_it_asks_the_meter(
     tmp_path: Path, meter: Any
 ) -> None:

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.browser import browser  # noqa: F401 - a fixture for all
+from tests.forbidden import as_on_python_3_14, open_folder, unprivileged  # noqa: F401 - for all, too
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False

@@ -7,6 +7,7 @@ what to do. The next `make` begins again; what pip has fetched stays in its cach
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -73,6 +74,8 @@ def build(environment: Path) -> None:
     oldest = environment / "oldest"
     make = [sys.executable, "-m", "venv"]
     install = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    if not os.access(Path.home(), os.W_OK):
+        install.append("--no-cache-dir")  # pip builds what has no wheel in its cache, and fails there
     locked = [*install, "--require-hashes", "-r"]
     ours = [*install, "--no-deps", "--no-build-isolation", "-e", ".", "-e", "client"]
     commands = [

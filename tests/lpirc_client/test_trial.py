@@ -179,3 +179,16 @@ def test_the_two_uses_do_not_mix(arguments: list[str], capsys: pytest.CaptureFix
         cli.main(["check", *arguments])
     assert left.value.code == 2
     assert "error: give --detector and --images" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("as_on_python_3_14")
+def test_images_and_ground_truth_that_may_not_be_entered_are_told(
+    check: Check, open_folder: Path, request: pytest.FixtureRequest
+) -> None:
+    closed = open_folder / "closed"
+    closed.mkdir()
+    assert check("right", "--ground-truth", "set")[0] == 0  # what it imports, nobody may not
+    closed.chmod(0o111)
+    request.getfixturevalue("unprivileged")
+    told = check("right", images=str(closed))
+    assert (told[0], told[2]) == (1, f"lpirc-client: {closed}: cannot be read: Permission denied\n")

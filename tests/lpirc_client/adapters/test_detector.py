@@ -17,6 +17,7 @@ from lpirc_client.adapters.detector import HEADS, KEYS, Adapter
 from lpirc_client.errors import ModelError
 from lpirc_client.wire import Category
 from tests import tflite_models
+from tests.forbidden import LOOP, loop_at
 from tests.lpirc_client.adapters.models import NAMES, RED, SIDE, classifier, finder, two_inputs
 
 CONTEST = (Category(7, "Red Box"), Category(9, "Sky"))
@@ -235,3 +236,16 @@ def test_names_that_a_file_states_in_another_form_are_none(tmp_path: Path) -> No
 def test_the_page_lists_every_key_and_head() -> None:
     page = (Path(__file__).parents[3] / "docs" / "detectors.md").read_text()
     assert [one for one in (*KEYS, *HEADS) if f"`{one}`" not in page] == []
+
+
+def test_settings_and_a_model_that_cannot_be_looked_at_are_told(tmp_path: Path) -> None:
+    model = tmp_path / "model.onnx"
+    model.touch()
+    loop = loop_at(tmp_path / "model.json")
+    with pytest.raises(ModelError, match=LOOP) as caught:
+        Adapter("onnx", model)
+    assert caught.value.code == "bad-settings"
+    loop.unlink()
+    with pytest.raises(ModelError, match=f"cannot be read: {LOOP}") as caught:
+        Adapter("onnx", loop_at(tmp_path / "other.onnx"))
+    assert caught.value.code == "bad-model"

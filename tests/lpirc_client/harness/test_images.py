@@ -11,6 +11,7 @@ import pytest
 
 from lpirc_client.errors import ClientError, ModelError
 from lpirc_client.harness.images import ImageFile, content, digest, list_images
+from tests.forbidden import LOOP, loop_at
 
 
 def sha256(data: bytes) -> str:
@@ -110,3 +111,11 @@ def test_a_pipe_as_image_is_refused_without_waiting(tmp_path: Path) -> None:
         ModelError, match=r"image 1 \(.*a\.jpg\): it cannot be read: it is not a regular file"
     ):
         digest(list_images(tmp_path))
+
+
+def test_a_manifest_that_cannot_be_looked_at_makes_no_plain_folder_of_a_test_set(tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").touch()
+    loop = loop_at(tmp_path / "manifest.json")
+    with pytest.raises(ClientError) as caught:
+        list_images(tmp_path)
+    assert (caught.value.code, caught.value.sentence) == ("bad-testset", f"{loop}: cannot be read: {LOOP}")

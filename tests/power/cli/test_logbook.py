@@ -17,6 +17,7 @@ from lpirc_power.cli.program import ProgramMissing
 from lpirc_power.errors import MeterError, MeterLost
 from lpirc_power.meter import Reading
 from lpirc_power.recording import header_line, read_recording, row
+from tests.forbidden import LOOP, loop_at
 from tests.power.cli.conftest import METER, one_line
 
 Make = Callable[..., Reading]
@@ -153,3 +154,20 @@ def test_a_full_disk_in_a_run_costs_the_rest_of_the_file_but_not_the_energy(
     facts = json.loads(ended.stdout)
     assert facts["energy_j"] == pytest.approx(36 * 3, rel=1e-4)
     assert 5 <= len(read_recording(tmp_path / "run.csv")) < facts["readings"]
+
+
+def test_a_place_that_may_not_be_looked_at_is_not_taken_for_free(tmp_path: Path) -> None:
+    place = loop_at(tmp_path / "loop")
+    for path in (place, place / "readings.csv"):
+        with pytest.raises(OSError, match=LOOP):
+            Logbook(path, force=False)
+
+
+def test_certify_refuses_a_file_that_may_not_be_looked_at_before_it_asks_the_meter(
+    tmp_path: Path, meter: Any
+) -> None:
+    place = loop_at(tmp_path / "loop") / "certify.json"
+    told = meter("certify", "sim:none", "--yes", "--out", str(place))
+    assert told.returncode == 1
+    assert one_line(told.stderr)
+    assert LOOP in told.stderr

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
-import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from lpirc_power.clocks import Clocks
-
-NOBODY = 65534
 
 
 class HandClock:
@@ -50,25 +44,3 @@ def plant(tmp_path: Path) -> Callable[..., Path]:
 
     write({"kernel/nothing": ""})
     return write
-
-
-@pytest.fixture
-def open_root() -> Iterator[Path]:
-    """A sysfs that every user may enter, unlike pytest's own folders."""
-    root = Path(tempfile.mkdtemp())
-    root.chmod(0o755)
-    yield root
-    for folder, _, _ in os.walk(root):
-        Path(folder).chmod(0o755)
-    shutil.rmtree(root)
-
-
-@pytest.fixture
-def unprivileged() -> Iterator[None]:
-    """Be nobody if we are root, whom no permission stops."""
-    former = os.geteuid()
-    codecs.lookup("ascii")  # a codec that nobody may not import stays unknown for the rest of the process
-    if former == 0:
-        os.seteuid(NOBODY)
-    yield
-    os.seteuid(former)

@@ -176,19 +176,19 @@ def test_a_machine_without_sensors_says_so(plant: Plant) -> None:
 
 
 def test_a_sensor_for_root_only_is_told_with_the_remedy(
-    open_root: Path, request: pytest.FixtureRequest
+    open_folder: Path, request: pytest.FixtureRequest
 ) -> None:
     for name, content in INA219.items():
-        path = open_root / name
+        path = open_folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{content}\n")
         path.chmod(0o444)
-    (open_root / HWMON / "hwmon1/curr1_input").chmod(0)
+    (open_folder / HWMON / "hwmon1/curr1_input").chmod(0)
     request.getfixturevalue("unprivileged")
     with pytest.raises(
         MeterError, match=r"curr1_input may not be read by this user; `sudo chmod a\+r`"
     ) as caught:
-        Hwmon("", open_root)
+        Hwmon("", open_folder)
     assert caught.value.code == "meter-permission"
 
 

@@ -158,9 +158,9 @@ def test_a_machine_without_packages_names_what_it_has(plant: Plant) -> None:
 
 
 def test_counters_for_root_only_are_told_with_the_remedy(
-    open_root: Path, request: pytest.FixtureRequest
+    open_folder: Path, request: pytest.FixtureRequest
 ) -> None:
-    place = open_root / "class/powercap/intel-rapl:0"
+    place = open_folder / "class/powercap/intel-rapl:0"
     place.mkdir(parents=True)
     (place / "name").write_text("package-0\n")
     (place / "max_energy_range_uj").write_text(f"{RANGE_UJ}\n")
@@ -168,7 +168,7 @@ def test_counters_for_root_only_are_told_with_the_remedy(
     (place / "energy_uj").chmod(0)
     request.getfixturevalue("unprivileged")
     with pytest.raises(MeterError) as caught:
-        Rapl("", open_root)
+        Rapl("", open_folder)
     assert caught.value.code == "meter-permission"
     assert "sudo chmod a+r" in caught.value.sentence
     assert 'SUBSYSTEM=="powercap"' in caught.value.sentence

@@ -15,6 +15,7 @@ from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
 from lpirc_power.home import sysfs
 from lpirc_power.meter import Setup
+from tests.forbidden import LOOP, loop_at
 from tests.power.home.conftest import HandClock
 
 Plant = Callable[[dict[str, object]], Path]
@@ -79,12 +80,40 @@ def test_a_sensor_fails_with_meter_errors_only(
             act()
 
 
-def test_a_folder_that_may_not_be_entered_is_told(open_root: Path, request: pytest.FixtureRequest) -> None:
-    (open_root / "class" / "hwmon" / "hwmon1").mkdir(parents=True)
-    (open_root / "class" / "hwmon").chmod(0o444)
+@pytest.mark.usefixtures("as_on_python_3_14")
+def test_a_folder_that_may_not_be_entered_is_told(open_folder: Path, request: pytest.FixtureRequest) -> None:
+    (open_folder / "class" / "hwmon" / "hwmon1").mkdir(parents=True)
+    (open_folder / "class" / "hwmon").chmod(0o444)
     request.getfixturevalue("unprivileged")
     with pytest.raises(MeterError, match="cannot be read") as caught:
-        sysfs.folders(open_root / "class" / "hwmon", "hwmon*")
+        sysfs.folders(open_folder / "class" / "hwmon", "hwmon*")
     assert caught.value.code == "meter-lost"
     with pytest.raises(MeterError, match="cannot be read"):
-        sysfs.exists(open_root / "class" / "hwmon" / "hwmon1" / "name")
+        sysfs.exists(open_folder / "class" / "hwmon" / "hwmon1" / "name")
+
+
+def test_a_folder_that_may_not_be_listed_is_told_and_not_taken_for_empty(
+    open_folder: Path, request: pytest.FixtureRequest
+) -> None:
+    (open_folder / "drivers" / "1-0040" / "iio:device0").mkdir(parents=True)
+    (open_folder / "drivers" / "1-0040").chmod(0o111)
+    request.getfixturevalue("unprivileged")
+    with pytest.raises(MeterError, match="1-0040 cannot be read"):
+        sysfs.folders(open_folder / "drivers", "*", "iio:device*")
+
+
+def test_files_and_folders_that_are_not_there_are_no_failure(plant: Plant) -> None:
+    root = plant(
+        {"drivers/bind": "", "drivers/1-0041/iio:device10/name": "", "drivers/1-0041/iio:device2/name": ""}
+    )
+    assert sysfs.folders(root / "nowhere", "hwmon*") == []
+    found = sysfs.folders(root / "drivers", "*", "iio:device*")
+    assert [one.name for one in found] == ["iio:device2", "iio:device10"]
+    assert not sysfs.exists(root / "drivers" / "bind" / "name")
+
+
+def test_a_sensor_behind_a_loop_of_links_is_told(tmp_path: Path) -> None:
+    with pytest.raises(MeterError, match=LOOP):
+        sysfs.exists(loop_at(tmp_path / "name"))
+    with pytest.raises(MeterError, match=LOOP):
+        sysfs.folders(tmp_path, "name")

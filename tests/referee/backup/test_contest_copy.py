@@ -16,6 +16,7 @@ from lpirc_testsets import TestSet, synthesize
 from referee.config import read_config
 from referee.contest import contest_id, create_contest, open_contest
 from tests.contest_day import called
+from tests.forbidden import LOOP, loop_at
 from tests.referee.factories import config_text, stored_run
 
 SECRETS = ("secret", "operator-key", "signing-key")
@@ -244,3 +245,14 @@ def test_a_place_of_a_test_set_that_cannot_be_changed_is_told_before_anything_is
     assert told.returncode == 1
     assert "a copy needs its own value for ../beside; write it in quotes" in told.stderr
     assert not (tmp_path / "odd.zip").exists()
+
+
+@pytest.mark.parametrize(("name", "options"), [("signing-key", ["--with-keys"]), ("models", [])])
+def test_what_cannot_be_looked_at_is_not_left_out_of_a_backup(
+    folder: Path, name: str, options: list[str]
+) -> None:
+    (folder / name).rename(folder / "elsewhere")
+    loop = loop_at(folder / name)
+    told = called("backup", str(folder), "-o", str(folder.parent / "it.zip"), *options)
+    assert (told.returncode, told.stderr) == (1, f"referee: {loop} cannot be accessed: {LOOP}.\n")
+    assert not (folder.parent / "it.zip").exists()

@@ -22,6 +22,7 @@ from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
 from referee.store.records import RunState
 from tests.contest_day import called, contest_day
+from tests.forbidden import LOOP, loop_at
 from tests.referee.factories import START, config_text, station, stored_run
 
 SECRETS = ("secret", "operator-key")
@@ -289,3 +290,15 @@ def test_a_busy_port_a_clock_that_is_behind_and_little_room_are_told(
     assert "set the clock" in told(folder)["clock-behind"]
     monkeypatch.setattr(sys.modules["referee.cli.doctor"], "LEAST_FREE_BYTES", 2**60)
     assert codes(folder) == ["no-room", "clock-behind"]
+
+
+def test_a_key_that_cannot_be_looked_at_is_neither_lost_nor_forgotten(folder: Path) -> None:
+    (folder / "signing-key").rename(folder / "kept")
+    loop = loop_at(folder / "signing-key")
+    assert sentence_of(folder) == f"{loop} cannot be accessed: {LOOP}."
+    assert codes(folder) == ["not-accessible"]
+    refused = called("doctor", str(folder), "--accept")
+    assert (refused.returncode, LOOP in refused.stderr) == (1, True)
+    loop.unlink()
+    (folder / "kept").rename(loop)
+    assert codes(folder) == []

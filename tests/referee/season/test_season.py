@@ -26,6 +26,7 @@ from referee.judging.scoring_job import Scored, ScoringInput, score_whole
 from referee.store import DATABASE_NAME
 from referee.store.read_only import ReadOnlyStore
 from tests.contest_day import called
+from tests.forbidden import LOOP, loop_at
 from tests.referee.season.conftest import CLOCK
 
 Copy = Callable[..., Path]
@@ -365,3 +366,9 @@ def test_many_contests_give_one_board(copy: Copy) -> None:
 def test_a_store_that_is_only_read_cannot_be_written(made: Path) -> None:
     with closing(ReadOnlyStore(made / "spring" / DATABASE_NAME)) as store, pytest.raises(AttributeError):
         store.log_event(CLOCK.utc(), None, "no")
+
+
+def test_a_path_that_cannot_be_looked_at_is_left_out_by_that_reason(tmp_path: Path) -> None:
+    loop = loop_at(tmp_path / "loop")
+    told = called("season", str(loop))
+    assert f"{loop} is left out: {loop} cannot be accessed: {LOOP}." in told.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -183,3 +184,25 @@ def test_a_restart_makes_no_copy_before_it_is_due(build: Callable[..., House]) -
         assert list(newest.parent.iterdir()) == [newest]
         schedule.clock.advance(180)
         until(lambda: len(list(newest.parent.glob("*.zip"))) == 2)
+
+
+def test_copies_are_not_made_without_end_in_a_folder_that_cannot_be_listed(
+    build: Callable[..., House], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contest = build().contest
+    folder = contest.folder / "stick"
+    folder.mkdir()
+    schedule, listed = Schedule(contest, "stick"), Path.iterdir
+
+    def refuse(path: Path) -> Iterator[Path]:
+        if path == folder:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with caplog.at_level(logging.WARNING), schedule.at_work():
+        until(lambda: "Permission denied; run this as" in caplog.text)
+        for _ in range(3):
+            schedule.clock.advance(LOOK_COPIES_S)
+    monkeypatch.undo()
+    assert list(folder.iterdir()) == []

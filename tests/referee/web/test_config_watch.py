@@ -11,6 +11,7 @@ from referee.clock import Clock
 from referee.config import read_config
 from referee.web.config_watch import ConfigWatch, note_settings
 from tests.contest_day import Day, until
+from tests.forbidden import LOOP, loop_at
 from tests.referee.factories import START, House
 
 TEXT = 'name = "Hall"\n[[stations]]\nname = "left"\nmeter = "sim:"\n'
@@ -83,3 +84,14 @@ def test_the_server_tells_it_once_and_every_arming_warns(day: Callable[..., Day]
     assert "Warning" not in again.stderr
     assert " for 660 s, meter" in again.stdout
     assert (made.run(2).window_s, made.run(2).extra_s) == (660.0, 60.0)
+
+
+def test_a_file_that_cannot_be_looked_at_is_not_called_gone(tmp_path: Path) -> None:
+    path = tmp_path / "contest.toml"
+    path.write_text(TEXT)
+    watch = ConfigWatch(tmp_path, read_config(tmp_path))
+    path.unlink()
+    loop_at(path)
+    assert f"the server keeps the settings it was started with. {path} cannot be accessed: {LOOP}." in str(
+        watch.look()
+    )

@@ -16,6 +16,7 @@ from referee.tracks.suites.tables import (
     write_flops,
     write_rows,
 )
+from tests.forbidden import LOOP, loop_at
 
 DONE = SuiteRow("Pi, 5", "float", "m", "71.25", "12.5", "5000", "aa", "bb", "")
 FAILED = replace(
@@ -96,3 +97,9 @@ def test_one_suite_is_run_at_a_time_and_only_into_a_file(tmp_path: Path) -> None
     with pytest.raises(RefereeError, match="regular file"), table_lock(tmp_path):
         pass
     assert [file.name for file in tmp_path.iterdir()] == ["suite.csv"]
+
+
+def test_rows_that_cannot_be_looked_at_are_not_taken_for_none(tmp_path: Path) -> None:
+    with pytest.raises(RefereeError, match=LOOP) as caught:
+        read_rows(loop_at(tmp_path / "rows.csv"))
+    assert caught.value.code == "not-accessible"

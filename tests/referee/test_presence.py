@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from referee import operating_system
 from referee.errors import RefereeError
 from referee.presence import entries, is_file, is_folder, is_free, is_there, status
 from referee.store import Store
@@ -88,7 +89,7 @@ def test_a_database_whose_log_cannot_be_looked_at_is_not_read_without_it(
 def test_a_system_that_does_not_show_its_locks_names_no_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "LOCKS_FILE", loop_at(tmp_path / "locks"))
+    monkeypatch.setattr(operating_system, "LOCKS", loop_at(tmp_path / "locks"))
     monkeypatch.setattr(processes, "LOCK_TIMEOUT_S", 0.0)
     refused = pytest.raises(RefereeError, match=r"already by process \?")
     with processes.sole_server(tmp_path), refused, processes.sole_server(tmp_path):

@@ -34,6 +34,12 @@ settings.register_profile("thorough", _FORGIVING, max_examples=1000)
 settings.load_profile("shared")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Hypothesis looks for what refers to its random numbers, and since Python 3.14 does not see what is frozen here."""
+    warning = "It looks like `register_random` was passed an object"
+    config.addinivalue_line("filterwarnings", f"ignore:{warning}:hypothesis.errors.HypothesisWarning")
+
+
 def pytest_collection_finish() -> None:
     """The garbage collector need not look through five thousand tests, neither while they are collected nor later."""
     gc.freeze()

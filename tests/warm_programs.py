@@ -2,7 +2,7 @@
 
 Each process of pytest starts one process that only imports, and forks the commands from it. They are real processes
 with their own files, folder, environment and signals. With COLD_START=1 all tests start every command from scratch, as
-the rehearsals always do.
+the rehearsals always do. CLIENT_BIN=FOLDER takes the client's command from the environment of another Python.
 """
 
 from __future__ import annotations
@@ -51,7 +51,11 @@ _inherited: list[socket.socket] = []
 
 def cold(arguments: Sequence[str]) -> list[str]:
     """Return the command line that starts it from scratch."""
-    return [str(Path(sys.executable).with_name(arguments[0])), *arguments[1:]]
+    program = Path(sys.executable).with_name(arguments[0])
+    other = os.environ.get("CLIENT_BIN")
+    if other and arguments[0] == "lpirc-client":
+        program = Path(other) / "lpirc-client"
+    return [str(program), *arguments[1:]]
 
 
 class Process:

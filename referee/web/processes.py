@@ -8,7 +8,10 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from multiprocessing.reduction import DupFd
 from pathlib import Path
+from typing import Any
 
 from referee.clock import Clock
 from referee.errors import RefereeError
@@ -53,18 +56,38 @@ def _watch(parent: int, target: int) -> None:
         os.kill(target, signal.SIGKILL)
 
 
+@dataclass(frozen=True)
+class ContestLock:
+    """The contest's lock, which a worker process holds, too: until it has ended, no other server may start.
+
+    A forked worker has the descriptors anyway. A spawned one, as on macOS and since Python 3.14, gets copies.
+    """
+
+    descriptors: tuple[int, ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        copies = [DupFd(descriptor) for descriptor in self.descriptors]
+        return _held_in_worker, (copies,)
+
+
+def _held_in_worker(copies: list[Any]) -> ContestLock:
+    return ContestLock(tuple(copy.detach() for copy in copies))
+
+
 @contextmanager
-def sole_server(folder: Path) -> Iterator[None]:
+def sole_server(folder: Path) -> Iterator[ContestLock]:
     """Hold the contest's lock. Raises RefereeError `contest-busy`, which names the process that has it.
 
     The folder itself is locked: a file in it could be deleted. The file keeps servers of earlier versions out.
     """
+    descriptors = []
     with ExitStack() as held:
         for path, flags in ((folder, os.O_RDONLY), (folder / LOCK_NAME, os.O_RDWR | os.O_CREAT)):
             descriptor = os.open(path, flags, 0o600)
             held.callback(os.close, descriptor)
             _lock(descriptor, path)
-        yield
+            descriptors.append(descriptor)
+        yield ContestLock(tuple(descriptors))
 
 
 def _lock(descriptor: int, path: Path) -> None:

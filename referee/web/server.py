@@ -48,7 +48,7 @@ from referee.web.listener import (
     with_free_port,
 )
 from referee.web.live_process import live_scores
-from referee.web.processes import STOP_TIMEOUT_S, end_with, sole_server
+from referee.web.processes import STOP_TIMEOUT_S, ContestLock, end_with, sole_server
 from referee.web.server_log import LOGGING
 from referee.web.state import OPERATORS_AT_ONCE, UNAUTHENTICATED_AT_ONCE, WebState, state_of
 
@@ -118,13 +118,13 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
             require_unchanged(contest.test_set)
             contest.store.require_sound()
     require_certificate(listen)
-    with sole_server(folder):
+    with sole_server(folder) as lock:
         (folder / SERVER_NAME).unlink(missing_ok=True)  # of a server that was killed
         listen = with_free_port(listen)
         server = _server(folder, listen)
         try:
             server.serve(
-                target_loader=partial(_load_worker, folder, listen, on_ready, parent, server.beats),
+                target_loader=partial(_load_worker, folder, listen, on_ready, parent, server.beats, lock),
                 wrap_loader=False,
             )
         except SystemExit as stop:
@@ -186,8 +186,12 @@ def _load_worker(
     on_ready: Callable[[str], None],
     parent: int | None,
     beats: ctypes.c_ulong,
+    lock: ContestLock,
 ) -> Flask:
-    """In the worker process: take up the runs, make the app, announce it once it answers."""
+    """In the worker process: take up the runs, make the app, announce it once it answers.
+
+    `lock` is held by being there: it ends with this process.
+    """
     threading.Thread(target=_beat, args=(beats,), name="beat", daemon=True).start()
     sys.setswitchinterval(SWITCH_S)
     supervisor = multiprocessing.parent_process()

@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -71,6 +72,15 @@ def simulate() -> Iterator[Callable[..., Simulator]]:
             return Simulator(process, first_line(process))
 
         yield start
+
+
+@pytest.fixture
+def python_vxi11() -> Any:
+    """A second client library, independent of pyvisa."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # xdrlib, before it left the standard library
+        import vxi11.vxi11
+    return vxi11.vxi11
 
 
 @pytest.fixture

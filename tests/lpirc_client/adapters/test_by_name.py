@@ -22,10 +22,10 @@ def test_a_run_with_a_model_by_name_posts_its_boxes(
     serve: Callable[..., Referee], environment: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "model.onnx").write_bytes(finder("yolov8"))
-    (tmp_path / "small.toml").write_text('model = "model.onnx"\nscore = 0.5\n')
+    (tmp_path / "small.json").write_text('{"model": "model.onnx", "score": 0.5}')
     images = [jpeg((64, 64), (8, 16, 40, 32)), jpeg((64, 64), None), jpeg((128, 64), (32, 8, 64, 40))]
     referee = serve(images=images, categories=[{"id": 7, "name": "Red Box"}])
-    options = ["run", referee.url, "--team", "alpha", "--detector", "onnx:small.toml"]
+    options = ["run", referee.url, "--team", "alpha", "--detector", "onnx:small.json"]
     command = ["lpirc-client", *options]
     done = warm_programs.run(command, timeout=TIMEOUT_S, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr

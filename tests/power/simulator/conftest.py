@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -38,12 +36,3 @@ def meter(clock: HandClock) -> Callable[..., Instrument]:
         return instrument
 
     return make
-
-
-@pytest.fixture
-def python_vxi11() -> Any:
-    """A second client library, independent of pyvisa."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        # It needs xdrlib of the standard library, which ended with Python 3.12.
-        return pytest.importorskip("vxi11.vxi11", reason="python-vxi11 needs xdrlib", exc_type=ImportError)

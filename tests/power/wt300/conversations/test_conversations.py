@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import warnings
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
@@ -123,18 +122,10 @@ def test_the_simulated_meter_answers_over_vxi11(told: Conversation, simulate: An
         hold(told, send)
 
 
-@pytest.fixture
-def vxi11() -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        # It needs xdrlib of the standard library, which ended with Python 3.12.
-        return pytest.importorskip("vxi11.vxi11", reason="python-vxi11 needs xdrlib", exc_type=ImportError)
-
-
 @each
-def test_an_independent_client_hears_the_same(told: Conversation, simulate: Any, vxi11: Any) -> None:
-    instrument = vxi11.Instrument("127.0.0.1")
-    instrument.client = vxi11.CoreClient("127.0.0.1", simulate(*told.options).port)
+def test_an_independent_client_hears_the_same(told: Conversation, simulate: Any, python_vxi11: Any) -> None:
+    instrument = python_vxi11.Instrument("127.0.0.1")
+    instrument.client = python_vxi11.CoreClient("127.0.0.1", simulate(*told.options).port)
     instrument.open()
     with contextlib.closing(instrument):
 

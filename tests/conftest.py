@@ -35,7 +35,7 @@ settings.load_profile("shared")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hypothesis looks for what refers to its random numbers, and since Python 3.14 does not see what is frozen here."""
+    """Hypothesis looks for what refers to its random numbers; since Python 3.14 it does not see what is frozen here."""
     warning = "It looks like `register_random` was passed an object"
     config.addinivalue_line("filterwarnings", f"ignore:{warning}:hypothesis.errors.HypothesisWarning")
 

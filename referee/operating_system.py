@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
 import resource
@@ -35,6 +36,15 @@ def boot_id() -> str | None:
         return BOOT_ID.read_text().strip()
     except OSError:
         return None
+
+
+def fork_workers() -> None:
+    """Fork this process's workers on Linux, also since Python 3.14, whose spawned ones import everything again.
+
+    On macOS forking is not safe: there they are spawned.
+    """
+    if sys.platform == "linux":
+        multiprocessing.set_start_method("fork", force=True)
 
 
 def own_addresses() -> list[str]:

@@ -11,6 +11,7 @@ import builtins
 import errno
 import importlib
 import io
+import multiprocessing
 import os
 import platform
 import select
@@ -181,6 +182,7 @@ def pretend(system: str) -> None:
             for name in names:
                 module.__dict__.pop(name, None)
     sys.platform = system
+    multiprocessing.set_start_method("spawn", force=True)
 
 
 def without_linux_folders() -> None:

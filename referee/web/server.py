@@ -34,6 +34,7 @@ from referee.clock import Clock
 from referee.contest import Contest, open_contest, require_unchanged
 from referee.errors import RefereeError, StorageFailed
 from referee.files.atomic_write import write_atomically
+from referee.operating_system import fork_workers
 from referee.runs.control import RunControl
 from referee.runs.open_run import REQUESTS_AT_ONCE
 from referee.served import CERTIFICATE_NAME, SERVER_NAME
@@ -118,6 +119,7 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
             require_unchanged(contest.test_set)
             contest.store.require_sound()
     require_certificate(listen)
+    fork_workers()
     with sole_server(folder) as lock:
         (folder / SERVER_NAME).unlink(missing_ok=True)  # of a server that was killed
         listen = with_free_port(listen)

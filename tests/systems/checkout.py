@@ -32,7 +32,8 @@ def clone(home: Path, user: str, *, fresh: bool) -> None:
     projects.mkdir(parents=True, exist_ok=True)
     checkout = projects / NAME
     if checkout.exists():
-        git = ["git", "-c", "safe.directory=*", "-C", str(checkout)]
+        # Files that got their owner by chown are not new: git would write them anew, and make would build all anew.
+        git = ["git", "-c", "safe.directory=*", "-c", "core.checkStat=minimal", "-C", str(checkout)]
         subprocess.run([*git, "fetch", "--quiet", "origin", "HEAD"], check=True)
         subprocess.run([*git, "reset", "--quiet", "--hard", "FETCH_HEAD"], check=True)
     else:

@@ -141,7 +141,7 @@ def test_a_taken_port_is_told_with_what_to_do(mapper: Portmapper) -> None:
     assert "rpcbind" in caught.value.sentence
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may take port 111; an ordinary user tries it")
 def test_a_port_one_may_not_have_is_told_with_what_to_do() -> None:
     with pytest.raises(MeterError) as caught:
         Portmapper({}, "127.0.0.1")

@@ -2,7 +2,7 @@
 
 Each process of pytest starts one process that only imports, and forks the commands from it. They are real processes
 with their own files, folder, environment and signals. With COLD_START=1 all tests start every command from scratch, as
-the rehearsals always do. CLIENT_BIN=FOLDER takes the client's command from the environment of another Python.
+the rehearsals always do. With CLIENT_BIN=FOLDER they take the client's command from there: from another Python.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ IMPORTED = (
     "referee.scoring.coco_reference", "referee.web.server", "lpirc_client.sample_detector.detector",
     "lpirc_client.harness.commands", "lpirc_client.harness.options",
 )  # fmt: skip
+CLIENT_BIN = os.environ.get("CLIENT_BIN") and Path(os.environ["CLIENT_BIN"]).resolve()
 LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE)
 LONGEST_REQUEST = 2**20
 _inherited: list[socket.socket] = []
@@ -52,9 +53,8 @@ _inherited: list[socket.socket] = []
 def cold(arguments: Sequence[str]) -> list[str]:
     """Return the command line that starts it from scratch."""
     program = Path(sys.executable).with_name(arguments[0])
-    other = os.environ.get("CLIENT_BIN")
-    if other and arguments[0] == "lpirc-client":
-        program = Path(other) / "lpirc-client"
+    if CLIENT_BIN and arguments[0] == "lpirc-client":
+        program = CLIENT_BIN / "lpirc-client"
     return [str(program), *arguments[1:]]
 
 
@@ -155,7 +155,7 @@ def _end(stream: IO[Any] | None) -> tuple[IO[str] | None, int]:
 
 def start(arguments: Sequence[str], **places: Any) -> Any:
     """Start one of our commands by its name; streams that are not given are pipes, stdin is empty."""
-    if os.environ.get("COLD_START"):
+    if os.environ.get("COLD_START") or (CLIENT_BIN and arguments[0] == "lpirc-client"):
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
         return subprocess.Popen(cold(arguments), text=True, **(streams | places))
     return Process(arguments, **places)

@@ -60,18 +60,21 @@ def _watch(parent: int, target: int) -> None:
 class ContestLock:
     """The contest's lock, which a worker process holds, too: until it has ended, no other server may start.
 
-    A forked worker has the descriptors anyway. A spawned one, as on macOS and since Python 3.14, gets copies.
+    A forked worker has the descriptors anyway. A spawned one, as on macOS, has them only if they are handed to it.
     """
 
     descriptors: tuple[int, ...]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        copies = [DupFd(descriptor) for descriptor in self.descriptors]
-        return _held_in_worker, (copies,)
+        handed = [DupFd(descriptor) for descriptor in self.descriptors]
+        return _held_in_worker, (handed,)
 
 
-def _held_in_worker(copies: list[Any]) -> ContestLock:
-    return ContestLock(tuple(copy.detach() for copy in copies))
+def _held_in_worker(handed: list[Any]) -> ContestLock:
+    descriptors = tuple(one.detach() for one in handed)
+    for descriptor in descriptors:
+        os.set_inheritable(descriptor, False)  # no child of the worker may hold the lock longer than it
+    return ContestLock(descriptors)
 
 
 @contextmanager

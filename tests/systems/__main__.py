@@ -1,16 +1,21 @@
 """`python -m tests.systems SUITE`: a newcomer's two commands on a minimal Debian, bare and with what CI installs.
 
-Exit code 0: all held, or the mirror did not answer, which one line says. 1: something failed. 2: usage.
+Exit code 0: all that was tried held; where the mirror did not answer, one line says so. 1: something failed. 2: usage.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
+import shutil
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from tests.systems import file_system, mirror
 from tests.systems.checkout import FOLDER, NAME, clone, network_settings
@@ -41,20 +46,24 @@ class Step:
 
 
 def main(words: Sequence[str]) -> int:
-    """Try the suite, step by step; print a table of the steps at the end."""
+    """Try the suite, step by step; at the end print a table of the steps, also if the last ones could not be tried."""
     chosen = _arguments(words)
+    steps: list[Step] = []
+    failed = False
     try:
         file_system.check_machine()
         source = mirror.Mirror(chosen.mirror) if chosen.mirror else mirror.of_this_machine()
-        steps = list(_steps(chosen, source))
+        with _alone(chosen.suite, chosen.cache):
+            for step in _steps(chosen, source):
+                _say(str(step))
+                steps.append(step)
     except mirror.NoAnswer as reason:
         print(f"{chosen.suite}: not tried: {reason}")
-        return 0
     except (mirror.CannotTry, file_system.NotBuilt) as reason:
         print(f"{chosen.suite}: {reason}", file=sys.stderr)
-        return 1
-    print(*steps, sep="\n")
-    return int(any(step.exit_code for step in steps))
+        failed = True
+    print(*steps, sep="\n", end="\n" if steps else "")
+    return int(failed or any(step.exit_code for step in steps))
 
 
 def _arguments(words: Sequence[str]) -> argparse.Namespace:
@@ -70,6 +79,26 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+@contextmanager
+def _alone(suite: str, cache: Path) -> Iterator[None]:
+    """Let one run at a time use the systems of `suite`, and forget what an interrupted one left.
+
+    Raises:
+        CannotTry: another run uses them.
+    """
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / f"{suite}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise mirror.CannotTry(
+                "another `make test-on` of this suite is under way; wait for its end"
+            ) from error
+        for changes in cache.glob(f"changes-{suite}-*"):
+            shutil.rmtree(changes)
+        yield
+
+
 def _steps(chosen: argparse.Namespace, source: mirror.Mirror) -> Iterator[Step]:
     build = {"bare": file_system.bare, "full": file_system.full}
     systems = [chosen.only] if chosen.only else list(build)
@@ -78,6 +107,10 @@ def _steps(chosen: argparse.Namespace, source: mirror.Mirror) -> Iterator[Step]:
         began_s = time.monotonic()
         system = build[name](chosen.suite, source, chosen.cache)
         _say(f"{chosen.suite}, {name}: ready after {time.monotonic() - began_s:.0f} s")
+        if system.run("true", "root"):
+            raise mirror.CannotTry(
+                f"nothing runs in {system.folder} on this machine; the line above says why"
+            )
         clone(system.home, chosen.user, fresh=fresh)
         fresh = False
         commands = [chosen.run] if chosen.run else STEPS[name]
@@ -97,5 +130,11 @@ def _say(what: str) -> None:
     print(f"--- {what}", flush=True)
 
 
+def _end(number: int, _: object) -> NoReturn:
+    """End as after Ctrl-C: what runs inside is ended, and its changes are removed."""
+    sys.exit(128 + number)
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _end)
     sys.exit(main(sys.argv[1:]))

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from tests.systems.file_system import USER
+from tests.systems.mirror import CannotTry
 
 ROOT = Path(__file__).parents[2]
 # The references that the tests compare with, where this machine has them.
@@ -31,17 +32,26 @@ def clone(home: Path, user: str, *, fresh: bool) -> None:
     projects = home_of_user / FOLDER
     projects.mkdir(parents=True, exist_ok=True)
     checkout = projects / NAME
+    # A checkout of any owner is read, by root. Files that got their owner by chown have not changed: else git would
+    # write them again, and make would build the environment again.
+    settings = home / "gitconfig"
+    settings.write_text("[safe]\n\tdirectory = *\n[core]\n\tcheckStat = minimal\n")
     if checkout.exists():
-        # Files that got their owner by chown are not new: git would write them anew, and make would build all anew.
-        git = ["git", "-c", "safe.directory=*", "-c", "core.checkStat=minimal", "-C", str(checkout)]
-        subprocess.run([*git, "fetch", "--quiet", "origin", "HEAD"], check=True)
-        subprocess.run([*git, "reset", "--quiet", "--hard", "FETCH_HEAD"], check=True)
+        _git(settings, "-C", checkout, "fetch", "--quiet", "origin", "HEAD")
+        _git(settings, "-C", checkout, "reset", "--quiet", "--hard", "FETCH_HEAD")
     else:
-        subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, checkout], check=True)
+        _git(settings, "clone", "--quiet", "--no-hardlinks", ROOT, checkout)
     if SHARED.is_dir():
         shutil.copytree(SHARED, projects / SHARED.name, dirs_exist_ok=True)
     if user == USER:
         subprocess.run(["chown", "-R", f"{USER_ID}:{USER_ID}", str(home_of_user)], check=True)
+
+
+def _git(settings: Path, *words: str | Path) -> None:
+    environment = os.environ | {"GIT_CONFIG_GLOBAL": str(settings)}
+    done = subprocess.run(["git", *words], env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CannotTry(f"git cannot copy {ROOT}: {done.stderr.strip()}")
 
 
 def network_settings(home: Path) -> dict[str, str]:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,11 @@ NAMESPACES = ("unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child")
 APT = "DEBIAN_FRONTEND=noninteractive apt-get -qy -o Acquire::Check-Valid-Until=false"
 
 
+# In each built system: its packages. It is built again when others are wanted, and each week, for testing goes on.
+RECORD = "lpirc-referee-packages"
+LONGEST_KEPT_S = 7 * 86400
+
+
 class NotBuilt(Exception):
     """A file system could not be built, though the mirror answers. The sentence says why."""
 
@@ -38,7 +44,7 @@ class FileSystem:
     def run(self, command: str, user: str = USER, environment: dict[str, str] | None = None) -> int:
         """Run a shell command as `user`; return its exit code. What it changes outside /home is forgotten."""
         self.home.mkdir(parents=True, exist_ok=True)
-        with _scratch_folder(self.folder.parent) as changes:
+        with _scratch_folder(self.folder) as changes:
             return _run_inside(self.folder, changes, self.home, user, command, environment or {})
 
 
@@ -69,10 +75,10 @@ def check_namespaces() -> None:
 
 
 def bare(suite: str, mirror: Mirror, cache: Path) -> FileSystem:
-    """Return a minimal `suite` with what the README asks for; build it when the cache has none."""
+    """Return a minimal `suite` with what the README asks for; build it when the cache has no current one."""
     folder = cache / f"{suite}-bare"
-    if not folder.exists():
-        with _building(folder) as (unfinished, log):
+    if not _is_current(folder, BARE):
+        with _building(folder, BARE) as (unfinished, log):
             _bootstrap(suite, mirror, unfinished, log)
             _install(unfinished, BARE, mirror, suite, log)
             _change(unfinished, f"useradd --create-home --shell /bin/bash {USER}", log)
@@ -80,12 +86,12 @@ def bare(suite: str, mirror: Mirror, cache: Path) -> FileSystem:
 
 
 def full(suite: str, mirror: Mirror, cache: Path) -> FileSystem:
-    """Return the bare `suite` with what `.ci/run` installs; build it when the cache has none."""
+    """Return the bare `suite` with what `.ci/run` installs; build it when the cache has no current one."""
     packages = tuple(PACKAGES.read_text().split())
+    beneath = bare(suite, mirror, cache).folder
     folder = cache / f"{suite}-full"
-    if not folder.exists():
-        beneath = bare(suite, mirror, cache).folder
-        with _building(folder) as (unfinished, log):
+    if not _is_current(folder, BARE + packages):
+        with _building(folder, BARE + packages) as (unfinished, log):
             subprocess.run(["cp", "-a", "--reflink=auto", beneath, unfinished], check=True)
             _install(unfinished, packages, mirror, suite, log)
     return FileSystem(folder, cache / f"{suite}-home")
@@ -129,13 +135,23 @@ def _logged(command: list[str], log: Path) -> int:
         return subprocess.run(command, stdout=lines, stderr=lines, check=False).returncode
 
 
+def _is_current(folder: Path, packages: tuple[str, ...]) -> bool:
+    record = folder / RECORD
+    if not record.exists():
+        return False
+    age_s = time.time() - record.stat().st_mtime
+    return record.read_text().split() == [*packages] and age_s < LONGEST_KEPT_S
+
+
 @contextmanager
-def _building(folder: Path) -> Iterator[tuple[Path, Path]]:
-    """Give the folder to build in and its log. It gets its name when it is complete."""
+def _building(folder: Path, packages: tuple[str, ...]) -> Iterator[tuple[Path, Path]]:
+    """Give the folder to build in and its log. It takes its place when it is complete."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     unfinished = folder.with_name(f"{folder.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     yield unfinished, folder.with_name(f"{folder.name}.log")
+    (unfinished / RECORD).write_text("\n".join(packages))
+    shutil.rmtree(folder, ignore_errors=True)
     unfinished.rename(folder)
 
 
@@ -147,8 +163,8 @@ def _run_inside(
 
 
 @contextmanager
-def _scratch_folder(cache: Path) -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="changes-", dir=cache))
+def _scratch_folder(system: Path) -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix=f"changes-{system.name}-", dir=system.parent))
     try:
         yield folder
     finally:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from tests.contest_day import processes_naming, until
 from tests.systems import file_system, mirror
-from tests.systems.__main__ import main
+from tests.systems.__main__ import Step, main
 from tests.systems.mirror import CannotTry, Mirror, NoAnswer
+from tests.timeouts import TIMEOUT_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -105,6 +110,56 @@ def test_a_file_system_that_is_not_built_is_a_failure_where_the_mirror_answers(
     assert not (tmp_path / "trixie-bare").exists()
 
 
+def test_a_step_that_failed_is_a_failure_also_when_the_mirror_is_away_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def steps(*_: object) -> Iterator[Step]:
+        yield Step("trixie bare", "newcomer", "make test", 2, 200.0)
+        raise NoAnswer("the mirror is away")
+
+    monkeypatch.setattr(file_system, "check_machine", lambda: None)
+    monkeypatch.setattr("tests.systems.__main__._steps", steps)
+    assert main(["trixie", "--mirror", "http://127.0.0.1", "--cache", str(tmp_path)]) == 1
+    said = capsys.readouterr().out
+    assert "trixie: not tried: the mirror is away\n" in said
+    assert said.endswith("make test        200 s  FAILED with exit code 2\n")
+
+
+def test_two_runs_of_a_suite_do_not_use_its_systems_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(file_system, "check_machine", lambda: None)
+    with (tmp_path / "trixie.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert main(["trixie", "--mirror", "http://127.0.0.1", "--cache", str(tmp_path)]) == 1
+    said = "trixie: another `make test-on` of this suite is under way; wait for its end\n"
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize(("recorded", "age_s", "is_kept"), [
+    (file_system.BARE, 0.0, True),
+    (file_system.BARE[1:], 0.0, False),
+    (file_system.BARE, 8 * 86400.0, False),
+])  # fmt: skip
+def test_a_kept_system_is_built_again_for_other_packages_and_each_week(
+    recorded: tuple[str, ...],
+    age_s: float,
+    is_kept: bool,
+    tmp_path: Path,
+    packages: Callable[..., ThreadingHTTPServer],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    record = tmp_path / "trixie-bare" / file_system.RECORD
+    record.parent.mkdir()
+    record.write_text("\n".join(recorded))
+    built_s = time.time() - age_s
+    os.utime(record, (built_s, built_s))
+    monkeypatch.setattr(file_system, "_logged", lambda *_: 1)
+    with nullcontext() if is_kept else pytest.raises(file_system.NotBuilt):
+        file_system.bare("trixie", Mirror(url(packages())), tmp_path)
+    assert record.exists(), "one that cannot be built anew stays"
+
+
 @pytest.mark.skipif(shutil.which("apt-get") is None, reason="this is not Debian")
 def test_the_mirror_is_the_one_that_apt_is_set_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
@@ -148,6 +203,29 @@ def test_a_command_runs_in_a_system_of_its_own_and_what_it_changes_there_is_forg
     assert processes[0] == "1"
     assert len(processes) < 5
     assert [folder.name for folder in tmp_path.iterdir()] == ["home"]
+
+
+STOPPED = """
+import signal, sys
+from pathlib import Path
+from tests.systems.__main__ import _end
+from tests.systems.file_system import FileSystem
+
+signal.signal(signal.SIGTERM, _end)
+home = Path(sys.argv[1])
+FileSystem(Path("/"), home).run("echo ready > /home/ready && sleep 43217", "root")
+"""
+
+
+def test_a_run_that_is_ended_leaves_nothing_running_inside(
+    this_system: file_system.FileSystem,
+) -> None:
+    command = [sys.executable, "-c", STOPPED, str(this_system.home)]
+    with subprocess.Popen(command, cwd=ROOT) as run:
+        until(lambda: (this_system.home / "ready").exists())
+        run.terminate()
+        assert run.wait(TIMEOUT_S) == 128 + signal.SIGTERM
+    until(lambda: not processes_naming("43217"))
 
 
 def test_user_namespaces_work_inside_as_bubblewrap_needs_them(

@@ -18,7 +18,9 @@ from tests.timeouts import TIMEOUT_S
 Make = Callable[..., Reading]
 
 
-def test_the_idle_power_is_measured_before_the_start(sampler: Any, paced: Any, recorder: Any) -> None:
+def test_the_idle_power_is_measured_before_the_start(
+    sampler: Any, paced: Any, recorder: Any, until: Callable[..., None]
+) -> None:
     clock = paced()
     run = sampler(clock.server.address, monotonic=clock.monotonic, wait=clock.wait)
     run.arm()
@@ -28,6 +30,7 @@ def test_the_idle_power_is_measured_before_the_start(sampler: Any, paced: Any, r
     assert idle.readings in (8, 9)
     run.start()
     clock.until_s(clock.now_s + 0.5)
+    until(lambda: recorder.readings)  # another thread takes them
     # The readings and the energy of the run are of the run only.
     assert recorder.readings[0].monotonic_s > 1000.0 + idle.duration_s
     assert run.stop().energy_wh * 3600 / 36 < clock.now_s - 1000.0 - idle.duration_s

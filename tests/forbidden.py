@@ -1,17 +1,21 @@
-"""What may not be looked at, for root too: loops of links, and folders closed to the user that a test becomes."""
+"""What may not be looked at, for root too: loops of links, and what permissions close."""
 
 from __future__ import annotations
 
-import codecs
+import ctypes
 import os
 import shutil
+import struct
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-NOBODY = 65534
+LIBC = ctypes.CDLL(None)
+CAPABILITY_HEADER = struct.pack("=Ii", 0x20080522, 0)  # version 3, this thread
+CAPABILITY_DATA = struct.Struct("=6I")
+PASSES_PERMISSIONS = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 LOOP = "Too many levels of symbolic links"
 
 
@@ -24,9 +28,8 @@ def loop_at(path: Path) -> Path:
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that every user may enter, unlike pytest's own."""
+    """A folder that is removed, whatever in it is closed by then."""
     root = Path(tempfile.mkdtemp())
-    root.chmod(0o755)
     yield root
     for place, folders, _ in os.walk(root):
         for name in folders:
@@ -36,14 +39,26 @@ def open_folder() -> Iterator[Path]:
 
 @pytest.fixture
 def unprivileged() -> Iterator[None]:
-    """Be nobody if we are root, whom no permission stops."""
-    former = os.geteuid()
-    for codec in ("ascii", "utf-8-sig"):  # one that nobody may not import stays unknown to the process
-        codecs.lookup(codec)
-    if former == 0:
-        os.seteuid(NOBODY)
+    """Let permissions stop this thread, also if we are root: as they stop the owner of a file."""
+    if os.geteuid() != 0:
+        yield
+        return
+    former = _capabilities()
+    effective, *others = former
+    _set_capabilities((effective & ~PASSES_PERMISSIONS, *others))
     yield
-    os.seteuid(former)
+    _set_capabilities(former)
+
+
+def _capabilities() -> tuple[int, ...]:
+    """The effective, permitted and inheritable ones of this thread, 32 at a time: capget(2)."""
+    data = ctypes.create_string_buffer(CAPABILITY_DATA.size)
+    assert LIBC.capget(CAPABILITY_HEADER, data) == 0
+    return CAPABILITY_DATA.unpack(data.raw)
+
+
+def _set_capabilities(wanted: tuple[int, ...]) -> None:
+    assert LIBC.capset(CAPABILITY_HEADER, CAPABILITY_DATA.pack(*wanted)) == 0
 
 
 @pytest.fixture
